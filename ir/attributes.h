@@ -18,4 +18,8 @@ inline constexpr char kStorageAlignment[] = "storage_alignment";
 // function of its own, so that aliasing facts of the arguments hold there.
 inline constexpr char kComputeScope[] = "compute_scope";
 
+// node: int32 variable, the number of this task; value: int32, how many tasks. The body runs once a
+// task, on the thread pool. Made by lower_parallel.
+inline constexpr char kParallelLaunch[] = "parallel_launch";
+
 }  // namespace tw::attr
