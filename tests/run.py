@@ -264,7 +264,7 @@ def check_headers(jobs: int) -> Row:
     folder = ROOT / "build" / "release"
     listing = subprocess.run(["ninja", "-C", str(folder), "-t", "inputs", "all_verify_interface_header_sets"],
                              capture_output=True, text=True).stdout
-    count = len(re.findall(r"_verify_interface_header_sets/\S+\.cxx$", listing, re.MULTILINE))
+    count = len(re.findall(r"_verify_interface_header_sets/.+\.cxx'?$", listing, re.MULTILINE))
     command = ["ninja", "-C", str(folder), "-k", "0", "-j", str(jobs), "all_verify_interface_header_sets"]
     process = Process(HEADERS, command, {}, folder / "test-logs" / "headers.txt", read)
     return run_row(HEADERS, BUDGETS["folders"][HEADERS], [process] if count else [], jobs)
