@@ -17,7 +17,7 @@ struct LastError {
   ErrorCode code = ErrorCode::Internal;
   char message[1022] = {};
 
-  void assign(ErrorCode new_code, std::string_view text);
+  TW_API void assign(ErrorCode new_code, std::string_view text);
 };
 
 // This thread's.
