@@ -260,18 +260,26 @@ TEST(ThreadPool, PinnedWorkersRun) {
   EXPECT_EQ(hits, 3);
 }
 
-// A process may end while workers spin, sleep, or run; and a forked child has no workers of its
-// parent's. Both are run in children, which a deadlock would make time out.
-int exit_code_of_child(void (*child)()) {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    alarm(20);
-    child();
-    _exit(99);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+// A process may end while workers spin, or in the middle of a region, from any thread. A deadlock
+// would end the process by SIGALRM.
+TEST(ThreadPoolDeathTest, ProcessEndsAtAnyMoment) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
+        exit(5);
+      },
+      testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        ThreadPool::global().set_num_threads(4);
+        parallel_for({}, [](int32_t id, int32_t) {
+          if (id == 2) exit(6);
+        });
+      },
+      testing::ExitedWithCode(6), "");
 }
 
 #if defined(__SANITIZE_THREAD__)
@@ -283,32 +291,23 @@ int exit_code_of_child(void (*child)()) {
 #endif
 
 #ifndef TW_THREAD_SANITIZER  // which does not support threads in a forked child
+// A forked child has no workers of its parent's; it starts its own.
 TEST(ThreadPool, ForkedChildHasItsOwnPool) {
   parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
   const int threads = ThreadPool::global().num_threads();
   ThreadPool::global().set_num_threads(3);
-  const int code = exit_code_of_child([] {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
     std::atomic<int> hits{0};
     parallel_for({}, [&](int32_t, int32_t) { ++hits; });
     _exit(hits);
-  });
-  EXPECT_EQ(code, 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
   ThreadPool::global().set_num_threads(threads);
-}
-
-TEST(ThreadPool, ProcessEndsAtAnyMoment) {
-  EXPECT_EQ(exit_code_of_child([] {
-              parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
-              exit(5);  // workers spin
-            }),
-            5);
-  EXPECT_EQ(exit_code_of_child([] {
-              ThreadPool::global().set_num_threads(4);
-              parallel_for({}, [](int32_t id, int32_t) {
-                if (id == 2) exit(6);  // from a worker, in the middle of a region
-              });
-            }),
-            6);
 }
 #endif
 
