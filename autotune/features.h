@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autotune/task.h"
+#include "lower/kernel.h"
 #include "schedule/trace.h"
 
 namespace tw::autotune {
