@@ -74,7 +74,7 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
              .legal = fmt::format("{}", fmt::join(function_names(), ", "))});
     }
     FunctionInfo info = listed ? *known : FunctionInfo{.name = std::string(name)};
-    return Function(std::move(info), reinterpret_cast<Kernel>(symbol), shared_from_this());
+    return Function(std::move(info), reinterpret_cast<KernelPointer>(symbol), shared_from_this());
   }
 
   const std::string& metadata() const { return metadata_; }
@@ -106,7 +106,7 @@ void* Argument::pointer() const {
   return nullptr;
 }
 
-Function::Function(FunctionInfo info, Kernel kernel, std::shared_ptr<const void> owner)
+Function::Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner)
     : info_(std::make_shared<const FunctionInfo>(std::move(info))),
       kernel_(kernel),
       owner_(std::move(owner)) {}

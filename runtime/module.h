@@ -18,7 +18,7 @@
 namespace tw {
 
 // The type of every compiled kernel; c_api.h states the contract.
-using Kernel = int32_t (*)(void* const* args, const int32_t* type_codes, int32_t num_args);
+using KernelPointer = int32_t (*)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 // One argument of a call. Refers to the tensor, which must outlive the call.
 class TW_API Argument {
@@ -47,12 +47,12 @@ class TW_API Function {
  public:
   Function() = default;
   // `owner` keeps the code mapped. `info` may have no arguments when nothing is known of them.
-  Function(FunctionInfo info, Kernel kernel, std::shared_ptr<const void> owner);
+  Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner);
 
   bool defined() const { return kernel_ != nullptr; }
   const std::string& name() const { return info_->name; }
   const FunctionInfo& info() const { return *info_; }
-  Kernel kernel() const { return kernel_; }
+  KernelPointer kernel() const { return kernel_; }
 
   // Runs the kernel. What it refuses is thrown as the typed error that it named: ArgumentShape,
   // ArgumentDType, …
@@ -67,7 +67,7 @@ class TW_API Function {
 
  private:
   std::shared_ptr<const FunctionInfo> info_;
-  Kernel kernel_ = nullptr;
+  KernelPointer kernel_ = nullptr;
   std::shared_ptr<const void> owner_;
 };
 
