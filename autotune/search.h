@@ -9,7 +9,7 @@
 
 #include "autotune/cost_model.h"
 #include "autotune/measure.h"
-#include "autotune/space.h"
+#include "autotune/space/space.h"
 
 namespace tw::autotune {
 
