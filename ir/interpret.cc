@@ -8,7 +8,9 @@
 
 #include "ir/interpret_program.h"
 #include "ir/scalar.h"
+#include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/last_error.h"
 
 namespace tw {
 namespace interpreter {
@@ -32,6 +34,7 @@ class Machine {
  public:
   Machine(const Program& program, const InterpretOptions& options)
       : options_(options),
+        arguments_(program.arguments),
         random_(options.seed),
         frame_(static_cast<size_t>(program.frame_size), Scalar{.i = 0}),
         regions_(static_cast<size_t>(program.region_count)) {
@@ -82,6 +85,7 @@ class Machine {
       }
       case Op::Intrinsic: return intrinsic(c, lane);
       case Op::Effect: return effect(c);
+      case Op::Convention: return convention(c);
       case Op::Extern:
         raise({.code = ErrorCode::UnknownFunction,
                .what = fmt::format("the interpreter cannot call '{}'", c.name),
@@ -117,6 +121,7 @@ class Machine {
         return;
       case Op::Assert:
         if (eval(*c.a, 0).i == 0) {
+          if (c.b != nullptr && c.b->name == "argument_error") argument_error(*c.b);
           raise({.code = ErrorCode::AssertionFailed,
                  .what = c.b != nullptr && !c.b->name.empty() ? c.b->name : "assertion failed"});
         }
@@ -334,6 +339,49 @@ class Machine {
     for (size_t k = 0; k < n; ++k) args[k] = eval(*c.args[k], lane);
     return scalar::apply(*c.intrinsic, c.type, args, c.arg_types.data(), static_cast<int>(n));
   }
+  // What a kernel asks its caller. Buffers count as aligned and never null.
+  Scalar convention(const Code& c) {
+    if (c.name == "num_threads") return of_int(options_.num_threads);
+    if (c.name == "address_bits") return of_int(4096);
+    const int64_t count = arguments_ == nullptr ? 0 : static_cast<int64_t>(arguments_->size());
+    if (c.name == "argument_count") return of_int(count);
+    const int64_t k = eval(*c.args[0], 0).i;
+    if (k < 0 || k >= count) {
+      raise({.code = ErrorCode::OutOfBounds,
+             .what = fmt::format("{} of argument {}, of {} given", c.name, k, count)});
+    }
+    const InterpreterArgument& a = (*arguments_)[static_cast<size_t>(k)];
+    const bool real = a.scalar.type.is_float();
+    if (c.name == "argument_type") return of_int(a.buffer != nullptr ? 0 : real ? 2 : 1);
+    if (c.name == "argument_int") return of_int(a.scalar.i);
+    if (c.name == "argument_float") return of_float(a.scalar.f);
+    if (a.buffer == nullptr) {
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("{} of argument {}, which is a scalar", c.name, k)});
+    }
+    if (c.name == "tensor_data") return of_int(reinterpret_cast<int64_t>(a.buffer));
+    if (c.name == "tensor_has_strides") return of_int(!a.strides.empty());
+    if (c.name == "tensor_rank") return of_int(static_cast<int64_t>(a.shape.size()));
+    if (c.name == "tensor_device") return of_int(a.device);
+    if (c.name == "tensor_dtype") {
+      const DType t = a.buffer->element();
+      return of_int(static_cast<int64_t>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16);
+    }
+    const std::vector<int64_t>& list = c.name == "tensor_stride" ? a.strides : a.shape;
+    const int64_t d = eval(*c.args[1], 0).i;
+    if (d < 0 || d >= static_cast<int64_t>(list.size())) {
+      raise({.code = ErrorCode::OutOfBounds,
+             .what = fmt::format("{} {} of argument {}", c.name, d, k)});
+    }
+    return of_int(list[static_cast<size_t>(d)]);
+  }
+  [[noreturn]] void argument_error(const Code& c) {
+    const auto number = [&](size_t k) { return eval(*c.args[k], 0).i; };
+    tw_raise_argument_error(static_cast<int32_t>(number(0)), c.args[1]->name.c_str(),
+                            c.args[2]->name.c_str(), static_cast<int32_t>(number(3)), number(4),
+                            number(5));
+    raise_last_error(last_error(), c.args[1]->name);
+  }
   Scalar effect(const Code& c) {
     if (c.name == "prefetch") return {.i = 0};
     raise({.code = ErrorCode::UnknownFunction,
@@ -342,6 +390,7 @@ class Machine {
   }
 
   const InterpretOptions& options_;
+  const std::vector<InterpreterArgument>* arguments_;
   uint64_t random_;
   int64_t steps_ = 0;
   std::vector<Scalar> frame_;

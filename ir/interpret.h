@@ -57,6 +57,15 @@ class InterpreterBuffer {
   std::vector<uint8_t> written_;
 };
 
+// One argument of the calling convention (runtime/c_api.h), for kernels that make_api has closed.
+struct InterpreterArgument {
+  InterpreterBuffer* buffer = nullptr;  // of a tensor; null for a scalar
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;         // empty: none given
+  Value scalar;
+  int64_t device = 1;                   // DLPack's CPU
+};
+
 // What is bound before the run: scalar variables, and buffers by their variable (flattened IR) or
 // by producer and value index (IR before storage flattening, indices relative to the output's
 // own shape).
@@ -64,12 +73,14 @@ struct InterpreterScope {
   std::unordered_map<Var, Value, IdentityHash, IdentityEqual> values;
   std::unordered_map<Var, InterpreterBuffer*, IdentityHash, IdentityEqual> buffers;
   std::map<std::pair<const Producer*, int>, InterpreterBuffer*> producers;
+  std::vector<InterpreterArgument> arguments;
 };
 
 struct InterpretOptions {
   int64_t max_steps = 1'000'000'000;  // statements and expressions evaluated before giving up
   bool shuffle_parallel = false;      // run parallel iterations in a scrambled order
   uint64_t seed = 0;
+  int num_threads = 3;                // what the intrinsic num_threads() gives
 };
 
 void interpret(const Stmt& s, InterpreterScope& scope, const InterpretOptions& options = {});

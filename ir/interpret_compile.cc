@@ -3,12 +3,20 @@
 
 #include <map>
 
+#include "ir/attributes.h"
+#include "ir/expr.h"
 #include "ir/interpret_program.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
 namespace tw::interpreter {
 namespace {
+
+// What make_api and lower_parallel emit: what the caller knows, not arithmetic.
+bool is_convention(std::string_view name) {
+  return name.starts_with("argument_") || name.starts_with("tensor_") || name == "num_threads" ||
+         name == "address_bits";
+}
 
 // Each `on` leaves the code of its node in `result_`.
 class Compiler : public Visitor {
@@ -113,7 +121,8 @@ class Compiler : public Visitor {
       return;
     }
     if (op.name == "likely") return visit(op.args[0]);
-    const Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
+    Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
+    if (is_convention(op.name)) code = Op::Convention;
     Code& c = with_args(code, op.dtype, op.args);
     c.intrinsic = known;
     c.name = op.name;
@@ -148,7 +157,12 @@ class Compiler : public Visitor {
   }
 
   void on(const LetStmt& op) override { let(op.var, op.value, op.body, DType{}); }
-  void on(const AttrStmt& op) override { visit(op.body); }
+  void on(const AttrStmt& op) override {
+    if (op.key != attr::kParallelLaunch) return visit(op.body);
+    // Each task once, as a parallel loop from zero.
+    visit(make(For{.var = Var(as<Variable>(op.node)), .min = make_zero(op.value.dtype()),
+                   .extent = op.value, .for_kind = ForKind::Parallel, .body = op.body}));
+  }
   void on(const AssertStmt& op) override {
     const Code* body = compile(op.body);
     three(Op::Assert, DType{}, op.condition, op.message, Expr()).c = body;
@@ -368,12 +382,14 @@ class Compiler : public Visitor {
 
 void compile(const Expr& e, const InterpreterScope& scope, const std::vector<Var>& parameters,
              Program& program) {
+  program.arguments = &scope.arguments;
   Compiler compiler(scope, program);
   for (const Var& v : parameters) compiler.new_slot(v);
   program.root = compiler.compile(e);
 }
 
 void compile(const Stmt& s, const InterpreterScope& scope, Program& program) {
+  program.arguments = &scope.arguments;
   program.root = Compiler(scope, program).compile(s);
 }
 

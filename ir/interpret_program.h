@@ -36,6 +36,7 @@ enum class Op : uint8_t {
   Shuffle,       // args, lanes
   Intrinsic,     // args
   Effect,        // an intrinsic with an effect
+  Convention,    // the intrinsic of the calling convention; args
   Extern,        // raises UnknownFunction for `name`
   Let,           // slot = a in b; the statement too
   Reduce,        // reduction
@@ -107,6 +108,7 @@ struct Program {
     std::vector<const Code*> extents;
   };
   std::vector<RegionInput> region_inputs;
+  const std::vector<InterpreterArgument>* arguments = nullptr;  // of the calling convention
 };
 
 // `parameters` get the first slots of the frame, in order.

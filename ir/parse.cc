@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/attributes.h"
 #include "ir/parse.h"
 
 #include <fmt/format.h>
@@ -247,6 +248,18 @@ Stmt Parser::attr(std::string_view close) {
     return allocate(scope, close);
   }
   AttrStmt node;
+  if (is_symbol("]", 1) && is_word(attr::kParallelLaunch, 2)) {
+    const Token name = expect_kind(Token::Kind::Word, "the variable of the task");
+    expect("]");
+    node.key = expect_label();
+    expect("=");
+    node.value = expr();
+    const Var task = bind(name, node.value.dtype());
+    node.node = task;
+    node.body = body(close);
+    unbind(task);
+    return build(start, [&] { return make(node); });
+  }
   if (!is_symbol("]")) node.node = expr();
   expect("]");
   node.key = expect_label();

@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "ir/attributes.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
@@ -66,6 +67,10 @@ class VariableWalk : public Visitor {
   void on(const Allocate& op) override {
     for (const Expr& e : op.extents) visit(e);
     binding(Expr(), op.buffer, op.body);
+  }
+  void on(const AttrStmt& op) override {
+    if (op.key != attr::kParallelLaunch) return Visitor::on(op);
+    binding(op.value, Var(as<Variable>(op.node)), op.body);
   }
   void on(const Reduce& op) override {
     for (const IterVar& iv : op.axis) {
@@ -157,6 +162,16 @@ class RenameBindings : public Mutator {
     Allocate copy = op;
     copy.extents = mutate(op.extents);
     Binding buffer(*this, copy.buffer);
+    copy.body = mutate(op.body);
+    return make(std::move(copy));
+  }
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    if (op.key != attr::kParallelLaunch) return Mutator::on(op, self);
+    AttrStmt copy = op;
+    copy.value = mutate(op.value);
+    Var task(as<Variable>(op.node));
+    Binding binding(*this, task);
+    copy.node = task;
     copy.body = mutate(op.body);
     return make(std::move(copy));
   }

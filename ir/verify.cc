@@ -5,6 +5,7 @@
 
 #include <unordered_map>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/intrinsics.h"
 #include "ir/print.h"
@@ -90,6 +91,17 @@ class WellFormed : public Visitor {
     bind(op, op.buffer);
     visit(op.body);
     unbind(op.buffer);
+  }
+  void on(const AttrStmt& op) override {
+    // A pragma says something of the loop below it, whose variable is not in scope yet.
+    if (op.key.starts_with(attr::kPragmaPrefix)) return visit(op.body);
+    if (op.key != attr::kParallelLaunch) return Visitor::on(op);
+    const Variable* task = as<Variable>(op.node);
+    if (task == nullptr) fail(op, "no variable for the number of the task");
+    visit(op.value);
+    bind(op, Var(task));
+    visit(op.body);
+    unbind(Var(task));
   }
   // Several components of one reduction share its axes, so these are bound once for each.
   void on(const Reduce& op) override {

@@ -182,11 +182,4 @@ Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& optio
   return kernel;
 }
 
-Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
-             const Target& target, const LowerOptions& options, LowerReport* report,
-             const PassObserver& observer) {
-  return run_passes(schedule_to_kernel(schedule, arguments, options), target, options, report,
-                    observer);
-}
-
 }  // namespace tw

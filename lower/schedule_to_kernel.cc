@@ -88,4 +88,11 @@ Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgum
   return kernel;
 }
 
+Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+             const Target& target, const LowerOptions& options, LowerReport* report,
+             const PassObserver& observer) {
+  return run_passes(schedule_to_kernel(schedule, arguments, options), target, options, report,
+                    observer);
+}
+
 }  // namespace tw
