@@ -57,13 +57,11 @@ class InterpreterBuffer {
   std::vector<uint8_t> written_;
 };
 
-// One argument of the calling convention (runtime/c_api.h), for kernels that make_api has closed.
+// What a kernel is called with, as in runtime/c_api.h. Without strides a tensor is compact.
 struct InterpreterArgument {
-  InterpreterBuffer* buffer = nullptr;  // of a tensor; null for a scalar
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;         // empty: none given
-  Value scalar;
-  int64_t device = 1;                   // DLPack's CPU
+  InterpreterBuffer* tensor = nullptr;  // null: `value` is a scalar argument
+  std::vector<int64_t> shape, strides;
+  Value value;
 };
 
 // What is bound before the run: scalar variables, and buffers by their variable (flattened IR) or
@@ -73,14 +71,15 @@ struct InterpreterScope {
   std::unordered_map<Var, Value, IdentityHash, IdentityEqual> values;
   std::unordered_map<Var, InterpreterBuffer*, IdentityHash, IdentityEqual> buffers;
   std::map<std::pair<const Producer*, int>, InterpreterBuffer*> producers;
+  // For kernels that unpack their arguments themselves (after make_api).
   std::vector<InterpreterArgument> arguments;
 };
 
 struct InterpretOptions {
   int64_t max_steps = 1'000'000'000;  // statements and expressions evaluated before giving up
-  bool shuffle_parallel = false;      // run parallel iterations in a scrambled order
+  bool shuffle_parallel = false;      // run parallel iterations, and tasks, in a scrambled order
+  int num_threads = 3;                // what a parallel launch is told
   uint64_t seed = 0;
-  int num_threads = 3;                // what the intrinsic num_threads() gives
 };
 
 void interpret(const Stmt& s, InterpreterScope& scope, const InterpretOptions& options = {});

@@ -3,20 +3,12 @@
 
 #include <map>
 
-#include "ir/attributes.h"
-#include "ir/expr.h"
 #include "ir/interpret_program.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
 namespace tw::interpreter {
 namespace {
-
-// What make_api and lower_parallel emit: what the caller knows, not arithmetic.
-bool is_convention(std::string_view name) {
-  return name.starts_with("argument_") || name.starts_with("tensor_") || name == "num_threads" ||
-         name == "address_bits";
-}
 
 // Each `on` leaves the code of its node in `result_`.
 class Compiler : public Visitor {
@@ -122,7 +114,7 @@ class Compiler : public Visitor {
     }
     if (op.name == "likely") return visit(op.args[0]);
     Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
-    if (is_convention(op.name)) code = Op::Convention;
+    if (scalar::is_argument(*known)) code = Op::Argument;
     Code& c = with_args(code, op.dtype, op.args);
     c.intrinsic = known;
     c.name = op.name;
@@ -158,10 +150,20 @@ class Compiler : public Visitor {
 
   void on(const LetStmt& op) override { let(op.var, op.value, op.body, DType{}); }
   void on(const AttrStmt& op) override {
-    if (op.key != attr::kParallelLaunch) return visit(op.body);
-    // Each task once, as a parallel loop from zero.
-    visit(make(For{.var = Var(as<Variable>(op.node)), .min = make_zero(op.value.dtype()),
-                   .extent = op.value, .for_kind = ForKind::Parallel, .body = op.body}));
+    const Variable* task = bound_by(op);
+    if (task == nullptr) return visit(op.body);
+    const Code* extent = compile(op.value);
+    const Code& zero = add(Op::Constant, op.value.dtype());
+    const auto saved = save({Var(task)});
+    const int slot = new_slot(Var(task));
+    const Code* body = compile(op.body);
+    restore(saved);
+    Code& c = add(Op::For, task->type);
+    c.slot = slot;
+    c.for_kind = ForKind::Parallel;
+    c.a = &zero;
+    c.b = extent;
+    c.c = body;
   }
   void on(const AssertStmt& op) override {
     const Code* body = compile(op.body);
@@ -382,14 +384,12 @@ class Compiler : public Visitor {
 
 void compile(const Expr& e, const InterpreterScope& scope, const std::vector<Var>& parameters,
              Program& program) {
-  program.arguments = &scope.arguments;
   Compiler compiler(scope, program);
   for (const Var& v : parameters) compiler.new_slot(v);
   program.root = compiler.compile(e);
 }
 
 void compile(const Stmt& s, const InterpreterScope& scope, Program& program) {
-  program.arguments = &scope.arguments;
   program.root = Compiler(scope, program).compile(s);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ir/attributes.h"
 #include "ir/parse.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ir/attributes.h"
 #include "ir/parser.h"
 #include "ir/words.h"
 
@@ -249,9 +249,9 @@ Stmt Parser::attr(std::string_view close) {
   }
   AttrStmt node;
   if (is_symbol("]", 1) && is_word(attr::kParallelLaunch, 2)) {
-    const Token name = expect_kind(Token::Kind::Word, "the variable of the task");
-    expect("]");
-    node.key = expect_label();
+    const Token name = expect_kind(Token::Kind::Word, "the name of a task variable");
+    take();
+    node.key = take().text;
     expect("=");
     node.value = expr();
     const Var task = bind(name, node.value.dtype());

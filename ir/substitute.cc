@@ -3,7 +3,6 @@
 
 #include <deque>
 
-#include "ir/attributes.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
@@ -69,8 +68,9 @@ class VariableWalk : public Visitor {
     binding(Expr(), op.buffer, op.body);
   }
   void on(const AttrStmt& op) override {
-    if (op.key != attr::kParallelLaunch) return Visitor::on(op);
-    binding(op.value, Var(as<Variable>(op.node)), op.body);
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return Visitor::on(op);
+    binding(op.value, Var(bound), op.body);
   }
   void on(const Reduce& op) override {
     for (const IterVar& iv : op.axis) {
@@ -158,20 +158,21 @@ class RenameBindings : public Mutator {
     copy.body = mutate(op.body);
     return make(std::move(copy));
   }
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return Mutator::on(op, self);
+    AttrStmt copy = op;
+    copy.value = mutate(op.value);
+    Var var(bound);
+    Binding binding(*this, var);
+    copy.node = var;
+    copy.body = mutate(op.body);
+    return make(std::move(copy));
+  }
   Stmt on(const Allocate& op, const Stmt&) override {
     Allocate copy = op;
     copy.extents = mutate(op.extents);
     Binding buffer(*this, copy.buffer);
-    copy.body = mutate(op.body);
-    return make(std::move(copy));
-  }
-  Stmt on(const AttrStmt& op, const Stmt& self) override {
-    if (op.key != attr::kParallelLaunch) return Mutator::on(op, self);
-    AttrStmt copy = op;
-    copy.value = mutate(op.value);
-    Var task(as<Variable>(op.node));
-    Binding binding(*this, task);
-    copy.node = task;
     copy.body = mutate(op.body);
     return make(std::move(copy));
   }
