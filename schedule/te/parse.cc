@@ -26,7 +26,7 @@ class Line {
   [[noreturn]] void fail(std::string what, std::string legal, size_t at) const {
     raise({.code = ErrorCode::ParseError,
            .what = std::move(what),
-           .where = fmt::format("line {}, column {}", number_, at + 1),
+           .where = fmt::format("{}:{}", number_, at + 1),
            .legal = std::move(legal)});
   }
   [[noreturn]] void expected(std::string legal) {
@@ -161,7 +161,7 @@ class Reader {
         // What a line builds may be wrong though it reads well.
         if (!e.info().where.empty()) throw;
         ErrorInfo info = e.info();
-        info.where = fmt::format("line {}", line.number());
+        info.where = fmt::format("{}:1", line.number());
         raise(std::move(info));
       }
     }
