@@ -245,6 +245,10 @@ TEST(Parse, SaysWhereAndWhat) {
     EXPECT_NE(info.what.find(bad.what), std::string::npos) << bad.text << "\n" << info.what;
   }
   EXPECT_EQ(expect_error(ErrorCode::ParseError, [] { parse_expr("1 2"); }).where, "1:3");
+  EXPECT_EQ(expect_error(ErrorCode::ParseError,
+                         [] { parse_expr(std::string(100'000, '(')); })
+                .what,
+            "nested too deeply");
 }
 
 }  // namespace
