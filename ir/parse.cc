@@ -220,6 +220,7 @@ Stmt Parser::body(std::string_view close) {
 }
 
 Stmt Parser::statement(std::string_view close) {
+  const Level level(*this);
   if (peek().kind == Token::Kind::Attr) return attr(close);
   if (is_symbol("{")) return braces();
   if (peek().kind == Token::Kind::Word) {

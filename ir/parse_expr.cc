@@ -64,6 +64,7 @@ Expr Parser::expr(int least_precedence) {
 }
 
 Expr Parser::unary() {
+  const Level level(*this);
   if (is_symbol("!")) {
     const Token token = take();
     const Expr a = unary();

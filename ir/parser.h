@@ -67,6 +67,19 @@ class Parser {
     expect(close);
   }
 
+  // One level of the tree; too many would overflow the stack, here and in every walk after.
+  class Level {
+   public:
+    explicit Level(Parser& p) : depth_(p.depth_) {
+      if (++depth_ > 5000) syntax_error(p.peek(), "nested too deeply", "5000 levels");
+    }
+    Level(const Level&) = delete;
+    ~Level() { --depth_; }
+
+   private:
+    int& depth_;
+  };
+
   // --- Names
   // One name is one variable in the whole text.
   struct Name {
@@ -117,6 +130,7 @@ class Parser {
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int brackets_ = 0;
+  int depth_ = 0;
   std::unordered_map<std::string, Name> variables_;
   std::unordered_map<std::string, ProducerRef> producers_;
 };

@@ -3,8 +3,10 @@
 // by zero and shift in range, so the interpreter can evaluate every one of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/expr.h"
@@ -282,7 +284,10 @@ class RandomIr {
                     .body = body});
   }
   // Writes every element once: by one loop, by two with a guard, or in vectors with a predicate.
+  // It does not read the same buffer, so the order of its iterations is free.
   Stmt fill(const Var& buffer, int64_t size, int depth) {
+    const std::vector<Readable> readable = readable_;
+    std::erase_if(readable_, [&](const Readable& r) { return r.buffer.same_as(buffer); });
     const Var i(name("i")), j(name("j.inner"));
     const ForKind kind = random_.pick<ForKind>(
         {ForKind::Serial, ForKind::Parallel, ForKind::Unrolled, ForKind::Vectorized});
@@ -308,6 +313,7 @@ class RandomIr {
       result = loop(i, (size + lanes - 1) / lanes, ForKind::Serial, body);
     }
     variables_.resize(outer);
+    readable_ = readable;
     return result;
   }
   Stmt update(const Var& buffer, int64_t size, int depth) {
