@@ -1,0 +1,74 @@
+# A source folder is a library; its files are found, not listed, so that adding one touches no CMake file.
+
+# tw_glob(<variable> <pattern>...): the files below the root that match, searched again at each build.
+function(tw_glob variable)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/")
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${ARGN})
+  set(${variable} "${files}" PARENT_SCOPE)
+endfunction()
+
+# tw_folder_library(<folder> [SHARED] [EXCLUDE <regex>]): target tilewright_<folder>. A folder without sources is an
+# interface library, so that the others can link it all the same.
+function(tw_folder_library folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHARED" "EXCLUDE" "")
+  set(target "tilewright_${folder}")
+  tw_glob(sources "${folder}/*.cc")
+  tw_glob(headers "${folder}/*.h")
+  if(arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
+    list(FILTER headers EXCLUDE REGEX "${arg_EXCLUDE}")
+  endif()
+
+  if(NOT sources)
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  else()
+    set(scope PUBLIC)
+    if(arg_SHARED)
+      add_library(${target} SHARED ${sources})
+      tw_package_binary(${target})
+    else()
+      add_library(${target} STATIC ${sources})
+    endif()
+    string(TOUPPER "TW_BUILDING_${folder}" building)
+    target_compile_definitions(${target} PRIVATE ${building})
+  endif()
+  target_include_directories(${target} ${scope} "${CMAKE_SOURCE_DIR}")
+
+  # Each header must compile alone: target all_verify_interface_header_sets. Those that wrap a private
+  # dependency (LLVM, XGBoost, SQLite) are compiled by the sources that include them.
+  set(checked "")
+  foreach(header IN LISTS headers)
+    file(STRINGS "${header}" private REGEX "#include [<\"](llvm|xgboost|sqlite3)[/.-]" LIMIT_COUNT 1)
+    if(NOT private)
+      list(APPEND checked "${header}")
+    endif()
+  endforeach()
+  if(checked)
+    target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}" FILES ${checked})
+    set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+endfunction()
+
+# tw_link(<folder> PUBLIC ... [PRIVATE ...]): as target_link_libraries, for folders with and without sources.
+function(tw_link folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PUBLIC;PRIVATE")
+  set(target "tilewright_${folder}")
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_link_libraries(${target} INTERFACE ${arg_PUBLIC})
+  else()
+    target_link_libraries(${target} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  endif()
+endfunction()
+
+# tw_package_binary(<target>): put it into the Python package, in the build tree and in the wheel.
+function(tw_package_binary target)
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${TW_PACKAGE_DIR}"
+    RUNTIME_OUTPUT_DIRECTORY "${TW_PACKAGE_DIR}"
+    BUILD_WITH_INSTALL_RPATH ON)
+  install(TARGETS ${target}
+    LIBRARY DESTINATION tilewright COMPONENT python
+    RUNTIME DESTINATION tilewright COMPONENT python)
+endfunction()

@@ -1,0 +1,53 @@
+# Language level, warnings, optimization, sanitizers; ccache and mold where they are installed.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN")
+
+# Line tables only: stack traces name lines, and objects stay small. NDEBUG silences third-party asserts; our own
+# invariants (TW_CHECK) are checked in every build.
+if(TW_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
+else()
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+endif()
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+
+# Designated initialisers leave fields out on purpose.
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
+# Two oracles compare results bit by bit, so the host compiler must not contract what the source spells out.
+add_compile_options(-ffp-contract=off -fdiagnostics-color=auto)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Unique symbols would be shared with other libraries in the process, whatever their visibility.
+  add_compile_options(-fno-gnu-unique -fno-semantic-interposition)
+endif()
+
+if(TW_SANITIZE)
+  add_compile_options(-fsanitize=${TW_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TW_SANITIZE})
+  if(TW_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+add_link_options(-Wl,--as-needed)
+find_program(TW_MOLD mold)
+if(TW_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# ccache sees paths relative to the build folder, so that the wheel and other checkouts reuse what was compiled once.
+# The same relative prefix is cut from __FILE__, which leaves "ir/node.cc" in error messages.
+find_program(TW_CCACHE ccache)
+if(TW_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${TW_CCACHE}")
+  file(RELATIVE_PATH prefix "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}/")
+  add_compile_options("-fmacro-prefix-map=${prefix}=")
+else()
+  add_compile_options("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
+endif()

@@ -1,0 +1,386 @@
+"""Builds and runs the tests, C++ and Python, within the time budgets of budgets.toml; `./tw test` calls it.
+
+A C++ folder is one GoogleTest program, run in as many shards as there are jobs; a Python folder is one pytest process
+a file, as many at a time. So a crash ends a shard or a file and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+BUDGETS = tomllib.loads((TESTS / "budgets.toml").read_text())
+PYTHON_FOLDERS = ("structure", "python")
+HEADERS = "headers"
+CPP_FOLDERS = tuple(f for f in BUDGETS["folders"] if f not in PYTHON_FOLDERS and f != HEADERS)
+SANITIZERS = tuple(BUDGETS["sanitizers"])
+LAST_LINES = 60  # of the output of a process that failed
+
+
+@dataclass
+class Tally:
+    """What one process, and by addition one row of the table, has run."""
+
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: int = 0
+    over_budget: bool = False
+
+    def __iadd__(self, other: Tally) -> Tally:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.over_budget |= other.over_budget
+        return self
+
+    @property
+    def total(self) -> int:
+        return self.passed + len(self.failed) + self.skipped
+
+
+@dataclass
+class Row:
+    """One line of the final table; `tally` is None for a build."""
+
+    name: str
+    seconds: float
+    budget: float
+    tally: Tally | None = None
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.note and (self.tally is None or not (self.tally.failed or self.tally.over_budget))
+
+    @property
+    def result(self) -> str:
+        if self.note:
+            return self.note
+        if self.tally is None:
+            return "ok" if self.seconds <= self.budget else "ok, but slower than its budget"
+        if self.tally.over_budget:
+            return "OVER BUDGET"
+        return f"{len(self.tally.failed)} FAILED" if self.tally.failed else "ok"
+
+
+@dataclass
+class Process:
+    """A test process: `read` turns its output and exit status (None: stopped for time) into a tally."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    log: Path
+    read: Callable[[str, int | None], Tally]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the words of the command line chose: folders, Python files (none: all), and parts of test names."""
+
+    folders: frozenset[str]
+    files: tuple[Path, ...]
+    names: tuple[str, ...]
+
+
+def program(folder: str) -> str:
+    """CMake target and executable of a C++ test folder."""
+    return folder.replace("/", "_")
+
+
+def has_sources(folder: str) -> bool:
+    return any((TESTS / folder).rglob("*_test.cc"))
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+def run_process(process: Process, deadline: float) -> Tally:
+    process.log.parent.mkdir(parents=True, exist_ok=True)
+    environment = os.environ | process.environment
+    with process.log.open("w+", errors="replace") as output:
+        child = subprocess.Popen(process.command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                 cwd=ROOT, env=environment, start_new_session=True)
+        try:
+            status: int | None = child.wait(timeout=max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            # Also whatever the test started and left behind.
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
+    text = process.log.read_text(errors="replace")
+    tally = process.read(text, status)
+    tally.over_budget |= status is None
+    if tally.failed or tally.over_budget:
+        lines = text.splitlines()
+        print(f"\n--- {process.name}: {', '.join(tally.failed) or 'stopped, over its budget'}", flush=True)
+        if len(lines) > LAST_LINES:
+            print(f"[{len(lines) - LAST_LINES} lines before these are in {process.log.relative_to(ROOT)}]")
+        print("\n".join(lines[-LAST_LINES:]), flush=True)
+    return tally
+
+
+def run_row(name: str, minutes: float, processes: Iterable[Process], jobs: int) -> Row:
+    start = time.monotonic()
+    deadline = start + 60 * minutes
+    tally = Tally()
+    with ThreadPoolExecutor(jobs) as pool:
+        for part in pool.map(lambda process: run_process(process, deadline), processes):
+            tally += part
+    row = Row(name, time.monotonic() - start, 60 * minutes, tally)
+    if tally.over_budget:
+        print(f"{name}: over its budget of {minutes:g} minutes (tests/budgets.toml)", flush=True)
+    if tally.total or not row.ok:
+        print(f"{name}: {tally.total} tests in {row.seconds:.1f} s, {row.result}", flush=True)
+    return row
+
+
+GTEST_LINE = re.compile(r"\[( RUN      |       OK |  FAILED  |  SKIPPED )\] ([\w/]+\.[\w/]+)(?= \(|,|$)", re.MULTILINE)
+
+
+def read_gtest(output: str, status: int | None) -> Tally:
+    """Counts tests from their progress lines, which a crash leaves behind where it leaves no XML report."""
+    tally = Tally()
+    running = None
+    for kind, name in GTEST_LINE.findall(output.split("Global test environment tear-down")[0]):
+        match kind.strip():
+            case "RUN":
+                running = name
+                continue
+            case "OK":
+                tally.passed += 1
+            case "SKIPPED":
+                tally.skipped += 1
+            case "FAILED":
+                tally.failed.append(name)
+        running = None
+    if status is None:
+        tally.failed.append(f"{running or 'tests'} (over budget)")
+    elif status < 0:
+        tally.failed.append(f"{running or 'at exit'} ({signal.Signals(-status).name})")
+    elif status != 0 and not tally.failed:
+        tally.failed.append(f"{running or 'at exit'} (exit status {status})")
+    return tally
+
+
+def read_pytest(report: Path) -> Callable[[str, int | None], Tally]:
+    def read(output: str, status: int | None) -> Tally:
+        tally = Tally()
+        no_tests_collected = 5
+        if status == no_tests_collected:
+            return tally
+        try:
+            cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+        except (OSError, ElementTree.ParseError):
+            cases = []
+        for case in cases:
+            if case.find("failure") is not None or case.find("error") is not None:
+                tally.failed.append(case.get("name", ""))
+            elif case.find("skipped") is not None:
+                tally.skipped += 1
+            else:
+                tally.passed += 1
+        if status is None:
+            tally.failed.append("over budget")
+        elif status != 0 and not tally.failed:
+            reason = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+            tally.failed.append(f"pytest ended with {reason}")
+        return tally
+
+    return read
+
+
+def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[str, str], jobs: int) -> list[Process]:
+    build = ROOT / "build" / preset
+    executable = build / "tests" / program(folder)
+    environment = environment | {
+        "GTEST_TOTAL_SHARDS": str(jobs),
+        "TILEWRIGHT_WORKER": str(build / "python" / "tilewright" / "tilewright-worker"),
+    }
+    return [
+        Process(f"{folder} ({preset})", [str(executable), f"--gtest_filter={pattern}", "--gtest_color=no"],
+                environment | {"GTEST_SHARD_INDEX": str(shard)},
+                build / "test-logs" / f"{program(folder)}.{shard}.txt", read_gtest)
+        for shard in range(jobs)
+    ]
+
+
+def pytest_processes(folder: str, selection: Selection, environment: dict[str, str]) -> list[Process]:
+    files = sorted((TESTS / folder).rglob("*_test.py"))
+    if selection.files:
+        files = [file for file in files if file in selection.files]
+    logs = ROOT / "build" / "release" / "test-logs"
+    processes = []
+    for file in files:
+        report = logs / f"{folder}.{file.stem}.xml"
+        report.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--color=no", f"--junit-xml={report}", str(file)]
+        if selection.names:
+            command += ["-k", " or ".join(selection.names)]
+        processes.append(Process(str(file.relative_to(ROOT)), command, environment, report.with_suffix(".txt"),
+                                 read_pytest(report)))
+    return processes
+
+
+# Building -----------------------------------------------------------------------------------------------------------
+
+
+def build(preset: str, targets: list[str]) -> Row:
+    start = time.monotonic()
+    status = subprocess.run([str(ROOT / "tw"), "build", preset, *targets], stdin=subprocess.DEVNULL).returncode
+    row = Row(f"build {preset}", time.monotonic() - start, 60 * BUDGETS["builds"][preset])
+    if status != 0:
+        row.note = "FAILED"
+    print(f"{row.name}: {row.seconds:.1f} s, {row.result}", flush=True)
+    return row
+
+
+def check_headers(jobs: int) -> Row:
+    """Compiles each header alone: CMake generates one source a header."""
+
+    def read(output: str, status: int | None) -> Tally:
+        failed = re.findall(r"^FAILED: \S*?_verify_interface_header_sets/(\S+)\.cxx\.o", output, re.MULTILINE)
+        if status and not failed:
+            failed = ["all_verify_interface_header_sets"]
+        return Tally(count - len(failed), failed)
+
+    folder = ROOT / "build" / "release"
+    listing = subprocess.run(["ninja", "-C", str(folder), "-t", "inputs", "all_verify_interface_header_sets"],
+                             capture_output=True, text=True).stdout
+    count = len(re.findall(r"_verify_interface_header_sets/.+\.cxx'?$", listing, re.MULTILINE))
+    command = [str(ROOT / "tw"), "build", "release", "-k", "0", "all_verify_interface_header_sets"]
+    process = Process(HEADERS, command, {}, folder / "test-logs" / "headers.txt", read)
+    return run_row(HEADERS, BUDGETS["folders"][HEADERS], [process] if count else [], jobs)
+
+
+# Command line -------------------------------------------------------------------------------------------------------
+
+
+def select(words: list[str]) -> Selection:
+    known = (*BUDGETS["folders"], *SANITIZERS)
+    folders: set[str] = set()
+    files: list[Path] = []
+    names: list[str] = []
+    for word in words:
+        path = Path(word).resolve()
+        if path.exists() and path.is_relative_to(TESTS):
+            word = path.relative_to(TESTS).as_posix()
+        matching = [f for f in known if f == word or f.startswith(word.rstrip("/") + "/") or word.startswith(f + "/")]
+        if matching:
+            folders.update(matching)
+            if path.suffix == ".py" and path.is_file():
+                files.append(path)
+        else:
+            names.append(word)
+    if not folders:
+        folders.update(known if not names else (*CPP_FOLDERS, *PYTHON_FOLDERS))
+    return Selection(frozenset(folders), tuple(files), tuple(names))
+
+
+def sanitizer_environment(scale: float) -> dict[str, str]:
+    symbolizer = "/usr/bin/llvm-symbolizer-19"
+    return {
+        "TW_FUZZ_SCALE": str(scale * BUDGETS["fuzz_scale"]["sanitizer"]),
+        "ASAN_OPTIONS": f"external_symbolizer_path={symbolizer}",
+        "LSAN_OPTIONS": "suppressions=tests/support/lsan.supp:print_suppressions=0",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:external_symbolizer_path={symbolizer}",
+        "TSAN_OPTIONS": f"suppressions=tests/support/tsan.supp:halt_on_error=1:external_symbolizer_path={symbolizer}",
+    }
+
+
+def run(options: argparse.Namespace, jobs: int) -> list[Row]:
+    selection = select(options.filter)
+    scale = BUDGETS["fuzz_scale"]["long" if options.long else "default"]
+    environment = {"TW_FUZZ_SCALE": str(scale), "TW_FUZZ_SEED": str(options.seed)}
+    pattern = ":".join(f"*{name}*" for name in selection.names) or "*"
+    cpp = [folder for folder in CPP_FOLDERS if has_sources(folder)]
+    chosen = [folder for folder in cpp if folder in selection.folders]
+    rows = [build("release", ["all", *map(program, chosen)])]
+    if not rows[0].ok:
+        return rows
+
+    for folder, minutes in BUDGETS["folders"].items():
+        if folder not in selection.folders:
+            continue
+        if folder == HEADERS:
+            rows.append(check_headers(jobs))
+        elif folder in PYTHON_FOLDERS:
+            rows.append(run_row(folder, minutes, pytest_processes(folder, selection, environment), jobs))
+        elif folder in chosen:
+            minutes *= scale if folder == "fuzz" else 1
+            rows.append(run_row(folder, minutes, gtest_processes(folder, "release", pattern, environment, jobs), jobs))
+
+    def concurrent(folder: str) -> bool:
+        return any("ThreadSanitizer" in file.read_text() for file in (TESTS / folder).rglob("*_test.cc"))
+
+    for preset in SANITIZERS:
+        if preset not in selection.folders:
+            continue
+        tested = [folder for folder in cpp if preset != "tsan" or concurrent(folder)]
+        if not tested:
+            continue
+        rows.append(build(preset, [program(folder) for folder in tested]))
+        if not rows[-1].ok:
+            continue
+        processes: list[Process] = []
+        for folder in tested:
+            names = pattern if preset != "tsan" else "*ThreadSanitizer*"
+            processes += gtest_processes(folder, preset, names, sanitizer_environment(scale), jobs)
+        minutes = BUDGETS["sanitizers"][preset] * (scale if options.long else 1)
+        rows.append(run_row(preset, minutes, processes, jobs))
+    return rows
+
+
+def print_table(rows: list[Row]) -> None:
+    print(f"\n{'folder':<18}{'tests':>7}{'seconds':>10}{'budget':>9}  result")
+    for row in rows:
+        tests = "" if row.tally is None else row.tally.total
+        print(f"{row.name:<18}{tests:>7}{row.seconds:>10.1f}{row.budget:>9.0f}  {row.result}")
+    seconds = sum(row.seconds for row in rows)
+    print(f"{'all':<18}{sum(row.tally.total for row in rows if row.tally):>7}{seconds:>10.1f}{60 * BUDGETS['total']:>9.0f}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./tw test", description="Run the tests.")
+    parser.add_argument("--long", action="store_true", help="larger fuzz budgets")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the fuzz tests (TW_FUZZ_SEED)")
+    parser.add_argument("filter", nargs="*", help="test folders (unit, unit/ir, python, asan ...), files, or parts of test names")
+    options = parser.parse_args()
+    jobs = int(os.environ.get("TW_JOBS") or len(os.sched_getaffinity(0)))
+
+    rows = run(options, jobs)
+    tallies = [row.tally for row in rows if row.tally]
+    passed = sum(tally.passed for tally in tallies)
+    failed = [f"{row.name}: {name}" for row in rows if row.tally for name in row.tally.failed]
+    failed += [f"{row.name}" for row in rows if row.tally is None and not row.ok]
+    print_table(rows)
+    if failed:
+        print("\nfailed:")
+        for name in failed:
+            print(f"  {name}")
+    nothing = options.filter and not failed and not any(tally.total for tally in tallies)
+    if nothing:
+        print(f"\nno test matches {' '.join(options.filter)}; folders: {' '.join((*BUDGETS['folders'], *SANITIZERS))}")
+    print(f"{passed} passed, {len(failed)} failed, {sum(tally.skipped for tally in tallies)} skipped")
+    return 1 if failed or nothing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
