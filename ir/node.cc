@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "runtime/element.h"
@@ -99,7 +101,15 @@ IterVar::IterVar(Range domain, Var var, IterKind kind) {
   *this = IterVar(node);
 }
 
-void finish(Variable& n) { n.dtype = n.type; }
+uint64_t next_serial() {
+  static std::atomic<uint64_t> last = 0;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void finish(Variable& n) {
+  n.dtype = n.type;
+  n.serial = next_serial();
+}
 void finish(IntImm& n) {
   require(n.type.is_integer() || n.type.is_bool() || n.type.is_handle(), n.node_kind,
           "not an integer type");

@@ -265,7 +265,7 @@ def check_headers(jobs: int) -> Row:
     listing = subprocess.run(["ninja", "-C", str(folder), "-t", "inputs", "all_verify_interface_header_sets"],
                              capture_output=True, text=True).stdout
     count = len(re.findall(r"_verify_interface_header_sets/.+\.cxx'?$", listing, re.MULTILINE))
-    command = ["ninja", "-C", str(folder), "-k", "0", "-j", str(jobs), "all_verify_interface_header_sets"]
+    command = [str(ROOT / "tw"), "build", "release", "-k", "0", "all_verify_interface_header_sets"]
     process = Process(HEADERS, command, {}, folder / "test-logs" / "headers.txt", read)
     return run_row(HEADERS, BUDGETS["folders"][HEADERS], [process] if count else [], jobs)
 
@@ -363,7 +363,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the fuzz tests (TW_FUZZ_SEED)")
     parser.add_argument("filter", nargs="*", help="test folders (unit, unit/ir, python, asan ...), files, or parts of test names")
     options = parser.parse_args()
-    jobs = int(os.environ.get("TW_JOBS") or os.cpu_count() or 1)
+    jobs = int(os.environ.get("TW_JOBS") or len(os.sched_getaffinity(0)))
 
     rows = run(options, jobs)
     tallies = [row.tally for row in rows if row.tally]

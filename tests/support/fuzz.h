@@ -6,8 +6,8 @@
 
 namespace tilewright::test {
 
-/// Factor on the number of random cases: 1 in `./tw test`, larger with `--long`, smaller under a sanitizer.
-/// Read from the environment variable TW_FUZZ_SCALE.
+/// Factor on the number of random cases: 1 in `./tw test`, larger with `--long`, smaller under a
+/// sanitizer. Read from the environment variable TW_FUZZ_SCALE.
 inline double fuzz_scale() {
   const char* text = std::getenv("TW_FUZZ_SCALE");
   return text == nullptr ? 1.0 : std::max(0.0, std::strtod(text, nullptr));
