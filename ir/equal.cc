@@ -83,6 +83,16 @@ class Comparison {
   }
 
   int compare_fields(const Variable& a, const Variable& b) { return use(&a, &b); }
+  int compare_fields(const AttrStmt& a, const AttrStmt& b) {
+    const Variable *bound_a = bound_by(a), *bound_b = bound_by(b);
+    if (bound_a == nullptr || bound_b == nullptr) return compare_fields<AttrStmt>(a, b);
+    if (int d = order(a.key, b.key)) return d;
+    if (int d = compare(a.value, b.value)) return d;
+    int difference = bind(Var(bound_a), Var(bound_b));
+    if (difference == 0) difference = compare(a.body, b.body);
+    unbind();
+    return difference;
+  }
   template <class T>
   int compare_fields(const T& a, const T& b) {
     const size_t depth = undo_.size();
@@ -276,6 +286,15 @@ class Hash {
   }
 
   void fields(const Variable& v) { use(v); }
+  void fields(const AttrStmt& op) {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return fields<AttrStmt>(op);
+    add(op.key);
+    add(op.value);
+    bind(Var(bound));
+    add(op.body);
+    unbind();
+  }
   template <class T>
   void fields(const T& node) {
     const size_t depth = undo_.size();
@@ -286,9 +305,7 @@ class Hash {
         add(f);
       }
     });
-    for (; undo_.size() > depth; undo_.pop_back()) {
-      levels_[undo_.back().first] = undo_.back().second;
-    }
+    while (undo_.size() > depth) unbind();
   }
 
   void add(DType t) { mix(uint64_t(t.code) << 32 | uint64_t(t.bits) << 16 | t.lanes); }
@@ -340,6 +357,10 @@ class Hash {
     undo_.emplace_back(v.operator->(), level);
     level = static_cast<int>(undo_.size());
     signature(*v.operator->());
+  }
+  void unbind() {
+    levels_[undo_.back().first] = undo_.back().second;
+    undo_.pop_back();
   }
   void use(const Variable& v) {
     auto it = levels_.find(&v);

@@ -8,7 +8,9 @@
 
 #include "ir/interpret_program.h"
 #include "ir/scalar.h"
+#include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/last_error.h"
 
 namespace tw {
 namespace interpreter {
@@ -30,8 +32,10 @@ uint64_t next_random(uint64_t& state) {
 
 class Machine {
  public:
-  Machine(const Program& program, const InterpretOptions& options)
+  Machine(const Program& program, const InterpretOptions& options,
+          const InterpreterScope& scope)
       : options_(options),
+        arguments_(scope.arguments),
         random_(options.seed),
         frame_(static_cast<size_t>(program.frame_size), Scalar{.i = 0}),
         regions_(static_cast<size_t>(program.region_count)) {
@@ -73,7 +77,9 @@ class Machine {
       case Op::Load: return load(c, lane);
       case Op::Ramp: {
         const int64_t base = eval(*c.a, 0).i;
-        return of_int(scalar::wrap(c.type.element(), base + lane * eval(*c.b, 0).i));
+        const uint64_t step = static_cast<uint64_t>(lane) * static_cast<uint64_t>(eval(*c.b, 0).i);
+        return of_int(scalar::wrap(c.type.element(),
+                                   static_cast<int64_t>(static_cast<uint64_t>(base) + step)));
       }
       case Op::Broadcast: return eval(*c.a, 0);
       case Op::Shuffle: {
@@ -82,6 +88,7 @@ class Machine {
       }
       case Op::Intrinsic: return intrinsic(c, lane);
       case Op::Effect: return effect(c);
+      case Op::Argument: return argument(c);
       case Op::Extern:
         raise({.code = ErrorCode::UnknownFunction,
                .what = fmt::format("the interpreter cannot call '{}'", c.name),
@@ -116,10 +123,7 @@ class Machine {
         for (int lane = 0; lane < c.type.lanes; ++lane) eval(*c.a, lane);
         return;
       case Op::Assert:
-        if (eval(*c.a, 0).i == 0) {
-          raise({.code = ErrorCode::AssertionFailed,
-                 .what = c.b != nullptr && !c.b->name.empty() ? c.b->name : "assertion failed"});
-        }
+        if (eval(*c.a, 0).i == 0) assertion_failed(c.b);
         if (c.c != nullptr) run(*c.c);
         return;
       case Op::Unbound: unbound(c);
@@ -337,11 +341,64 @@ class Machine {
   Scalar effect(const Code& c) {
     if (c.name == "prefetch") return {.i = 0};
     raise({.code = ErrorCode::UnknownFunction,
-           .what = fmt::format("the interpreter cannot run '{}'", c.name),
-           .legal = "IR from before make_api"});
+           .what = fmt::format("the interpreter cannot run '{}'", c.name)});
+  }
+
+  // argument_error(check, function, argument, index, expected, got) raises what the compiled
+  // kernel would.
+  [[noreturn]] void assertion_failed(const Code* message) {
+    if (message != nullptr && message->op == Op::Effect && message->args.size() == 6) {
+      const auto number = [&](size_t k) { return eval(*message->args[k], 0).i; };
+      const std::string& function = message->args[1]->name;
+      tw_raise_argument_error(static_cast<int32_t>(number(0)), function.c_str(),
+                              message->args[2]->name.c_str(), static_cast<int32_t>(number(3)),
+                              number(4), number(5));
+      raise_last_error(last_error(), function);
+    }
+    raise({.code = ErrorCode::AssertionFailed,
+           .what = message != nullptr && !message->name.empty() ? message->name
+                                                                : "assertion failed"});
+  }
+
+  Scalar argument(const Code& c) {
+    if (c.name == "argument_count") return of_int(static_cast<int64_t>(arguments_.size()));
+    if (c.name == "num_threads") return of_int(options_.num_threads);
+    const Scalar first = eval(*c.args[0], 0);
+    if (c.name == "address_bits") return first;  // of the buffer object: not null, and aligned
+    if (first.i < 0 || first.i >= static_cast<int64_t>(arguments_.size())) {
+      raise({.code = ErrorCode::ArgumentCount,
+             .what = fmt::format("{}({}) with {} arguments", c.name, first.i, arguments_.size())});
+    }
+    const InterpreterArgument& a = arguments_[static_cast<size_t>(first.i)];
+    if (c.name == "argument_type") {
+      return of_int(a.tensor != nullptr ? TW_ARG_TENSOR
+                                        : (a.value.type.is_float() ? TW_ARG_FLOAT : TW_ARG_INT));
+    }
+    if (c.name == "argument_int" && a.tensor == nullptr) return of_int(a.value.i);
+    if (c.name == "argument_float" && a.tensor == nullptr) return of_float(a.value.f);
+    if (a.tensor == nullptr || c.name == "argument_int" || c.name == "argument_float") {
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("{}({}) of another kind of argument", c.name, first.i)});
+    }
+    if (c.name == "tensor_data") return of_int(reinterpret_cast<int64_t>(a.tensor));
+    if (c.name == "tensor_has_strides") return of_int(!a.strides.empty());
+    if (c.name == "tensor_rank") return of_int(static_cast<int64_t>(a.shape.size()));
+    if (c.name == "tensor_device") return of_int(kDLCPU);
+    if (c.name == "tensor_dtype") {
+      const DType t = a.tensor->element();
+      return of_int(static_cast<int64_t>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16);
+    }
+    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
+    const int64_t d = eval(*c.args[1], 0).i;
+    if (d < 0 || d >= static_cast<int64_t>(list.size())) {
+      raise({.code = ErrorCode::OutOfBounds,
+             .what = fmt::format("{}({}, {}) of {} dimensions", c.name, first.i, d, list.size())});
+    }
+    return of_int(list[static_cast<size_t>(d)]);
   }
 
   const InterpretOptions& options_;
+  const std::vector<InterpreterArgument>& arguments_;
   uint64_t random_;
   int64_t steps_ = 0;
   std::vector<Scalar> frame_;
@@ -413,7 +470,7 @@ void interpret(const Stmt& s, InterpreterScope& scope, const InterpretOptions& o
   if (!s.defined()) return;
   interpreter::Program program;
   interpreter::compile(s, scope, program);
-  interpreter::Machine(program, options).run(*program.root);
+  interpreter::Machine(program, options, scope).run(*program.root);
 }
 
 std::vector<Value> evaluate_lanes(const Expr& e, const InterpreterScope& scope) {
@@ -421,7 +478,7 @@ std::vector<Value> evaluate_lanes(const Expr& e, const InterpreterScope& scope) 
   interpreter::Program program;
   interpreter::compile(e, scope, {}, program);
   const InterpretOptions options;
-  interpreter::Machine machine(program, options);
+  interpreter::Machine machine(program, options, scope);
   std::vector<Value> result;
   for (int lane = 0; lane < e.dtype().lanes; ++lane) {
     result.push_back(interpreter::to_value(e.dtype(), machine.eval(*program.root, lane)));
@@ -436,6 +493,7 @@ Value evaluate(const Expr& e, const InterpreterScope& scope) {
 struct CompiledExpr::State {
   interpreter::Program program;
   InterpretOptions options = {.max_steps = INT64_MAX};
+  InterpreterScope scope;
   std::unique_ptr<interpreter::Machine> machine;
   DType type;
   std::vector<Var> parameters;
@@ -444,8 +502,10 @@ struct CompiledExpr::State {
 CompiledExpr::CompiledExpr(const Expr& e, const std::vector<Var>& parameters,
                            const InterpreterScope& scope)
     : state_(std::make_unique<State>()) {
+  state_->scope = scope;
   interpreter::compile(e, scope, parameters, state_->program);
-  state_->machine = std::make_unique<interpreter::Machine>(state_->program, state_->options);
+  state_->machine = std::make_unique<interpreter::Machine>(state_->program, state_->options,
+                                                           state_->scope);
   state_->type = e.dtype();
   state_->parameters = parameters;
 }

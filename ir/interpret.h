@@ -57,6 +57,13 @@ class InterpreterBuffer {
   std::vector<uint8_t> written_;
 };
 
+// What a kernel is called with, as in runtime/c_api.h. Without strides a tensor is compact.
+struct InterpreterArgument {
+  InterpreterBuffer* tensor = nullptr;  // null: `value` is a scalar argument
+  std::vector<int64_t> shape, strides;
+  Value value;
+};
+
 // What is bound before the run: scalar variables, and buffers by their variable (flattened IR) or
 // by producer and value index (IR before storage flattening, indices relative to the output's
 // own shape).
@@ -64,11 +71,14 @@ struct InterpreterScope {
   std::unordered_map<Var, Value, IdentityHash, IdentityEqual> values;
   std::unordered_map<Var, InterpreterBuffer*, IdentityHash, IdentityEqual> buffers;
   std::map<std::pair<const Producer*, int>, InterpreterBuffer*> producers;
+  // For kernels that unpack their arguments themselves (after make_api).
+  std::vector<InterpreterArgument> arguments;
 };
 
 struct InterpretOptions {
   int64_t max_steps = 1'000'000'000;  // statements and expressions evaluated before giving up
-  bool shuffle_parallel = false;      // run parallel iterations in a scrambled order
+  bool shuffle_parallel = false;      // run parallel iterations, and tasks, in a scrambled order
+  int num_threads = 3;                // what a parallel launch is told
   uint64_t seed = 0;
 };
 

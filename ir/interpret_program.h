@@ -36,6 +36,7 @@ enum class Op : uint8_t {
   Shuffle,       // args, lanes
   Intrinsic,     // args
   Effect,        // an intrinsic with an effect
+  Argument,      // an intrinsic of the calling convention; args
   Extern,        // raises UnknownFunction for `name`
   Let,           // slot = a in b; the statement too
   Reduce,        // reduction
@@ -46,7 +47,7 @@ enum class Op : uint8_t {
   Store,         // slot; index a, value b, predicate c
   RegionStore,   // region; value a, indices args
   Realize,       // region; args: min, extent of each dimension; body a
-  Assert,        // a, message b, body c
+  Assert,        // a, message b, body c; the message may be an argument_error
   Block,         // args
   Evaluate,      // a
   Nothing,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/attributes.h"
 #include "ir/parser.h"
 #include "ir/words.h"
 
@@ -247,6 +248,18 @@ Stmt Parser::attr(std::string_view close) {
     return allocate(scope, close);
   }
   AttrStmt node;
+  if (is_symbol("]", 1) && is_word(attr::kParallelLaunch, 2)) {
+    const Token name = expect_kind(Token::Kind::Word, "the name of a task variable");
+    take();
+    node.key = take().text;
+    expect("=");
+    node.value = expr();
+    const Var task = bind(name, node.value.dtype());
+    node.node = task;
+    node.body = body(close);
+    unbind(task);
+    return build(start, [&] { return make(node); });
+  }
   if (!is_symbol("]")) node.node = expr();
   expect("]");
   node.key = expect_label();

@@ -242,10 +242,15 @@ Scalar binary(NodeKind kind, DType type, Scalar a, Scalar b) {
                                   static_cast<uint64_t>(b.i));
 }
 
+bool is_argument(const Intrinsic& intrinsic) {
+  const Id id = id_of(intrinsic);
+  return (id >= Id::argument_int && id <= Id::address_bits) || id == Id::num_threads;
+}
+
 Scalar apply(const Intrinsic& intrinsic, DType result, const Scalar* args, const DType* types,
              int count) {
   const Id id = id_of(intrinsic);
-  if (id >= Id::argument_int || id == Id::if_then_else || count < 1) {
+  if (is_argument(intrinsic) || intrinsic.kind == CallKind::Intrinsic || id == Id::if_then_else || count < 1) {
     raise({.code = ErrorCode::UnknownIntrinsic,
            .what = fmt::format("'{}' is not a function of scalars", intrinsic.name)});
   }

@@ -48,4 +48,7 @@ Scalar binary(NodeKind kind, DType type, Scalar a, Scalar b);
 Scalar apply(const Intrinsic& intrinsic, DType result, const Scalar* args, const DType* types,
              int count);
 
+// Whether an intrinsic belongs to the calling convention, so that only a running kernel knows it.
+bool is_argument(const Intrinsic& intrinsic);
+
 }  // namespace tw::scalar

@@ -36,15 +36,14 @@ Stmt handle_of(const StmtBase& op) { return Stmt(&op); }
 class WellFormed : public Visitor {
  public:
   explicit WellFormed(const std::vector<Var>& free) {
-    for (const Var& v : free) in_scope_[v.operator->()] = 1;
+    for (const Var& v : free) free_.insert(v);
   }
 
  protected:
   using Visitor::on;
 
   void on(const Variable& op) override {
-    const auto it = in_scope_.find(&op);
-    if (it == in_scope_.end() || it->second == 0) {
+    if (!is_known(Var(&op))) {
       fail(op, fmt::format("variable '{}' is used outside the scope of its binding", op.name));
     }
   }
@@ -79,6 +78,14 @@ class WellFormed : public Visitor {
     bind(op, op.var);
     visit(op.body);
     unbind(op.var);
+  }
+  void on(const AttrStmt& op) override {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return Visitor::on(op);
+    visit(op.value);
+    bind(op, Var(bound));
+    visit(op.body);
+    unbind(Var(bound));
   }
   void on(const Allocate& op) override {
     for (const Expr& e : op.extents) {
@@ -155,6 +162,10 @@ class WellFormed : public Visitor {
   [[noreturn]] static void fail(const T& op, std::string_view what) {
     violated(Property::WellFormed, handle_of(op), what);
   }
+  bool is_known(const Var& v) const {
+    const auto it = in_scope_.find(v.operator->());
+    return (it != in_scope_.end() && it->second != 0) || free_.count(v) != 0;
+  }
   template <class T>
   void bind(const T& op, const Var& v) {
     const auto [it, first] = in_scope_.emplace(v.operator->(), 0);
@@ -165,8 +176,7 @@ class WellFormed : public Visitor {
 
   template <class T>
   void buffer(const T& op, const Var& buffer, DType accessed) {
-    const auto it = in_scope_.find(buffer.operator->());
-    if (it == in_scope_.end() || it->second == 0) {
+    if (!is_known(buffer)) {
       fail(op, fmt::format("buffer '{}' is used outside the scope of its binding", buffer.name()));
     }
     if (!buffer.dtype().is_handle()) {
@@ -216,6 +226,7 @@ class WellFormed : public Visitor {
     }
   }
 
+  VarSet free_;
   std::unordered_map<const Variable*, int> in_scope_;  // 0: bound before, its scope has ended
 };
 
@@ -276,6 +287,7 @@ class HoistedStorage : public Visitor {
   int serial_loops_ = 0;
 };
 
+// Code generation knows every row of ir/intrinsics.def but those that lower_intrin takes apart.
 class Legalised : public Visitor {
  protected:
   using Visitor::on;
@@ -285,7 +297,18 @@ class Legalised : public Visitor {
     if (intrinsic && find_intrinsic(op.name) == nullptr) {
       violated(Property::Legalised, handle_of(op), fmt::format("unknown intrinsic '{}'", op.name));
     }
+    const bool lowered = op.name == "likely" || op.name == "sigmoid" || op.name == "rsqrt" ||
+                         op.name == "isnan" || (op.name == "fabs" && !op.dtype.is_float());
+    if (intrinsic && lowered) {
+      violated(Property::Legalised, handle_of(op), fmt::format("'{}' is left", op.name));
+    }
     Visitor::on(op);
+  }
+  void on(const FloorDiv& op) override {
+    violated(Property::Legalised, handle_of(op), "floor division is left");
+  }
+  void on(const FloorMod& op) override {
+    violated(Property::Legalised, handle_of(op), "floor modulo is left");
   }
 };
 

@@ -129,7 +129,8 @@ DType default_type(const Intrinsic& intrinsic, const std::vector<Expr>& args) {
   if (name == "tensor_has_strides") return bool_type();
   if (name == "address_bits") return uint_type(64);
   if (intrinsic.kind == CallKind::Intrinsic || args.empty() ||
-      is_one_of("argument_type", "argument_count", "tensor_rank", "tensor_dtype", "tensor_device")) {
+      is_one_of("argument_type", "argument_count", "tensor_rank", "tensor_dtype", "tensor_device",
+                "num_threads")) {
     return int_type(32);
   }
   return args[0].dtype();
