@@ -6,84 +6,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "ir/expr.h"
-#include "runtime/element.h"
+#include "ir/scalar.h"
 #include "runtime/error.h"
 
 namespace tw::te {
 namespace {
 
-// What a variable holds. Integers and bools live in `i`, floating values, rounded to their type,
-// in `f`.
-struct Slot {
-  int64_t i = 0;
-  double f = 0;
-};
-using IntCode = std::function<int64_t()>;
-using FloatCode = std::function<double()>;
-// Code that gives a scalar; `type` decides which of the two is set.
+using scalar::of_float;
+using scalar::of_int;
+using scalar::Scalar;
+
+// Code that gives a scalar of `type`.
 struct Code {
   DType type;
-  IntCode i;
-  FloatCode f;
-  void into(Slot& slot) const {
-    if (type.is_float()) {
-      slot.f = f();
-    } else {
-      slot.i = i();
-    }
-  }
+  std::function<Scalar()> run;
+  Scalar operator()() const { return run(); }
 };
-
-double rounded(DType type, double v) {
-  if (type == float_type(32)) return static_cast<float>(v);
-  return type == float_type(64) ? v : round_to(type, v);
-}
-
-int64_t wrapped(DType type, int64_t v) {
-  if (type == int_type(32)) return static_cast<int32_t>(v);
-  return type.bits == 64 && type.is_integer() ? v : wrap_to(type, v);
-}
-
-double int_to_float(DType from, DType to, int64_t v) {
-  if (from.is_uint() && v < 0) return rounded(to, static_cast<double>(static_cast<uint64_t>(v)));
-  unsigned char bytes[8];
-  store_int(bytes, to, v);
-  return load_as_double(bytes, to);
-}
-
-int64_t float_to_int(DType to, double v) {
-  if (to.is_bool()) return v != 0;
-  unsigned char bytes[8];
-  store_double(bytes, to, v);
-  return load_as_int(bytes, to);
-}
-
-[[noreturn]] void divided_by_zero() {
-  raise({.code = ErrorCode::DivisionByZero, .what = "integer division by zero"});
-}
-
-int64_t divide(NodeKind kind, DType type, int64_t a, int64_t b) {
-  if (b == 0) divided_by_zero();
-  if (type.is_uint()) {
-    const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-    const bool quotient = kind == NodeKind::Div || kind == NodeKind::FloorDiv;
-    return static_cast<int64_t>(quotient ? ua / ub : ua % ub);
-  }
-  // The one quotient that overflows; unsigned negation wraps.
-  const auto negated = [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); };
-  const bool inexact = b != -1 && a % b != 0 && ((a < 0) != (b < 0));
-  switch (kind) {
-    case NodeKind::Div: return b == -1 ? negated(a) : a / b;
-    case NodeKind::Mod: return b == -1 ? 0 : a % b;
-    case NodeKind::FloorDiv: return b == -1 ? negated(a) : a / b - (inexact ? 1 : 0);
-    default: return b == -1 ? 0 : a % b + (inexact ? b : 0);
-  }
-}
 
 class OperationState;
 
@@ -93,7 +36,7 @@ struct TensorState {
   DType type;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
-  std::vector<Slot> elements;
+  std::vector<Scalar> elements;
   std::vector<char> known;
   OperationState* producer = nullptr;  // null: what is not known cannot be
   int value_index = 0;
@@ -102,7 +45,7 @@ struct TensorState {
 
   [[noreturn]] void out_of_bounds(const std::vector<Code>& indices) const {
     std::vector<int64_t> position;
-    for (const Code& c : indices) position.push_back(c.i());
+    for (const Code& c : indices) position.push_back(c().i);
     raise({.code = ErrorCode::OutOfBounds,
            .what = fmt::format("{}({}) is read", name, fmt::join(position, ", ")),
            .stage = name,
@@ -149,31 +92,22 @@ class Compiler {
  public:
   explicit Compiler(Run& run) : run_(run) {}
 
-  Slot* slot(const Var& var) {
+  Scalar* slot(const Var& var) {
     auto& s = slots_[var];
-    if (!s) s = std::make_unique<Slot>();
+    if (!s) s = std::make_unique<Scalar>();
     return s.get();
   }
   Code compile(const Expr& e);
-  IntCode index(const Expr& e) { return compile(e).i; }
 
  private:
-  Code variable(const Variable& op, const Expr& e);
-  template <class F, class I>
-  Code arithmetic(const Expr& ea, const Expr& eb, F on_floats, I on_ints);
-  template <class F>
-  Code comparison(const Expr& ea, const Expr& eb, F compare);
-  Code cast_code(const Cast& op);
+  Code variable(const Variable& op);
+  Code binary(const Expr& e, const Expr& a, const Expr& b);
   Code choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy);
-  Code intrinsic(const Call& op, const Expr& e);
+  Code intrinsic(const Call& op);
   Code read(const ProducerLoad& op);
-  static Code constant(DType type, Slot value) {
-    if (type.is_float()) return {type, {}, [v = value.f] { return v; }};
-    return {type, [v = value.i] { return v; }, {}};
-  }
 
   Run& run_;
-  std::unordered_map<Var, std::unique_ptr<Slot>, IdentityHash, IdentityEqual> slots_;
+  std::unordered_map<Var, std::unique_ptr<Scalar>, IdentityHash, IdentityEqual> slots_;
 };
 
 // One operation, ready to compute any of its points.
@@ -184,8 +118,8 @@ class OperationState {
 
  private:
   struct ReduceLoop {
-    Slot* slot;
-    IntCode min, extent;
+    Scalar* slot;
+    Code min, extent;
   };
   void place(int64_t flat);
   void reduce_from(size_t depth);
@@ -193,14 +127,14 @@ class OperationState {
 
   Compiler compiler_;
   std::vector<TensorState*> outputs_;
-  std::vector<Slot*> axes_;
+  std::vector<Scalar*> axes_;
   std::vector<Code> bodies_;  // no reduction
   // A reduction
   std::vector<ReduceLoop> loops_;
-  IntCode condition_;
+  Code condition_;
   std::vector<Code> identities_, sources_, results_;
-  std::vector<Slot*> lhs_, rhs_;
-  std::vector<Slot> next_;
+  std::vector<Scalar*> lhs_, rhs_;
+  std::vector<Scalar> next_;
 };
 
 void TensorState::read(int64_t flat) {
@@ -212,12 +146,10 @@ void TensorState::read(int64_t flat) {
 // ---------------------------------------------------------------------------------------------
 // Expressions
 
-Code Compiler::variable(const Variable& op, const Expr& e) {
-  const Var var(as<Variable>(e));
+Code Compiler::variable(const Variable& op) {
+  const Var var(&op);
   if (const auto it = slots_.find(var); it != slots_.end()) {
-    Slot* s = it->second.get();
-    if (op.dtype.is_float()) return {op.dtype, {}, [s] { return s->f; }};
-    return {op.dtype, [s] { return s->i; }, {}};
+    return {op.dtype, [s = it->second.get()] { return *s; }};
   }
   const Value* value = run_.scalar(var);
   if (!value) {
@@ -225,179 +157,135 @@ Code Compiler::variable(const Variable& op, const Expr& e) {
            .what = fmt::format("variable '{}' has no value", op.name),
            .legal = "a value for each variable of the shapes, and for no axis of another compute"});
   }
-  return constant(op.dtype, {.i = value->i, .f = value->f});
+  const Scalar given = value->type.is_float() ? of_float(value->f) : of_int(value->i);
+  return {op.dtype, [v = scalar::convert(value->type, op.dtype, given)] { return v; }};
 }
 
-template <class F, class I>
-Code Compiler::arithmetic(const Expr& ea, const Expr& eb, F on_floats, I on_ints) {
+Code Compiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
   const Code a = compile(ea), b = compile(eb);
-  const DType t = a.type;
-  if (t == float_type(32)) {
-    return {t, {}, [a = a.f, b = b.f, on_floats] {
-              return static_cast<double>(static_cast<float>(on_floats(a(), b())));
-            }};
+  const DType operand = ea.dtype(), result = e.dtype();
+  const NodeKind kind = e->kind;
+  // What reductions and indices consist of, without a second dispatch.
+  if (operand == float_type(32) && kind == NodeKind::Add) {
+    return {result, [a, b] { return of_float(static_cast<float>(a().f + b().f)); }};
   }
-  if (t.is_float()) {
-    return {t, {}, [t, a = a.f, b = b.f, on_floats] { return rounded(t, on_floats(a(), b())); }};
+  if (operand == float_type(32) && kind == NodeKind::Mul) {
+    return {result, [a, b] { return of_float(static_cast<float>(a().f * b().f)); }};
   }
-  return {t, [t, a = a.i, b = b.i, on_ints] { return wrapped(t, on_ints(a(), b())); }, {}};
-}
-
-template <class F>
-Code Compiler::comparison(const Expr& ea, const Expr& eb, F compare) {
-  const Code a = compile(ea), b = compile(eb);
-  const DType result = bool_type();
-  if (a.type.is_float()) {
-    return {result, [a = a.f, b = b.f, compare] { return int64_t{compare(a(), b())}; }, {}};
+  if (operand == int_type(32) && kind == NodeKind::Add) {
+    return {result, [a, b] { return of_int(static_cast<int32_t>(a().i + b().i)); }};
   }
-  if (a.type.is_uint()) {
-    return {result, [a = a.i, b = b.i, compare] {
-              return int64_t{compare(static_cast<uint64_t>(a()), static_cast<uint64_t>(b()))};
-            }, {}};
+  if (operand == int_type(32) && kind == NodeKind::Mul) {
+    return {result, [a, b] { return of_int(static_cast<int32_t>(a().i * b().i)); }};
   }
-  return {result, [a = a.i, b = b.i, compare] { return int64_t{compare(a(), b())}; }, {}};
-}
-
-Code Compiler::cast_code(const Cast& op) {
-  const Code v = compile(op.value);
-  const DType from = v.type, to = op.type;
-  if (to.is_float() && from.is_float()) {
-    return {to, {}, [to, v = v.f] { return rounded(to, v()); }};
-  }
-  if (to.is_float()) return {to, {}, [from, to, v = v.i] { return int_to_float(from, to, v()); }};
-  if (from.is_float()) return {to, [to, v = v.f] { return float_to_int(to, v()); }, {}};
-  if (to.is_bool()) return {to, [v = v.i] { return int64_t{v() != 0}; }, {}};
-  return {to, [to, v = v.i] { return wrapped(to, v()); }, {}};
+  return {result, [a, b, kind, operand] {
+            const Scalar x = a();
+            return scalar::binary(kind, operand, x, b());
+          }};
 }
 
 Code Compiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy) {
-  const IntCode c = compile(condition).i;
-  const Code a = compile(yes), b = compile(no);
-  if (a.type.is_float()) {
-    if (lazy) return {a.type, {}, [c, a = a.f, b = b.f] { return c() ? a() : b(); }};
-    return {a.type, {}, [c, a = a.f, b = b.f] {
-              const double t = a(), f = b();
-              return c() ? t : f;
-            }};
-  }
-  if (lazy) return {a.type, [c, a = a.i, b = b.i] { return c() ? a() : b(); }, {}};
-  return {a.type, [c, a = a.i, b = b.i] {
-            const int64_t t = a(), f = b();
-            return c() ? t : f;
-          }, {}};
+  const Code c = compile(condition), a = compile(yes), b = compile(no);
+  if (lazy) return {a.type, [c, a, b] { return c().i ? a() : b(); }};
+  return {a.type, [c, a, b] {
+            const bool chosen = c().i != 0;
+            const Scalar t = a(), f = b();
+            return chosen ? t : f;
+          }};
 }
 
-Code Compiler::intrinsic(const Call& op, const Expr& e) {
+Code Compiler::intrinsic(const Call& op) {
   if (op.name == "if_then_else") return choice(op.args[0], op.args[1], op.args[2], true);
-  if (op.name == "likely") return compile(op.args[0]);
+  const Intrinsic* known = find_intrinsic(op.name);
+  if (!known) {
+    raise({.code = ErrorCode::UnknownIntrinsic,
+           .what = fmt::format("a call of '{}'", op.name),
+           .legal = "the intrinsics of ir/intrinsics.def"});
+  }
   std::vector<Code> args;
-  for (const Expr& a : op.args) args.push_back(compile(a));
-  // The call itself is kept alive by `e`.
-  auto apply = [e, args, values = std::vector<Value>(args.size())]() mutable {
-    for (size_t k = 0; k < args.size(); ++k) {
-      values[k].type = args[k].type;
-      (args[k].type.is_float() ? void(values[k].f = args[k].f()) : void(values[k].i = args[k].i()));
-    }
-    return apply_intrinsic(*as<Call>(e), values);
-  };
-  if (op.type.is_float()) return {op.type, {}, [apply]() mutable { return apply().f; }};
-  return {op.type, [apply]() mutable { return apply().i; }, {}};
+  std::vector<DType> types;
+  for (const Expr& a : op.args) {
+    args.push_back(compile(a));
+    types.push_back(a.dtype());
+  }
+  return {op.type, [known, type = op.type, args, types] {
+            Scalar values[4];
+            TW_CHECK(args.size() <= std::size(values), "an intrinsic of more than four scalars");
+            for (size_t k = 0; k < args.size(); ++k) values[k] = args[k]();
+            return scalar::apply(*known, type, values, types.data(),
+                                 static_cast<int>(args.size()));
+          }};
 }
 
 Code Compiler::read(const ProducerLoad& op) {
   TensorState* t = &run_.tensor(op.producer.get(), op.value_index);
   std::vector<Code> indices;
   for (const Expr& i : op.indices) indices.push_back(compile(i));
-  const auto element = [t, indices]() -> const Slot& {
-    int64_t flat = 0;
-    for (size_t d = 0; d < indices.size(); ++d) {
-      const int64_t position = indices[d].i();
-      if (position < 0 || position >= t->shape[d]) t->out_of_bounds(indices);
-      flat += position * t->strides[d];
-    }
-    t->read(flat);
-    return t->elements[static_cast<size_t>(flat)];
-  };
-  if (t->type.is_float()) return {t->type, {}, [element] { return element().f; }};
-  return {t->type, [element] { return element().i; }, {}};
+  TW_CHECK(indices.size() == t->shape.size(), "a read with another number of indices than the rank");
+  return {t->type, [t, indices] {
+            int64_t flat = 0;
+            for (size_t d = 0; d < indices.size(); ++d) {
+              const int64_t position = indices[d]().i;
+              if (position < 0 || position >= t->shape[d]) t->out_of_bounds(indices);
+              flat += position * t->strides[d];
+            }
+            t->read(flat);
+            return t->elements[static_cast<size_t>(flat)];
+          }};
 }
 
 Code Compiler::compile(const Expr& e) {
-  // Integer overflow wraps here; the IR leaves that of signed types undefined.
-  const auto u = [](int64_t v) { return static_cast<uint64_t>(v); };
-  const auto s = [](uint64_t v) { return static_cast<int64_t>(v); };
-  const DType type = e.dtype();
   switch (e->kind) {
-    case NodeKind::Variable: return variable(*as<Variable>(e), e);
-    case NodeKind::IntImm: return constant(type, {.i = as<IntImm>(e)->value});
-    case NodeKind::FloatImm: return constant(type, {.f = as<FloatImm>(e)->value});
-    case NodeKind::Cast: return cast_code(*as<Cast>(e));
-    case NodeKind::Add:
-      return arithmetic(as<Add>(e)->a, as<Add>(e)->b, std::plus<>(),
-                        [=](int64_t a, int64_t b) { return s(u(a) + u(b)); });
-    case NodeKind::Sub:
-      return arithmetic(as<Sub>(e)->a, as<Sub>(e)->b, std::minus<>(),
-                        [=](int64_t a, int64_t b) { return s(u(a) - u(b)); });
-    case NodeKind::Mul:
-      return arithmetic(as<Mul>(e)->a, as<Mul>(e)->b, std::multiplies<>(),
-                        [=](int64_t a, int64_t b) { return s(u(a) * u(b)); });
-    case NodeKind::Div:
-      return arithmetic(
-          as<Div>(e)->a, as<Div>(e)->b, std::divides<>(),
-          [type](int64_t a, int64_t b) { return divide(NodeKind::Div, type, a, b); });
-    case NodeKind::Mod:
-      return arithmetic(
-          as<Mod>(e)->a, as<Mod>(e)->b, [](double a, double b) { return std::fmod(a, b); },
-          [type](int64_t a, int64_t b) { return divide(NodeKind::Mod, type, a, b); });
-    case NodeKind::FloorDiv:
-      return arithmetic(
-          as<FloorDiv>(e)->a, as<FloorDiv>(e)->b,
-          [](double a, double b) { return std::floor(a / b); },
-          [type](int64_t a, int64_t b) { return divide(NodeKind::FloorDiv, type, a, b); });
-    case NodeKind::FloorMod:
-      return arithmetic(
-          as<FloorMod>(e)->a, as<FloorMod>(e)->b,
-          [](double a, double b) { return a - std::floor(a / b) * b; },
-          [type](int64_t a, int64_t b) { return divide(NodeKind::FloorMod, type, a, b); });
-    case NodeKind::Min:
-      return arithmetic(as<Min>(e)->a, as<Min>(e)->b,
-                        [](double a, double b) { return a < b ? a : b; },
-                        [type, u](int64_t a, int64_t b) {
-                          return (type.is_uint() ? u(a) < u(b) : a < b) ? a : b;
-                        });
-    case NodeKind::Max:
-      return arithmetic(as<Max>(e)->a, as<Max>(e)->b,
-                        [](double a, double b) { return a > b ? a : b; },
-                        [type, u](int64_t a, int64_t b) {
-                          return (type.is_uint() ? u(a) > u(b) : a > b) ? a : b;
-                        });
-    case NodeKind::Equal: return comparison(as<Equal>(e)->a, as<Equal>(e)->b, std::equal_to<>());
-    case NodeKind::NotEqual:
-      return comparison(as<NotEqual>(e)->a, as<NotEqual>(e)->b, std::not_equal_to<>());
-    case NodeKind::Less: return comparison(as<Less>(e)->a, as<Less>(e)->b, std::less<>());
-    case NodeKind::LessEqual:
-      return comparison(as<LessEqual>(e)->a, as<LessEqual>(e)->b, std::less_equal<>());
-    case NodeKind::Greater: return comparison(as<Greater>(e)->a, as<Greater>(e)->b, std::greater<>());
-    case NodeKind::GreaterEqual:
-      return comparison(as<GreaterEqual>(e)->a, as<GreaterEqual>(e)->b, std::greater_equal<>());
-    case NodeKind::And:  // both sides are evaluated, as in the IR they may be
-      return arithmetic(as<And>(e)->a, as<And>(e)->b, std::multiplies<>(), std::bit_and<>());
-    case NodeKind::Or:
-      return arithmetic(as<Or>(e)->a, as<Or>(e)->b, std::plus<>(), std::bit_or<>());
-    case NodeKind::Not: return {type, [a = compile(as<Not>(e)->a).i] { return int64_t{!a()}; }, {}};
+    case NodeKind::Variable: return variable(*as<Variable>(e));
+    case NodeKind::IntImm: return {e.dtype(), [v = of_int(as<IntImm>(e)->value)] { return v; }};
+    case NodeKind::FloatImm:
+      return {e.dtype(), [v = of_float(as<FloatImm>(e)->value)] { return v; }};
+    case NodeKind::Cast: {
+      const Code v = compile(as<Cast>(e)->value);
+      return {e.dtype(), [v, to = e.dtype()] { return scalar::convert(v.type, to, v()); }};
+    }
+#define TW_BINARY(Name) \
+  case NodeKind::Name: return binary(e, as<Name>(e)->a, as<Name>(e)->b);
+      TW_BINARY(Add)
+      TW_BINARY(Sub)
+      TW_BINARY(Mul)
+      TW_BINARY(Div)
+      TW_BINARY(Mod)
+      TW_BINARY(FloorDiv)
+      TW_BINARY(FloorMod)
+      TW_BINARY(Min)
+      TW_BINARY(Max)
+      TW_BINARY(Equal)
+      TW_BINARY(NotEqual)
+      TW_BINARY(Less)
+      TW_BINARY(LessEqual)
+      TW_BINARY(Greater)
+      TW_BINARY(GreaterEqual)
+#undef TW_BINARY
+    case NodeKind::And: {
+      const Code a = compile(as<And>(e)->a), b = compile(as<And>(e)->b);
+      return {e.dtype(), [a, b] { return of_int(a().i && b().i); }};
+    }
+    case NodeKind::Or: {
+      const Code a = compile(as<Or>(e)->a), b = compile(as<Or>(e)->b);
+      return {e.dtype(), [a, b] { return of_int(a().i || b().i); }};
+    }
+    case NodeKind::Not:
+      return {e.dtype(), [a = compile(as<Not>(e)->a)] { return of_int(!a().i); }};
     case NodeKind::Select: {
       const Select* op = as<Select>(e);
       return choice(op->condition, op->true_value, op->false_value, false);
     }
-    case NodeKind::Call: return intrinsic(*as<Call>(e), e);
+    case NodeKind::Call: return intrinsic(*as<Call>(e));
     case NodeKind::Let: {
       const Let* op = as<Let>(e);
       const Code value = compile(op->value);
-      Slot* bound = slot(op->var);
+      Scalar* bound = slot(op->var);
       const Code body = compile(op->body);
-      const auto bind = [value, bound] { value.into(*bound); };
-      if (type.is_float()) return {type, {}, [bind, f = body.f] { return bind(), f(); }};
-      return {type, [bind, i = body.i] { return bind(), i(); }, {}};
+      return {e.dtype(), [value, bound, body] {
+                *bound = value();
+                return body();
+              }};
     }
     case NodeKind::ProducerLoad: return read(*as<ProducerLoad>(e));
     default:
@@ -420,10 +308,10 @@ OperationState::OperationState(Run& run, const ComputeNode& op, std::vector<Tens
   const Reduce* reduce = as<Reduce>(op.body[0]);
   for (const IterVar& r : reduce->axis) {
     loops_.push_back({.slot = compiler_.slot(r.var()),
-                      .min = compiler_.index(r->domain.min),
-                      .extent = compiler_.index(r->domain.extent)});
+                      .min = compiler_.compile(r->domain.min),
+                      .extent = compiler_.compile(r->domain.extent)});
   }
-  if (reduce->condition.defined()) condition_ = compiler_.index(reduce->condition);
+  if (reduce->condition.defined()) condition_ = compiler_.compile(reduce->condition);
   const CommReducer& combiner = reduce->combiner;
   for (size_t k = 0; k < reduce->source.size(); ++k) {
     identities_.push_back(compiler_.compile(combiner.identity[k]));
@@ -444,16 +332,16 @@ void OperationState::place(int64_t flat) {
 }
 
 void OperationState::combine() {
-  if (condition_ && !condition_()) return;
-  for (size_t k = 0; k < sources_.size(); ++k) sources_[k].into(*rhs_[k]);
-  for (size_t k = 0; k < results_.size(); ++k) results_[k].into(next_[k]);
+  if (condition_.run && !condition_().i) return;
+  for (size_t k = 0; k < sources_.size(); ++k) *rhs_[k] = sources_[k]();
+  for (size_t k = 0; k < results_.size(); ++k) next_[k] = results_[k]();
   for (size_t k = 0; k < results_.size(); ++k) *lhs_[k] = next_[k];
 }
 
 void OperationState::reduce_from(size_t depth) {
   if (depth == loops_.size()) return combine();
   const ReduceLoop& loop = loops_[depth];
-  const int64_t min = loop.min(), end = min + loop.extent();
+  const int64_t min = loop.min().i, end = min + loop.extent().i;
   for (int64_t v = min; v < end; ++v) {
     loop.slot->i = v;
     reduce_from(depth + 1);
@@ -465,11 +353,11 @@ void OperationState::compute(int64_t flat, int value_index) {
   const auto at = static_cast<size_t>(flat);
   if (loops_.empty()) {
     TensorState& out = *outputs_[static_cast<size_t>(value_index)];
-    bodies_[static_cast<size_t>(value_index)].into(out.elements[at]);
+    out.elements[at] = bodies_[static_cast<size_t>(value_index)]();
     out.known[at] = 1;
     return;
   }
-  for (size_t k = 0; k < identities_.size(); ++k) identities_[k].into(*lhs_[k]);
+  for (size_t k = 0; k < identities_.size(); ++k) *lhs_[k] = identities_[k]();
   reduce_from(0);
   for (size_t k = 0; k < outputs_.size(); ++k) {
     outputs_[k]->elements[at] = *lhs_[k];
@@ -487,7 +375,7 @@ void Run::add(const Operation& op) {
     t->value_index = k;
     int64_t size = 1;
     for (const Expr& extent : op->output_shape(k)) {
-      t->shape.push_back(shapes.compile(extent).i());
+      t->shape.push_back(shapes.compile(extent)().i);
       if (t->shape.back() < 0) {
         raise({.code = ErrorCode::BadShape,
                .what = fmt::format("an extent is {}", t->shape.back()),
@@ -552,8 +440,7 @@ void evaluate(const Program& program, const std::vector<InterpreterBuffer*>& arg
     if (t.producer) continue;
     for (int64_t i = 0; i < arguments[k]->size(); ++i) {
       if (!arguments[k]->written(i)) continue;
-      const Value v = arguments[k]->at(i);
-      t.elements[static_cast<size_t>(i)] = {.i = v.i, .f = v.f};
+      t.elements[static_cast<size_t>(i)] = {.i = arguments[k]->raw(i).i};
       t.known[static_cast<size_t>(i)] = 1;
     }
   }
@@ -562,8 +449,7 @@ void evaluate(const Program& program, const std::vector<InterpreterBuffer*>& arg
     if (!t.producer) continue;
     for (int64_t i = 0; i < arguments[k]->size(); ++i) {
       t.read(i);
-      const Slot& s = t.elements[static_cast<size_t>(i)];
-      arguments[k]->set(i, {.type = t.type, .i = s.i, .f = s.f});
+      arguments[k]->set_raw(i, {.i = t.elements[static_cast<size_t>(i)].i});
     }
   }
 }
