@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of AttrStmt, and what node and value mean for each.
+#pragma once
+
+namespace tw::attr {
+
+// node: loop variable; value: int32. Set by the `pragma` primitive as "pragma_" + name.
+inline constexpr char kPragmaPrefix[] = "pragma_";
+// Largest number of statements an automatic unroll may produce (value) below this point.
+inline constexpr char kAutoUnrollMaxStep[] = "pragma_auto_unroll_max_step";
+// Leave the unrolling of marked loops to code generation when 0.
+inline constexpr char kUnrollExplicit[] = "pragma_unroll_explicit";
+// node: undefined; value: string, the Python or te line that the statements below come from.
+inline constexpr char kSourceLine[] = "source_line";
+// node: buffer; value: uint alignment in bytes that the address is known to have.
+inline constexpr char kStorageAlignment[] = "storage_alignment";
+// node: undefined; value: string, name of the compute scope that code generation turns into a
+// function of its own, so that aliasing facts of the arguments hold there.
+inline constexpr char kComputeScope[] = "compute_scope";
+
+// node: int32 variable, the number of this task; value: int32, how many tasks. The body runs once a
+// task, on the thread pool. Made by lower_parallel.
+inline constexpr char kParallelLaunch[] = "parallel_launch";
+
+}  // namespace tw::attr

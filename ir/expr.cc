@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/expr.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/intrinsics.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+Expr lanes_of(Expr scalar, int lanes) { return lanes == 1 ? scalar : broadcast(scalar, lanes); }
+
+[[noreturn]] void mismatch(std::string_view operation, const Expr& a, const Expr& b) {
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{} of {} and {}", operation, to_string(a.dtype()),
+                             to_string(b.dtype())),
+         .legal = "operands of one type; cast one of them"});
+}
+
+// The type both operands take, or nothing.
+std::optional<DType> common_element(DType a, DType b) {
+  if (a == b) return a;
+  if (a.is_handle() || b.is_handle()) return std::nullopt;
+  if (a.is_bool()) return b;
+  if (b.is_bool()) return a;
+  if (a.is_float() && b.is_integer()) return a;
+  if (b.is_float() && a.is_integer()) return b;
+  if (a.is_float() && b.is_float()) {
+    if (a.bits != b.bits) return a.bits > b.bits ? a : b;
+    return std::nullopt;  // float16 with bfloat16
+  }
+  if (a.code == b.code) return a.bits > b.bits ? a : b;
+  return std::nullopt;  // signed with unsigned
+}
+
+void unify(std::string_view operation, Expr& a, Expr& b) {
+  TW_CHECK(a.defined() && b.defined(), "operand missing");
+  DType ta = a.dtype(), tb = b.dtype();
+  if (ta == tb) return;
+  if (ta.lanes != tb.lanes) {
+    if (ta.lanes == 1) {
+      a = broadcast(a, tb.lanes);
+    } else if (tb.lanes == 1) {
+      b = broadcast(b, ta.lanes);
+    } else {
+      mismatch(operation, a, b);
+    }
+  }
+  const DType ea = ta.element(), eb = tb.element();
+  if (ea == eb) return;
+  // A constant takes the other operand's type when it is a plain number for it.
+  const int lanes = a.dtype().lanes;
+  if (is_const(b) && !(eb.is_float() && !ea.is_float()) && !ea.is_bool()) {
+    b = cast(ea.with_lanes(lanes), b);
+  } else if (is_const(a) && !(ea.is_float() && !eb.is_float()) && !eb.is_bool()) {
+    a = cast(eb.with_lanes(lanes), a);
+  } else if (auto common = common_element(ea, eb)) {
+    a = cast(common->with_lanes(lanes), a);
+    b = cast(common->with_lanes(lanes), b);
+  } else {
+    mismatch(operation, a, b);
+  }
+}
+
+std::optional<double> as_const_float(const Expr& e) {
+  if (const FloatImm* f = as<FloatImm>(e)) return f->value;
+  if (const Broadcast* b = as<Broadcast>(e)) return as_const_float(b->value);
+  return std::nullopt;
+}
+
+bool is_float_value(const Expr& e, double value) {
+  auto v = as_const_float(e);
+  return v && *v == value;
+}
+bool is_value(const Expr& e, int value) {
+  return e.dtype().is_float() ? is_float_value(e, value) : is_const_int(e, value);
+}
+
+std::optional<double> fold_floats(NodeKind kind, double a, double b) {
+  switch (kind) {
+    case NodeKind::Add: return a + b;
+    case NodeKind::Sub: return a - b;
+    case NodeKind::Mul: return a * b;
+    case NodeKind::Div: return b == 0 ? std::optional<double>() : a / b;
+    case NodeKind::Min: return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmin(a, b);
+    case NodeKind::Max: return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmax(a, b);
+    case NodeKind::Equal: return a == b;
+    case NodeKind::NotEqual: return a != b;
+    case NodeKind::Less: return a < b;
+    case NodeKind::LessEqual: return a <= b;
+    case NodeKind::Greater: return a > b;
+    case NodeKind::GreaterEqual: return a >= b;
+    default: return std::nullopt;
+  }
+}
+
+bool is_comparison(NodeKind kind) {
+  return kind >= NodeKind::Equal && kind <= NodeKind::GreaterEqual;
+}
+
+// Constant folding of any binary operation, or undefined.
+Expr fold(NodeKind kind, const Expr& a, const Expr& b) {
+  if (!is_const(a) || !is_const(b)) return {};
+  const DType type = a.dtype();
+  const DType result = is_comparison(kind) ? bool_type(type.lanes) : type;
+  if (type.is_float()) {
+    auto v = fold_floats(kind, *as_const_float(a), *as_const_float(b));
+    if (!v) return {};
+    return is_comparison(kind) ? make_const(result, *v != 0) : make_const_float(result, *v);
+  }
+  auto v = fold_integers(kind, type.element(), *as_const_int(a), *as_const_int(b));
+  return v ? make_const(result, *v) : Expr();
+}
+
+template <class T>
+Expr binary(std::string_view operation, Expr a, Expr b) {
+  unify(operation, a, b);
+  if (Expr folded = fold(T::node_kind, a, b); folded.defined()) return folded;
+  T node;
+  node.a = std::move(a);
+  node.b = std::move(b);
+  return make(std::move(node));
+}
+
+void require_integers(std::string_view operation, const Expr& a, const Expr& b) {
+  for (const Expr* e : {&a, &b}) {
+    if (!e->dtype().is_integer() && !e->dtype().is_bool()) {
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("{} of {}", operation, to_string(e->dtype())),
+             .legal = "integer operands"});
+    }
+  }
+}
+
+void refuse_zero(std::string_view operation, const Expr& b) {
+  if (b.dtype().is_integer() && is_zero(b)) {
+    raise({.code = ErrorCode::DivisionByZero, .what = fmt::format("{} by zero", operation)});
+  }
+}
+
+int64_t floor_quotient(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+
+}  // namespace
+
+std::optional<int64_t> fold_integers(NodeKind kind, DType type, int64_t a, int64_t b) {
+  // A signed result that does not fit is undefined in the IR, hence left alone here.
+  const auto fits = [&](__int128 v) -> std::optional<int64_t> {
+    if (type.is_bool()) return v != 0;
+    if (type.is_uint()) {
+      const auto mask = type.bits == 64 ? ~uint64_t{0} : (uint64_t{1} << type.bits) - 1;
+      return static_cast<int64_t>(static_cast<uint64_t>(v) & mask);
+    }
+    const __int128 limit = __int128{1} << (type.bits - 1);
+    if (v < -limit || v >= limit) return std::nullopt;
+    return static_cast<int64_t>(v);
+  };
+  const bool u = type.is_uint();
+  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  const __int128 wa = u ? __int128{ua} : __int128{a}, wb = u ? __int128{ub} : __int128{b};
+  switch (kind) {
+    case NodeKind::Add: return fits(wa + wb);
+    case NodeKind::Sub: return fits(wa - wb);
+    case NodeKind::Mul:
+      // The product of two 64-bit values may not fit 128 signed bits; unsigned wraps anyway.
+      return u ? fits(static_cast<__int128>(ua * ub)) : fits(wa * wb);
+    case NodeKind::Div: return b == 0 ? std::nullopt : fits(wa / wb);
+    case NodeKind::Mod: return b == 0 ? std::nullopt : fits(wa % wb);
+    case NodeKind::FloorDiv:
+      if (b == 0) return std::nullopt;
+      if (u) return fits(wa / wb);
+      if (b == -1) return fits(-wa);
+      return fits(floor_quotient(a, b));
+    case NodeKind::FloorMod:
+      if (b == 0) return std::nullopt;
+      if (u) return fits(wa % wb);
+      return b == -1 ? 0 : fits(wa - __int128{floor_quotient(a, b)} * wb);
+    case NodeKind::Min: return wa < wb ? a : b;
+    case NodeKind::Max: return wa > wb ? a : b;
+    case NodeKind::Equal: return wa == wb;
+    case NodeKind::NotEqual: return wa != wb;
+    case NodeKind::Less: return wa < wb;
+    case NodeKind::LessEqual: return wa <= wb;
+    case NodeKind::Greater: return wa > wb;
+    case NodeKind::GreaterEqual: return wa >= wb;
+    case NodeKind::And: return a && b;
+    case NodeKind::Or: return a || b;
+    default: return std::nullopt;
+  }
+}
+
+Expr make_const(DType type, int64_t value) {
+  if (type.is_float()) return make_const_float(type, static_cast<double>(value));
+  return lanes_of(make(IntImm{.type = type.element(), .value = value}), type.lanes);
+}
+
+Expr make_const_float(DType type, double value) {
+  return lanes_of(make(FloatImm{.type = type.element(), .value = value}), type.lanes);
+}
+
+Expr make_zero(DType type) { return make_const(type, 0); }
+Expr make_bool(bool value) { return make_const(bool_type(), value); }
+
+std::optional<int64_t> as_const_int(const Expr& e) {
+  if (const IntImm* i = as<IntImm>(e)) return i->value;
+  if (const Broadcast* b = as<Broadcast>(e)) return as_const_int(b->value);
+  return std::nullopt;
+}
+
+bool is_const_int(const Expr& e, int64_t value) {
+  auto v = as_const_int(e);
+  return v && *v == value;
+}
+
+bool is_const(const Expr& e) {
+  if (const Broadcast* b = as<Broadcast>(e)) return is_const(b->value);
+  return is<IntImm>(e) || is<FloatImm>(e);
+}
+
+Expr min_value(DType type) {
+  if (type.code == TypeCode::BFloat) return make_const_float(type, -3.3895313892515355e38);
+  if (type.is_float()) {
+    const double least = type.bits == 16   ? -65504.0
+                         : type.bits == 32 ? double(std::numeric_limits<float>::lowest())
+                                           : std::numeric_limits<double>::lowest();
+    return make_const_float(type, least);
+  }
+  if (!type.is_int()) return make_const(type, 0);
+  return make_const(type, std::numeric_limits<int64_t>::min() >> (64 - type.bits));
+}
+
+Expr max_value(DType type) {
+  if (type.is_float()) {
+    const double least = *as_const_float(min_value(type));
+    return make_const_float(type, -least);
+  }
+  if (type.is_int()) {
+    return make_const(type, std::numeric_limits<int64_t>::max() >> (64 - type.bits));
+  }
+  return make_const(type, -1);  // `make` wraps: all ones
+}
+
+Expr cast(DType type, const Expr& value) {
+  TW_CHECK(value.defined(), "operand missing");
+  DType from = value.dtype();
+  if (type.lanes == 1 && from.lanes > 1) type = type.with_lanes(from.lanes);
+  if (from == type) return value;
+  if (from.lanes == 1 && type.lanes > 1) return broadcast(cast(type.element(), value), type.lanes);
+  if (const Broadcast* b = as<Broadcast>(value)) {
+    return broadcast(cast(type.element(), b->value), b->lanes);
+  }
+  if (const IntImm* i = as<IntImm>(value); i && !type.is_handle()) {
+    if (type.is_float() && i->type.is_uint()) {
+      return make_const_float(type, static_cast<double>(static_cast<uint64_t>(i->value)));
+    }
+    return make_const(type, type.is_bool() ? i->value != 0 : i->value);
+  }
+  if (const FloatImm* f = as<FloatImm>(value)) {
+    if (type.is_float()) return make_const_float(type, f->value);
+    // Only where C++ defines the conversion.
+    if (type.is_integer() && std::fabs(f->value) < 2147483648.0 && type.bits >= 32 &&
+        (type.is_int() || f->value >= 0)) {
+      return make_const(type, static_cast<int64_t>(f->value));
+    }
+  }
+  return make(Cast{.type = type, .value = value});
+}
+
+Expr operator+(const Expr& a, const Expr& b) {
+  if (is<IntImm>(a) && !is<IntImm>(b) && is_zero(a) && a.dtype() == b.dtype()) return b;
+  Expr e = binary<Add>("addition", a, b);
+  const Add* add = as<Add>(e);
+  if (!add || add->dtype.is_float()) return e;  // x + 0.0 is not x when x is -0.0
+  if (is_zero(add->b)) return add->a;
+  return is_zero(add->a) ? add->b : e;
+}
+
+Expr operator-(const Expr& a, const Expr& b) {
+  Expr e = binary<Sub>("subtraction", a, b);
+  const Sub* sub = as<Sub>(e);
+  if (!sub || sub->dtype.is_float()) return e;
+  return is_zero(sub->b) ? sub->a : e;
+}
+
+Expr operator-(const Expr& a) {
+  if (a.dtype().is_float()) {
+    // -1 * x keeps the sign of zero, 0 - x does not.
+    if (auto v = as_const_float(a)) return make_const_float(a.dtype(), -*v);
+    return a * make_const(a.dtype(), -1);
+  }
+  return make_zero(a.dtype()) - a;
+}
+
+Expr operator*(const Expr& a, const Expr& b) {
+  Expr e = binary<Mul>("multiplication", a, b);
+  const Mul* mul = as<Mul>(e);
+  if (!mul) return e;
+  if (is_value(mul->b, 1)) return mul->a;
+  if (is_value(mul->a, 1)) return mul->b;
+  if (mul->dtype.is_float()) return e;
+  return is_zero(mul->a) || is_zero(mul->b) ? make_zero(mul->dtype) : e;
+}
+
+Expr div(const Expr& a, const Expr& b) {
+  refuse_zero("division", b);
+  Expr e = binary<Div>("division", a, b);
+  const Div* d = as<Div>(e);
+  return d && is_value(d->b, 1) ? d->a : e;
+}
+
+Expr trunc_div(const Expr& a, const Expr& b) {
+  require_integers("truncated division", a, b);
+  return div(a, b);
+}
+
+Expr trunc_mod(const Expr& a, const Expr& b) {
+  require_integers("truncated modulo", a, b);
+  refuse_zero("modulo", b);
+  Expr e = binary<Mod>("modulo", a, b);
+  const Mod* m = as<Mod>(e);
+  return m && is_one(m->b) ? make_zero(m->dtype) : e;
+}
+
+Expr floor_div(const Expr& a, const Expr& b) {
+  refuse_zero("division", b);
+  if (a.dtype().is_float() || b.dtype().is_float()) return call("floor", {div(a, b)});
+  Expr e = binary<FloorDiv>("floor division", a, b);
+  const FloorDiv* d = as<FloorDiv>(e);
+  if (!d) return e;
+  return is_one(d->b) ? d->a : (is_zero(d->a) ? d->a : e);
+}
+
+Expr floor_mod(const Expr& a, const Expr& b) {
+  refuse_zero("modulo", b);
+  if (a.dtype().is_float() || b.dtype().is_float()) return a - floor_div(a, b) * b;
+  Expr e = binary<FloorMod>("floor modulo", a, b);
+  const FloorMod* m = as<FloorMod>(e);
+  if (!m) return e;
+  return is_one(m->b) || is_zero(m->a) ? make_zero(m->dtype) : e;
+}
+
+Expr min(const Expr& a, const Expr& b) {
+  return a.same_as(b) ? a : binary<Min>("minimum", a, b);
+}
+Expr max(const Expr& a, const Expr& b) {
+  return a.same_as(b) ? a : binary<Max>("maximum", a, b);
+}
+Expr operator==(const Expr& a, const Expr& b) { return binary<Equal>("comparison", a, b); }
+Expr operator!=(const Expr& a, const Expr& b) { return binary<NotEqual>("comparison", a, b); }
+Expr operator<(const Expr& a, const Expr& b) { return binary<Less>("comparison", a, b); }
+Expr operator<=(const Expr& a, const Expr& b) { return binary<LessEqual>("comparison", a, b); }
+Expr operator>(const Expr& a, const Expr& b) { return binary<Greater>("comparison", a, b); }
+Expr operator>=(const Expr& a, const Expr& b) { return binary<GreaterEqual>("comparison", a, b); }
+
+Expr operator&&(const Expr& a, const Expr& b) {
+  Expr e = binary<And>("and", cast(bool_type(), a), cast(bool_type(), b));
+  const And* n = as<And>(e);
+  if (!n) return e;
+  if (is_const(n->a)) return is_zero(n->a) ? n->a : n->b;
+  if (is_const(n->b)) return is_zero(n->b) ? n->b : n->a;
+  return e;
+}
+
+Expr operator||(const Expr& a, const Expr& b) {
+  Expr e = binary<Or>("or", cast(bool_type(), a), cast(bool_type(), b));
+  const Or* n = as<Or>(e);
+  if (!n) return e;
+  if (is_const(n->a)) return is_zero(n->a) ? n->b : n->a;
+  if (is_const(n->b)) return is_zero(n->b) ? n->a : n->b;
+  return e;
+}
+
+Expr operator!(const Expr& a) {
+  const Expr b = cast(bool_type(), a);
+  if (auto v = as_const_int(b)) return make_const(b.dtype(), !*v);
+  if (const Not* n = as<Not>(b)) return n->a;
+  return make(Not{.a = b});
+}
+
+Expr select(const Expr& condition, const Expr& true_value, const Expr& false_value) {
+  Expr t = true_value, f = false_value;
+  unify("select", t, f);
+  if (auto v = as_const_int(condition)) return *v ? t : f;
+  return make(Select{.condition = condition, .true_value = t, .false_value = f});
+}
+
+Expr if_then_else(const Expr& condition, const Expr& true_value, const Expr& false_value) {
+  Expr t = true_value, f = false_value;
+  unify("if_then_else", t, f);
+  if (auto v = as_const_int(condition)) return *v ? t : f;
+  return call(t.dtype(), "if_then_else", {condition, t, f}, CallKind::PureIntrinsic);
+}
+
+Expr likely(const Expr& condition) {
+  if (is_const(condition)) return condition;
+  return call(condition.dtype(), "likely", {condition}, CallKind::PureIntrinsic);
+}
+
+Expr broadcast(const Expr& value, int lanes) {
+  if (lanes == 1 || value.dtype().lanes == lanes) return value;
+  return make(Broadcast{.value = value, .lanes = lanes});
+}
+
+Expr call(const std::string& name, std::vector<Expr> args) {
+  const Intrinsic* intrinsic = find_intrinsic(name);
+  if (intrinsic == nullptr) {
+    raise({.code = ErrorCode::UnknownIntrinsic,
+           .what = fmt::format("unknown intrinsic '{}'", name),
+           .legal = "the names in ir/intrinsics.def"});
+  }
+  TW_CHECK(!args.empty() && (intrinsic->arity < 0 || intrinsic->arity == int(args.size())), name);
+  const DType type = args[0].dtype();
+  return call(name == "isnan" || name == "isinf" ? bool_type(type.lanes) : type, name,
+              std::move(args), intrinsic->kind);
+}
+
+Expr call(DType type, const std::string& name, std::vector<Expr> args, CallKind kind) {
+  return make(Call{.type = type, .name = name, .args = std::move(args), .call_kind = kind});
+}
+
+Expr all_of(const std::vector<Expr>& conditions) {
+  Expr result = make_bool(true);
+  for (const Expr& c : conditions) result = result && c;
+  return result;
+}
+
+Expr product(const std::vector<Expr>& factors) {
+  if (factors.empty()) return 1;
+  Expr result = factors[0];
+  for (size_t i = 1; i < factors.size(); ++i) result = result * factors[i];
+  return result;
+}
+
+Expr make_binary(NodeKind kind, const Expr& a, const Expr& b) {
+  switch (kind) {
+    case NodeKind::Add: return a + b;
+    case NodeKind::Sub: return a - b;
+    case NodeKind::Mul: return a * b;
+    case NodeKind::Div: return div(a, b);
+    case NodeKind::Mod: return trunc_mod(a, b);
+    case NodeKind::FloorDiv: return floor_div(a, b);
+    case NodeKind::FloorMod: return floor_mod(a, b);
+    case NodeKind::Min: return min(a, b);
+    case NodeKind::Max: return max(a, b);
+    case NodeKind::Equal: return a == b;
+    case NodeKind::NotEqual: return a != b;
+    case NodeKind::Less: return a < b;
+    case NodeKind::LessEqual: return a <= b;
+    case NodeKind::Greater: return a > b;
+    case NodeKind::GreaterEqual: return a >= b;
+    case NodeKind::And: return a && b;
+    case NodeKind::Or: return a || b;
+    default: raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+  }
+}
+
+}  // namespace tw

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/visit.h"
+
+#include "ir/fields.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+// How a generic walk meets a field: expressions, statements and what contains them; anything else
+// is data and is passed over.
+template <class F>
+struct FieldWalk {
+  F& f;
+  void operator()(const Expr& e) { f.visit(e); }
+  void operator()(const Stmt& s) { f.visit(s); }
+  void operator()(const std::vector<Expr>& list) {
+    for (const Expr& e : list) f.visit(e);
+  }
+  void operator()(const std::vector<Stmt>& list) {
+    for (const Stmt& s : list) f.visit(s);
+  }
+  void operator()(const std::vector<Range>& list) {
+    for (const Range& r : list) {
+      f.visit(r.min);
+      f.visit(r.extent);
+    }
+  }
+  void operator()(const std::vector<IterVar>& list) {
+    for (const IterVar& iv : list) {
+      f.visit(iv->domain.min);
+      f.visit(iv->domain.extent);
+    }
+  }
+  void operator()(const Var&) {}  // binding and buffer positions are not uses of a value
+  template <class T>
+  void operator()(const T&) {}
+};
+
+struct FieldMutate {
+  Mutator& m;
+  bool changed = false;
+  template <class H>
+  void handle(H& h) {
+    H next = m.mutate(h);
+    if (!next.same_as(h)) {
+      h = next;
+      changed = true;
+    }
+  }
+  void operator()(Expr& e) { handle(e); }
+  void operator()(Stmt& s) { handle(s); }
+  void operator()(std::vector<Expr>& list) {
+    for (Expr& e : list) handle(e);
+  }
+  void operator()(std::vector<Stmt>& list) {
+    for (Stmt& s : list) handle(s);
+  }
+  void operator()(Range& r) {
+    handle(r.min);
+    handle(r.extent);
+  }
+  void operator()(std::vector<Range>& list) {
+    for (Range& r : list) (*this)(r);
+  }
+  void operator()(Var&) {}
+  // The domains of a reduction's axes; the axis keeps its variable, hence its uses.
+  void operator()(std::vector<IterVar>& list) {
+    for (IterVar& iv : list) {
+      FieldMutate domain{m};
+      Range r = iv->domain;
+      domain(r);
+      if (!domain.changed) continue;
+      iv = IterVar(r, iv->var, iv->kind);
+      changed = true;
+    }
+  }
+  template <class T>
+  void operator()(T&) {}
+};
+
+template <class T, class H>
+H mutate_fields(Mutator& m, const T& op, const H& self) {
+  T copy = op;
+  FieldMutate walk{m};
+  for_each_field(copy, walk);
+  return walk.changed ? H(make(std::move(copy))) : self;
+}
+
+}  // namespace
+
+Visitor::~Visitor() = default;
+Mutator::~Mutator() = default;
+
+void Visitor::visit(const Expr& e) {
+  if (!e.defined()) return;
+  switch (e->kind) {
+#define EXPR_NODE(Name) \
+  case NodeKind::Name: return on(static_cast<const Name&>(*e));
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default: TW_CHECK(false, "a statement where an expression belongs");
+  }
+}
+
+void Visitor::visit(const Stmt& s) {
+  if (!s.defined()) return;
+  switch (s->kind) {
+#define EXPR_NODE(Name)
+#define STMT_NODE(Name) \
+  case NodeKind::Name: return on(static_cast<const Name&>(*s));
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default: TW_CHECK(false, "an expression where a statement belongs");
+  }
+}
+
+#define VISIT_FIELDS(Name)               \
+  void Visitor::on(const Name& op) {     \
+    FieldWalk<Visitor> walk{*this};      \
+    for_each_field(op, walk);            \
+  }
+#define EXPR_NODE(Name) VISIT_FIELDS(Name)
+#define STMT_NODE(Name) VISIT_FIELDS(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+#undef VISIT_FIELDS
+
+Expr Mutator::mutate(const Expr& e) {
+  if (!e.defined()) return e;
+  switch (e->kind) {
+#define EXPR_NODE(Name) \
+  case NodeKind::Name: return on(static_cast<const Name&>(*e), e);
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default: TW_CHECK(false, "a statement where an expression belongs");
+  }
+  return e;
+}
+
+Stmt Mutator::mutate(const Stmt& s) {
+  if (!s.defined()) return s;
+  switch (s->kind) {
+#define EXPR_NODE(Name)
+#define STMT_NODE(Name) \
+  case NodeKind::Name: return on(static_cast<const Name&>(*s), s);
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default: TW_CHECK(false, "an expression where a statement belongs");
+  }
+  return s;
+}
+
+Range Mutator::mutate(const Range& r) { return {mutate(r.min), mutate(r.extent)}; }
+
+std::vector<Expr> Mutator::mutate(const std::vector<Expr>& list) {
+  std::vector<Expr> result;
+  result.reserve(list.size());
+  for (const Expr& e : list) result.push_back(mutate(e));
+  return result;
+}
+
+#define EXPR_NODE(Name) \
+  Expr Mutator::on(const Name& op, const Expr& self) { return mutate_fields(*this, op, self); }
+#define STMT_NODE(Name) \
+  Stmt Mutator::on(const Name& op, const Stmt& self) { return mutate_fields(*this, op, self); }
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+namespace {
+
+// One walk for the three for_each functions: every `on` reports its node, then descends.
+class ForEach : public Visitor {
+ public:
+  const std::function<void(const Expr&)>* on_expr = nullptr;
+  const std::function<void(const Stmt&)>* on_stmt = nullptr;
+
+ protected:
+#define EXPR_NODE(Name)                             \
+  void on(const Name& op) override {                \
+    if (on_expr) (*on_expr)(Expr::of(&op));         \
+    Visitor::on(op);                                \
+  }
+#define STMT_NODE(Name)                             \
+  void on(const Name& op) override {                \
+    if (on_stmt) (*on_stmt)(Stmt(&op));             \
+    Visitor::on(op);                                \
+  }
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+};
+
+class Rewrite : public Mutator {
+ public:
+  const std::function<Expr(const Expr&)>* f = nullptr;
+
+ protected:
+  using Mutator::on;
+#define EXPR_NODE(Name)                                        \
+  Expr on(const Name& op, const Expr& self) override {         \
+    Expr next = Mutator::on(op, self);                         \
+    Expr replaced = (*f)(next);                                \
+    return replaced.defined() ? replaced : next;               \
+  }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+};
+
+}  // namespace
+
+void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f) {
+  ForEach walk;
+  walk.on_expr = &f;
+  walk.visit(root);
+}
+void for_each_expr(const Stmt& root, const std::function<void(const Expr&)>& f) {
+  ForEach walk;
+  walk.on_expr = &f;
+  walk.visit(root);
+}
+void for_each_stmt(const Stmt& root, const std::function<void(const Stmt&)>& f) {
+  ForEach walk;
+  walk.on_stmt = &f;
+  walk.visit(root);
+}
+Expr rewrite(const Expr& root, const std::function<Expr(const Expr&)>& f) {
+  Rewrite walk;
+  walk.f = &f;
+  return walk.mutate(root);
+}
+Stmt rewrite(const Stmt& root, const std::function<Expr(const Expr&)>& f) {
+  Rewrite walk;
+  walk.f = &f;
+  return walk.mutate(root);
+}
+
+}  // namespace tw

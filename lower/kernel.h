@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A lowered kernel: what passes work on once a schedule has become statements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/node.h"
+
+namespace tw {
+
+// One argument of a kernel, in call order.
+struct KernelArgument {
+  std::string name;
+  DType dtype;
+  bool is_tensor = true;     // otherwise a scalar
+  std::vector<Expr> shape;   // constants, or variables that the caller's arrays decide
+  Var var;                   // the buffer variable, or the scalar
+  bool is_output = false;
+};
+
+// Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them
+// from the calling convention (runtime/c_api.h) and checks them.
+struct Kernel {
+  std::string name = "default_function";
+  std::vector<KernelArgument> arguments;
+  Stmt body;
+};
+
+}  // namespace tw

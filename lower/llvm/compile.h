@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels to machine code: in memory (ORC JIT), as an object, or as a shared library.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lower/kernel.h"
+#include "lower/llvm/target.h"
+#include "runtime/module.h"
+
+namespace tw {
+
+struct CompileOptions {
+  bool fast_math_contract = true;   // a*b+c may become an fma
+  bool llvm_vectorize = false;      // LLVM's loop and SLP vectorizers; schedules decide otherwise
+  bool keep_sources = false;        // get_source works without compiling again
+};
+// Seconds by phase.
+struct CompileTimings {
+  double emit = 0, optimize = 0, generate = 0, link = 0;
+};
+
+// One LLVM context a call, so compiles run in parallel. The module owns its code: it goes when the
+// last function taken from it goes. Supports get_function, source("ll" | "asm" | "ir"),
+// export_library(path).
+std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
+                                const CompileOptions& options = {},
+                                CompileTimings* timings = nullptr);
+
+}  // namespace tw

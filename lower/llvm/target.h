@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What machine code is made for. No LLVM header is needed to use this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tw {
+
+// Parsed from text such as "llvm -mcpu=znver4 -mattr=+avx512f,-avx512fp16 -mtriple=…".
+struct Target {
+  std::string triple;
+  std::string cpu;
+  std::vector<std::string> features;  // "+avx512f", in order, beyond what the cpu implies
+  int opt_level = 3;
+
+  // Derived from cpu and features.
+  int vector_bits = 128;       // widest vectors that code will use
+  int vector_registers = 16;
+  bool has_fma = false;
+  bool has_masks = false;      // AVX-512 style predicate registers
+
+  // "llvm" alone is the host. Throws UnknownTarget naming the part and the nearest legal name.
+  static Target parse(std::string_view text);
+  static Target host();
+
+  // Canonical text: the same machine model gives the same text; part of a log record's key.
+  std::string text() const;
+  int vector_lanes(int element_bits) const { return vector_bits / element_bits; }
+  // Features of this target that the running machine lacks; building for the host with any is
+  // refused (TargetFeature).
+  std::vector<std::string> features_missing_on_host() const;
+};
+
+}  // namespace tw

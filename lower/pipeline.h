@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a schedule to a kernel that code generation takes. The passes are one table (pipeline.cc),
+// and one runner times, dumps, verifies and disables them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/verify.h"
+#include "lower/kernel.h"
+#include "lower/llvm/target.h"
+#include "schedule/infer_bound.h"
+#include "schedule/schedule.h"
+
+namespace tw {
+
+// Options that passes read. Defaults are what builds use.
+struct PassOptions {
+  int auto_unroll_max_step = 0;      // unroll serial loops up to this many statements
+  int auto_unroll_max_depth = 8;
+  bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
+  bool partition_const_loop = false; // loop_partition also on loops of constant extent
+  bool predicate_tail = false;       // vectorize_loop: masked lanes instead of scalar tails
+  int64_t max_stack_bytes = 64 << 10;  // "local" allocations up to this size live on the stack
+};
+
+struct LowerOptions {
+  std::string name = "default_function";
+  bool simple_mode = false;  // every pass except loop_partition, stopping before make_api
+  ScheduleOptions schedule;
+  PassOptions passes;
+  std::vector<std::string> disabled;  // pass names; UnknownPass lists the candidates
+  std::string stop_after;             // a pass name: the kernel as it is then
+  bool verify = false;                // verify after each pass what it ensures
+};
+
+// One row of the table.
+struct PassContext {
+  const PassOptions& options;
+  const Target& target;
+};
+struct Pass {
+  std::string_view name;
+  Kernel (*function)(Kernel, const PassContext&);
+  std::vector<Property> requires_;
+  std::vector<Property> ensures;
+  bool optional;              // may be disabled without making the kernel impossible to compile
+  std::string_view doc;
+};
+std::span<const Pass> passes();
+
+struct PassTiming {
+  std::string_view name;
+  double seconds;
+};
+// What a run of the pipeline reports. `dump` is called after each pass that TILEWRIGHT_DUMP (a
+// comma-separated list, or "all") names, and by default prints to stderr.
+struct LowerReport {
+  std::vector<PassTiming> timings;
+};
+using PassObserver = std::function<void(std::string_view pass, const Kernel& kernel)>;
+
+// `arguments`: tensors (placeholders and outputs) and scalar variables, in call order. Each output
+// and input of the schedule must be among them (ArgumentNotInProgram).
+struct LowerArgument {
+  te::Tensor tensor;  // or
+  Var scalar;
+  LowerArgument(te::Tensor t) : tensor(std::move(t)) {}
+  LowerArgument(Var v) : scalar(std::move(v)) {}
+};
+Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+             const Target& target, const LowerOptions& options = {}, LowerReport* report = nullptr,
+             const PassObserver& observer = {});
+
+// The first half, up to statements that still speak of tensors: normalize, infer_bound,
+// schedule_ops.
+Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                          const LowerOptions& options);
+// The second half: runs the table.
+Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& options,
+                  LowerReport* report = nullptr, const PassObserver& observer = {});
+
+}  // namespace tw

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A schedule: a stage for each operation, and the trace of the primitives that shaped them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/node.h"
+#include "schedule/relation.h"
+#include "schedule/te/operation.h"
+#include "schedule/trace.h"
+
+namespace tw {
+
+// Where a stage's loops stand. The whole language is laid out; primitives for scan and groups
+// come with those operations.
+enum class AttachType : uint8_t {
+  GroupRoot,       // at the outermost level
+  Inline,          // substituted into its consumers by normalize
+  InlinedAlready,  // normalize did so
+  Scope,           // inside attach_axis of attach_stage
+};
+
+// What is marked on a leaf axis.
+struct AxisAttributes {
+  ForKind for_kind = ForKind::Serial;
+  std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
+};
+
+struct StageData {
+  te::Operation op;         // as rewritten by cache stages and inlining
+  te::Operation origin_op;  // as the program has it; undefined for stages that a step made
+  StageRef ref;             // how a trace names this stage
+  std::vector<IterVar> all_axes;
+  std::vector<IterVar> leaf_axes;  // loop order, outermost first
+  std::vector<RelationRef> relations;
+  std::unordered_map<Var, AxisAttributes, IdentityHash, IdentityEqual> axis_attributes;
+  AttachType attach_type = AttachType::GroupRoot;
+  StageData* attach_stage = nullptr;
+  IterVar attach_axis;
+  std::string scope;        // "" (chosen by lowering), "global", "local"
+  bool is_output = false;
+
+  const AxisAttributes* attributes_of(const IterVar& axis) const;
+};
+
+struct ScheduleData;
+
+// Handles are cheap and refer to one schedule; copy() gives an independent one.
+class Schedule;
+
+class Stage {
+ public:
+  Stage() = default;
+  Stage(ScheduleData* schedule, StageData* data) : schedule_(schedule), data_(data) {}
+  bool defined() const { return data_ != nullptr; }
+  const StageData& data() const { return *data_; }
+  const te::Operation& op() const { return data_->op; }
+  const std::vector<IterVar>& leaf_axes() const { return data_->leaf_axes; }
+  // Axes of the stage's operation.
+  IterVar axis(int k) const;
+  IterVar reduce_axis(int k) const;
+
+  // The primitives; each checks its arguments, acts, and appends a step to the trace.
+  struct Pair {
+    IterVar outer, inner;
+  };
+  Pair split(const IterVar& axis, int64_t factor) const;
+  Pair split_nparts(const IterVar& axis, int64_t nparts) const;
+  IterVar fuse(const std::vector<IterVar>& axes) const;
+  void reorder(const std::vector<IterVar>& axes) const;
+  struct Tile {
+    IterVar x_outer, y_outer, x_inner, y_inner;
+  };
+  Tile tile(const IterVar& x, const IterVar& y, int64_t x_factor, int64_t y_factor) const;
+  void vectorize(const IterVar& axis) const;
+  void parallel(const IterVar& axis) const;
+  void unroll(const IterVar& axis) const;
+  void pragma(const IterVar& axis, const std::string& name, std::optional<int64_t> value = {}) const;
+  void compute_at(const Stage& consumer, const IterVar& axis) const;
+  void compute_inline() const;
+  void compute_root() const;
+
+  ScheduleData* schedule_data() const { return schedule_; }
+
+ private:
+  ScheduleData* schedule_ = nullptr;
+  StageData* data_ = nullptr;
+};
+
+class Schedule {
+ public:
+  Schedule() = default;
+  // One stage per operation that the outputs need, in canonical order.
+  static Schedule create(const std::vector<te::Tensor>& outputs);
+
+  bool defined() const { return data_ != nullptr; }
+  // UnknownStage when the operation is not in this schedule. Accepts both an operation of the
+  // program and what a primitive made of it.
+  Stage operator[](const te::Operation& op) const;
+  Stage operator[](const te::Tensor& t) const { return (*this)[t.op()]; }
+  Stage stage(const StageRef& ref) const;
+  // In the order of computation: producers first.
+  std::vector<Stage> stages() const;
+  const std::vector<te::Tensor>& outputs() const;
+
+  // A stage that computes `tensor` into `scope`; the original stage copies from it.
+  te::Tensor cache_write(const te::Tensor& tensor, const std::string& scope) const;
+  std::vector<te::Tensor> cache_write(const std::vector<te::Tensor>& tensors,
+                                      const std::string& scope) const;
+
+  const Trace& trace() const;
+  // Applies one step, or a whole trace, recorded elsewhere on the same program. Errors say which
+  // step. Results are found through `stage` and `axis`.
+  void apply(const Step& step) const;
+  void apply(const Trace& trace) const;
+  IterVar axis(const AxisRef& ref) const;
+  // How a trace names a stage or an axis of this schedule; the inverses of stage() and axis().
+  StageRef ref_of(const Stage& stage) const;
+  AxisRef ref_of(const Stage& stage, const IterVar& axis) const;
+
+  Schedule copy() const;
+  ScheduleData& data() const { return *data_; }
+
+ private:
+  std::shared_ptr<ScheduleData> data_;
+};
+
+// Sets the place ("conv.py:12") that steps applied on this thread are recorded with.
+class SourceScope {
+ public:
+  explicit SourceScope(std::string where);
+  ~SourceScope();
+  static const std::string& current();
+
+ private:
+  std::string previous_;
+};
+
+}  // namespace tw

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "runtime/error.h"
+#include "runtime/last_error.h"
+
+namespace tw {
+namespace {
+
+// Runs a C++ callable as the tasks of a region.
+template <class F>
+int32_t run(ThreadPool& pool, F body, ParallelOptions options = {}) {
+  return pool.parallel_for(
+      [](int32_t id, int32_t n, void* closure) -> int32_t {
+        return (*static_cast<F*>(closure))(id, n);
+      },
+      &body, options);
+}
+
+TEST(ThreadSanitizerThreadPool, EachTaskRunsOnce) {
+  ThreadPool pool({.num_threads = 4});
+  for (Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
+    for (int32_t n : {1, 2, 3, 4, 5, 7, 64, 1000}) {
+      std::vector<int> hits(static_cast<size_t>(n), 0);  // unshared elements: a race would show
+      const int32_t code = run(
+          pool,
+          [&](int32_t id, int32_t count) {
+            EXPECT_EQ(count, n);
+            ++hits[static_cast<size_t>(id)];
+            return 0;
+          },
+          {.num_tasks = n, .chunking = chunking});
+      EXPECT_EQ(code, 0);
+      EXPECT_EQ(hits, std::vector<int>(static_cast<size_t>(n), 1));
+    }
+  }
+}
+
+TEST(ThreadSanitizerThreadPool, ZeroTasksMeansOnePerThread) {
+  ThreadPool pool({.num_threads = 3});
+  std::vector<std::thread::id> threads(3);
+  run(pool, [&](int32_t id, int32_t n) {
+    EXPECT_EQ(n, 3);
+    threads[static_cast<size_t>(id)] = std::this_thread::get_id();
+    return 0;
+  });
+  EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), 3u);
+  EXPECT_EQ(threads[0], std::this_thread::get_id());  // the caller takes part
+}
+
+TEST(ThreadSanitizerThreadPool, StaticChunksStayOnTheirThread) {
+  ThreadPool pool({.num_threads = 3});
+  std::vector<std::thread::id> first(10), second(10);
+  for (auto* ids : {&first, &second}) {
+    run(
+        pool,
+        [&](int32_t id, int32_t) {
+          (*ids)[static_cast<size_t>(id)] = std::this_thread::get_id();
+          return 0;
+        },
+        {.num_tasks = 10});
+  }
+  EXPECT_EQ(first, second);
+}
+
+TEST(ThreadSanitizerThreadPool, ManyRegionsFromManyThreads) {
+  ThreadPool pool({.num_threads = 4});
+  std::atomic<int64_t> total{0};
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&, user] {
+      for (int i = 0; i < 500; ++i) {
+        std::vector<int64_t> parts(7, 0);
+        const auto chunking = i % 2 == 0 ? Chunking::Static : Chunking::Dynamic;
+        run(
+            pool,
+            [&](int32_t id, int32_t) {
+              parts[static_cast<size_t>(id)] = user + 1;
+              return 0;
+            },
+            {.num_tasks = 7, .chunking = chunking});
+        total += std::accumulate(parts.begin(), parts.end(), int64_t{0});
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(total, 500 * 7 * (1 + 2 + 3 + 4));
+}
+
+TEST(ThreadSanitizerThreadPool, SleepersWakeUp) {
+  ThreadPool pool({.num_threads = 4, .spin_microseconds = 0});
+  for (int i = 0; i < 300; ++i) {
+    std::vector<int> hits(4, 0);
+    run(pool, [&](int32_t id, int32_t) { return hits[static_cast<size_t>(id)]++; });
+    EXPECT_EQ(hits, std::vector<int>(4, 1));
+    if (i % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+TEST(ThreadSanitizerThreadPool, ParkAndFewerTasksThanThreads) {
+  ThreadPool pool({.num_threads = 4, .spin_microseconds = 1e6});
+  for (int i = 0; i < 200; ++i) {
+    const int32_t n = 1 + i % 6;
+    std::atomic<int> hits{0};
+    run(
+        pool,
+        [&](int32_t, int32_t) {
+          ++hits;
+          return 0;
+        },
+        {.num_tasks = n});
+    EXPECT_EQ(hits, n);
+    if (i % 4 == 0) pool.park();
+  }
+}
+
+TEST(ThreadSanitizerThreadPool, NestedRegionsRunSerially) {
+  ThreadPool pool({.num_threads = 4});
+  std::vector<int> hits(4 * 5, 0);
+  run(pool, [&](int32_t outer, int32_t) {
+    EXPECT_TRUE(ThreadPool::in_task());
+    const auto here = std::this_thread::get_id();
+    run(pool, [&](int32_t, int32_t n) {
+      EXPECT_EQ(n, 1);
+      return 0;
+    });
+    return run(
+        pool,
+        [&](int32_t inner, int32_t n) {
+          EXPECT_EQ(n, 5);
+          EXPECT_EQ(std::this_thread::get_id(), here);
+          ++hits[static_cast<size_t>(outer * 5 + inner)];
+          return 0;
+        },
+        {.num_tasks = 5});
+  });
+  EXPECT_FALSE(ThreadPool::in_task());
+  EXPECT_EQ(hits, std::vector<int>(20, 1));
+}
+
+TEST(ThreadSanitizerThreadPool, NumberOfThreadsChangesWhileOthersRun) {
+  ThreadPool pool({.num_threads = 2});
+  std::atomic<bool> stop{false};
+  std::thread changer([&] {
+    for (int i = 0; i < 60; ++i) pool.set_num_threads(1 + i % 5);
+    stop = true;
+  });
+  int regions = 0;
+  while (!stop || regions < 10) {
+    std::atomic<int> hits{0};
+    run(pool, [&](int32_t, int32_t n) { return ++hits, n == 0; });
+    EXPECT_GE(hits, 1);
+    EXPECT_LE(hits, 5);
+    ++regions;
+  }
+  changer.join();
+  EXPECT_EQ(pool.num_threads(), 5);
+}
+
+TEST(ThreadSanitizerThreadPool, FirstFailureWins) {
+  ThreadPool pool({.num_threads = 4});
+  for (Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
+    const int32_t code = run(
+        pool,
+        [&](int32_t id, int32_t) {
+          if (id != 5) return 0;
+          last_error().assign(ErrorCode::OutOfMemory, "task five");
+          return 42;
+        },
+        {.num_tasks = 16, .chunking = chunking});
+    EXPECT_EQ(code, 42);
+    EXPECT_EQ(last_error().code, ErrorCode::OutOfMemory);
+    EXPECT_STREQ(last_error().message, "task five");
+    // The next region starts clean.
+    EXPECT_EQ(run(pool, [](int32_t, int32_t) { return 0; }), 0);
+    EXPECT_FALSE(last_error().present);
+  }
+  EXPECT_EQ(run(pool, [](int32_t id, int32_t) { return id == 3 ? 7 : 0; }), 7);
+  EXPECT_STREQ(last_error().message, "task 3 of 4 returned 7");
+}
+
+TEST(ThreadSanitizerThreadPool, ExceptionsReachTheCaller) {
+  ThreadPool pool({.num_threads = 4});
+  for (int32_t thrower : {0, 3}) {
+    EXPECT_THROW(run(pool,
+                     [&](int32_t id, int32_t) -> int32_t {
+                       if (id == thrower) throw std::out_of_range("here");
+                       return 0;
+                     }),
+                 std::out_of_range);
+  }
+  EXPECT_EQ(run(pool, [](int32_t, int32_t) { return 0; }), 0);
+}
+
+TEST(ThreadSanitizerThreadPool, GlobalPoolFromManyThreads) {
+  std::vector<std::thread> users;
+  std::atomic<int> hits{0};
+  for (int user = 0; user < 8; ++user) {
+    users.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        parallel_for({.num_tasks = 3}, [&](int32_t, int32_t) { ++hits; });
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(hits, 8 * 50 * 3);
+}
+
+TEST(ThreadPool, RefusesNonsense) {
+  ThreadPool pool({.num_threads = 2});
+  for (int n : {0, -1, ThreadPool::kMaxThreads + 1}) {
+    try {
+      pool.set_num_threads(n);
+      ADD_FAILURE() << n;
+    } catch (const UserError& e) {
+      EXPECT_EQ(e.code(), ErrorCode::BadArgument);
+    }
+  }
+  EXPECT_THROW(run(pool, [](int32_t, int32_t) { return 0; }, {.num_tasks = -1}), UserError);
+  EXPECT_THROW(pool.set_spin_microseconds(-1), UserError);
+  EXPECT_THROW(run(pool,
+                   [&](int32_t, int32_t) {
+                     pool.set_num_threads(3);
+                     return 0;
+                   }),
+               UserError);
+}
+
+TEST(ThreadPool, OptionsFromEnvironment) {
+  setenv("TILEWRIGHT_NUM_THREADS", "3", 1);
+  setenv("TILEWRIGHT_SPIN_US", "12.5", 1);
+  setenv("TILEWRIGHT_PIN", "1", 1);
+  ThreadPoolOptions options = thread_pool_options_from_environment();
+  EXPECT_EQ(options.num_threads, 3);
+  EXPECT_EQ(options.spin_microseconds, 12.5);
+  EXPECT_TRUE(options.pin);
+  testing::internal::CaptureStderr();
+  for (const char* bad : {"0", "-2", "four", "3x", "99999999999"}) {
+    setenv("TILEWRIGHT_NUM_THREADS", bad, 1);
+    EXPECT_EQ(thread_pool_options_from_environment().num_threads, 0) << bad;
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("TILEWRIGHT_NUM_THREADS is '-2'"),
+            std::string::npos);
+  unsetenv("TILEWRIGHT_NUM_THREADS");
+  unsetenv("TILEWRIGHT_SPIN_US");
+  unsetenv("TILEWRIGHT_PIN");
+  EXPECT_GE(default_num_threads(), 1);
+}
+
+TEST(ThreadPool, PinnedWorkersRun) {
+  ThreadPool pool({.num_threads = 3, .pin = true});
+  std::atomic<int> hits{0};
+  run(pool, [&](int32_t, int32_t) { return ++hits, 0; });
+  EXPECT_EQ(hits, 3);
+}
+
+// A process may end while workers spin, sleep, or run; and a forked child has no workers of its
+// parent's. Both are run in children, which a deadlock would make time out.
+int exit_code_of_child(void (*child)()) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(20);
+    child();
+    _exit(99);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define TW_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TW_THREAD_SANITIZER 1
+#endif
+#endif
+
+#ifndef TW_THREAD_SANITIZER  // which does not support threads in a forked child
+TEST(ThreadPool, ForkedChildHasItsOwnPool) {
+  parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
+  const int threads = ThreadPool::global().num_threads();
+  ThreadPool::global().set_num_threads(3);
+  const int code = exit_code_of_child([] {
+    std::atomic<int> hits{0};
+    parallel_for({}, [&](int32_t, int32_t) { ++hits; });
+    _exit(hits);
+  });
+  EXPECT_EQ(code, 3);
+  ThreadPool::global().set_num_threads(threads);
+}
+
+TEST(ThreadPool, ProcessEndsAtAnyMoment) {
+  EXPECT_EQ(exit_code_of_child([] {
+              parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
+              exit(5);  // workers spin
+            }),
+            5);
+  EXPECT_EQ(exit_code_of_child([] {
+              ThreadPool::global().set_num_threads(4);
+              parallel_for({}, [](int32_t id, int32_t) {
+                if (id == 2) exit(6);  // from a worker, in the middle of a region
+              });
+            }),
+            6);
+}
+#endif
+
+}  // namespace
+}  // namespace tw
