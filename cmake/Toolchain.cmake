@@ -9,17 +9,14 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 set(CMAKE_INSTALL_RPATH "$ORIGIN")
 
-# Line tables only: stack traces name lines, and objects stay small. NDEBUG silences third-party asserts;
-# our own invariants follow TW_ASSERTIONS.
+# Line tables only: stack traces name lines, and objects stay small. NDEBUG silences third-party asserts; our own
+# invariants (TW_CHECK) are checked in every build.
 if(TW_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -DNDEBUG")
 else()
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 endif()
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
-if(TW_ASSERTIONS)
-  add_compile_definitions(TW_ENABLE_ASSERTIONS=1)
-endif()
 
 # Designated initialisers leave fields out on purpose.
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)

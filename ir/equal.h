@@ -20,8 +20,9 @@ bool equal(const Stmt& a, const Stmt& b, const EqualOptions& options = {});
 uint64_t structural_hash(const Expr& e);
 uint64_t structural_hash(const Stmt& s);
 
-// Orders expressions totally and deterministically, by structure and then by variable name; zero
-// only for equal(a, b). For sorting operands canonically.
+// Orders expressions totally and deterministically, by structure, then by the names of free
+// variables and producers, then by the order in which these were created; zero only for equal(a, b).
+// For sorting operands canonically.
 int compare(const Expr& a, const Expr& b);
 
 }  // namespace tw

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tuple>
+#include <type_traits>
 
 #include "ir/node.h"
 
@@ -66,6 +67,13 @@ TW_FIELDS(Block, &N::stmts)
 TW_FIELDS(IfThenElse, &N::condition, &N::then_case, &N::else_case)
 TW_FIELDS(Evaluate, &N::value)
 #undef TW_FIELDS
+
+// A Var field of these binds the variable for the fields after it, up to the end of the node; of
+// others (Load, Store) it is a use. A Reduce binds its axes and the operands of its combiner.
+template <class T>
+inline constexpr bool binds_var =
+    std::is_same_v<T, Let> || std::is_same_v<T, LetStmt> || std::is_same_v<T, For> ||
+    std::is_same_v<T, Allocate>;
 
 // f(field) for each field of `node`, in the order of the table.
 template <class T, class F>

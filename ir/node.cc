@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "runtime/element.h"
@@ -57,6 +60,10 @@ std::string_view to_string(ForKind kind) {
   return "for";
 }
 
+const Variable* bound_by(const AttrStmt& op) {
+  return op.key == attr::kParallelLaunch ? as<Variable>(op.node) : nullptr;
+}
+
 void destroy(const ExprBase* node) {
   switch (node->kind) {
 #define EXPR_NODE(Name) \
@@ -99,7 +106,15 @@ IterVar::IterVar(Range domain, Var var, IterKind kind) {
   *this = IterVar(node);
 }
 
-void finish(Variable& n) { n.dtype = n.type; }
+uint64_t next_serial() {
+  static std::atomic<uint64_t> last = 0;
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void finish(Variable& n) {
+  n.dtype = n.type;
+  n.serial = next_serial();
+}
 void finish(IntImm& n) {
   require(n.type.is_integer() || n.type.is_bool() || n.type.is_handle(), n.node_kind,
           "not an integer type");

@@ -83,6 +83,7 @@ struct Variable : ExprNode<NodeKind::Variable> {
   std::string name;
   DType type = int_type(32);
   DType element = {};  // of a buffer (type is handle): what it holds
+  uint64_t serial = 0;  // order of creation, given by `make`: breaks ties between equal names
 };
 
 class Var : public Expr {
@@ -247,9 +248,13 @@ class IterVar : public Ref<IterVarNode> {
   const std::string& name() const { return get()->var.name(); }
 };
 
+// The next number in order of creation.
+uint64_t next_serial();
+
 // Anything whose values can be read by position: a te operation. The IR knows its identity only.
 struct Producer : Object {
   std::string name;
+  uint64_t serial = next_serial();
   virtual int num_outputs() const = 0;
   virtual DType output_dtype(int value_index) const = 0;
   virtual std::vector<Expr> output_shape(int value_index) const = 0;
@@ -292,6 +297,8 @@ struct AttrStmt : StmtNode<NodeKind::AttrStmt> {
   Expr value;
   Stmt body;
 };
+// The variable that the attribute binds in `body`, otherwise null: the task of a parallel launch.
+const Variable* bound_by(const AttrStmt& op);
 // Checked at run time before `body`; `error_code` is the ErrorCode that the failure raises.
 struct AssertStmt : StmtNode<NodeKind::AssertStmt> {
   Expr condition;

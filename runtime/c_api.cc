@@ -55,7 +55,8 @@ std::string describe(int32_t check, int64_t value) {
     case TW_CHECK_Kind:
       if (value < 0 || value > TW_ARG_FLOAT) break;
       return std::string(tw::to_string(static_cast<tw::ArgumentKind>(value)));
-    default: break;
+    default:
+      break;
   }
   return fmt::format("{}", value);
 }

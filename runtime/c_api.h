@@ -81,8 +81,8 @@ static inline int64_t tw_dtype_word(DLDataType type) {
 /* Returns 0, or nonzero for failure after tw_set_error. */
 typedef int32_t (*tw_parallel_body)(int32_t task_id, int32_t num_tasks, void* closure);
 
-/* Runs body(i, num_tasks, closure) for every i in 0 … num_tasks - 1 and waits; num_tasks 0 means one
- * for each thread. Returns 0 or what the first task to fail returned; its error becomes this
+/* Runs body(i, num_tasks, closure) for every i in 0 … num_tasks - 1 and waits; num_tasks 0 means
+ * one for each thread. Returns 0 or what the first task to fail returned; its error becomes this
  * thread's. Inside a task it runs serially, and 0 means 1. */
 TW_API int32_t tw_parallel_for(tw_parallel_body body, void* closure, int32_t num_tasks);
 /* The same; a thread takes the next task when it is done with one. */

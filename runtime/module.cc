@@ -99,9 +99,12 @@ Argument::Argument(const NDArray& array)
 
 void* Argument::pointer() const {
   switch (kind_) {
-    case ArgumentKind::Tensor: return const_cast<DLTensor*>(tensor_);
-    case ArgumentKind::Int: return const_cast<int64_t*>(&integer_);
-    case ArgumentKind::Float: return const_cast<double*>(&real_);
+    case ArgumentKind::Tensor:
+      return const_cast<DLTensor*>(tensor_);
+    case ArgumentKind::Int:
+      return const_cast<int64_t*>(&integer_);
+    case ArgumentKind::Float:
+      return const_cast<double*>(&real_);
   }
   return nullptr;
 }

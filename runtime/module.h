@@ -23,11 +23,11 @@ using KernelPointer = int32_t (*)(void* const* args, const int32_t* type_codes, 
 // One argument of a call. Refers to the tensor, which must outlive the call.
 class TW_API Argument {
  public:
-  Argument(const NDArray& array);                                                  // NOLINT
+  Argument(const NDArray& array);                                                     // NOLINT
   Argument(const DLTensor* tensor) : kind_(ArgumentKind::Tensor), tensor_(tensor) {}  // NOLINT
-  Argument(int64_t value) : kind_(ArgumentKind::Int), integer_(value) {}           // NOLINT
-  Argument(int value) : Argument(int64_t{value}) {}                                // NOLINT
-  Argument(double value) : kind_(ArgumentKind::Float), real_(value) {}             // NOLINT
+  Argument(int64_t value) : kind_(ArgumentKind::Int), integer_(value) {}              // NOLINT
+  Argument(int value) : Argument(int64_t{value}) {}                                   // NOLINT
+  Argument(double value) : kind_(ArgumentKind::Float), real_(value) {}                // NOLINT
 
   ArgumentKind kind() const { return kind_; }
   // What args[i] of the kernel is; points into this object for numbers.

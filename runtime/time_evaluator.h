@@ -34,7 +34,7 @@ struct TimeResult {
   // Bounds of the median at 95 % confidence, from order statistics: no shape of the distribution is
   // assumed. The whole range when there are fewer than 6 samples, which bound nothing at 95 %.
   double interval_low = 0, interval_high = 0;
-  bool converged = false;  // measure_until: the interval became as tight as asked for
+  bool converged = false;    // measure_until: the interval became as tight as asked for
   double spent_seconds = 0;  // in total, pauses and preparation included
 };
 

@@ -50,8 +50,8 @@ struct Foreign {
   Managed managed{};
 
   Foreign() {
-    managed.dl_tensor = {memory.data(), {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape.data(),
-                         strides.data(), 0};
+    managed.dl_tensor = {memory.data(), {kDLCPU, 0},    2, {kDLFloat, 32, 1},
+                         shape.data(),  strides.data(), 0};
     managed.manager_ctx = this;
     managed.deleter = [](Managed* self) { ++static_cast<Foreign*>(self->manager_ctx)->deleted; };
     if constexpr (requires { managed.version; }) managed.version = {1, 0};
@@ -59,7 +59,8 @@ struct Foreign {
 };
 
 TEST(NDArray, EmptyIsCompactAndAligned) {
-  for (DType type : {float_type(32), int_type(8), bfloat_type(16), bool_type(), float_type(32, 4)}) {
+  for (DType type :
+       {float_type(32), int_type(8), bfloat_type(16), bool_type(), float_type(32, 4)}) {
     const NDArray a = NDArray::empty({2, 3, 5}, type);
     EXPECT_EQ(vector_of(a.shape()), (Shape{2, 3, 5}));
     EXPECT_EQ(vector_of(a.strides()), (Shape{15, 5, 1}));

@@ -54,7 +54,7 @@ TEST(TimeEvaluator, Statistics) {
 
 // The ranks of the 95 % sign-test interval, from published tables.
 TEST(TimeEvaluator, IntervalOfTheMedian) {
-  const std::pair<int, int> table[] = {{6, 1},  {8, 1},  {9, 2},   {10, 2},  {12, 3},
+  const std::pair<int, int> table[] = {{6, 1},  {8, 1},   {9, 2},   {10, 2},  {12, 3},
                                        {20, 6}, {30, 10}, {50, 18}, {100, 40}};
   for (const auto& [n, rank] : table) {
     std::vector<double> samples(static_cast<size_t>(n));
@@ -82,8 +82,8 @@ TEST(MeasureUntil, StopsWhenTheBudgetIsSpent) {
   EXPECT_GE(r.spent_seconds, 0.03);
   EXPECT_LE(r.seconds.size(), 15u);
   EXPECT_GE(r.seconds.size(), 1u);
-  const TimeResult capped = measure_until(
-      [] {}, {.budget_seconds = 100, .relative_interval = -0.0, .max_samples = 3});
+  const TimeResult capped =
+      measure_until([] {}, {.budget_seconds = 100, .relative_interval = -0.0, .max_samples = 3});
   EXPECT_EQ(capped.seconds.size(), 3u);
 }
 
