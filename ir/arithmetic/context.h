@@ -171,8 +171,6 @@ struct Leaves {
   void gather(const ExprBase* e, int64_t coefficient);
 };
 
-Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b);
-
 }  // namespace tw::arithmetic
 
 namespace tw {
