@@ -49,7 +49,7 @@ inline Function compile_function(const Kernel& kernel, const Target& target = Ta
 }
 
 inline void call(const Function& f, const std::vector<NDArray>& arrays) {
-  std::vector<Argument> arguments(arrays.begin(), arrays.end());
+  std::vector<CallArgument> arguments(arrays.begin(), arrays.end());
   f.call(arguments);
 }
 
