@@ -2,6 +2,7 @@
 // The words of IR text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,6 +3,7 @@
 // declarations in parse.cc.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -69,12 +70,13 @@ class Parser {
   class Level {
    public:
     explicit Level(Parser& p) : depth_(p.depth_) {
-      if (++depth_ > 5000) syntax_error(p.peek(), "nested too deeply", "5000 levels");
+      if (++depth_ > kMaxDepth) syntax_error(p.peek(), "nested too deeply", "at most 1000 levels");
     }
     Level(const Level&) = delete;
     ~Level() { --depth_; }
 
    private:
+    static constexpr int kMaxDepth = 1000;
     int& depth_;
   };
 
