@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
-#include <unordered_set>
+#include <memory>
 #include <vector>
 
 #include "autotune/cost_model.h"
@@ -14,11 +13,10 @@
 namespace tw::autotune {
 
 struct SearchOptions {
-  int population = 256;
+  int population = 128;
   int generations = 4;
   double mutation_share = 0.85;   // of offspring; the rest are crossovers
-  double random_share = 0.05;     // of each batch, chosen blindly to keep exploring
-  int threads = 0;                // for feature extraction; 0: all cores
+  double random_share = 0.1;      // of each batch, chosen blindly to keep exploring
 };
 
 struct Proposal {
@@ -32,12 +30,12 @@ class Search {
   Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed);
   ~Search();
   // The next `count` distinct candidates never proposed before, best first; fewer when the space is
-  // exhausted. `model` ranks once trained, the prior until then.
+  // exhausted. The prior ranks until the model is trained.
   std::vector<Proposal> propose(int count, const CostModel& model);
-  // What measuring a proposal gave; the best become parents.
-  void observe(const Proposal& proposal, double seconds, bool ok);
-  // Marks a trace (of an earlier run) as tried, so that --resume does not measure it again.
-  void mark_tried(uint64_t trace_hash);
+  // What measuring a point gave; the fastest become parents.
+  void observe(const Point& point, double seconds);
+  // Never proposes this point again.
+  void mark_tried(const Point& point);
 
  private:
   struct State;

@@ -18,7 +18,7 @@ bool continues_word(char c) { return starts_word(c) || is_digit(c) || c == '.'; 
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view text) : text_(text) {}
+  Lexer(std::string_view text, int line, int column) : text_(text), line_(line), column_(column) {}
 
   std::vector<Token> run() {
     for (;;) {
@@ -164,7 +164,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
-  int line_ = 1, column_ = 1;
+  int line_, column_;
   bool fresh_line_ = true;
   Token token_;
   std::vector<Token> tokens_;
@@ -172,7 +172,9 @@ class Lexer {
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view text) { return Lexer(text).run(); }
+std::vector<Token> tokenize(std::string_view text, int line, int column) {
+  return Lexer(text, line, column).run();
+}
 
 void syntax_error(const Token& token, std::string what, std::string legal) {
   raise({.code = ErrorCode::ParseError,

@@ -19,8 +19,8 @@ struct Token {
 };
 
 // Text in tokens, the last of them End. Comments are dropped, but "// attr" before a "[" is a token.
-// Throws UserError (ParseError).
-std::vector<Token> tokenize(std::string_view text);
+// `line` and `column` are those of the first character. Throws UserError (ParseError).
+std::vector<Token> tokenize(std::string_view text, int line = 1, int column = 1);
 
 // Throws UserError (ParseError) at the place of `token`.
 [[noreturn]] void syntax_error(const Token& token, std::string what, std::string legal = {});

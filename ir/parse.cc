@@ -38,6 +38,11 @@ std::string describe(const Token& token) {
 
 }  // namespace
 
+Parser::Parser(std::string_view text, const ParseScope& scope)
+    : tokens_(tokenize(text, scope.line, scope.column)), producers_(scope.producers) {
+  for (const auto& [name, var] : scope.variables) variables_[name] = {.var = var, .in_scope = 1};
+}
+
 // --- Tokens
 
 bool Parser::accept(std::string_view text) {
@@ -420,6 +425,9 @@ Stmt Parser::other() {
 }  // namespace words
 
 Expr parse_expr(std::string_view text) { return words::Parser(text).whole_expr(); }
+Expr parse_expr(std::string_view text, const ParseScope& scope) {
+  return words::Parser(text, scope).whole_expr();
+}
 Stmt parse_stmt(std::string_view text) { return words::Parser(text).whole_stmt(); }
 
 }  // namespace tw

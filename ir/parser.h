@@ -12,6 +12,7 @@
 
 #include "ir/lexer.h"
 #include "ir/node.h"
+#include "ir/parse.h"
 #include "runtime/error.h"
 
 namespace tw::words {
@@ -19,6 +20,7 @@ namespace tw::words {
 class Parser {
  public:
   explicit Parser(std::string_view text) : tokens_(tokenize(text)) {}
+  Parser(std::string_view text, const ParseScope& scope);
 
   // Whole texts: declarations, then one expression or a sequence of statements.
   Expr whole_expr();

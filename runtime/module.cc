@@ -94,10 +94,10 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
 
 }  // namespace
 
-Argument::Argument(const NDArray& array)
+CallArgument::CallArgument(const NDArray& array)
     : kind_(ArgumentKind::Tensor), tensor_(array.defined() ? &array.tensor() : nullptr) {}
 
-void* Argument::pointer() const {
+void* CallArgument::pointer() const {
   switch (kind_) {
     case ArgumentKind::Tensor:
       return const_cast<DLTensor*>(tensor_);
@@ -114,7 +114,7 @@ Function::Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<cons
       kernel_(kernel),
       owner_(std::move(owner)) {}
 
-void Function::call(std::span<const Argument> arguments) const {
+void Function::call(std::span<const CallArgument> arguments) const {
   if (!defined()) raise({.code = ErrorCode::UnknownFunction, .what = "the function is undefined"});
   constexpr size_t kInline = 16;
   std::array<void*, kInline> inline_pointers;

@@ -21,13 +21,13 @@ namespace tw {
 using KernelPointer = int32_t (*)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 // One argument of a call. Refers to the tensor, which must outlive the call.
-class TW_API Argument {
+class TW_API CallArgument {
  public:
-  Argument(const NDArray& array);                                                     // NOLINT
-  Argument(const DLTensor* tensor) : kind_(ArgumentKind::Tensor), tensor_(tensor) {}  // NOLINT
-  Argument(int64_t value) : kind_(ArgumentKind::Int), integer_(value) {}              // NOLINT
-  Argument(int value) : Argument(int64_t{value}) {}                                   // NOLINT
-  Argument(double value) : kind_(ArgumentKind::Float), real_(value) {}                // NOLINT
+  CallArgument(const NDArray& array);                                                     // NOLINT
+  CallArgument(const DLTensor* tensor) : kind_(ArgumentKind::Tensor), tensor_(tensor) {}  // NOLINT
+  CallArgument(int64_t value) : kind_(ArgumentKind::Int), integer_(value) {}              // NOLINT
+  CallArgument(int value) : CallArgument(int64_t{value}) {}                                   // NOLINT
+  CallArgument(double value) : kind_(ArgumentKind::Float), real_(value) {}                // NOLINT
 
   ArgumentKind kind() const { return kind_; }
   // What args[i] of the kernel is; points into this object for numbers.
@@ -56,13 +56,13 @@ class TW_API Function {
 
   // Runs the kernel. What it refuses is thrown as the typed error that it named: ArgumentShape,
   // ArgumentDType, …
-  void call(std::span<const Argument> arguments) const;
-  void call(std::initializer_list<Argument> arguments) const {
+  void call(std::span<const CallArgument> arguments) const;
+  void call(std::initializer_list<CallArgument> arguments) const {
     call(std::span(arguments.begin(), arguments.size()));
   }
   template <class... A>
   void operator()(const A&... arguments) const {
-    call({Argument(arguments)...});
+    call({CallArgument(arguments)...});
   }
 
  private:

@@ -91,7 +91,7 @@ void fill_statistics(TimeResult& result) {
   result.interval_high = sorted[sorted.size() - rank];
 }
 
-std::function<void()> caller(const Function& function, std::span<const Argument> arguments) {
+std::function<void()> caller(const Function& function, std::span<const CallArgument> arguments) {
   return [&function, arguments] { function.call(arguments); };
 }
 
@@ -170,12 +170,12 @@ TimeResult measure_until(const std::function<void()>& run, const AdaptiveOptions
   return result;
 }
 
-TimeResult time_evaluator(const Function& function, std::span<const Argument> arguments,
+TimeResult time_evaluator(const Function& function, std::span<const CallArgument> arguments,
                           const TimeOptions& options) {
   return time_evaluator(caller(function, arguments), options);
 }
 
-TimeResult measure_until(const Function& function, std::span<const Argument> arguments,
+TimeResult measure_until(const Function& function, std::span<const CallArgument> arguments,
                          const AdaptiveOptions& options) {
   return measure_until(caller(function, arguments), options);
 }

@@ -54,9 +54,9 @@ TW_API TimeResult time_evaluator(const std::function<void()>& run, const TimeOpt
 TW_API TimeResult measure_until(const std::function<void()>& run,
                                 const AdaptiveOptions& options = {});
 // The same of a compiled function with these arguments.
-TW_API TimeResult time_evaluator(const Function& function, std::span<const Argument> arguments,
+TW_API TimeResult time_evaluator(const Function& function, std::span<const CallArgument> arguments,
                                  const TimeOptions& options = {});
-TW_API TimeResult measure_until(const Function& function, std::span<const Argument> arguments,
+TW_API TimeResult measure_until(const Function& function, std::span<const CallArgument> arguments,
                                 const AdaptiveOptions& options = {});
 
 // Statistics of samples that were taken elsewhere; fills every field but numbers, converged and

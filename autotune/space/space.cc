@@ -45,6 +45,20 @@ size_t neighbour(const Knob& knob, size_t current, std::mt19937_64& rng) {
   return best;
 }
 
+// Whether the trace holds choice c at the knob's places.
+bool chosen(const Knob& knob, size_t c, const Trace& trace) {
+  if (knob.kind == Knob::Kind::Location) {
+    return trace.steps[knob.places[0].step] == knob.steps[c];
+  }
+  for (size_t i = 0; i < knob.places.size(); ++i) {
+    const Step& step = trace.steps[knob.places[i].step];
+    if (knob.places[i].argument >= step.arguments.size()) return false;
+    const auto* value = std::get_if<int64_t>(&step.arguments[knob.places[i].argument]);
+    if (value == nullptr || *value != knob.values[c][i]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 double Sketch::log_size() const {
@@ -72,6 +86,22 @@ Trace Space::trace(const Point& p) const {
     }
   }
   return trace;
+}
+
+std::optional<Point> Space::find(const Trace& trace) const {
+  for (size_t k = 0; k < sketches_.size(); ++k) {
+    const Sketch& sketch = sketches_[k];
+    if (trace.steps.size() != sketch.skeleton.steps.size()) continue;
+    Point p{.sketch = k};
+    for (const Knob& knob : sketch.knobs) {
+      size_t c = 0;
+      while (c < knob.size() && !chosen(knob, c, trace)) ++c;
+      if (c == knob.size()) break;
+      p.choice.push_back(c);
+    }
+    if (p.choice.size() == sketch.knobs.size() && this->trace(p) == trace) return p;
+  }
+  return std::nullopt;
 }
 
 bool Space::within_limits(const Point& p) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Space {
   const std::vector<Sketch>& sketches() const { return sketches_; }
 
   Trace trace(const Point& p) const;
+  // The point that gives this trace, if one does: how an earlier run's log becomes parents.
+  std::optional<Point> find(const Trace& trace) const;
   bool within_limits(const Point& p) const;
   // A point within the limits.
   Point random(std::mt19937_64& rng) const;

@@ -68,7 +68,7 @@ TEST_F(LoadedLibrary, CallsWithTensorsAndNumbers) {
   fill(d, 3, 0.5);
   EXPECT_EQ(d.data_as<float>()[3], 4.5f);
   load_library(path)->get_function("scratch")();
-  const std::vector<Argument> arguments = {a, b, c};
+  const std::vector<CallArgument> arguments = {a, b, c};
   EXPECT_EQ(time_evaluator(add, arguments, {.number = 2, .repeat = 3}).seconds.size(), 3u);
   EXPECT_GE(measure_until(add, arguments, {.budget_seconds = 1e-3}).seconds.size(), 1u);
 }

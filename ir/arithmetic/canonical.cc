@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of products. A polynomial is expanded in full; where that leaves fewer terms than the nested
+// form the flat form replaces it, otherwise the nested form stays.
+#include <algorithm>
+
+#include "ir/arithmetic/context.h"
+#include "ir/equal.h"
+#include "ir/visit.h"
+
+namespace tw::arithmetic {
+namespace {
+
+constexpr size_t kMaxMonomials = 64, kMaxFactors = 8;
+
+struct Monomial {
+  std::vector<Expr> factors;  // sorted by compare(); empty for the constant
+  int64_t coefficient = 0;
+};
+using Polynomial = std::vector<Monomial>;
+
+bool same_factors(const Monomial& a, const Monomial& b) {
+  if (a.factors.size() != b.factors.size()) return false;
+  for (size_t i = 0; i < a.factors.size(); ++i) {
+    if (!same(a.factors[i], b.factors[i])) return false;
+  }
+  return true;
+}
+
+bool add_to(Polynomial& p, Monomial m) {
+  for (Monomial& x : p) {
+    if (same_factors(x, m)) return !__builtin_add_overflow(x.coefficient, m.coefficient, &x.coefficient);
+  }
+  p.push_back(std::move(m));
+  return p.size() <= kMaxMonomials;
+}
+
+bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
+  switch (e->kind) {
+    case NodeKind::IntImm: {
+      Monomial m;
+      if (__builtin_mul_overflow(static_cast<const IntImm*>(e.get())->value, coefficient, &m.coefficient)) {
+        return false;
+      }
+      return add_to(result, std::move(m));
+    }
+    case NodeKind::Add:
+    case NodeKind::Sub: {
+      const Operands o = operands(e.get());
+      return expand_into(o.a, coefficient, result) &&
+             expand_into(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, result);
+    }
+    case NodeKind::Mul: {
+      const Operands o = operands(e.get());
+      Polynomial a, b;
+      if (!expand_into(o.a, coefficient, a) || !expand_into(o.b, 1, b)) return false;
+      for (const Monomial& x : a) {
+        for (const Monomial& y : b) {
+          Monomial m;
+          if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m.coefficient)) return false;
+          if (x.factors.size() + y.factors.size() > kMaxFactors) return false;
+          m.factors = x.factors;
+          for (const Expr& f : y.factors) {
+            const auto at = std::upper_bound(
+                m.factors.begin(), m.factors.end(), f,
+                [](const Expr& l, const Expr& r) { return compare(l, r) < 0; });
+            m.factors.insert(at, f);
+          }
+          if (!add_to(result, std::move(m))) return false;
+        }
+      }
+      return true;
+    }
+    default: return add_to(result, Monomial{{e}, coefficient});
+  }
+}
+
+// Operations of a sum, counted as its text would show them.
+size_t count_operations(const ExprBase* e) {
+  if (e->kind != NodeKind::Add && e->kind != NodeKind::Sub && e->kind != NodeKind::Mul) return 1;
+  const Operands o = operands(e);
+  return count_operations(o.a.get()) + count_operations(o.b.get());
+}
+
+class Canonical : public Mutator {
+ public:
+  explicit Canonical(Context& context) : context_(context) {}
+
+ protected:
+  using Mutator::on;
+  Expr sum(const Expr& next) {
+    if (!next.dtype().is_int() || next.dtype().lanes != 1) return next;
+    Expr flat = context_.expand(next);
+    return flat.defined() ? flat : next;
+  }
+  template <class T>
+  Expr on_sum(const T& op, const Expr& self) {
+    const bool outermost = !inside_;
+    const bool saved = inside_;
+    inside_ = true;
+    Expr next = Mutator::on(op, self);
+    inside_ = saved;
+    return outermost ? sum(next) : next;
+  }
+  Expr on(const Add& op, const Expr& self) override { return on_sum(op, self); }
+  Expr on(const Sub& op, const Expr& self) override { return on_sum(op, self); }
+  Expr on(const Mul& op, const Expr& self) override { return on_sum(op, self); }
+#define OPAQUE(Name)                                         \
+  Expr on(const Name& op, const Expr& self) override {       \
+    const bool saved = inside_;                              \
+    inside_ = false;                                         \
+    Expr next = Mutator::on(op, self);                       \
+    inside_ = saved;                                         \
+    return next;                                             \
+  }
+  OPAQUE(FloorDiv) OPAQUE(FloorMod) OPAQUE(Div) OPAQUE(Mod) OPAQUE(Min) OPAQUE(Max) OPAQUE(Load)
+  OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast)
+  OPAQUE(Reduce)
+#undef OPAQUE
+  template <class T>
+  Expr on_comparison(const T& op, const Expr& self) {
+    Expr next = Mutator::on(op, self);
+    const T* c = as<T>(next);
+    if (!c || !c->a.dtype().is_int() || c->a.dtype().lanes != 1) return next;
+    Expr difference = context_.expand(context_.combine(NodeKind::Sub, c->a, c->b));
+    if (!difference.defined()) return next;
+    return context_.combine(T::node_kind, difference, make_zero(difference.dtype()));
+  }
+  Expr on(const Less& op, const Expr& self) override { return on_comparison(op, self); }
+  Expr on(const LessEqual& op, const Expr& self) override { return on_comparison(op, self); }
+  Expr on(const Equal& op, const Expr& self) override { return on_comparison(op, self); }
+  Expr on(const NotEqual& op, const Expr& self) override { return on_comparison(op, self); }
+
+ private:
+  Context& context_;
+  bool inside_ = false;
+};
+
+}  // namespace
+
+Expr Context::expand(const Expr& e) {
+  Polynomial p;
+  if (!expand_into(e, 1, p)) return {};
+  size_t operations = 0;
+  for (const Monomial& m : p) {
+    if (m.coefficient == 0) continue;
+    operations += m.factors.size() + (m.factors.empty() || (m.coefficient != 1 && m.coefficient != -1));
+  }
+  if (operations >= count_operations(e.get())) return {};
+  Sum sum;
+  for (const Monomial& m : p) {
+    if (m.coefficient == 0) continue;
+    if (m.factors.empty()) {
+      sum.constant = m.coefficient;
+      continue;
+    }
+    Expr atom = m.factors[0];
+    for (size_t i = 1; i < m.factors.size(); ++i) atom = combine(NodeKind::Mul, atom, m.factors[i]);
+    sum.terms.push_back({atom, m.coefficient});
+  }
+  return rebuild(sum, e.dtype());
+}
+
+Expr Context::canonical_simplify(const Expr& e) {
+  if (!e.defined()) return e;
+  Expr result = simplify(e);
+  for (int round = 0; round < 3; ++round) {
+    Expr next = Canonical(*this).mutate(result);
+    if (next.same_as(result)) break;
+    next = simplify(next);
+    if (same(next, result)) break;
+    result = next;
+  }
+  return result;
+}
+
+}  // namespace tw::arithmetic

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an Analyzer knows and the analyses that share it; private to this folder.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/arithmetic/analyzer.h"
+#include "ir/arithmetic/rule_table.h"
+#include "ir/expr.h"
+#include "ir/node.h"
+#include "ir/substitute.h"
+
+namespace tw::arithmetic {
+
+int64_t gcd(int64_t a, int64_t b);  // of magnitudes; gcd(0, b) == |b|
+int64_t floor_quotient(int64_t a, int64_t b);
+int64_t floor_remainder(int64_t a, int64_t b);
+// Whether a signed integer type holds `value`.
+bool fits(DType type, int64_t value);
+
+// Arithmetic on bounds; kMin and kMax absorb.
+ConstBound unite(ConstBound a, ConstBound b);
+ConstBound intersect(ConstBound a, ConstBound b);
+ConstBound add(ConstBound a, ConstBound b);
+ConstBound subtract(ConstBound a, ConstBound b);
+ConstBound scale(ConstBound a, int64_t factor);
+ConstBound multiply(ConstBound a, ConstBound b);
+// For a divisor above zero.
+ConstBound floor_divide(ConstBound a, int64_t divisor);
+
+// A lossy cache from expressions (by identity, kept alive) to facts. Forgetting everything is one
+// increment.
+template <class T, size_t kSlots>
+class FactCache {
+ public:
+  const T* find(const ExprBase* e) const {
+    const Slot& s = slots_[slot(e)];
+    return s.generation == generation_ && s.key.get() == e ? &s.value : nullptr;
+  }
+  void insert(const Expr& e, const T& value) {
+    Slot& s = slots_[slot(e.get())];
+    s.key = e;
+    s.value = value;
+    s.generation = generation_;
+  }
+  void forget() { ++generation_; }
+
+ private:
+  struct Slot {
+    Expr key;
+    T value{};
+    uint32_t generation = 0;
+  };
+  static size_t slot(const ExprBase* e) {
+    const auto bits = reinterpret_cast<uintptr_t>(e);
+    return (bits >> 4 ^ bits >> 12) % kSlots;
+  }
+  std::array<Slot, kSlots> slots_;
+  uint32_t generation_ = 1;
+};
+
+// A sum as written: coefficient * atom, …, + constant.
+struct Term {
+  Expr atom;
+  int64_t coefficient = 1;
+};
+struct Sum {
+  std::vector<Term> terms;
+  int64_t constant = 0;
+};
+
+class Context {
+ public:
+  struct Knowledge {
+    ConstBound bound;
+    ModularFact modular;
+    Expr value;            // the variable stands for this
+    Expr least, greatest;  // symbolic ends of its range, where they are not constants
+  };
+  struct Fact {
+    Expr expr;         // bool or integer, simplified
+    ConstBound bound;  // of a bool: {0, 0} or {1, 1}
+  };
+
+  void bind(const Var& var, const Range& range);
+  void bind(const Var& var, const Expr& value);
+  // As bind, but uses of the variable stay: what is known of the value is known of it.
+  void bind_bounds(const Var& var, const Expr& value);
+  void assume(const Expr& condition);
+  size_t num_facts() const { return facts_.size(); }
+  void truncate_facts(size_t count);
+
+  Expr simplify(const Expr& e);
+  Expr canonical_simplify(const Expr& e);
+  ConstBound const_bound(const Expr& e);
+  ModularFact modular(const Expr& e);
+  bool can_prove(const Expr& condition);
+
+  // The simplified node over simplified operands. `hint` is a node over these very operands, given
+  // back when nothing changes.
+  Expr combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* hint = nullptr);
+  Expr combine_not(const Expr& a, const Expr* hint = nullptr);
+  Expr combine_select(const Expr& condition, const Expr& t, const Expr& f,
+                      const Expr* hint = nullptr);
+  Expr constant(DType type, int64_t value) { return make_const(type, value); }
+
+  // sum.cc
+  // Cancels equal terms, and joins quotients with their remainders, between the operands of a sum
+  // or difference. Undefined when there is nothing to do.
+  Expr merge_terms(NodeKind kind, const Expr& a, const Expr& b);
+  // a // divisor or a % divisor for a sum; undefined when nothing is gained.
+  Expr divide_sum(NodeKind kind, const Expr& a, int64_t divisor);
+  // The sum of `sum` in the canonical form; undefined when a coefficient does not fit.
+  Expr rebuild(const Sum& sum, DType type);
+  // Compares terms of both sides; undefined when nothing is gained.
+  Expr compare_sums(NodeKind kind, const Expr& a, const Expr& b);
+
+  // canonical.cc
+  // `e` as a flat sum of products, where that is shorter than the nested form; undefined otherwise.
+  Expr expand(const Expr& e);
+
+  // interval.cc
+  Interval interval(const Expr& e, const IntervalMap& relaxed);
+
+  // Bounds of `e` found by putting the symbolic ends of variables in their place.
+  ConstBound symbolic_bound(const Expr& e);
+
+ private:
+  Expr simplify_node(const Expr& e);
+  Expr simplify_call(const Call& op, const Expr& self);
+  Expr combine_vectors(NodeKind kind, const Expr& a, const Expr& b);
+  Expr apply_rules(NodeKind kind, const Expr& a, const Expr& b, const Expr& c);
+  Expr replacement(const Rule& rule, int16_t node, const Bindings& bindings, DType wanted);
+  Expr decide(const Expr& e);
+  Expr extend_conjunction(NodeKind kind, const Expr& a, const Expr& b);
+  bool holds(const Expr& condition);
+
+  ConstBound compute_bound(const ExprBase* e);
+  ConstBound bound_from_facts(const ExprBase* e, ConstBound bound) const;
+  ConstBound difference_bound(const Expr& a, const Expr& b);
+  ModularFact compute_modular(const ExprBase* e);
+  void forget();
+  void add_difference_fact(const Expr& a, const Expr& b, ConstBound bound);
+  void learn(const Expr& condition, bool truth);
+
+  std::unordered_map<Var, Knowledge, IdentityHash, IdentityEqual> vars_;
+  std::vector<Fact> facts_;
+  FactCache<ConstBound, 512> bounds_;
+  FactCache<Expr, 256> simplified_;
+  int symbolic_vars_ = 0;  // variables with symbolic ends
+  int depth_ = 0;
+  bool in_symbolic_ = false;
+  friend class IntervalEvaluator;
+};
+
+// Finds the atoms of a sum: f(atom, coefficient) for each, nested sums included; false when there
+// are more than `limit`. Constants are passed over.
+struct Leaf {
+  const ExprBase* atom = nullptr;
+  int64_t coefficient = 1;
+};
+constexpr size_t kMaxLeaves = 64;
+struct Leaves {
+  std::array<Leaf, kMaxLeaves> items;
+  size_t size = 0;
+  int64_t constant = 0;
+  bool overflow = false;  // too many, or a coefficient out of range
+  void gather(const ExprBase* e, int64_t coefficient);
+};
+
+}  // namespace tw::arithmetic
+
+namespace tw {
+struct Analyzer::State {
+  arithmetic::Context context;
+};
+}  // namespace tw

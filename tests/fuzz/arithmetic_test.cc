@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyses of ir/arithmetic on random expressions and statements, against the interpreter.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "ir/arithmetic/analyzer.h"
+#include "ir/equal.h"
+#include "ir/expr.h"
+#include "ir/interpret.h"
+#include "ir/print.h"
+#include "runtime/error.h"
+#include "tests/support/fuzz.h"
+#include "tests/support/random_ir.h"
+
+namespace tw {
+namespace {
+
+using test::Random;
+using test::RandomIr;
+using test::RandomIrOptions;
+using tilewright::test::fuzz_cases;
+using tilewright::test::fuzz_seed;
+
+// Some variables, each with a range that most questions need.
+struct Domain {
+  std::vector<Var> vars;
+  std::vector<int64_t> least, greatest;
+
+  Domain(Random& random, DType type, int count) {
+    for (int k = 0; k < count; ++k) {
+      vars.push_back(Var(std::string(1, "xyzwuv"[k]), type));
+      const int64_t low = random.chance(60) ? 0 : random.between(-20, 20);
+      least.push_back(low);
+      greatest.push_back(low + random.between(0, random.chance(50) ? 4 : 40));
+    }
+  }
+  Range range(size_t k) const {
+    const DType t = vars[k].dtype();
+    return {make_const(t, least[k]), make_const(t, greatest[k] - least[k] + 1)};
+  }
+  void bind(Analyzer& analyzer) const {
+    for (size_t k = 0; k < vars.size(); ++k) analyzer.bind(vars[k], range(k));
+  }
+  InterpreterScope values(Random& random) const {
+    InterpreterScope scope;
+    for (size_t k = 0; k < vars.size(); ++k) {
+      scope.values[vars[k]] = {.type = vars[k].dtype(), .i = random.between(least[k], greatest[k])};
+    }
+    return scope;
+  }
+};
+
+std::optional<int64_t> value_of(const Expr& e, const InterpreterScope& scope) {
+  try {
+    return evaluate(e, scope).i;
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.code(), ErrorCode::DivisionByZero) << to_string(e);
+    return std::nullopt;
+  }
+}
+
+// Sums, products, quotients and remainders as schedules make them: splits and fusions of axes.
+class AffineIr {
+ public:
+  AffineIr(Random& random, const Domain& domain) : random_(random), domain_(domain) {}
+  Expr expr(int depth) {
+    const DType t = domain_.vars[0].dtype();
+    const auto constant = [&](int64_t low, int64_t high) { return make_const(t, random_.between(low, high)); };
+    const auto raw = [&](auto node, const Expr& a, const Expr& b) {
+      node.a = a;
+      node.b = b;
+      return make(std::move(node));
+    };
+    if (depth == 0) return random_.chance(85) ? Expr(random_.pick(domain_.vars)) : constant(-9, 9);
+    switch (random_.between(0, 9)) {
+      case 0:
+      case 1:
+      case 2: return raw(Add{}, expr(depth - 1), expr(depth - 1));
+      case 3: return raw(Sub{}, expr(depth - 1), expr(depth - 1));
+      case 4:
+      case 5: return raw(Mul{}, expr(depth - 1), constant(random_.chance(80) ? 1 : -6, 12));
+      case 6: return raw(FloorDiv{}, expr(depth - 1), constant(1, 12));
+      case 7: return raw(FloorMod{}, expr(depth - 1), constant(1, 12));
+      case 8: {
+        // A split and its join.
+        const Expr e = expr(depth - 1), c = constant(1, 9), k = constant(1, 5);
+        const Expr quotient = raw(FloorDiv{}, e, c), rest = raw(FloorMod{}, e, c);
+        return raw(Add{}, raw(Mul{}, quotient, floor_div(c * k, Expr(make_const(t, 1)))), raw(Mul{}, rest, k));
+      }
+      default: return raw(Mul{}, raw(Add{}, expr(depth - 1), expr(depth - 1)), constant(1, 9));
+    }
+  }
+
+ private:
+  Random& random_;
+  const Domain& domain_;
+};
+
+class ArithmeticFuzz : public ::testing::TestWithParam<int> {
+ protected:
+  Random random{fuzz_seed() * 1000 + static_cast<uint64_t>(GetParam())};
+
+  Expr random_expr(const Domain& domain, bool boolean) {
+    const DType type = domain.vars[0].dtype();
+    if (!boolean && random.chance(50)) return AffineIr(random, domain).expr(4);
+    RandomIr ir(random.bits(), domain.vars, {.casts = false});
+    if (!boolean) return ir.expr(type, 4);
+    const Expr a = random_expr(domain, false), b = random_expr(domain, false);
+    switch (random.between(0, 4)) {
+      case 0: return make(Less{.a = a, .b = b});
+      case 1: return make(LessEqual{.a = a, .b = b});
+      case 2: return make(Equal{.a = a, .b = b});
+      case 3: return make(Less{.a = a, .b = make_const(type, random.between(-40, 200))});
+      default: {
+        RandomIr other(random.bits(), domain.vars, {.casts = false});
+        return other.boolean(1, 4);
+      }
+    }
+  }
+  Domain domain() { return Domain(random, random.chance(80) ? int_type(32) : int_type(64), 4); }
+};
+
+TEST_P(ArithmeticFuzz, SimplifiedExpressionsKeepTheirValue) {
+  for (int round = 0; round < fuzz_cases(400); ++round) {
+    const Domain d = domain();
+    Analyzer analyzer;
+    d.bind(analyzer);
+    const Expr e = random_expr(d, random.chance(40));
+    const Expr simple = analyzer.simplify(e), canonical = analyzer.canonical_simplify(e);
+    ASSERT_EQ(simple.dtype(), e.dtype());
+    for (int k = 0; k < 20; ++k) {
+      const InterpreterScope scope = d.values(random);
+      const auto v = value_of(e, scope);
+      if (!v) continue;
+      ASSERT_EQ(v, value_of(simple, scope)) << to_string(e) << "\n" << to_string(simple);
+      ASSERT_EQ(v, value_of(canonical, scope)) << to_string(e) << "\n" << to_string(canonical);
+    }
+  }
+}
+
+TEST_P(ArithmeticFuzz, SimplifyingTwiceIsSimplifyingOnce) {
+  int different = 0, rounds = fuzz_cases(300);
+  for (int round = 0; round < rounds; ++round) {
+    const Domain d = domain();
+    Analyzer analyzer;
+    d.bind(analyzer);
+    const Expr e = AffineIr(random, d).expr(4);
+    const Expr once = analyzer.simplify(e), twice = analyzer.simplify(once);
+    if (!equal(once, twice)) {
+      ++different;
+      if (::testing::FLAGS_gtest_break_on_failure) std::printf("%s\n -> %s\n -> %s\n", to_string(e).c_str(), to_string(once).c_str(), to_string(twice).c_str());
+    }
+  }
+  EXPECT_LE(different, rounds / 50);
+}
+
+TEST_P(ArithmeticFuzz, BoundsAndModularFactsHold) {
+  for (int round = 0; round < fuzz_cases(400); ++round) {
+    const Domain d = domain();
+    Analyzer analyzer;
+    d.bind(analyzer);
+    const Expr e = random_expr(d, false);
+    const ConstBound bound = analyzer.const_bound(e);
+    const ModularFact fact = analyzer.modular(e);
+    for (int k = 0; k < 20; ++k) {
+      const auto v = value_of(e, d.values(random));
+      if (!v) continue;
+      ASSERT_LE(bound.least, *v) << to_string(e);
+      ASSERT_GE(bound.greatest, *v) << to_string(e);
+      if (fact.modulus == 0) {
+        ASSERT_EQ(fact.residue, *v) << to_string(e);
+      } else {
+        ASSERT_EQ(0, (*v - fact.residue) % fact.modulus) << to_string(e);
+      }
+    }
+  }
+}
+
+TEST_P(ArithmeticFuzz, IntervalsHoldEveryValue) {
+  for (int round = 0; round < fuzz_cases(400); ++round) {
+    const Domain d = domain();
+    // Some variables run over intervals whose ends speak of the others.
+    const size_t free = static_cast<size_t>(random.between(1, 2));
+    IntervalMap relaxed;
+    std::vector<Expr> lows(d.vars.size()), highs(d.vars.size());
+    const Domain outer = [&] {
+      Domain o = d;
+      o.vars.resize(free);
+      return o;
+    }();
+    for (size_t k = free; k < d.vars.size(); ++k) {
+      const Expr low = random.chance(50) ? AffineIr(random, outer).expr(1) : make_const(d.vars[k].dtype(), d.least[k]);
+      const Expr high = low + make_const(d.vars[k].dtype(), random.between(0, 7));
+      lows[k] = low;
+      highs[k] = high;
+      relaxed[d.vars[k]] = {low, high};
+    }
+    const Expr e = random_expr(d, random.chance(20));
+    const Interval interval = evaluate_interval(e, relaxed);
+    for (int t = 0; t < 20; ++t) {
+      InterpreterScope scope = d.values(random);
+      for (size_t k = free; k < d.vars.size(); ++k) {
+        const int64_t low = *value_of(lows[k], scope), high = *value_of(highs[k], scope);
+        scope.values[d.vars[k]].i = random.between(low, high);
+      }
+      const auto v = value_of(e, scope);
+      if (!v) continue;
+      if (interval.least.defined()) {
+        const auto low = value_of(interval.least, scope);
+        if (low) ASSERT_LE(*low, *v) << to_string(e) << "\n" << to_string(interval.least);
+      }
+      if (interval.greatest.defined()) {
+        const auto high = value_of(interval.greatest, scope);
+        if (high) ASSERT_GE(*high, *v) << to_string(e) << "\n" << to_string(interval.greatest);
+      }
+    }
+  }
+}
+
+TEST_P(ArithmeticFuzz, SimplifiedUnderFactsKeepsItsValueWhereTheyHold) {
+  for (int round = 0; round < fuzz_cases(400); ++round) {
+    const Domain d = domain();
+    Analyzer analyzer;
+    if (random.chance(50)) d.bind(analyzer);
+    const Expr fact = random_expr(d, true), e = random_expr(d, random.chance(50));
+    Expr simple;
+    {
+      const auto scope = analyzer.assume(fact);
+      simple = analyzer.simplify(e);
+    }
+    const Expr after = analyzer.simplify(e);
+    for (int k = 0; k < 40; ++k) {
+      const InterpreterScope scope = d.values(random);
+      const auto holds = value_of(fact, scope), v = value_of(e, scope);
+      if (!v) continue;
+      ASSERT_EQ(v, value_of(after, scope)) << to_string(e) << "\n" << to_string(after);
+      if (holds != 1) continue;
+      ASSERT_EQ(v, value_of(simple, scope))
+          << to_string(e) << "\nunder " << to_string(fact) << "\n" << to_string(simple);
+    }
+  }
+}
+
+TEST_P(ArithmeticFuzz, DeducedBoundsMakeTheConditionHold) {
+  int found = 0;
+  for (int round = 0; round < fuzz_cases(600); ++round) {
+    const Domain d = domain();
+    const Var& v = d.vars[0];
+    const DType t = v.dtype();
+    const auto side = [&]() -> Expr {
+      Expr e = AffineIr(random, d).expr(2);
+      return random.chance(50) ? e + v * make_const(t, random.between(-5, 5)) : floor_div(e + v, make_const(t, random.between(1, 6)));
+    };
+    Expr condition = random.chance(50) ? side() < side() : side() <= side();
+    if (random.chance(30)) condition = likely(condition) && (v < make_const(t, random.between(-5, 30)));
+    if (is_const(condition)) continue;
+    IntervalMap relaxed;
+    for (size_t k = 1; k < 3; ++k) {
+      relaxed[d.vars[k]] = {make_const(t, d.least[k]), make_const(t, d.greatest[k])};
+    }
+    const auto bound = deduce_bound(v, condition, relaxed);
+    if (!bound) continue;
+    ++found;
+    for (int k = 0; k < 40; ++k) {
+      InterpreterScope scope = d.values(random);
+      const auto low = bound->least.defined() ? value_of(bound->least, scope) : -60;
+      const auto high = bound->greatest.defined() ? value_of(bound->greatest, scope) : *low + 60;
+      const int64_t first = bound->least.defined() ? *low : *high - 60;
+      if (first > *high) continue;
+      scope.values[v].i = random.chance(30) ? first : random.chance(50) ? *high : random.between(first, *high);
+      const auto truth = value_of(condition, scope);
+      if (truth) ASSERT_EQ(1, *truth) << to_string(condition) << " with " << v.name() << " = " << scope.values[v].i;
+    }
+  }
+  EXPECT_GT(found, 0);
+}
+
+TEST_P(ArithmeticFuzz, SimplifiedStatementsComputeTheSame) {
+  for (int round = 0; round < fuzz_cases(60); ++round) {
+    const Var output = buffer_var("output", random.chance(50) ? float_type(32) : int_type(64));
+    const int64_t size = random.between(1, 12);
+    RandomIr ir(random.bits(), {}, {.constant_limit = 9, .casts = false});
+    const Stmt s = ir.statement(output, size, 3);
+    const Stmt simple = simplify(s), canonical = canonical_simplify(s);
+    const auto run = [&](const Stmt& stmt) -> std::optional<std::vector<char>> {
+      InterpreterBuffer memory(output->element, size);
+      InterpreterScope scope;
+      scope.buffers[output] = &memory;
+      try {
+        interpret(stmt, scope);
+      } catch (const UserError&) {
+        return std::nullopt;
+      }
+      std::vector<char> bytes(static_cast<size_t>(size) * 8);
+      memory.copy_to(bytes.data());
+      return bytes;
+    };
+    const auto expected = run(s);
+    if (!expected) continue;
+    ASSERT_EQ(expected, run(simple)) << to_string(s) << "\n" << to_string(simple);
+    ASSERT_EQ(expected, run(canonical)) << to_string(s) << "\n" << to_string(canonical);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ArithmeticFuzz, ::testing::Range(0, 8));
+
+}  // namespace
+}  // namespace tw
