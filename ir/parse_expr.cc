@@ -16,7 +16,8 @@ namespace {
 Expr make_infix(NodeKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
 #define TW_INFIX(Name) \
-  case NodeKind::Name: return make(Name{.a = a, .b = b});
+  case NodeKind::Name: \
+    return make(Name{.a = a, .b = b});
     TW_INFIX(Add)
     TW_INFIX(Sub)
     TW_INFIX(Mul)
@@ -35,7 +36,8 @@ Expr make_infix(NodeKind kind, const Expr& a, const Expr& b) {
     TW_INFIX(And)
     TW_INFIX(Or)
 #undef TW_INFIX
-    default: raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+    default:
+      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }
 }
 
@@ -81,8 +83,10 @@ Expr Parser::primary() {
   const Token& token = peek();
   switch (token.kind) {
     case Token::Kind::Integer:
-    case Token::Kind::Floating: return number(false, nullptr);
-    case Token::Kind::String: return make(StringImm{.value = take().text});
+    case Token::Kind::Floating:
+      return number(false, nullptr);
+    case Token::Kind::String:
+      return make(StringImm{.value = take().text});
     case Token::Kind::Symbol:
       if (token.text == "(") {
         ++brackets_;
@@ -102,7 +106,8 @@ Expr Parser::primary() {
       if (is_symbol("[") && continues()) return load(name);
       return use(name);
     }
-    default: break;
+    default:
+      break;
   }
   unexpected("an expression");
 }
@@ -136,8 +141,8 @@ Expr Parser::number(bool negative, const DType* type) {
   const bool overflow = t.is_int() && bits != 0 && (bits < 0) != negative;
   Expr e = build(token, [&] { return make(IntImm{.type = t, .value = bits}); });
   if (!read || overflow || as<IntImm>(e)->value != bits) {
-    syntax_error(token, fmt::format("{}{} does not fit {}", negative ? "-" : "", token.text,
-                                    to_string(t)));
+    syntax_error(
+        token, fmt::format("{}{} does not fit {}", negative ? "-" : "", token.text, to_string(t)));
   }
   return e;
 }
@@ -198,9 +203,7 @@ Expr Parser::load(const Token& name) {
   const Expr index = expr();
   expect("]");
   --brackets_;
-  return build(name, [&] {
-    return make(Load{.type = type, .buffer = buffer, .index = index});
-  });
+  return build(name, [&] { return make(Load{.type = type, .buffer = buffer, .index = index}); });
 }
 
 std::vector<Expr> Parser::arguments() {
@@ -232,9 +235,8 @@ Expr Parser::function(const Token& name) {
   } else if (name.text == "select" && accept("(")) {
     Expr a, b, c;
     three(a, b, c);
-    result = build(name, [&] {
-      return make(Select{.condition = a, .true_value = b, .false_value = c});
-    });
+    result = build(name,
+                   [&] { return make(Select{.condition = a, .true_value = b, .false_value = c}); });
   } else if (name.text == "ramp" && accept("(")) {
     const Expr base = expr();
     expect(",");
@@ -242,9 +244,8 @@ Expr Parser::function(const Token& name) {
     expect(",");
     const int lanes = expect_int();
     expect(")");
-    result = build(name, [&] {
-      return make(Ramp{.base = base, .stride = stride, .lanes = lanes});
-    });
+    result =
+        build(name, [&] { return make(Ramp{.base = base, .stride = stride, .lanes = lanes}); });
   } else if (name.text == "shuffle" && accept("(")) {
     Shuffle node;
     node.vectors = list();
@@ -256,9 +257,8 @@ Expr Parser::function(const Token& name) {
   } else if (is_dtype(name.text) && accept("(")) {
     const Expr value = expr();
     expect(")");
-    result = build(name, [&] {
-      return make(Cast{.type = parse_dtype(name.text), .value = value});
-    });
+    result =
+        build(name, [&] { return make(Cast{.type = parse_dtype(name.text), .value = value}); });
   } else if (is_broadcast(name.text) && accept("(")) {
     const Expr value = expr();
     expect(")");

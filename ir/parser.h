@@ -46,7 +46,8 @@ class Parser {
   DType expect_dtype();
   // A word or a quoted string.
   std::string expect_label();
-  // Whether the next token continues the expression before it: outside brackets, a new line ends it.
+  // Whether the next token continues the expression before it: outside brackets, a new line ends
+  // it.
   bool continues() const { return brackets_ != 0 || !peek().starts_line; }
 
   // Builds a node; what `make` finds wrong with it becomes an error at `token`.
@@ -106,14 +107,14 @@ class Parser {
   Expr function(const Token& name);
   Expr call(const Token& name);
   Expr reduce(const Token& name);
-  std::vector<Expr> arguments();               // after "(", takes ")"
-  std::vector<Expr> list();                    // "[" … "]"
-  Var let_binding(Token& name, Expr& value);   // after "let"; binds the variable
+  std::vector<Expr> arguments();              // after "(", takes ")"
+  std::vector<Expr> list();                   // "[" … "]"
+  Var let_binding(Token& name, Expr& value);  // after "let"; binds the variable
 
   // --- Statements (parse.cc)
   void declarations();
   void declaration();
-  Stmt sequence(std::string_view close);       // until `close`, which is not taken
+  Stmt sequence(std::string_view close);  // until `close`, which is not taken
   Stmt braces();
   Stmt statement(std::string_view close);
   Stmt attr(std::string_view close);
@@ -127,7 +128,7 @@ class Parser {
   Stmt produce();
   Stmt other();
   std::vector<Range> region();
-  Stmt body(std::string_view close);           // the rest of the block, at least one statement
+  Stmt body(std::string_view close);  // the rest of the block, at least one statement
 
   std::vector<Token> tokens_;
   size_t at_ = 0;

@@ -89,8 +89,8 @@ TEST(Parse, RoundTripsEveryExpression) {
   const Var A = buffer_var("A", float_type(32)), V = buffer_var("V", float_type(32, 4));
   const ProducerRef T = producer("T", {{float_type(32), {i, 8}}, {int_type(32), {}}});
   const Expr ramp = make(Ramp{.base = i, .stride = -2, .lanes = 4});
-  const Expr load = make(Load{.type = float_type(32), .buffer = A, .index = ramp,
-                              .predicate = ramp < 4});
+  const Expr load =
+      make(Load{.type = float_type(32), .buffer = A, .index = ramp, .predicate = ramp < 4});
   expect_round_trip(i + same * 3 - 7);
   expect_round_trip(make(IntImm{.type = int_type(32), .value = INT32_MIN}));
   expect_round_trip(make(IntImm{.type = int_type(64), .value = INT64_MIN}));
@@ -143,12 +143,11 @@ TEST(Parse, RoundTripsEveryStatement) {
   const Var A = buffer_var("A", float_type(32)), B = buffer_var("B", int_type(8));
   const ProducerRef T = producer("T", {{float_type(32), {n}}, {float_type(32), {n}}});
   const Stmt one = make(Evaluate{.value = 1}), negative = make(Evaluate{.value = -1});
-  const Stmt store = make(Store{.buffer = A, .value = make_const_float(float_type(32), 1),
-                                .index = i, .predicate = i < n});
+  const Stmt store = make(Store{
+      .buffer = A, .value = make_const_float(float_type(32), 1), .index = i, .predicate = i < n});
   for (ForKind kind :
        {ForKind::Serial, ForKind::Parallel, ForKind::Vectorized, ForKind::Unrolled}) {
-    expect_round_trip(
-        make(For{.var = i, .min = 1, .extent = n, .for_kind = kind, .body = store}));
+    expect_round_trip(make(For{.var = i, .min = 1, .extent = n, .for_kind = kind, .body = store}));
   }
   // Lines that begin like the rest of the one above.
   expect_round_trip(block({make(Evaluate{.value = n}), make(Evaluate{.value = n + i}), negative,
@@ -162,29 +161,32 @@ TEST(Parse, RoundTripsEveryStatement) {
                                       .body = block({one, store})});
   expect_round_trip(allocate);
   expect_round_trip(block({allocate, one}));
-  expect_round_trip(make(LetStmt{.var = A,
-                                 .value = call(handle_type(), "tensor_data", {0},
-                                               CallKind::PureIntrinsic),
-                                 .body = store}));
+  expect_round_trip(
+      make(LetStmt{.var = A,
+                   .value = call(handle_type(), "tensor_data", {0}, CallKind::PureIntrinsic),
+                   .body = store}));
   expect_round_trip(make(LetStmt{.var = h, .value = Expr(A), .body = one}));
   expect_round_trip(make(AttrStmt{.key = "odd key", .body = one}));
   expect_round_trip(make(AttrStmt{.node = A, .key = "storage_scope", .value = 3, .body = one}));
-  expect_round_trip(make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = n,
+  expect_round_trip(make(AttrStmt{.node = task,
+                                  .key = attr::kParallelLaunch,
+                                  .value = n,
                                   .body = make(Evaluate{.value = task})}));
   expect_round_trip(block({make(AssertStmt{.condition = i < n}), one}));
-  expect_round_trip(make(AssertStmt{.condition = i < n, .message = make(StringImm{.value = "m"}),
-                                    .body = one}));
-  const Stmt provide = make(Provide{.producer = T, .value_index = 1,
+  expect_round_trip(
+      make(AssertStmt{.condition = i < n, .message = make(StringImm{.value = "m"}), .body = one}));
+  const Stmt provide = make(Provide{.producer = T,
+                                    .value_index = 1,
                                     .value = make(ProducerLoad{.producer = T, .indices = {i}}),
                                     .indices = {i}});
-  expect_round_trip(make(Realize{
-      .producer = T,
-      .value_index = 1,
-      .bounds = {{i, n}},
-      .scope = "local.2",
-      .body = make(Produce{.producer = T,
-                           .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}),
-                                          provide})})}));
+  expect_round_trip(make(
+      Realize{.producer = T,
+              .value_index = 1,
+              .bounds = {{i, n}},
+              .scope = "local.2",
+              .body = make(Produce{
+                  .producer = T,
+                  .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}), provide})})}));
 }
 
 // A loop variable that several loops share stays one variable.
@@ -245,9 +247,7 @@ TEST(Parse, SaysWhereAndWhat) {
     EXPECT_NE(info.what.find(bad.what), std::string::npos) << bad.text << "\n" << info.what;
   }
   EXPECT_EQ(expect_error(ErrorCode::ParseError, [] { parse_expr("1 2"); }).where, "1:3");
-  EXPECT_EQ(expect_error(ErrorCode::ParseError,
-                         [] { parse_expr(std::string(100'000, '(')); })
-                .what,
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [] { parse_expr(std::string(100'000, '(')); }).what,
             "nested too deeply");
 }
 
