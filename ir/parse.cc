@@ -109,6 +109,7 @@ Var Parser::bind(const Token& token, DType type, DType element) {
         "one type for one name");
   }
   ++name.in_scope;
+  bound_.push_back(&name);
   return name.var;
 }
 
@@ -266,7 +267,7 @@ Stmt Parser::attr(std::string_view close) {
     const Var task = bind(name, node.value.dtype());
     node.node = task;
     node.body = body(close);
-    unbind(task);
+    unbind();
     return build(start, [&] { return make(node); });
   }
   if (!is_symbol("]")) node.node = expr();
@@ -293,7 +294,7 @@ Stmt Parser::allocate(std::string scope, std::string_view close) {
   expect("]");
   node.buffer = bind(name, handle_type(), other_element ? element : node.type);
   node.body = body(close);
-  unbind(node.buffer);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 
@@ -311,7 +312,7 @@ Stmt Parser::loop(ForKind kind) {
   --brackets_;
   node.var = bind(name, node.min.dtype());
   node.body = braces();
-  unbind(node.var);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 
@@ -333,7 +334,7 @@ Stmt Parser::let_stmt(std::string_view close) {
   LetStmt node;
   node.var = let_binding(name, node.value);
   node.body = body(close);
-  unbind(node.var);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 

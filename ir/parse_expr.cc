@@ -186,7 +186,7 @@ Expr Parser::let_expr() {
   const Var var = let_binding(name, value);
   expect("in");
   const Expr body = expr();
-  unbind(var);
+  unbind();
   expect(")");
   return build(name, [&] { return make(Let{.var = var, .value = value, .body = body}); });
 }
@@ -316,7 +316,7 @@ Expr Parser::call(const Token& name) {
 
 Expr Parser::reduce(const Token& name) {
   Reduce node;
-  std::vector<Var> bound;
+  size_t bindings = 0;
   const auto field = [&](std::string_view key) {
     expect(key);
     expect("=");
@@ -331,7 +331,7 @@ Expr Parser::reduce(const Token& name) {
         syntax_error(var, "more operands than identity elements");
       }
       vars.push_back(bind(var, node.combiner.identity[k++].dtype()));
-      bound.push_back(vars.back());
+      ++bindings;
     });
     expect(",");
   };
@@ -357,8 +357,8 @@ Expr Parser::reduce(const Token& name) {
     if (accept("data_parallel")) kind = IterKind::DataParallel;
     if (accept("ordered")) kind = IterKind::Ordered;
     if (accept("opaque")) kind = IterKind::Opaque;
-    bound.push_back(bind(var, min.dtype()));
-    node.axis.push_back(IterVar({min, extent}, bound.back(), kind));
+    node.axis.push_back(IterVar({min, extent}, bind(var, min.dtype()), kind));
+    ++bindings;
   });
   expect(",");
   field("source");
@@ -372,7 +372,7 @@ Expr Parser::reduce(const Token& name) {
   field("value_index");
   node.value_index = expect_int();
   expect(")");
-  for (const Var& v : bound) unbind(v);
+  for (size_t k = 0; k < bindings; ++k) unbind();
   return build(name, [&] { return make(node); });
 }
 

@@ -90,7 +90,11 @@ class Parser {
     int in_scope = 0;
   };
   Var bind(const Token& name, DType type, DType element = {});
-  void unbind(const Var& var) { --variables_[var.name()].in_scope; }
+  // Ends the scope of the last binding.
+  void unbind() {
+    --bound_.back()->in_scope;
+    bound_.pop_back();
+  }
   Var use(const Token& name);
   // "A", or "A.v1" for one of several outputs.
   std::pair<ProducerRef, int> use_output(const Token& name);
@@ -135,6 +139,7 @@ class Parser {
   int brackets_ = 0;
   int depth_ = 0;
   std::unordered_map<std::string, Name> variables_;
+  std::vector<Name*> bound_;
   std::unordered_map<std::string, ProducerRef> producers_;
 };
 

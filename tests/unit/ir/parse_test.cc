@@ -27,8 +27,12 @@ void expect_round_trip(const H& original, Parse parse) {
   EXPECT_EQ(structural_hash(original), structural_hash(parsed)) << text;
   EXPECT_EQ(to_string(parsed, {.declarations = true}), text);
 }
-void expect_round_trip(const Expr& e) { expect_round_trip(e, parse_expr); }
-void expect_round_trip(const Stmt& s) { expect_round_trip(s, parse_stmt); }
+void expect_round_trip(const Expr& e) {
+  expect_round_trip(e, [](const std::string& text) { return parse_expr(text); });
+}
+void expect_round_trip(const Stmt& s) {
+  expect_round_trip(s, [](const std::string& text) { return parse_stmt(text); });
+}
 
 // The part of the seeds' lowered convolution that they print in full.
 constexpr char kSeed[] = R"(// attr [pad_temp] storage_scope = "global"
@@ -208,6 +212,21 @@ TEST(Parse, TakesTextWrittenByHand) {
             "    A[((i*2) + 1)] = (A[i]*0.500000f)\n"
             "  }\n"
             "}\n");
+}
+
+TEST(Parse, AScopeSaysWhatNamesMean) {
+  const Var k("k"), n("n");
+  ParseScope scope;
+  scope.variables = {{"i", k}, {"n", n}};
+  scope.producers = {{"A", producer("other", {{int_type(32), {8}}})}};
+  scope.line = 7;
+  scope.column = 5;
+  EXPECT_TRUE(equal(parse_expr("(i + n)", scope), make(Add{.a = k, .b = n})));
+  EXPECT_EQ(to_string(parse_expr("A((let i = n in i) + i)", scope)),
+            "other(((let k = n in k) + k))");
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [&] { parse_expr("i +\n j", scope); }).where,
+            "8:2");
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [&] { parse_expr("i + j", scope); }).where, "7:9");
 }
 
 struct Bad {
