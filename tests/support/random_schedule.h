@@ -25,6 +25,7 @@
 #include "schedule/primitive.h"
 #include "schedule/rewrite_operation.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_data.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
 #include "tests/support/random_program.h"
@@ -216,12 +217,18 @@ class RandomSchedule {
   }
 
  private:
+  // Mostly one with loops.
   Stage some_stage() {
     const std::vector<Stage> stages = schedule_.stages();
     Stage stage = random_.pick(stages);
-    for (int tries = 0; tries < 5 && stage.leaf_axes().empty(); ++tries)
-      stage = random_.pick(stages);
+    for (int tries = 0; tries < 5 && stage.leaf_axes().empty(); ++tries) stage = random_.pick(stages);
     return stage;
+  }
+  // Mostly one that consumes `stage`, be it through others.
+  Stage some_consumer(const Stage& stage) {
+    const std::vector<StageData*> consumers = all_consumers_of(schedule_.data(), stage.data());
+    if (consumers.empty() || random_.chance(10)) return some_stage();
+    return Stage(&schedule_.data(), random_.pick(consumers));
   }
   // Runs of neighbours for fuse, any selection for the rest.
   std::vector<IterVar> some_axes(const Stage& stage, bool neighbours) {
@@ -263,7 +270,7 @@ class RandomSchedule {
       switch (p.type) {
         case ParameterType::Stage:
         case ParameterType::Producer:
-          if (!first) stage = some_stage();
+          if (!first) stage = some_consumer(stage);
           step.arguments.emplace_back(schedule_.ref_of(stage));
           break;
         case ParameterType::Axis: {
@@ -335,7 +342,7 @@ inline ScheduleCase random_case(uint64_t seed, RandomProgramOptions options = {}
                  .scalars = std::move(p.scalars),
                  .trace = {},
                  .data_seed = seed};
-  c.trace = RandomSchedule(random, c.program).make(random.between(0, 14));
+  c.trace = RandomSchedule(random, c.program).make(random.between(0, 18));
   return c;
 }
 
