@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs print, parse back to equal trees and print the same again; what is parsed computes
-// what the original computes.
+// Random programs print, parse back to equal trees and print the same again; what is parsed
+// computes what the original computes.
 #include <gtest/gtest.h>
 
 #include "ir/equal.h"
@@ -17,14 +17,20 @@ namespace {
 
 constexpr int64_t kSize = 11;
 
-const std::vector<DType> kTypes = {int_type(32),  int_type(64),  uint_type(8),  float_type(32),
+const std::vector<DType> kTypes = {int_type(32),   int_type(64),   uint_type(8),   float_type(32),
                                    float_type(64), float_type(16), bfloat_type(16)};
 
 // Names that are words of the language, names twice, names that are no identifiers.
 std::vector<Var> variables() {
-  return {Var("n"),        Var("n"),         Var("in", int_type(64)), Var("float32", uint_type(8)),
-          Var("a b"),      Var("x4"),        Var("min", float_type(32)),
-          Var("x", float_type(64)), Var("p.inner.fused", float_type(32))};
+  return {Var("n"),
+          Var("n"),
+          Var("in", int_type(64)),
+          Var("float32", uint_type(8)),
+          Var("a b"),
+          Var("x4"),
+          Var("min", float_type(32)),
+          Var("x", float_type(64)),
+          Var("p.inner.fused", float_type(32))};
 }
 
 std::vector<int64_t> bits(const InterpreterBuffer& b) {
@@ -102,9 +108,14 @@ TEST(IrRoundTrip, DamagedText) {
       const auto at = static_cast<size_t>(r.between(0, static_cast<int64_t>(text.size()) - 1));
       const auto length = static_cast<size_t>(r.between(1, 8));
       switch (r.between(0, 2)) {
-        case 0: text.erase(at, length); break;
-        case 1: text[at] = "()[]{},=*.\"/<x40-"[r.between(0, 16)]; break;
-        default: text.insert(at, text.substr(text.size() / 2, length));
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text[at] = "()[]{},=*.\"/<x40-"[r.between(0, 16)];
+          break;
+        default:
+          text.insert(at, text.substr(text.size() / 2, length));
       }
       if (text.empty()) text = "0";
     }

@@ -55,7 +55,9 @@ TEST(Equal, BoundVariablesMatchByPosition) {
   EXPECT_TRUE(equal(make(Let{.var = i, .value = n, .body = i * i}),
                     make(Let{.var = j, .value = n, .body = j * j})));
   const auto launch = [&](const Var& task) {
-    return make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = 4,
+    return make(AttrStmt{.node = task,
+                         .key = attr::kParallelLaunch,
+                         .value = 4,
                          .body = make(Evaluate{.value = task})});
   };
   EXPECT_TRUE(equal(launch(i), launch(j)));
@@ -64,7 +66,9 @@ TEST(Equal, BoundVariablesMatchByPosition) {
 TEST(Equal, BuffersAndReductions) {
   const auto program = [](const char* name, DType type) {
     const Var A = buffer_var(name, type);
-    return make(Allocate{.buffer = A, .type = type, .extents = {4},
+    return make(Allocate{.buffer = A,
+                         .type = type,
+                         .extents = {4},
                          .body = make(Store{.buffer = A, .value = make_zero(type), .index = 0})});
   };
   EXPECT_TRUE(equal(program("A", float_type(32)), program("B", float_type(32))));
@@ -72,10 +76,9 @@ TEST(Equal, BuffersAndReductions) {
   const ProducerRef A = producer("A", {{int_type(32), {8}}});
   const auto sum = [&](const char* name, const Expr& extent) {
     const Var k(name), x("x"), y("y");
-    return make(Reduce{
-        .combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {0}},
-        .source = {make(ProducerLoad{.producer = A, .indices = {k}})},
-        .axis = {IterVar({0, extent}, k, IterKind::Reduction)}});
+    return make(Reduce{.combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {0}},
+                       .source = {make(ProducerLoad{.producer = A, .indices = {k}})},
+                       .axis = {IterVar({0, extent}, k, IterKind::Reduction)}});
   };
   EXPECT_TRUE(equal(sum("k", 8), sum("r", 8)));
   EXPECT_FALSE(equal(sum("k", 8), sum("k", 7)));
@@ -111,10 +114,12 @@ TEST(Equal, HashIgnoresNamesOnly) {
 // The value is written here so that a change of the hash does not go unnoticed.
 TEST(Equal, HashIsStable) {
   const Var i("i"), A = buffer_var("A", float_type(32));
-  const Stmt s = make(For{
-      .var = i, .min = 0, .extent = 4,
-      .body = make(Store{.buffer = A, .value = make_const_float(float_type(32), 0.5),
-                         .index = i * 2 + 1})});
+  const Stmt s = make(
+      For{.var = i,
+          .min = 0,
+          .extent = 4,
+          .body = make(Store{
+              .buffer = A, .value = make_const_float(float_type(32), 0.5), .index = i * 2 + 1})});
   EXPECT_EQ(structural_hash(s), 0x60661a5a5fb69c79u);
 }
 
@@ -122,7 +127,7 @@ TEST(Compare, IsATotalOrderByStructureThenNames) {
   const Var a("a"), b("b"), b2("b");
   EXPECT_LT(compare(a, b), 0);
   EXPECT_GT(compare(b, a), 0);
-  EXPECT_LT(compare(b, b2), 0);  // in order of creation
+  EXPECT_LT(compare(b, b2), 0);         // in order of creation
   EXPECT_LT(compare(b + 1, a + 2), 0);  // the structure decides before the names
   EXPECT_EQ(compare(a + 1, a + 1), 0);
 

@@ -57,7 +57,8 @@ TEST(Expr, RefusesDivisionByZero) {
 TEST(Expr, Limits) {
   EXPECT_EQ(to_string(min_value(int_type(8))), "(int8)-128");
   EXPECT_EQ(to_string(max_value(uint_type(64))), "(uint64)18446744073709551615");
-  EXPECT_EQ(to_string(min_value(float_type(32))), "-340282346638528859811704183484516925440.000000f");
+  EXPECT_EQ(to_string(min_value(float_type(32))),
+            "-340282346638528859811704183484516925440.000000f");
   EXPECT_EQ(to_string(max_value(float_type(16))), "65504.000000h");
 }
 

@@ -120,7 +120,9 @@ TEST(Interpret, ProducersBeforeFlattening) {
   // Only B[i .. i + 1) lives in each iteration.
   const Stmt body = block({make(Provide{.producer = B, .value = at(A, {i, 1}), .indices = {i}}),
                            make(Provide{.producer = C, .value = at(B, {i}) + 1, .indices = {i}})});
-  const Stmt s = make(For{.var = i, .min = 0, .extent = n,
+  const Stmt s = make(For{.var = i,
+                          .min = 0,
+                          .extent = n,
                           .body = make(Realize{.producer = B, .bounds = {{i, 1}}, .body = body})});
   InterpreterBuffer in = counting(int_type(32), 12), out(int_type(32), 4);
   InterpreterScope scope;
@@ -130,14 +132,14 @@ TEST(Interpret, ProducersBeforeFlattening) {
   interpret(s, scope);
   EXPECT_EQ(integers(out), "2 5 8 11 ");
 
-  const Stmt outside = make(Realize{
-      .producer = B, .bounds = {{1, 2}},
-      .body = make(Provide{.producer = B, .value = 0, .indices = {0}})});
-  const ErrorInfo info =
-      expect_error(ErrorCode::OutOfBounds, [&] { interpret(outside, scope); });
+  const Stmt outside =
+      make(Realize{.producer = B,
+                   .bounds = {{1, 2}},
+                   .body = make(Provide{.producer = B, .value = 0, .indices = {0}})});
+  const ErrorInfo info = expect_error(ErrorCode::OutOfBounds, [&] { interpret(outside, scope); });
   EXPECT_EQ(info.what, "write of 'B' at index 0 in dimension 0, extent 2 from 1");
-  const Stmt never = make(Realize{.producer = B, .bounds = {{0, 4}},
-                                  .body = make(Evaluate{.value = at(B, {2})})});
+  const Stmt never =
+      make(Realize{.producer = B, .bounds = {{0, 4}}, .body = make(Evaluate{.value = at(B, {2})})});
   EXPECT_EQ(expect_error(ErrorCode::UninitializedRead, [&] { interpret(never, scope); }).what,
             "read of 'B' at index (2), which was never written, extent 4");
 }
@@ -145,11 +147,11 @@ TEST(Interpret, ProducersBeforeFlattening) {
 TEST(Interpret, Reductions) {
   const Var k("k"), x("x"), y("y");
   const ProducerRef A = producer("A", {{int_type(32), {8}}});
-  const Expr sum = make(Reduce{
-      .combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {0}},
-      .source = {make(ProducerLoad{.producer = A, .indices = {k}})},
-      .axis = {IterVar({0, 8}, k, IterKind::Reduction)},
-      .condition = k < 5});
+  const Expr sum =
+      make(Reduce{.combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {0}},
+                  .source = {make(ProducerLoad{.producer = A, .indices = {k}})},
+                  .axis = {IterVar({0, 8}, k, IterKind::Reduction)},
+                  .condition = k < 5});
   InterpreterBuffer in = counting(int_type(32), 8);
   InterpreterScope scope;
   scope.producers[{A.get(), 0}] = &in;

@@ -19,10 +19,10 @@ TEST(Node, MakeComputesTypes) {
   EXPECT_EQ(make(Less{.a = i, .b = 1}).dtype(), bool_type());
   const Expr ramp = make(Ramp{.base = i, .stride = 1, .lanes = 8});
   EXPECT_EQ(ramp.dtype(), int_type(32, 8));
-  EXPECT_EQ(make(Load{.type = float_type(32), .buffer = buffer_var("A", float_type(32)),
-                      .index = ramp})
-                .dtype(),
-            float_type(32, 8));
+  EXPECT_EQ(
+      make(Load{.type = float_type(32), .buffer = buffer_var("A", float_type(32)), .index = ramp})
+          .dtype(),
+      float_type(32, 8));
   EXPECT_EQ(make(IntImm{.type = uint_type(8), .value = 257}).get()->dtype, uint_type(8));
   EXPECT_EQ(as<IntImm>(make(IntImm{.type = uint_type(8), .value = 257}))->value, 1);
   EXPECT_EQ(as<IntImm>(make(IntImm{.type = int_type(8), .value = 200}))->value, -56);
@@ -49,8 +49,7 @@ TEST(Node, MakeRefusesWhatDoesNotFit) {
 
 TEST(Node, WithEditsACopy) {
   const Var i("i");
-  const Stmt loop =
-      make(For{.var = i, .min = 0, .extent = 4, .body = make(Evaluate{.value = i})});
+  const Stmt loop = make(For{.var = i, .min = 0, .extent = 4, .body = make(Evaluate{.value = i})});
   const Stmt parallel = with(loop, [](For& f) { f.for_kind = ForKind::Parallel; });
   EXPECT_EQ(as<For>(loop)->for_kind, ForKind::Serial);
   EXPECT_EQ(as<For>(parallel)->for_kind, ForKind::Parallel);
@@ -84,8 +83,7 @@ TEST(Visit, AnUnchangedTreeComesBackAsItself) {
   const Var i("i"), j("j");
   const Stmt s = make(For{.var = i, .min = 0, .extent = 4, .body = make(Evaluate{.value = i + j})});
   EXPECT_TRUE(rewrite(s, [](const Expr&) { return Expr(); }).same_as(s));
-  const Stmt changed =
-      rewrite(s, [&](const Expr& e) { return e.same_as(j) ? Expr(7) : Expr(); });
+  const Stmt changed = rewrite(s, [&](const Expr& e) { return e.same_as(j) ? Expr(7) : Expr(); });
   EXPECT_FALSE(changed.same_as(s));
   int expressions = 0;
   for_each_expr(changed, [&](const Expr&) { ++expressions; });

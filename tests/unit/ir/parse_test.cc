@@ -27,8 +27,12 @@ void expect_round_trip(const H& original, Parse parse) {
   EXPECT_EQ(structural_hash(original), structural_hash(parsed)) << text;
   EXPECT_EQ(to_string(parsed, {.declarations = true}), text);
 }
-void expect_round_trip(const Expr& e) { expect_round_trip(e, parse_expr); }
-void expect_round_trip(const Stmt& s) { expect_round_trip(s, parse_stmt); }
+void expect_round_trip(const Expr& e) {
+  expect_round_trip(e, [](const std::string& text) { return parse_expr(text); });
+}
+void expect_round_trip(const Stmt& s) {
+  expect_round_trip(s, [](const std::string& text) { return parse_stmt(text); });
+}
 
 // The part of the seeds' lowered convolution that they print in full.
 constexpr char kSeed[] = R"(// attr [pad_temp] storage_scope = "global"
@@ -89,8 +93,8 @@ TEST(Parse, RoundTripsEveryExpression) {
   const Var A = buffer_var("A", float_type(32)), V = buffer_var("V", float_type(32, 4));
   const ProducerRef T = producer("T", {{float_type(32), {i, 8}}, {int_type(32), {}}});
   const Expr ramp = make(Ramp{.base = i, .stride = -2, .lanes = 4});
-  const Expr load = make(Load{.type = float_type(32), .buffer = A, .index = ramp,
-                              .predicate = ramp < 4});
+  const Expr load =
+      make(Load{.type = float_type(32), .buffer = A, .index = ramp, .predicate = ramp < 4});
   expect_round_trip(i + same * 3 - 7);
   expect_round_trip(make(IntImm{.type = int_type(32), .value = INT32_MIN}));
   expect_round_trip(make(IntImm{.type = int_type(64), .value = INT64_MIN}));
@@ -143,12 +147,11 @@ TEST(Parse, RoundTripsEveryStatement) {
   const Var A = buffer_var("A", float_type(32)), B = buffer_var("B", int_type(8));
   const ProducerRef T = producer("T", {{float_type(32), {n}}, {float_type(32), {n}}});
   const Stmt one = make(Evaluate{.value = 1}), negative = make(Evaluate{.value = -1});
-  const Stmt store = make(Store{.buffer = A, .value = make_const_float(float_type(32), 1),
-                                .index = i, .predicate = i < n});
+  const Stmt store = make(Store{
+      .buffer = A, .value = make_const_float(float_type(32), 1), .index = i, .predicate = i < n});
   for (ForKind kind :
        {ForKind::Serial, ForKind::Parallel, ForKind::Vectorized, ForKind::Unrolled}) {
-    expect_round_trip(
-        make(For{.var = i, .min = 1, .extent = n, .for_kind = kind, .body = store}));
+    expect_round_trip(make(For{.var = i, .min = 1, .extent = n, .for_kind = kind, .body = store}));
   }
   // Lines that begin like the rest of the one above.
   expect_round_trip(block({make(Evaluate{.value = n}), make(Evaluate{.value = n + i}), negative,
@@ -162,29 +165,32 @@ TEST(Parse, RoundTripsEveryStatement) {
                                       .body = block({one, store})});
   expect_round_trip(allocate);
   expect_round_trip(block({allocate, one}));
-  expect_round_trip(make(LetStmt{.var = A,
-                                 .value = call(handle_type(), "tensor_data", {0},
-                                               CallKind::PureIntrinsic),
-                                 .body = store}));
+  expect_round_trip(
+      make(LetStmt{.var = A,
+                   .value = call(handle_type(), "tensor_data", {0}, CallKind::PureIntrinsic),
+                   .body = store}));
   expect_round_trip(make(LetStmt{.var = h, .value = Expr(A), .body = one}));
   expect_round_trip(make(AttrStmt{.key = "odd key", .body = one}));
   expect_round_trip(make(AttrStmt{.node = A, .key = "storage_scope", .value = 3, .body = one}));
-  expect_round_trip(make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = n,
+  expect_round_trip(make(AttrStmt{.node = task,
+                                  .key = attr::kParallelLaunch,
+                                  .value = n,
                                   .body = make(Evaluate{.value = task})}));
   expect_round_trip(block({make(AssertStmt{.condition = i < n}), one}));
-  expect_round_trip(make(AssertStmt{.condition = i < n, .message = make(StringImm{.value = "m"}),
-                                    .body = one}));
-  const Stmt provide = make(Provide{.producer = T, .value_index = 1,
+  expect_round_trip(
+      make(AssertStmt{.condition = i < n, .message = make(StringImm{.value = "m"}), .body = one}));
+  const Stmt provide = make(Provide{.producer = T,
+                                    .value_index = 1,
                                     .value = make(ProducerLoad{.producer = T, .indices = {i}}),
                                     .indices = {i}});
-  expect_round_trip(make(Realize{
-      .producer = T,
-      .value_index = 1,
-      .bounds = {{i, n}},
-      .scope = "local.2",
-      .body = make(Produce{.producer = T,
-                           .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}),
-                                          provide})})}));
+  expect_round_trip(make(
+      Realize{.producer = T,
+              .value_index = 1,
+              .bounds = {{i, n}},
+              .scope = "local.2",
+              .body = make(Produce{
+                  .producer = T,
+                  .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}), provide})})}));
 }
 
 // A loop variable that several loops share stays one variable.
@@ -206,6 +212,21 @@ TEST(Parse, TakesTextWrittenByHand) {
             "    A[((i*2) + 1)] = (A[i]*0.500000f)\n"
             "  }\n"
             "}\n");
+}
+
+TEST(Parse, AScopeSaysWhatNamesMean) {
+  const Var k("k"), n("n");
+  ParseScope scope;
+  scope.variables = {{"i", k}, {"n", n}};
+  scope.producers = {{"A", producer("other", {{int_type(32), {8}}})}};
+  scope.line = 7;
+  scope.column = 5;
+  EXPECT_TRUE(equal(parse_expr("(i + n)", scope), make(Add{.a = k, .b = n})));
+  EXPECT_EQ(to_string(parse_expr("A((let i = n in i) + i)", scope)),
+            "other(((let k = n in k) + k))");
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [&] { parse_expr("i +\n j", scope); }).where,
+            "8:2");
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [&] { parse_expr("i + j", scope); }).where, "7:9");
 }
 
 struct Bad {
@@ -245,9 +266,7 @@ TEST(Parse, SaysWhereAndWhat) {
     EXPECT_NE(info.what.find(bad.what), std::string::npos) << bad.text << "\n" << info.what;
   }
   EXPECT_EQ(expect_error(ErrorCode::ParseError, [] { parse_expr("1 2"); }).where, "1:3");
-  EXPECT_EQ(expect_error(ErrorCode::ParseError,
-                         [] { parse_expr(std::string(100'000, '(')); })
-                .what,
+  EXPECT_EQ(expect_error(ErrorCode::ParseError, [] { parse_expr(std::string(100'000, '(')); }).what,
             "nested too deeply");
 }
 

@@ -115,10 +115,10 @@ TEST(Print, Producers) {
 TEST(Print, Reductions) {
   const Var i("i"), k("k"), x("x", float_type(32)), y("y", float_type(32));
   const ProducerRef A = producer("A", {{float_type(32), {8, 8}}});
-  const Expr sum = make(Reduce{
-      .combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {float_const(0)}},
-      .source = {make(ProducerLoad{.producer = A, .indices = {i, k}})},
-      .axis = {IterVar({0, 8}, k, IterKind::Reduction)}});
+  const Expr sum = make(
+      Reduce{.combiner = {.lhs = {x}, .rhs = {y}, .result = {x + y}, .identity = {float_const(0)}},
+             .source = {make(ProducerLoad{.producer = A, .indices = {i, k}})},
+             .axis = {IterVar({0, 8}, k, IterKind::Reduction)}});
   EXPECT_EQ(text(sum),
             "reduce(identity=[0.000000f], lhs=[x], rhs=[y], result=[(x + y)], "
             "axis=[k in (0, 8)], source=[A(i, k)], value_index=0)");
@@ -149,8 +149,8 @@ TEST(Print, Statements) {
             "for (i, 0, n) {\n"
             "  A[i] = 1.000000f\n"
             "}\n");
-  EXPECT_EQ(to_string(make(IfThenElse{
-                .condition = likely(i < n), .then_case = store, .else_case = loop})),
+  EXPECT_EQ(to_string(make(
+                IfThenElse{.condition = likely(i < n), .then_case = store, .else_case = loop})),
             "if (likely((i < n))) {\n"
             "  A[i] = 1.000000f\n"
             "} else {\n"
@@ -158,19 +158,19 @@ TEST(Print, Statements) {
             "    A[i] = 1.000000f\n"
             "  }\n"
             "}\n");
-  EXPECT_EQ(to_string(make(LetStmt{
-                .var = i,
-                .value = n,
-                .body = make(AssertStmt{.condition = i < 3,
-                                        .message = make(StringImm{.value = "too large"}),
-                                        .body = make(AttrStmt{.node = i,
-                                                              .key = "pragma_unroll",
-                                                              .value = make_bool(true),
-                                                              .body = store})})})),
-            "let i = n\n"
-            "assert((i < 3), \"too large\")\n"
-            "// attr [i] pragma_unroll = (bool)1\n"
-            "A[i] = 1.000000f\n");
+  EXPECT_EQ(
+      to_string(make(LetStmt{
+          .var = i,
+          .value = n,
+          .body = make(AssertStmt{
+              .condition = i < 3,
+              .message = make(StringImm{.value = "too large"}),
+              .body = make(AttrStmt{
+                  .node = i, .key = "pragma_unroll", .value = make_bool(true), .body = store})})})),
+      "let i = n\n"
+      "assert((i < 3), \"too large\")\n"
+      "// attr [i] pragma_unroll = (bool)1\n"
+      "A[i] = 1.000000f\n");
   const Expr ramp = make(Ramp{.base = i, .stride = 1, .lanes = 4});
   EXPECT_EQ(to_string(make(Store{.buffer = A,
                                  .value = broadcast(float_const(1), 4),
@@ -198,7 +198,8 @@ TEST(Print, BracesShowWhereAnAttributeEnds) {
 }
 
 TEST(Print, NamesAreUnique) {
-  const Var i("i"), other("i"), taken("i_1"), reserved("for"), type("float32"), odd("a b"), empty("");
+  const Var i("i"), other("i"), taken("i_1"), reserved("for"), type("float32"), odd("a b"),
+      empty("");
   const Expr e = make(Add{.a = make(Add{.a = i, .b = other}), .b = make(Add{.a = taken, .b = i})});
   EXPECT_EQ(text(e), "((i + i_1) + (i_1_1 + i))");
   EXPECT_EQ(text(reserved + type), "(for_1 + float32_1)");
@@ -219,20 +220,20 @@ TEST(Print, Declarations) {
   const Var A = buffer_var("A", float_type(32));
   const ProducerRef B = producer("B", {{float_type(32), {n, 3}}});
   const ProducerRef T = producer("T", {{float_type(32), {8}}, {int_type(64), {}}});
-  const Stmt store = make(Store{
-      .buffer = A,
-      .value = make(ProducerLoad{.producer = B, .indices = {i, 0}}) +
-               make(ProducerLoad{.producer = T, .value_index = 0, .indices = {i}}),
-      .index = i});
-  EXPECT_EQ(to_string(make(For{.var = i, .min = 0, .extent = 8, .body = store}),
-                      {.declarations = true}),
-            "declare A: float32*\n"
-            "declare n: int32\n"
-            "declare B: float32[n, 3]\n"
-            "declare T: (float32[8], int64[])\n"
-            "for (i, 0, 8) {\n"
-            "  A[i] = (B(i, 0) + T.v0(i))\n"
-            "}\n");
+  const Stmt store =
+      make(Store{.buffer = A,
+                 .value = make(ProducerLoad{.producer = B, .indices = {i, 0}}) +
+                          make(ProducerLoad{.producer = T, .value_index = 0, .indices = {i}}),
+                 .index = i});
+  EXPECT_EQ(
+      to_string(make(For{.var = i, .min = 0, .extent = 8, .body = store}), {.declarations = true}),
+      "declare A: float32*\n"
+      "declare n: int32\n"
+      "declare B: float32[n, 3]\n"
+      "declare T: (float32[8], int64[])\n"
+      "for (i, 0, 8) {\n"
+      "  A[i] = (B(i, 0) + T.v0(i))\n"
+      "}\n");
 }
 
 }  // namespace

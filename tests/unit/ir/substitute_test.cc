@@ -30,9 +30,10 @@ TEST(Substitute, ReplacesUses) {
 TEST(Substitute, ReplacesBuffers) {
   const Var A = buffer_var("A", float_type(32)), B = buffer_var("B", float_type(32)), i("i");
   const Expr load = make(Load{.type = float_type(32), .buffer = A, .index = i});
-  const Stmt s = make(Allocate{
-      .buffer = A, .type = float_type(32), .extents = {i},
-      .body = make(Store{.buffer = A, .value = load, .index = i})});
+  const Stmt s = make(Allocate{.buffer = A,
+                               .type = float_type(32),
+                               .extents = {i},
+                               .body = make(Store{.buffer = A, .value = load, .index = i})});
   EXPECT_EQ(to_string(substitute(s, VarMap{{A, B}, {i, 3}})),
             "// attr [B] storage_scope = \"global\"\n"
             "allocate B[float32 * 3]\n"
@@ -50,11 +51,13 @@ TEST(FreeVars, InOrderOfFirstUse) {
   EXPECT_EQ(names(free_vars(make(Let{.var = x, .value = n, .body = x + m}))), "n m ");
   // Bound in one place, free in another.
   EXPECT_EQ(names(free_vars(block({s, make(Evaluate{.value = i})}))), "n A m i ");
-  EXPECT_EQ(names(free_vars(make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = n,
+  EXPECT_EQ(names(free_vars(make(AttrStmt{.node = task,
+                                          .key = attr::kParallelLaunch,
+                                          .value = n,
                                           .body = make(Evaluate{.value = task})}))),
             "n ");
-  EXPECT_EQ(names(free_vars(make(AttrStmt{.node = task, .key = "pragma_x", .value = n,
-                                          .body = make(Evaluate{.value = 0})}))),
+  EXPECT_EQ(names(free_vars(make(AttrStmt{
+                .node = task, .key = "pragma_x", .value = n, .body = make(Evaluate{.value = 0})}))),
             "task n ");
 }
 
@@ -81,11 +84,16 @@ TEST(IsPure, LoadsArePureEffectsAreNot) {
 TEST(RenameBindings, GivesEachBindingAFreshVariable) {
   const Var i("i"), t("t"), n("n"), A = buffer_var("A", int_type(32));
   const Stmt s = make(Allocate{
-      .buffer = A, .type = int_type(32), .extents = {n},
-      .body = make(For{
-          .var = i, .min = 0, .extent = n,
-          .body = make(LetStmt{.var = t, .value = i * 2,
-                               .body = make(Store{.buffer = A, .value = t, .index = i})})})});
+      .buffer = A,
+      .type = int_type(32),
+      .extents = {n},
+      .body = make(
+          For{.var = i,
+              .min = 0,
+              .extent = n,
+              .body = make(LetStmt{.var = t,
+                                   .value = i * 2,
+                                   .body = make(Store{.buffer = A, .value = t, .index = i})})})});
   const Stmt copy = rename_bindings(s);
   EXPECT_TRUE(equal(s, copy));
   for (const Var& v : {i, t, A}) EXPECT_FALSE(uses(copy, v));

@@ -45,9 +45,9 @@ TEST(Verify, ScopesOfVariables) {
             "well-formed: variable 'i' is used outside the scope of its binding in\ni");
   EXPECT_EQ(refuse(Property::WellFormed, block({loop, loop})),
             "well-formed: variable 'i' is bound a second time in\nfor (i, 0, 4) {\n  i\n}");
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(For{.var = n, .min = 0, .extent = n, .body = kNothing})),
-            "well-formed: variable 'n' is used outside the scope of its binding in\nn");
+  EXPECT_EQ(
+      refuse(Property::WellFormed, make(For{.var = n, .min = 0, .extent = n, .body = kNothing})),
+      "well-formed: variable 'n' is used outside the scope of its binding in\nn");
   EXPECT_EQ(refuse(Property::WellFormed, make(Store{.buffer = A, .value = 1, .index = 0})),
             "well-formed: buffer 'A' is used outside the scope of its binding in\nA[0] = 1");
   // What may be free may also be bound, by the kernel that unpacks it.
@@ -56,31 +56,27 @@ TEST(Verify, ScopesOfVariables) {
 
 TEST(Verify, TypesAgree) {
   const Var A = buffer_var("A", int_type(32)), i("i"), x("x", float_type(32));
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(Store{.buffer = A, .value = x, .index = 0}), {A, x}),
+  EXPECT_EQ(refuse(Property::WellFormed, make(Store{.buffer = A, .value = x, .index = 0}), {A, x}),
             "well-formed: 'A' holds int32, accessed as float32 in\nA[0] = x");
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(Store{.buffer = A, .value = 1, .index = x}), {A, x}),
+  EXPECT_EQ(refuse(Property::WellFormed, make(Store{.buffer = A, .value = 1, .index = x}), {A, x}),
             "well-formed: an index of type float32 in\nA[x] = 1");
   EXPECT_EQ(refuse(Property::WellFormed, make(Store{.buffer = i, .value = 1, .index = 0}), {i}),
             "well-formed: 'i' is not a buffer but int32 in\ni[0] = 1");
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(For{.var = x,
-                            .min = make_const(float_type(32), 0),
-                            .extent = make_const(float_type(32), 3),
-                            .body = kNothing})),
+  EXPECT_EQ(refuse(Property::WellFormed, make(For{.var = x,
+                                                  .min = make_const(float_type(32), 0),
+                                                  .extent = make_const(float_type(32), 3),
+                                                  .body = kNothing})),
             "well-formed: a loop over float32 in\nfor (x, 0.000000f, 3.000000f) {\n  0\n}");
   const ProducerRef P = producer("P", {{int_type(32), {4, 4}}});
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(Provide{.producer = P, .value = 1, .indices = {0}})),
+  EXPECT_EQ(refuse(Property::WellFormed, make(Provide{.producer = P, .value = 1, .indices = {0}})),
             "well-formed: 1 indices for 'P' of rank 2 in\nP(0) = 1");
   EXPECT_EQ(refuse(Property::WellFormed,
                    make(Provide{.producer = P, .value = x, .indices = {0, 0}}), {x}),
             "well-formed: a value of type float32 for elements of int32 in\nP(0, 0) = x");
-  EXPECT_EQ(refuse(Property::WellFormed,
-                   make(Evaluate{.value = call(int_type(32), "exp", {i}, CallKind::Intrinsic)}),
-                   {i}),
-            "well-formed: 'exp' called as having an effect in\ncall_intrinsic<int32>(\"exp\", i)");
+  EXPECT_EQ(
+      refuse(Property::WellFormed,
+             make(Evaluate{.value = call(int_type(32), "exp", {i}, CallKind::Intrinsic)}), {i}),
+      "well-formed: 'exp' called as having an effect in\ncall_intrinsic<int32>(\"exp\", i)");
 }
 
 TEST(Verify, Flat) {
