@@ -64,7 +64,8 @@ class Comparison {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "a statement where an expression belongs");
+      default:
+        TW_CHECK(false, "a statement where an expression belongs");
     }
     return 0;
   }
@@ -77,12 +78,23 @@ class Comparison {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "an expression where a statement belongs");
+      default:
+        TW_CHECK(false, "an expression where a statement belongs");
     }
     return 0;
   }
 
   int compare_fields(const Variable& a, const Variable& b) { return use(&a, &b); }
+  int compare_fields(const AttrStmt& a, const AttrStmt& b) {
+    const Variable *bound_a = bound_by(a), *bound_b = bound_by(b);
+    if (bound_a == nullptr || bound_b == nullptr) return compare_fields<AttrStmt>(a, b);
+    if (int d = order(a.key, b.key)) return d;
+    if (int d = compare(a.value, b.value)) return d;
+    int difference = bind(Var(bound_a), Var(bound_b));
+    if (difference == 0) difference = compare(a.body, b.body);
+    unbind();
+    return difference;
+  }
   template <class T>
   int compare_fields(const T& a, const T& b) {
     const size_t depth = undo_.size();
@@ -218,7 +230,7 @@ class Comparison {
   }
 
   Free free_;
-  int tie_ = 0;  // the first difference of names, where the structure is the same
+  int tie_ = 0;               // the first difference of names, where the structure is the same
   Levels level_a_, level_b_;  // 1 for the outermost binding, 0 for free variables
   std::vector<Binding> undo_;
   int renamed_bindings_ = 0;  // bindings in force whose two sides are different variables
@@ -253,12 +265,14 @@ class Hash {
     add(e.dtype());
     switch (e->kind) {
 #define EXPR_NODE(Name) \
-  case NodeKind::Name: return fields(static_cast<const Name&>(*e));
+  case NodeKind::Name:  \
+    return fields(static_cast<const Name&>(*e));
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "a statement where an expression belongs");
+      default:
+        TW_CHECK(false, "a statement where an expression belongs");
     }
   }
   void add(const Stmt& s) {
@@ -267,15 +281,26 @@ class Hash {
     switch (s->kind) {
 #define EXPR_NODE(Name)
 #define STMT_NODE(Name) \
-  case NodeKind::Name: return fields(static_cast<const Name&>(*s));
+  case NodeKind::Name:  \
+    return fields(static_cast<const Name&>(*s));
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "an expression where a statement belongs");
+      default:
+        TW_CHECK(false, "an expression where a statement belongs");
     }
   }
 
   void fields(const Variable& v) { use(v); }
+  void fields(const AttrStmt& op) {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return fields<AttrStmt>(op);
+    add(op.key);
+    add(op.value);
+    bind(Var(bound));
+    add(op.body);
+    unbind();
+  }
   template <class T>
   void fields(const T& node) {
     const size_t depth = undo_.size();
@@ -286,9 +311,7 @@ class Hash {
         add(f);
       }
     });
-    for (; undo_.size() > depth; undo_.pop_back()) {
-      levels_[undo_.back().first] = undo_.back().second;
-    }
+    while (undo_.size() > depth) unbind();
   }
 
   void add(DType t) { mix(uint64_t(t.code) << 32 | uint64_t(t.bits) << 16 | t.lanes); }
@@ -340,6 +363,10 @@ class Hash {
     undo_.emplace_back(v.operator->(), level);
     level = static_cast<int>(undo_.size());
     signature(*v.operator->());
+  }
+  void unbind() {
+    levels_[undo_.back().first] = undo_.back().second;
+    undo_.pop_back();
   }
   void use(const Variable& v) {
     auto it = levels_.find(&v);

@@ -8,7 +8,9 @@
 
 #include "ir/interpret_program.h"
 #include "ir/scalar.h"
+#include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/last_error.h"
 
 namespace tw {
 namespace interpreter {
@@ -30,8 +32,9 @@ uint64_t next_random(uint64_t& state) {
 
 class Machine {
  public:
-  Machine(const Program& program, const InterpretOptions& options)
+  Machine(const Program& program, const InterpretOptions& options, const InterpreterScope& scope)
       : options_(options),
+        arguments_(scope.arguments),
         random_(options.seed),
         frame_(static_cast<size_t>(program.frame_size), Scalar{.i = 0}),
         regions_(static_cast<size_t>(program.region_count)) {
@@ -51,46 +54,70 @@ class Machine {
   Scalar eval(const Code& c, int lane) {
     count();
     switch (c.op) {
-      case Op::Constant: return c.value;
-      case Op::Slot: return slot(c.slot + (c.type.lanes > 1 ? lane : 0));
-      case Op::AddInt32: return int32(eval(*c.a, lane).i + eval(*c.b, lane).i);
-      case Op::SubInt32: return int32(eval(*c.a, lane).i - eval(*c.b, lane).i);
-      case Op::MulInt32: return int32(eval(*c.a, lane).i * eval(*c.b, lane).i);
+      case Op::Constant:
+        return c.value;
+      case Op::Slot:
+        return slot(c.slot + (c.type.lanes > 1 ? lane : 0));
+      case Op::AddInt32:
+        return int32(eval(*c.a, lane).i + eval(*c.b, lane).i);
+      case Op::SubInt32:
+        return int32(eval(*c.a, lane).i - eval(*c.b, lane).i);
+      case Op::MulInt32:
+        return int32(eval(*c.a, lane).i * eval(*c.b, lane).i);
       case Op::Binary: {
         const Scalar a = eval(*c.a, lane);
         return scalar::binary(c.kind, c.operand, a, eval(*c.b, lane));
       }
-      case Op::And: return of_int(eval(*c.a, lane).i != 0 && eval(*c.b, lane).i != 0);
-      case Op::Or: return of_int(eval(*c.a, lane).i != 0 || eval(*c.b, lane).i != 0);
-      case Op::Not: return of_int(eval(*c.a, lane).i == 0);
+      case Op::And:
+        return of_int(eval(*c.a, lane).i != 0 && eval(*c.b, lane).i != 0);
+      case Op::Or:
+        return of_int(eval(*c.a, lane).i != 0 || eval(*c.b, lane).i != 0);
+      case Op::Not:
+        return of_int(eval(*c.a, lane).i == 0);
       case Op::Select: {
         const bool chosen = eval(*c.a, lane).i != 0;
         const Scalar t = eval(*c.b, lane), f = eval(*c.c, lane);
         return chosen ? t : f;
       }
-      case Op::IfThenElse: return eval(eval(*c.a, lane).i != 0 ? *c.b : *c.c, lane);
-      case Op::Convert: return scalar::convert(c.operand, c.type, eval(*c.a, lane));
-      case Op::Load: return load(c, lane);
+      case Op::IfThenElse:
+        return eval(eval(*c.a, lane).i != 0 ? *c.b : *c.c, lane);
+      case Op::Convert:
+        return scalar::convert(c.operand, c.type, eval(*c.a, lane));
+      case Op::Load:
+        return load(c, lane);
       case Op::Ramp: {
         const int64_t base = eval(*c.a, 0).i;
-        return of_int(scalar::wrap(c.type.element(), base + lane * eval(*c.b, 0).i));
+        const uint64_t step = static_cast<uint64_t>(lane) * static_cast<uint64_t>(eval(*c.b, 0).i);
+        return of_int(scalar::wrap(c.type.element(),
+                                   static_cast<int64_t>(static_cast<uint64_t>(base) + step)));
       }
-      case Op::Broadcast: return eval(*c.a, 0);
+      case Op::Broadcast:
+        return eval(*c.a, 0);
       case Op::Shuffle: {
         const auto [k, source] = c.lanes[static_cast<size_t>(lane)];
         return eval(*c.args[static_cast<size_t>(k)], source);
       }
-      case Op::Intrinsic: return intrinsic(c, lane);
-      case Op::Effect: return effect(c);
+      case Op::Intrinsic:
+        return intrinsic(c, lane);
+      case Op::Effect:
+        return effect(c);
+      case Op::Argument:
+        return argument(c);
       case Op::Extern:
         raise({.code = ErrorCode::UnknownFunction,
                .what = fmt::format("the interpreter cannot call '{}'", c.name),
                .legal = "the intrinsics of ir/intrinsics.def"});
-      case Op::Let: set_variable(c); return eval(*c.b, lane);
-      case Op::Reduce: return reduce(*c.reduction);
-      case Op::RegionLoad: return region_load(c, lane);
-      case Op::Unbound: unbound(c);
-      default: break;
+      case Op::Let:
+        set_variable(c);
+        return eval(*c.b, lane);
+      case Op::Reduce:
+        return reduce(*c.reduction);
+      case Op::RegionLoad:
+        return region_load(c, lane);
+      case Op::Unbound:
+        unbound(c);
+      default:
+        break;
     }
     raise({.code = ErrorCode::Internal, .what = "a statement where an expression belongs"});
   }
@@ -98,9 +125,13 @@ class Machine {
   void run(const Code& c) {
     count();
     switch (c.op) {
-      case Op::Nothing: return;
-      case Op::For: return loop(c);
-      case Op::Let: set_variable(c); return run(*c.b);
+      case Op::Nothing:
+        return;
+      case Op::For:
+        return loop(c);
+      case Op::Let:
+        set_variable(c);
+        return run(*c.b);
       case Op::Block:
         for (const Code* s : c.args) run(*s);
         return;
@@ -108,22 +139,25 @@ class Machine {
         if (eval(*c.a, 0).i != 0) return run(*c.b);
         if (c.c != nullptr) run(*c.c);
         return;
-      case Op::Store: return store(c);
-      case Op::RegionStore: return region_store(c);
-      case Op::Allocate: return allocate(c);
-      case Op::Realize: return realize(c);
+      case Op::Store:
+        return store(c);
+      case Op::RegionStore:
+        return region_store(c);
+      case Op::Allocate:
+        return allocate(c);
+      case Op::Realize:
+        return realize(c);
       case Op::Evaluate:
         for (int lane = 0; lane < c.type.lanes; ++lane) eval(*c.a, lane);
         return;
       case Op::Assert:
-        if (eval(*c.a, 0).i == 0) {
-          raise({.code = ErrorCode::AssertionFailed,
-                 .what = c.b != nullptr && !c.b->name.empty() ? c.b->name : "assertion failed"});
-        }
+        if (eval(*c.a, 0).i == 0) assertion_failed(c.b);
         if (c.c != nullptr) run(*c.c);
         return;
-      case Op::Unbound: unbound(c);
-      default: break;
+      case Op::Unbound:
+        unbound(c);
+      default:
+        break;
     }
     raise({.code = ErrorCode::Internal, .what = "an expression where a statement belongs"});
   }
@@ -167,8 +201,8 @@ class Machine {
                            std::string_view what) {
     if (index >= 0 && index < buffer.size()) return;
     raise({.code = ErrorCode::OutOfBounds,
-           .what = fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index,
-                               buffer.size()),
+           .what =
+               fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index, buffer.size()),
            .legal = buffer.size() > 0 ? fmt::format("0 to {}", buffer.size() - 1) : "no index"});
   }
   [[noreturn]] static void uninitialized(const Code& c, std::string position, int64_t extent) {
@@ -289,7 +323,8 @@ class Machine {
     if (c.for_kind == ForKind::Parallel && options_.shuffle_parallel && extent > 1) {
       std::vector<int64_t> order(static_cast<size_t>(extent));
       std::iota(order.begin(), order.end(), min);
-      for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[next_random(random_) % k]);
+      for (size_t k = order.size(); k > 1; --k)
+        std::swap(order[k - 1], order[next_random(random_) % k]);
       for (int64_t i : order) {
         slot(c.slot).i = i;
         run(*c.c);
@@ -337,11 +372,64 @@ class Machine {
   Scalar effect(const Code& c) {
     if (c.name == "prefetch") return {.i = 0};
     raise({.code = ErrorCode::UnknownFunction,
-           .what = fmt::format("the interpreter cannot run '{}'", c.name),
-           .legal = "IR from before make_api"});
+           .what = fmt::format("the interpreter cannot run '{}'", c.name)});
+  }
+
+  // argument_error(check, function, argument, index, expected, got) raises what the compiled
+  // kernel would.
+  [[noreturn]] void assertion_failed(const Code* message) {
+    if (message != nullptr && message->op == Op::Effect && message->args.size() == 6) {
+      const auto number = [&](size_t k) { return eval(*message->args[k], 0).i; };
+      const std::string& function = message->args[1]->name;
+      tw_raise_argument_error(static_cast<int32_t>(number(0)), function.c_str(),
+                              message->args[2]->name.c_str(), static_cast<int32_t>(number(3)),
+                              number(4), number(5));
+      raise_last_error(last_error(), function);
+    }
+    raise({.code = ErrorCode::AssertionFailed,
+           .what =
+               message != nullptr && !message->name.empty() ? message->name : "assertion failed"});
+  }
+
+  Scalar argument(const Code& c) {
+    if (c.name == "argument_count") return of_int(static_cast<int64_t>(arguments_.size()));
+    if (c.name == "num_threads") return of_int(options_.num_threads);
+    const Scalar first = eval(*c.args[0], 0);
+    if (c.name == "address_bits") return first;  // of the buffer object: not null, and aligned
+    if (first.i < 0 || first.i >= static_cast<int64_t>(arguments_.size())) {
+      raise({.code = ErrorCode::ArgumentCount,
+             .what = fmt::format("{}({}) with {} arguments", c.name, first.i, arguments_.size())});
+    }
+    const InterpreterArgument& a = arguments_[static_cast<size_t>(first.i)];
+    if (c.name == "argument_type") {
+      return of_int(a.tensor != nullptr ? TW_ARG_TENSOR
+                                        : (a.value.type.is_float() ? TW_ARG_FLOAT : TW_ARG_INT));
+    }
+    if (c.name == "argument_int" && a.tensor == nullptr) return of_int(a.value.i);
+    if (c.name == "argument_float" && a.tensor == nullptr) return of_float(a.value.f);
+    if (a.tensor == nullptr || c.name == "argument_int" || c.name == "argument_float") {
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("{}({}) of another kind of argument", c.name, first.i)});
+    }
+    if (c.name == "tensor_data") return of_int(reinterpret_cast<int64_t>(a.tensor));
+    if (c.name == "tensor_has_strides") return of_int(!a.strides.empty());
+    if (c.name == "tensor_rank") return of_int(static_cast<int64_t>(a.shape.size()));
+    if (c.name == "tensor_device") return of_int(kDLCPU);
+    if (c.name == "tensor_dtype") {
+      const DType t = a.tensor->element();
+      return of_int(static_cast<int64_t>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16);
+    }
+    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
+    const int64_t d = eval(*c.args[1], 0).i;
+    if (d < 0 || d >= static_cast<int64_t>(list.size())) {
+      raise({.code = ErrorCode::OutOfBounds,
+             .what = fmt::format("{}({}, {}) of {} dimensions", c.name, first.i, d, list.size())});
+    }
+    return of_int(list[static_cast<size_t>(d)]);
   }
 
   const InterpretOptions& options_;
+  const std::vector<InterpreterArgument>& arguments_;
   uint64_t random_;
   int64_t steps_ = 0;
   std::vector<Scalar> frame_;
@@ -392,8 +480,8 @@ Value InterpreterBuffer::at(int64_t index) const {
 
 void InterpreterBuffer::set(int64_t index, const Value& v) {
   TW_CHECK(index >= 0 && index < size(), "index out of range");
-  set_raw(index, interpreter::to_element(
-                     scalar::convert(v.type, element_, interpreter::to_scalar(v))));
+  set_raw(index,
+          interpreter::to_element(scalar::convert(v.type, element_, interpreter::to_scalar(v))));
 }
 
 void InterpreterBuffer::copy_to(void* bytes) const {
@@ -413,7 +501,7 @@ void interpret(const Stmt& s, InterpreterScope& scope, const InterpretOptions& o
   if (!s.defined()) return;
   interpreter::Program program;
   interpreter::compile(s, scope, program);
-  interpreter::Machine(program, options).run(*program.root);
+  interpreter::Machine(program, options, scope).run(*program.root);
 }
 
 std::vector<Value> evaluate_lanes(const Expr& e, const InterpreterScope& scope) {
@@ -421,7 +509,7 @@ std::vector<Value> evaluate_lanes(const Expr& e, const InterpreterScope& scope) 
   interpreter::Program program;
   interpreter::compile(e, scope, {}, program);
   const InterpretOptions options;
-  interpreter::Machine machine(program, options);
+  interpreter::Machine machine(program, options, scope);
   std::vector<Value> result;
   for (int lane = 0; lane < e.dtype().lanes; ++lane) {
     result.push_back(interpreter::to_value(e.dtype(), machine.eval(*program.root, lane)));
@@ -436,6 +524,7 @@ Value evaluate(const Expr& e, const InterpreterScope& scope) {
 struct CompiledExpr::State {
   interpreter::Program program;
   InterpretOptions options = {.max_steps = INT64_MAX};
+  InterpreterScope scope;
   std::unique_ptr<interpreter::Machine> machine;
   DType type;
   std::vector<Var> parameters;
@@ -444,8 +533,10 @@ struct CompiledExpr::State {
 CompiledExpr::CompiledExpr(const Expr& e, const std::vector<Var>& parameters,
                            const InterpreterScope& scope)
     : state_(std::make_unique<State>()) {
+  state_->scope = scope;
   interpreter::compile(e, scope, parameters, state_->program);
-  state_->machine = std::make_unique<interpreter::Machine>(state_->program, state_->options);
+  state_->machine =
+      std::make_unique<interpreter::Machine>(state_->program, state_->options, state_->scope);
   state_->type = e.dtype();
   state_->parameters = parameters;
 }

@@ -113,7 +113,8 @@ class Compiler : public Visitor {
       return;
     }
     if (op.name == "likely") return visit(op.args[0]);
-    const Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
+    Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
+    if (scalar::is_argument(*known)) code = Op::Argument;
     Code& c = with_args(code, op.dtype, op.args);
     c.intrinsic = known;
     c.name = op.name;
@@ -148,7 +149,22 @@ class Compiler : public Visitor {
   }
 
   void on(const LetStmt& op) override { let(op.var, op.value, op.body, DType{}); }
-  void on(const AttrStmt& op) override { visit(op.body); }
+  void on(const AttrStmt& op) override {
+    const Variable* task = bound_by(op);
+    if (task == nullptr) return visit(op.body);
+    const Code* extent = compile(op.value);
+    const Code& zero = add(Op::Constant, op.value.dtype());
+    const auto saved = save({Var(task)});
+    const int slot = new_slot(Var(task));
+    const Code* body = compile(op.body);
+    restore(saved);
+    Code& c = add(Op::For, task->type);
+    c.slot = slot;
+    c.for_kind = ForKind::Parallel;
+    c.a = &zero;
+    c.b = extent;
+    c.c = body;
+  }
   void on(const AssertStmt& op) override {
     const Code* body = compile(op.body);
     three(Op::Assert, DType{}, op.condition, op.message, Expr()).c = body;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "runtime/element.h"
@@ -57,6 +58,10 @@ std::string_view to_string(ForKind kind) {
     case ForKind::Unrolled: return "unrolled";
   }
   return "for";
+}
+
+const Variable* bound_by(const AttrStmt& op) {
+  return op.key == attr::kParallelLaunch ? as<Variable>(op.node) : nullptr;
 }
 
 void destroy(const ExprBase* node) {

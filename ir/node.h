@@ -297,6 +297,8 @@ struct AttrStmt : StmtNode<NodeKind::AttrStmt> {
   Expr value;
   Stmt body;
 };
+// The variable that the attribute binds in `body`, otherwise null: the task of a parallel launch.
+const Variable* bound_by(const AttrStmt& op);
 // Checked at run time before `body`; `error_code` is the ErrorCode that the failure raises.
 struct AssertStmt : StmtNode<NodeKind::AssertStmt> {
   Expr condition;

@@ -5,8 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "ir/fields.h"
 #include "ir/substitute.h"
@@ -17,64 +16,6 @@
 
 namespace tw {
 namespace {
-
-// Gives each variable and each producer a name of its own. Variables and producers never stand in
-// the same place, so a buffer may share the name of the producer it holds.
-class Names {
- public:
-  const std::string& of(const Variable* v) {
-    std::string& name = variables_[v];
-    if (name.empty()) {
-      name = choose(v->name, [&](const std::string& n) {
-        return !words::is_reserved_for_variables(n) && taken_variables_.insert(n).second;
-      });
-    }
-    return name;
-  }
-  const std::string& of(const Producer* p) {
-    std::string& name = producers_[p];
-    if (name.empty()) {
-      name = choose(p->name, [&](const std::string& n) { return take(*p, n); });
-      order_.push_back(ProducerRef(p));
-    }
-    return name;
-  }
-  // In the order in which they were first named.
-  const std::vector<ProducerRef>& producers() const { return order_; }
-
- private:
-  template <class Take>
-  std::string choose(const std::string& wanted, Take take) {
-    std::string base = wanted;
-    for (char& c : base) {
-      if (!words::is_identifier(std::string("a") + c)) c = '_';
-    }
-    if (!words::is_identifier(base)) base = "v" + base;
-    if (take(base)) return base;
-    for (int& k = suffix_[base];;) {
-      std::string name = fmt::format("{}_{}", base, ++k);
-      if (take(name)) return name;
-    }
-  }
-  // With several outputs, "A.v0", "A.v1", … are names as well.
-  bool take(const Producer& p, const std::string& name) {
-    std::vector<std::string> all = {name};
-    for (int k = 0; p.num_outputs() > 1 && k < p.num_outputs(); ++k) {
-      all.push_back(fmt::format("{}.v{}", name, k));
-    }
-    for (const std::string& n : all) {
-      if (words::is_reserved_for_producers(n) || taken_producers_.count(n) != 0) return false;
-    }
-    taken_producers_.insert(all.begin(), all.end());
-    return true;
-  }
-
-  std::unordered_map<const Variable*, std::string> variables_;
-  std::unordered_map<const Producer*, std::string> producers_;
-  std::unordered_set<std::string> taken_variables_, taken_producers_;
-  std::unordered_map<std::string, int> suffix_;
-  std::vector<ProducerRef> order_;
-};
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
@@ -127,10 +68,14 @@ std::string int_text(DType type, int64_t value) {
 
 std::string_view to_word(IterKind kind) {
   switch (kind) {
-    case IterKind::DataParallel: return " data_parallel";
-    case IterKind::Reduction: return "";
-    case IterKind::Ordered: return " ordered";
-    case IterKind::Opaque: return " opaque";
+    case IterKind::DataParallel:
+      return " data_parallel";
+    case IterKind::Reduction:
+      return "";
+    case IterKind::Ordered:
+      return " ordered";
+    case IterKind::Opaque:
+      return " opaque";
   }
   return "";
 }
@@ -517,6 +462,60 @@ std::string print(const Handle& handle, const PrintOptions& options) {
 }
 
 }  // namespace
+
+const std::string& Names::of(const Variable* v) {
+  std::string& name = variables_[v];
+  if (name.empty()) {
+    name = choose(anonymous_ ? "v" : v->name, [&](const std::string& n) {
+      return !words::is_reserved_for_variables(n) && taken_variables_.insert(n).second;
+    });
+  }
+  return name;
+}
+
+const std::string& Names::of(const Producer* p) {
+  std::string& name = producers_[p];
+  if (name.empty()) {
+    name = choose(anonymous_ ? "t" : p->name, [&](const std::string& n) { return take(*p, n); });
+    order_.push_back(ProducerRef(p));
+  }
+  return name;
+}
+
+std::string Names::choose(const std::string& wanted,
+                          const std::function<bool(const std::string&)>& take) {
+  std::string base = wanted;
+  for (char& c : base) {
+    if (!words::is_identifier(std::string("a") + c)) c = '_';
+  }
+  if (!words::is_identifier(base)) base = "v" + base;
+  if (take(base)) return base;
+  for (int& k = suffix_[base];;) {
+    std::string name = fmt::format("{}_{}", base, ++k);
+    if (take(name)) return name;
+  }
+}
+
+// With several outputs, "A.v0", "A.v1", … are names as well.
+bool Names::take(const Producer& p, const std::string& name) {
+  std::vector<std::string> all = {name};
+  for (int k = 0; p.num_outputs() > 1 && k < p.num_outputs(); ++k) {
+    all.push_back(fmt::format("{}.v{}", name, k));
+  }
+  for (const std::string& n : all) {
+    if (words::is_reserved_for_producers(n) || taken_producers_.count(n) != 0) return false;
+  }
+  taken_producers_.insert(all.begin(), all.end());
+  return true;
+}
+
+std::string to_string(const Expr& e, Names& names) {
+  Printer p;
+  std::swap(p.names, names);
+  p.print(e);
+  std::swap(p.names, names);
+  return p.out;
+}
 
 std::string to_string(const Expr& e, const PrintOptions& options) { return print(e, options); }
 std::string to_string(const Stmt& s, const PrintOptions& options) { return print(s, options); }

@@ -67,6 +67,11 @@ class VariableWalk : public Visitor {
     for (const Expr& e : op.extents) visit(e);
     binding(Expr(), op.buffer, op.body);
   }
+  void on(const AttrStmt& op) override {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return Visitor::on(op);
+    binding(op.value, Var(bound), op.body);
+  }
   void on(const Reduce& op) override {
     for (const IterVar& iv : op.axis) {
       visit(iv->domain.min);
@@ -150,6 +155,17 @@ class RenameBindings : public Mutator {
     copy.min = mutate(op.min);
     copy.extent = mutate(op.extent);
     Binding var(*this, copy.var);
+    copy.body = mutate(op.body);
+    return make(std::move(copy));
+  }
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    const Variable* bound = bound_by(op);
+    if (bound == nullptr) return Mutator::on(op, self);
+    AttrStmt copy = op;
+    copy.value = mutate(op.value);
+    Var var(bound);
+    Binding binding(*this, var);
+    copy.node = var;
     copy.body = mutate(op.body);
     return make(std::move(copy));
   }

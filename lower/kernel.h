@@ -17,6 +17,10 @@ struct KernelArgument {
   std::vector<Expr> shape;   // constants, or variables that the caller's arrays decide
   Var var;                   // the buffer variable, or the scalar
   bool is_output = false;
+  // The tensor that `var` holds, for storage_flatten to bind accesses to it; undefined in kernels
+  // that were never tensor programs.
+  ProducerRef producer;
+  int value_index = 0;
 };
 
 // Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them

@@ -79,7 +79,8 @@ typedef struct {
   uint64_t byte_offset;
 } DLTensor;
 
-// A tensor with its owner. Who holds it calls deleter(self) once, when done; the deleter may be null.
+// A tensor with its owner. Who holds it calls deleter(self) once, when done; the deleter may be
+// null.
 typedef struct DLManagedTensor {
   DLTensor dl_tensor;
   void* manager_ctx;

@@ -33,9 +33,12 @@ void write(void* to, T value) {
 double load_float(const void* element, DType type) {
   if (type.code == TypeCode::BFloat) return bfloat16_to_float(read<uint16_t>(element));
   switch (type.bits) {
-    case 16: return float16_to_float(read<uint16_t>(element));
-    case 32: return read<float>(element);
-    case 64: return read<double>(element);
+    case 16:
+      return float16_to_float(read<uint16_t>(element));
+    case 32:
+      return read<float>(element);
+    case 64:
+      return read<double>(element);
   }
   unsupported(type);
 }
@@ -90,9 +93,12 @@ void store_double(void* element, DType type, double value) {
   if (type.is_integer()) return store_int(element, type, truncate(value));
   if (!type.is_float()) unsupported(type);
   switch (type.bits) {
-    case 16: return write(element, double_to_float16(value));
-    case 32: return write(element, static_cast<float>(value));
-    case 64: return write(element, value);
+    case 16:
+      return write(element, double_to_float16(value));
+    case 32:
+      return write(element, static_cast<float>(value));
+    case 64:
+      return write(element, value);
   }
   unsupported(type);
 }

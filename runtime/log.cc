@@ -25,8 +25,8 @@ LogLevel level_from_environment() {
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (kNames[i] == text) return static_cast<LogLevel>(i);
   }
-  write_line("warning", "TILEWRIGHT_LOG is '" + std::string(text) +
-                            "'; legal: debug, info, warning, silent");
+  write_line("warning",
+             "TILEWRIGHT_LOG is '" + std::string(text) + "'; legal: debug, info, warning, silent");
   return LogLevel::Warning;
 }
 

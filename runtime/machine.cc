@@ -40,10 +40,14 @@ int64_t parse_size(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) return 0;
   switch (end == text.data() + text.size() ? ' ' : *end) {
-    case 'K': return value << 10;
-    case 'M': return value << 20;
-    case 'G': return value << 30;
-    default: return value;
+    case 'K':
+      return value << 10;
+    case 'M':
+      return value << 20;
+    case 'G':
+      return value << 30;
+    default:
+      return value;
   }
 }
 
@@ -154,15 +158,20 @@ void read_caches(const std::string& cpu_folder, Machine& machine) {
     if (type == "Instruction") continue;
     const int64_t bytes = parse_size(first_line(folder + "/size"));
     switch (number(first_line(folder + "/level"), 0)) {
-      case 1: machine.l1_bytes = bytes; break;
-      case 2: machine.l2_bytes = bytes; break;
+      case 1:
+        machine.l1_bytes = bytes;
+        break;
+      case 2:
+        machine.l2_bytes = bytes;
+        break;
       case 3: {
         machine.l3_bytes = bytes;
         const auto sharing = parse_cpu_list(first_line(folder + "/shared_cpu_list"));
         machine.l3_sharing = std::max(1, static_cast<int>(sharing.size()));
         break;
       }
-      default: break;
+      default:
+        break;
     }
     machine.cache_line_bytes =
         static_cast<int>(number(first_line(folder + "/coherency_line_size"), 64));

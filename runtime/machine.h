@@ -19,7 +19,7 @@ struct Machine {
   int usable_cores = 1;       // the same, hardware threads of one core counted once
   // Data or unified caches as seen from one CPU, in bytes; 0 where there is none or it is unknown.
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
-  int l3_sharing = 1;         // how many CPUs share one L3
+  int l3_sharing = 1;  // how many CPUs share one L3
   int cache_line_bytes = 64;
 };
 

@@ -91,14 +91,22 @@ void copy_strided(std::span<const int64_t> shape, int64_t element, char* to,
 
 const char* device_name(int32_t device) {
   switch (device) {
-    case kDLCPU: return "cpu";
-    case kDLCUDA: return "cuda";
-    case kDLCUDAHost: return "cuda_host";
-    case kDLROCM: return "rocm";
-    case kDLMetal: return "metal";
-    case kDLVulkan: return "vulkan";
-    case kDLOneAPI: return "oneapi";
-    default: return "unknown";
+    case kDLCPU:
+      return "cpu";
+    case kDLCUDA:
+      return "cuda";
+    case kDLCUDAHost:
+      return "cuda_host";
+    case kDLROCM:
+      return "rocm";
+    case kDLMetal:
+      return "metal";
+    case kDLVulkan:
+      return "vulkan";
+    case kDLOneAPI:
+      return "oneapi";
+    default:
+      return "unknown";
   }
 }
 
@@ -155,7 +163,8 @@ DType from_dlpack(DLDataType type) {
       case kDLBool:
         if (type.bits == 8) return bool_type(type.lanes);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   raise({.code = ErrorCode::ArgumentDType,
@@ -184,8 +193,7 @@ std::vector<int64_t> compact_strides(std::span<const int64_t> shape, int64_t ele
   for (size_t i = shape.size(); i-- > 0;) {
     strides[i] = stride;
     // An extent of 0 leaves the outer strides as if it were 1, so that they stay distinct.
-    if (shape[i] < 0 ||
-        __builtin_mul_overflow(stride, std::max<int64_t>(shape[i], 1), &stride) ||
+    if (shape[i] < 0 || __builtin_mul_overflow(stride, std::max<int64_t>(shape[i], 1), &stride) ||
         __builtin_mul_overflow(stride, element_bytes, &bytes)) {
       raise({.code = ErrorCode::BadShape,
              .what = fmt::format("shape [{}] {}", fmt::join(shape, ", "),
@@ -366,13 +374,13 @@ NDArray NDArray::view(std::span<const int64_t> shape, std::span<const int64_t> s
     raise({.code = ErrorCode::OutOfBounds,
            .what = fmt::format("a view of shape [{}], strides [{}], offset {} leaves the array",
                                fmt::join(shape, ", "), fmt::join(strides, ", "), offset),
-           .legal = fmt::format("elements {} to {}", body_->low / element,
-                                body_->high / element - 1)});
+           .legal =
+               fmt::format("elements {} to {}", body_->low / element, body_->high / element - 1)});
   }
   const DLTensor& t = body_->tensor;
-  auto body = std::make_shared<Body>(
-      std::vector(shape.begin(), shape.end()), std::vector(strides.begin(), strides.end()),
-      dtype(), t.data, t.byte_offset + static_cast<uint64_t>(shift), body_->memory);
+  auto body = std::make_shared<Body>(std::vector(shape.begin(), shape.end()),
+                                     std::vector(strides.begin(), strides.end()), dtype(), t.data,
+                                     t.byte_offset + static_cast<uint64_t>(shift), body_->memory);
   body->read_only = read_only();
   body->low = body_->low - shift;
   body->high = body_->high - shift;

@@ -47,8 +47,8 @@ class TW_API NDArray {
   std::span<const int64_t> strides() const;  // in elements
   int ndim() const;
   DType dtype() const;
-  int64_t size() const;        // elements
-  int64_t byte_size() const;   // bytes of the elements, gaps not counted
+  int64_t size() const;          // elements
+  int64_t byte_size() const;     // bytes of the elements, gaps not counted
   uint64_t byte_offset() const;  // of the first element, from the start of the owned memory
   bool read_only() const;
   bool is_contiguous() const;  // compact and row-major

@@ -230,8 +230,8 @@ struct ThreadPool::State {
       if (code == 0) return true;
       LastError& error = last_error();
       if (!error.present) {
-        error.assign(ErrorCode::Internal, fmt::format("task {} of {} returned {}", task,
-                                                      call.num_tasks, code));
+        error.assign(ErrorCode::Internal,
+                     fmt::format("task {} of {} returned {}", task, call.num_tasks, code));
       }
       fail(code, nullptr);
     } catch (...) {
@@ -285,7 +285,8 @@ struct ThreadPool::State {
         its.thread = std::thread([this, id, &its, seen] { work(id, its, seen); });
         slots.push_back(std::move(slot));
       } catch (const std::exception& e) {
-        log_warning(fmt::format("only {} of {} threads could be started: {}", id, wanted, e.what()));
+        log_warning(
+            fmt::format("only {} of {} threads could be started: {}", id, wanted, e.what()));
         control.num_threads = id;
         break;
       }

@@ -26,9 +26,9 @@ struct ParallelOptions {
 };
 
 struct ThreadPoolOptions {
-  int num_threads = 0;             // the caller included; 0: default_num_threads()
-  double spin_microseconds = 100;  // how long workers and the joining caller spin before they sleep
-  bool pin = false;                // worker i on the i-th CPU of the affinity mask, the caller free
+  int num_threads = 0;            // the caller included; 0: default_num_threads()
+  double spin_microseconds = 50;  // how long workers and the joining caller spin before they sleep
+  bool pin = false;               // worker i on the i-th CPU of the affinity mask, the caller free
 };
 // TILEWRIGHT_NUM_THREADS, TILEWRIGHT_SPIN_US, TILEWRIGHT_PIN=1. A value that makes no sense is
 // logged and ignored.

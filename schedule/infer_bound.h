@@ -8,21 +8,29 @@
 
 namespace tw {
 
-// A copy of the schedule with inlining carried out and reduction leaves rebased to start at zero.
-// The trace is unchanged.
+struct ScheduleOptions {
+  bool clamp_split_factor = true;   // a factor above the extent becomes the extent
+  bool keep_trivial_loops = false;  // loops of extent 1 stay
+  bool source_lines = true;         // stores carry their stage's script line, where known
+};
+
+// A copy of the schedule with inlining carried out and root axes that are loops rebased to start at
+// zero. The trace is unchanged.
 Schedule normalize(const Schedule& schedule);
 
-// Domain of every axis of every stage. The schedule must be normalised.
+// Domain of every axis of every stage. The schedule must be normalised. BadAttach when a stage is
+// computed where one of its consumers cannot see it.
+//
+// A stage at the outermost level is computed whole. A stage inside a loop is computed for what its
+// consumers read during one iteration: loops outside stand still, loops inside run over all their
+// domain. That region may reach outside the stage's tensor, where a consumer's tile overhangs; then
+// schedule_ops guards the points.
+DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options);
 DomainMap infer_bound(const Schedule& schedule);
 
-struct ScheduleOptions {
-  bool clamp_split_factor = true;      // a factor above the extent becomes the extent
-  bool keep_trivial_loops = false;     // loops of extent 1 stay
-};
-DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options);
-
-// The loop nest: Realize, Produce, loops, predicates, Provide. Each store carries its stage's
-// script line as attr source_line.
+// The loop nest: Realize, Produce, loops, predicates, Provide. Outputs and placeholders belong to
+// the caller and are not realized. Each store carries its stage's script line as attr source_line.
+// SymbolicExtent for a vectorised or unrolled axis whose extent turns out not to be a constant.
 Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
                   const ScheduleOptions& options = {});
 

@@ -30,19 +30,26 @@ struct AxisAttributes {
 };
 
 struct StageData {
-  te::Operation op;         // as rewritten by cache stages and inlining
-  te::Operation origin_op;  // as the program has it; undefined for stages that a step made
-  StageRef ref;             // how a trace names this stage
+  te::Operation op;                // as rewritten by cache stages and inlining
+  te::Operation origin_op;         // as the program has it; undefined for stages that a step made
+  std::vector<te::Tensor> inputs;  // of op, each once
+  StageRef ref;                    // how a trace names this stage
   std::vector<IterVar> all_axes;
   std::vector<IterVar> leaf_axes;  // loop order, outermost first
   std::vector<RelationRef> relations;
+  std::vector<int> relation_steps;  // the step that made each relation; -1: normalize
+  // Axes of the program that operations share, and what stands for them in this stage.
+  std::vector<std::pair<Var, IterVar>> aliases;
   std::unordered_map<Var, AxisAttributes, IdentityHash, IdentityEqual> axis_attributes;
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
-  std::string scope;        // "" (chosen by lowering), "global", "local"
+  std::string scope;  // "" (chosen by lowering), "global", "local"
   bool is_output = false;
+  std::string where;  // script line of the last step on this stage, where known
 
+  const std::string& name() const { return op->name; }
+  // Null when the axis has no marks.
   const AxisAttributes* attributes_of(const IterVar& axis) const;
 };
 
@@ -59,7 +66,7 @@ class Stage {
   const StageData& data() const { return *data_; }
   const te::Operation& op() const { return data_->op; }
   const std::vector<IterVar>& leaf_axes() const { return data_->leaf_axes; }
-  // Axes of the stage's operation.
+  // Axes of the stage's operation; BadArgument when there is no such axis.
   IterVar axis(int k) const;
   IterVar reduce_axis(int k) const;
 
@@ -78,7 +85,8 @@ class Stage {
   void vectorize(const IterVar& axis) const;
   void parallel(const IterVar& axis) const;
   void unroll(const IterVar& axis) const;
-  void pragma(const IterVar& axis, const std::string& name, std::optional<int64_t> value = {}) const;
+  void pragma(const IterVar& axis, const std::string& name,
+              std::optional<int64_t> value = {}) const;
   void compute_at(const Stage& consumer, const IterVar& axis) const;
   void compute_inline() const;
   void compute_root() const;
@@ -113,7 +121,8 @@ class Schedule {
 
   const Trace& trace() const;
   // Applies one step, or a whole trace, recorded elsewhere on the same program. Errors say which
-  // step. Results are found through `stage` and `axis`.
+  // step; the steps before it stay applied. Results are found through `stage` and `axis`. A trace
+  // applied to a schedule that has steps already is renumbered to follow them.
   void apply(const Step& step) const;
   void apply(const Trace& trace) const;
   IterVar axis(const AxisRef& ref) const;

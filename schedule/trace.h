@@ -22,7 +22,8 @@ struct StageRef {
   int index = 0;
   bool operator==(const StageRef&) const = default;
 };
-// step >= 0: result `index` of that step. step < 0: root axis `index` of `stage`.
+// step >= 0: result `index` of that step. step < 0: root axis `index` of `stage`, counted on the
+// operation that the stage has when the reference is read.
 struct AxisRef {
   int step = -1;
   int index = 0;
@@ -50,9 +51,17 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
-// One line a step: `split@1(s2:0, factor=16)`; parse_trace is the inverse (BadTrace with the line).
+// One line a step: `split@1(s2, s2:0, factor=16)  # conv.py:12`. Required arguments stand by
+// position, optional ones by name; the comment is `where`.
 std::string to_text(const Trace& trace);
+// The same line without the comment and the line break.
+std::string to_text(const Step& step);
+std::string to_text(const StageRef& ref);
+std::string to_text(const AxisRef& ref);
+// The inverse of to_text. BadTrace with the line and column; UnknownPrimitive and PrimitiveVersion
+// for what this program cannot know.
 Trace parse_trace(std::string_view text);
+// Depends on primitives, versions and arguments only; the same on every machine.
 uint64_t trace_hash(const Trace& trace);
 
 }  // namespace tw

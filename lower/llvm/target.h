@@ -34,4 +34,7 @@ struct Target {
   std::vector<std::string> features_missing_on_host() const;
 };
 
+// "19.1.7": the code generator's version, for logs.
+std::string llvm_version();
+
 }  // namespace tw

@@ -34,14 +34,13 @@ TEST(ThreadSanitizerThreadPool, EachTaskRunsOnce) {
   for (Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
     for (int32_t n : {1, 2, 3, 4, 5, 7, 64, 1000}) {
       std::vector<int> hits(static_cast<size_t>(n), 0);  // unshared elements: a race would show
-      const int32_t code = run(
-          pool,
-          [&](int32_t id, int32_t count) {
-            EXPECT_EQ(count, n);
-            ++hits[static_cast<size_t>(id)];
-            return 0;
-          },
-          {.num_tasks = n, .chunking = chunking});
+      const int32_t code = run(pool,
+                               [&](int32_t id, int32_t count) {
+                                 EXPECT_EQ(count, n);
+                                 ++hits[static_cast<size_t>(id)];
+                                 return 0;
+                               },
+                               {.num_tasks = n, .chunking = chunking});
       EXPECT_EQ(code, 0);
       EXPECT_EQ(hits, std::vector<int>(static_cast<size_t>(n), 1));
     }
@@ -64,8 +63,7 @@ TEST(ThreadSanitizerThreadPool, StaticChunksStayOnTheirThread) {
   ThreadPool pool({.num_threads = 3});
   std::vector<std::thread::id> first(10), second(10);
   for (auto* ids : {&first, &second}) {
-    run(
-        pool,
+    run(pool,
         [&](int32_t id, int32_t) {
           (*ids)[static_cast<size_t>(id)] = std::this_thread::get_id();
           return 0;
@@ -84,8 +82,7 @@ TEST(ThreadSanitizerThreadPool, ManyRegionsFromManyThreads) {
       for (int i = 0; i < 500; ++i) {
         std::vector<int64_t> parts(7, 0);
         const auto chunking = i % 2 == 0 ? Chunking::Static : Chunking::Dynamic;
-        run(
-            pool,
+        run(pool,
             [&](int32_t id, int32_t) {
               parts[static_cast<size_t>(id)] = user + 1;
               return 0;
@@ -114,8 +111,7 @@ TEST(ThreadSanitizerThreadPool, ParkAndFewerTasksThanThreads) {
   for (int i = 0; i < 200; ++i) {
     const int32_t n = 1 + i % 6;
     std::atomic<int> hits{0};
-    run(
-        pool,
+    run(pool,
         [&](int32_t, int32_t) {
           ++hits;
           return 0;
@@ -136,15 +132,14 @@ TEST(ThreadSanitizerThreadPool, NestedRegionsRunSerially) {
       EXPECT_EQ(n, 1);
       return 0;
     });
-    return run(
-        pool,
-        [&](int32_t inner, int32_t n) {
-          EXPECT_EQ(n, 5);
-          EXPECT_EQ(std::this_thread::get_id(), here);
-          ++hits[static_cast<size_t>(outer * 5 + inner)];
-          return 0;
-        },
-        {.num_tasks = 5});
+    return run(pool,
+               [&](int32_t inner, int32_t n) {
+                 EXPECT_EQ(n, 5);
+                 EXPECT_EQ(std::this_thread::get_id(), here);
+                 ++hits[static_cast<size_t>(outer * 5 + inner)];
+                 return 0;
+               },
+               {.num_tasks = 5});
   });
   EXPECT_FALSE(ThreadPool::in_task());
   EXPECT_EQ(hits, std::vector<int>(20, 1));
@@ -172,14 +167,13 @@ TEST(ThreadSanitizerThreadPool, NumberOfThreadsChangesWhileOthersRun) {
 TEST(ThreadSanitizerThreadPool, FirstFailureWins) {
   ThreadPool pool({.num_threads = 4});
   for (Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
-    const int32_t code = run(
-        pool,
-        [&](int32_t id, int32_t) {
-          if (id != 5) return 0;
-          last_error().assign(ErrorCode::OutOfMemory, "task five");
-          return 42;
-        },
-        {.num_tasks = 16, .chunking = chunking});
+    const int32_t code = run(pool,
+                             [&](int32_t id, int32_t) {
+                               if (id != 5) return 0;
+                               last_error().assign(ErrorCode::OutOfMemory, "task five");
+                               return 42;
+                             },
+                             {.num_tasks = 16, .chunking = chunking});
     EXPECT_EQ(code, 42);
     EXPECT_EQ(last_error().code, ErrorCode::OutOfMemory);
     EXPECT_STREQ(last_error().message, "task five");
@@ -266,18 +260,26 @@ TEST(ThreadPool, PinnedWorkersRun) {
   EXPECT_EQ(hits, 3);
 }
 
-// A process may end while workers spin, sleep, or run; and a forked child has no workers of its
-// parent's. Both are run in children, which a deadlock would make time out.
-int exit_code_of_child(void (*child)()) {
-  const pid_t pid = fork();
-  if (pid == 0) {
-    alarm(20);
-    child();
-    _exit(99);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+// A process may end while workers spin, or in the middle of a region, from any thread. A deadlock
+// would end the process by SIGALRM.
+TEST(ThreadPoolDeathTest, ProcessEndsAtAnyMoment) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
+        exit(5);
+      },
+      testing::ExitedWithCode(5), "");
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        ThreadPool::global().set_num_threads(4);
+        parallel_for({}, [](int32_t id, int32_t) {
+          if (id == 2) exit(6);
+        });
+      },
+      testing::ExitedWithCode(6), "");
 }
 
 #if defined(__SANITIZE_THREAD__)
@@ -289,32 +291,23 @@ int exit_code_of_child(void (*child)()) {
 #endif
 
 #ifndef TW_THREAD_SANITIZER  // which does not support threads in a forked child
+// A forked child has no workers of its parent's; it starts its own.
 TEST(ThreadPool, ForkedChildHasItsOwnPool) {
   parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
   const int threads = ThreadPool::global().num_threads();
   ThreadPool::global().set_num_threads(3);
-  const int code = exit_code_of_child([] {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
     std::atomic<int> hits{0};
     parallel_for({}, [&](int32_t, int32_t) { ++hits; });
     _exit(hits);
-  });
-  EXPECT_EQ(code, 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
   ThreadPool::global().set_num_threads(threads);
-}
-
-TEST(ThreadPool, ProcessEndsAtAnyMoment) {
-  EXPECT_EQ(exit_code_of_child([] {
-              parallel_for({.num_tasks = 4}, [](int32_t, int32_t) {});
-              exit(5);  // workers spin
-            }),
-            5);
-  EXPECT_EQ(exit_code_of_child([] {
-              ThreadPool::global().set_num_threads(4);
-              parallel_for({}, [](int32_t id, int32_t) {
-                if (id == 2) exit(6);  // from a worker, in the middle of a region
-              });
-            }),
-            6);
 }
 #endif
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks candidates before they are measured.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autotune/features.h"
+
+namespace tw::autotune {
+
+// A measured candidate. `throughput` is relative to the best of its task: 1 is the fastest seen, 0 a
+// failure. Samples of different tasks are never compared with each other.
+struct Sample {
+  Features features;
+  double throughput = 0;
+  int task = 0;
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel();
+  // Trains from scratch on all samples.
+  virtual void train(const std::vector<Sample>& samples) = 0;
+  // Larger is better; only the order within a task means anything.
+  virtual std::vector<double> predict(const std::vector<const Features*>& candidates) const = 0;
+  // False until there was something to learn from; the prior ranks until then.
+  virtual bool trained() const = 0;
+};
+
+enum class ModelKind : uint8_t {
+  XGBoost,
+  Shuffled,  // XGBoost trained on shuffled labels: what the model would be worth by luck
+  Random,    // scores drawn at random
+  Prior,     // the analytical prior alone
+};
+// "xgboost", "shuffled", "random", "prior"; BadArgument lists them.
+ModelKind parse_model_kind(std::string_view text);
+
+// XGBoost's C API with a pairwise ranking loss on the sum of a candidate's rows.
+std::unique_ptr<CostModel> make_cost_model(ModelKind kind, uint64_t seed);
+
+}  // namespace tw::autotune

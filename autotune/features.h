@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cost model sees of a candidate: one row of numbers for each store of its loop nest, after
+// "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020), appendix B.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "autotune/task.h"
+#include "ir/node.h"
+#include "schedule/trace.h"
+
+namespace tw::autotune {
+
+// Names of the columns, in order.
+const std::vector<std::string>& feature_names();
+
+// Rows of feature_names().size() numbers; counts and sizes as log2(1 + x).
+struct Features {
+  std::vector<float> rows;
+  // The analytical prior: estimated seconds, from the same walk over the loop nest.
+  double prior_seconds = 0;
+  size_t num_rows() const { return rows.size() / feature_names().size(); }
+};
+// Applies the trace and makes the loop nest; nothing is lowered further, since this runs thousands
+// of times a round. Throws what the schedule throws for a trace that is not legal.
+Features extract_features(const Task& task, const Trace& trace);
+// `nest` is what schedule_ops gives.
+Features extract_features(const Stmt& nest, const Target& target, int threads);
+
+}  // namespace tw::autotune

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning log: SQLite in WAL mode, one writer, a commit a trial. It holds everything that replay
+// needs (te text, target, trace) and everything that was measured, and never deletes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/record.h"
+#include "autotune/task.h"
+
+namespace tw::autotune {
+
+inline constexpr int kLogVersion = 1;
+
+// Facts of the machine and the software, stored once per run of the tuner.
+struct RunInfo {
+  std::string id;         // random, unique
+  std::string host, cpu, os, version, llvm_version;
+  uint64_t seed = 0;
+  std::string command;    // as typed
+};
+
+class Log {
+ public:
+  enum class Mode { Read, Write };
+  // Write creates the file when missing. Errors: LogUnreadable, LogForeign (an SQLite file, or any
+  // file, that is not ours), LogNewer (made by a later version), LogBusy (another writer; says its
+  // process id), DiskFull.
+  Log(const std::string& path, Mode mode);
+  ~Log();
+  Log(Log&&) noexcept;
+
+  void begin_run(const RunInfo& info);
+  // Remembers the task's te text; idempotent.
+  void add_task(const Task& task);
+  // Durable when it returns. Gives the record's id.
+  int64_t append(const Record& record);
+
+  // Fastest verified record for a workload on a target with this many threads.
+  std::optional<Record> best(const std::string& workload, const std::string& target,
+                             int threads) const;
+  // All records of one workload in the order they were made; all workloads when empty.
+  std::vector<Record> records(const std::string& workload = "", const std::string& target = "",
+                              int threads = 0) const;
+  struct Workload {
+    std::string id, name, te_text;
+  };
+  std::vector<Workload> workloads() const;
+  std::optional<std::string> te_text(const std::string& workload) const;
+  const std::string& path() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tw::autotune

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/loop_nest.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <unordered_map>
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+#include "ir/visit.h"
+
+namespace tw::autotune {
+namespace {
+
+constexpr double kLineBytes = 64;
+
+// How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
+using Spread = std::vector<int64_t>;
+
+class IndexModel {
+ public:
+  void push(const Var& var, int64_t extent) {
+    depth_[var.get()] = static_cast<int>(extents_.size());
+    extents_.push_back(extent);
+    vars_.push_back(var);
+  }
+  void pop() {
+    depth_.erase(vars_.back().get());
+    vars_.pop_back();
+    extents_.pop_back();
+  }
+  size_t depth() const { return extents_.size(); }
+
+  Spread spread(const Expr& e) const {
+    Spread s(extents_.size() + 1, 0);
+    add_spread(e, 1, s);
+    return s;
+  }
+
+  // d(e)/d(loop l), where linear; 0 when the loop does not occur or only inside a division.
+  void add_strides(const Expr& e, int64_t scale, std::vector<int64_t>& strides) const {
+    if (const Variable* v = as<Variable>(e)) {
+      if (auto it = depth_.find(v); it != depth_.end()) strides[size_t(it->second)] += scale;
+    } else if (const Add* a = as<Add>(e)) {
+      add_strides(a->a, scale, strides);
+      add_strides(a->b, scale, strides);
+    } else if (const Sub* a = as<Sub>(e)) {
+      add_strides(a->a, scale, strides);
+      add_strides(a->b, -scale, strides);
+    } else if (const Mul* m = as<Mul>(e)) {
+      if (auto c = as_const_int(m->b)) add_strides(m->a, scale * *c, strides);
+      else if (auto d = as_const_int(m->a)) add_strides(m->b, scale * *d, strides);
+    } else if (const FloorDiv* d = as<FloorDiv>(e)) {
+      // A loop over a fused axis steps the quotient once every so often: count it as moving.
+      mark_moved(d->a, scale, strides);
+    } else if (const FloorMod* m = as<FloorMod>(e)) {
+      add_strides(m->a, scale, strides);
+    } else if (const Cast* c = as<Cast>(e)) {
+      add_strides(c->value, scale, strides);
+    }
+  }
+
+ private:
+  // scale * e, accumulated; divisions and moduli by constants, min and max are followed, anything
+  // else counts with its operands' spread.
+  void add_spread(const Expr& e, int64_t scale, Spread& s) const {
+    const int64_t k = std::abs(scale);
+    if (const Variable* v = as<Variable>(e)) {
+      auto it = depth_.find(v);
+      if (it == depth_.end()) return;
+      const auto loop = static_cast<size_t>(it->second);
+      for (size_t d = 0; d <= loop; ++d) s[d] += k * (extents_[loop] - 1);
+    } else if (const Add* a = as<Add>(e)) {
+      add_spread(a->a, scale, s);
+      add_spread(a->b, scale, s);
+    } else if (const Sub* a = as<Sub>(e)) {
+      add_spread(a->a, scale, s);
+      add_spread(a->b, scale, s);
+    } else if (const Mul* m = as<Mul>(e)) {
+      if (auto c = as_const_int(m->b)) add_spread(m->a, scale * *c, s);
+      else if (auto d = as_const_int(m->a)) add_spread(m->b, scale * *d, s);
+    } else if (const FloorDiv* d = as<FloorDiv>(e)) {
+      const int64_t c = std::max<int64_t>(1, std::abs(as_const_int(d->b).value_or(1)));
+      const Spread inner = spread(d->a);
+      for (size_t i = 0; i < s.size(); ++i) s[i] += k * ((inner[i] + c - 1) / c);
+    } else if (const FloorMod* m = as<FloorMod>(e)) {
+      const int64_t c = std::max<int64_t>(1, std::abs(as_const_int(m->b).value_or(INT32_MAX)));
+      const Spread inner = spread(m->a);
+      for (size_t i = 0; i < s.size(); ++i) s[i] += k * std::min(inner[i], c - 1);
+    } else if (const Min* n = as<Min>(e)) {
+      add_larger(n->a, n->b, k, s);
+    } else if (const Max* n = as<Max>(e)) {
+      add_larger(n->a, n->b, k, s);
+    } else if (const Cast* c = as<Cast>(e)) {
+      add_spread(c->value, scale, s);
+    }
+  }
+
+  void add_larger(const Expr& a, const Expr& b, int64_t k, Spread& s) const {
+    const Spread x = spread(a), y = spread(b);
+    for (size_t i = 0; i < s.size(); ++i) s[i] += k * std::max(x[i], y[i]);
+  }
+
+  void mark_moved(const Expr& e, int64_t scale, std::vector<int64_t>& strides) const {
+    std::vector<int64_t> inner(strides.size(), 0);
+    add_strides(e, 1, inner);
+    for (size_t i = 0; i < strides.size(); ++i) {
+      if (inner[i] != 0) strides[i] += scale;
+    }
+  }
+
+  std::unordered_map<const ExprBase*, int> depth_;
+  std::vector<int64_t> extents_;
+  std::vector<Var> vars_;
+};
+
+// What a realized (or argument) buffer looks like.
+struct BufferShape {
+  std::vector<int64_t> extents;
+  bool is_local = false;
+};
+
+int64_t constant_or_one(const Expr& e) { return as_const_int(e).value_or(1); }
+
+class NestWalk : public Visitor {
+ public:
+  std::vector<NestStatement> statements;
+
+ protected:
+  using Visitor::on;
+
+  void on(const For& op) override {
+    const int64_t extent = std::max<int64_t>(1, constant_or_one(op.extent));
+    index_.push(op.var, extent);
+    loops_.push_back({.extent = extent, .kind = op.for_kind});
+    visit(op.body);
+    loops_.pop_back();
+    index_.pop();
+  }
+  void on(const AttrStmt& op) override {
+    const int64_t previous = unroll_;
+    if (op.key == attr::kAutoUnrollMaxStep) unroll_ = constant_or_one(op.value);
+    visit(op.body);
+    unroll_ = previous;
+  }
+  void on(const Realize& op) override {
+    BufferShape shape{.is_local = op.scope == "local"};
+    for (const Range& r : op.bounds) shape.extents.push_back(constant_or_one(r.extent));
+    shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
+    visit(op.body);
+  }
+  void on(const Provide& op) override {
+    NestStatement s{.loops = loops_, .auto_unroll_max_step = unroll_, .dtype = op.value.dtype()};
+    s.accesses.push_back(access(op.producer, op.value_index, {&op.indices}, true));
+    // Reads of one tensor are one access: their union is what memory sees.
+    std::vector<std::pair<ProducerRef, int>> order;
+    std::map<std::pair<const Producer*, int>, std::vector<const std::vector<Expr>*>> reads;
+    bool reads_itself = false;
+    for_each_expr(op.value, [&](const Expr& e) {
+      count(e, s.operations);
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr) return;
+      if (load->producer.get() == op.producer.get()) {
+        reads_itself = true;
+        return;
+      }
+      auto& list = reads[{load->producer.get(), load->value_index}];
+      if (list.empty()) order.emplace_back(load->producer, load->value_index);
+      list.push_back(&load->indices);
+    });
+    for (const auto& [producer, index] : order) {
+      s.accesses.push_back(access(producer, index, reads[{producer.get(), index}], false));
+    }
+    for (size_t l = 0; l < s.loops.size(); ++l) {
+      s.loops[l].reduces = reads_itself && s.accesses[0].strides[l] == 0;
+    }
+    s.is_init = order.empty();
+    statements.push_back(std::move(s));
+  }
+
+ private:
+  static void count(const Expr& e, OperationCounts& c) {
+    const bool floating = e.dtype().is_float();
+    switch (e->kind) {
+      case NodeKind::Add:
+      case NodeKind::Sub: {
+        (floating ? c.add : c.integer) += 1;
+        const Add* add = as<Add>(e);
+        if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
+        break;
+      }
+      case NodeKind::Mul: (floating ? c.multiply : c.integer) += 1; break;
+      case NodeKind::Div: (floating ? c.divide : c.integer) += 1; break;
+      case NodeKind::FloorDiv:
+      case NodeKind::FloorMod:
+      case NodeKind::Mod: c.integer += 1; break;
+      case NodeKind::Min:
+      case NodeKind::Max: c.compare += 1; break;
+      case NodeKind::Equal:
+      case NodeKind::NotEqual:
+      case NodeKind::Less:
+      case NodeKind::LessEqual:
+      case NodeKind::Greater:
+      case NodeKind::GreaterEqual: c.compare += 1; break;
+      case NodeKind::Select: c.select += 1; break;
+      case NodeKind::Cast: c.convert += 1; break;
+      case NodeKind::Call: {
+        const Call* call = as<Call>(e);
+        if (call->name == "if_then_else") c.select += 1;
+        else if (call->name != "likely") c.math += 1;
+        break;
+      }
+      default: break;
+    }
+  }
+
+  BufferShape shape_of(const ProducerRef& producer, int value_index) const {
+    if (auto it = shapes_.find({producer.get(), value_index}); it != shapes_.end()) {
+      return it->second;
+    }
+    BufferShape shape;
+    for (const Expr& e : producer->output_shape(value_index)) {
+      shape.extents.push_back(constant_or_one(e));
+    }
+    return shape;
+  }
+
+  Access access(const ProducerRef& producer, int value_index,
+                const std::vector<const std::vector<Expr>*>& reads, bool is_store) const {
+    const BufferShape shape = shape_of(producer, value_index);
+    const size_t depths = index_.depth() + 1, rank = shape.extents.size();
+    Access a{.producer = producer.get(),
+             .is_store = is_store,
+             .is_local = shape.is_local,
+             .element_bytes = producer->output_dtype(value_index).element_bytes()};
+    a.strides.assign(index_.depth(), 0);
+    a.allocated_elements = 1;
+    for (int64_t e : shape.extents) a.allocated_elements *= double(e);
+    a.elements.assign(depths, 0);
+    a.rows.assign(depths, 0);
+    a.lines.assign(depths, 0);
+    for (const std::vector<Expr>* indices : reads) {
+      std::vector<double> elements(depths, 1), rows(depths, 1);
+      int64_t stride = 1;
+      for (size_t k = rank; k-- > 0;) {
+        const Spread spread = index_.spread((*indices)[k]);
+        for (size_t d = 0; d < depths; ++d) {
+          const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
+          elements[d] *= extent;
+          // Rows join while everything inside is covered; the innermost dimension decides.
+          if (k + 1 < rank) rows[d] *= extent;
+        }
+        if (reads.size() == 1 || indices == reads[0]) {
+          index_.add_strides((*indices)[k], stride, a.strides);
+        }
+        stride *= shape.extents[k];
+      }
+      for (size_t d = 0; d < depths; ++d) {
+        a.elements[d] += elements[d];
+        a.rows[d] += rows[d];
+      }
+    }
+    for (size_t d = 0; d < depths; ++d) {
+      a.elements[d] = std::min(a.elements[d], a.allocated_elements);
+      const double run = a.elements[d] * a.element_bytes / a.rows[d];
+      a.lines[d] = a.rows[d] * std::max(1.0, run / kLineBytes);
+    }
+    for (size_t l = 0; l < a.strides.size(); ++l) {
+      a.has_reuse |= a.strides[l] == 0 && loops_[l].extent > 1;
+    }
+    return a;
+  }
+
+  IndexModel index_;
+  std::vector<NestLoop> loops_;
+  std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
+  int64_t unroll_ = 0;
+};
+
+}  // namespace
+
+double NestStatement::iterations() const {
+  double n = 1;
+  for (const NestLoop& l : loops) n *= double(l.extent);
+  return n;
+}
+
+int64_t NestStatement::vector_lanes() const {
+  return !loops.empty() && loops.back().kind == ForKind::Vectorized ? loops.back().extent : 1;
+}
+
+std::vector<NestStatement> analyze_nest(const Stmt& stmt) {
+  NestWalk walk;
+  walk.visit(stmt);
+  return std::move(walk.statements);
+}
+
+}  // namespace tw::autotune

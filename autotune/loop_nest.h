@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop nest of a scheduled program as numbers: every store with the loops around it and the
+// memory it touches at each depth. Features and the analytical prior both read this.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/node.h"
+#include "schedule/infer_bound.h"
+
+namespace tw::autotune {
+
+struct NestLoop {
+  int64_t extent = 1;
+  ForKind kind = ForKind::Serial;
+  bool reduces = false;       // the store's position does not depend on it
+};
+
+// One tensor as a statement touches it, all its reads taken together. Depth d means: the loops from
+// d inwards run, those outside stand still; depth 0 is the whole nest.
+struct Access {
+  const Producer* producer = nullptr;
+  bool is_store = false;
+  bool is_local = false;              // realized with scope "local"
+  int element_bytes = 4;
+  std::vector<double> elements;       // distinct elements touched, by depth; size loops + 1
+  std::vector<double> lines;          // distinct cache lines
+  std::vector<double> rows;           // distinct runs of consecutive elements
+  std::vector<int64_t> strides;       // elements the address moves by when loop l steps; by loop
+  bool has_reuse = false;             // some loop does not move it
+  double allocated_elements = 0;      // of the realized buffer; of the tensor for arguments
+};
+
+// Operations of one execution of a statement, by class.
+struct OperationCounts {
+  double add = 0, multiply = 0, divide = 0, compare = 0, select = 0, math = 0, integer = 0,
+         convert = 0;
+  // Multiplications whose product is added at once: what becomes one fma.
+  double fused = 0;
+  double floating() const { return add + multiply + divide + compare + math; }
+};
+
+struct NestStatement {
+  std::vector<NestLoop> loops;        // outermost first
+  std::vector<Access> accesses;       // the store first
+  OperationCounts operations;
+  bool is_init = false;               // initialises a reduction
+  int64_t auto_unroll_max_step = 0;
+  DType dtype;
+  double iterations() const;
+  // Extent of the innermost loop when it is vectorized, else 1.
+  int64_t vector_lanes() const;
+};
+
+// `stmt` is what schedule_ops gives, all extents constant (others count as 1).
+std::vector<NestStatement> analyze_nest(const Stmt& stmt);
+
+}  // namespace tw::autotune

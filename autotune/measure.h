@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles and times candidates in worker processes. A candidate that crashes, hangs, runs out of
+// memory or computes something wrong is a classified failure; the worker is replaced.
+//
+// Compile in parallel, time alone: a batch is compiled by all workers at once, then, with every
+// worker idle, candidates are timed one after the other.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autotune/record.h"
+#include "autotune/task.h"
+#include "schedule/trace.h"
+
+namespace tw::autotune {
+
+struct MeasureOptions {
+  int workers = 0;                // 0: one per core
+  double compile_timeout = 10;    // seconds
+  double run_timeout = 10;        // seconds, of one candidate's timing as a whole
+  double run_budget = 0.05;       // seconds spent timing one candidate (the measuring budget)
+  int min_repeats = 3;
+  double relative_interval = 0.01;  // stop early when the median is known this well
+  // A candidate this many times slower than the best so far is timed once only.
+  double give_up_factor = 4;
+  int recycle_after = 200;        // candidates a worker handles before it is replaced
+  bool verify = true;
+  uint64_t seed = 0;              // of the input data
+  std::string worker_path;        // empty: beside this library, or TILEWRIGHT_WORKER
+};
+
+// Time the batch spent, for reports: what tuner throughput is made of.
+struct MeasureTimings {
+  double compile_wall = 0;    // wall seconds of parallel compile phases
+  double compile_cpu = 0;     // sum over candidates
+  double run = 0;             // wall seconds of timing phases
+  double reference = 0;       // seconds spent on the reference result
+};
+
+struct Candidate {
+  Trace trace;
+  Origin origin = Origin::Search;
+  double predicted = 0;
+};
+
+class Measurer {
+ public:
+  explicit Measurer(const MeasureOptions& options);
+  ~Measurer();
+
+  // Records in the order of the candidates (id, run and elapsed are left to the caller). `done` is
+  // called as each becomes known. Stops early, with the records so far, once `stop` is set.
+  std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
+                              double best_seconds, const std::function<void(const Record&)>& done,
+                              const std::atomic<bool>* stop = nullptr);
+  const MeasureTimings& timings() const;
+  // Resident memory of all workers now, bytes.
+  int64_t worker_memory() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tw::autotune

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analytical prior: what a loop nest should cost on a target, from issue slots, register
+// pressure, cache footprints and balance, before anything was measured. In the tradition of
+// roofline (Williams, Waterman, Patterson 2009) with per-level traffic. Only ratios are meant.
+#pragma once
+
+#include "autotune/loop_nest.h"
+#include "lower/llvm/target.h"
+
+namespace tw::autotune {
+
+// Per core unless said otherwise.
+struct MachineModel {
+  int vector_bits = 128, vector_registers = 16;
+  int threads = 1;
+  double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};    // L1, L2, share of L3
+  double bytes_per_cycle[3] = {32, 10, 4};                 // into L1, into L2, into L3
+};
+MachineModel machine_model(const Target& target, int threads);
+
+// Cycles of one statement's whole nest, and what they come from; all in core cycles of one thread,
+// `total` after division by the threads that can work.
+struct StatementCost {
+  double arithmetic = 0;   // floating issue slots, dependency chains included
+  double loads = 0;        // load and store slots
+  double spills = 0;       // register pressure beyond the file
+  double overhead = 0;     // loop control
+  double traffic[3] = {};  // bytes into L1, L2, L3
+  double accumulators = 0; // vector registers that the register tile needs
+  double speedup = 1;      // from the parallel loop
+  double total = 0;
+};
+StatementCost statement_cost(const NestStatement& s, const MachineModel& machine);
+
+// Seconds at a nominal 2.5 GHz.
+double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine);
+
+}  // namespace tw::autotune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building from the log: te text and trace in, kernel out. Neither sketches nor search are needed.
+#pragma once
+
+#include <string>
+
+#include "autotune/log.h"
+#include "lower/pipeline.h"
+
+namespace tw::autotune {
+
+// The schedule of the best record for (workload, target, threads) on `program`. NoRecord names the
+// workload, the target and the command that would tune it.
+Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
+                       int threads);
+// A schedule from a trace recorded on an equal program.
+Schedule replay(const te::Program& program, const std::string& trace_text);
+// The structural hash of the lowered kernel, as records hold it: 16 hexadecimal digits.
+std::string ir_hash(const Kernel& kernel);
+// Lowers as the tuner, its workers and replay all do.
+Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
+                     const std::string& name);
+
+}  // namespace tw::autotune

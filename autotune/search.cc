@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+
+namespace tw::autotune {
+namespace {
+
+constexpr size_t kParents = 32;       // fastest measured points that seed a population
+constexpr uint64_t kPriorSeed = 2018;
+constexpr size_t kCacheLimit = 20000;
+
+struct PointHash {
+  size_t operator()(const Point& p) const noexcept {
+    uint64_t h = p.sketch + 0x9e3779b97f4a7c15ull;
+    for (size_t c : p.choice) h = (h ^ c) * 0x100000001b3ull + (h >> 29);
+    return h;
+  }
+};
+
+struct Individual {
+  Point point;
+  double score = 0;
+};
+
+// Fitter first; equal scores keep a fixed order, so that a seed gives one result.
+bool fitter(const Individual& a, const Individual& b) {
+  if (a.score != b.score) return a.score > b.score;
+  return std::tie(a.point.sketch, a.point.choice) < std::tie(b.point.sketch, b.point.choice);
+}
+
+}  // namespace
+
+struct Search::State {
+  const Task& task;
+  const Space& space;
+  SearchOptions options;
+  std::mt19937_64 rng;
+  std::unordered_set<Point, PointHash> tried;
+  std::vector<std::pair<double, Point>> measured;  // seconds, ascending
+  // Features do not change; a point that comes back in a later round costs nothing. Null: illegal.
+  std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
+
+  // Features of those points that have none yet, in parallel.
+  void prepare(const std::vector<Point>& points) {
+    std::vector<const Point*> missing;
+    std::unordered_set<Point, PointHash> seen;
+    for (const Point& p : points) {
+      if (!features.contains(p) && seen.insert(p).second) missing.push_back(&p);
+    }
+    std::vector<std::shared_ptr<const Features>> result(missing.size());
+    const ParallelOptions all{.num_tasks = static_cast<int32_t>(missing.size()),
+                              .chunking = Chunking::Dynamic};
+    if (missing.empty()) return;  // zero tasks would mean one a thread
+    parallel_for(all, [&](int32_t i, int32_t) {
+      const auto k = static_cast<size_t>(i);
+      try {
+        result[k] = std::make_shared<Features>(extract_features(task, space.trace(*missing[k])));
+      } catch (const UserError&) {
+        // A combination of choices that the schedule refuses is not part of the space.
+      }
+    });
+    for (size_t i = 0; i < missing.size(); ++i) features[*missing[i]] = std::move(result[i]);
+  }
+
+  // Legal points with their scores, fittest first, each once.
+  std::vector<Individual> score(std::vector<Point> points, const CostModel& model) {
+    prepare(points);
+    std::vector<Individual> result;
+    std::vector<const Features*> rows;
+    std::unordered_set<Point, PointHash> seen;
+    for (Point& p : points) {
+      const auto& f = features.at(p);
+      if (f == nullptr || !seen.insert(p).second) continue;
+      rows.push_back(f.get());
+      result.push_back({std::move(p)});
+    }
+    if (result.empty()) return result;
+    if (model.trained()) {
+      const std::vector<double> scores = model.predict(rows);
+      for (size_t i = 0; i < result.size(); ++i) result[i].score = scores[i];
+    } else {
+      for (size_t i = 0; i < result.size(); ++i) {
+        result[i].score = -std::log(std::max(rows[i]->prior_seconds, 1e-12));
+      }
+    }
+    std::sort(result.begin(), result.end(), fitter);
+    return result;
+  }
+
+  // By rank: the fittest is chosen several times as often as the last.
+  const Point& parent(const std::vector<Individual>& population) {
+    const double u = std::uniform_real_distribution<>(0, 1)(rng);
+    return population[size_t(u * u * double(population.size()))].point;
+  }
+
+  std::vector<Point> first_generation() {
+    std::vector<Point> points;
+    for (const auto& [seconds, p] : measured) {
+      if (points.size() >= kParents) break;
+      points.push_back(p);
+    }
+    const size_t parents = points.size();
+    const size_t size = static_cast<size_t>(options.population);
+    for (size_t i = 0; i < parents && points.size() < size / 2; ++i) {
+      points.push_back(space.mutate(points[i], rng));
+    }
+    while (points.size() < size) points.push_back(space.random(rng));
+    return points;
+  }
+
+  std::vector<Point> offspring(const std::vector<Individual>& population) {
+    std::vector<Point> points;
+    for (int i = 0; i < options.population; ++i) {
+      const Point& a = parent(population);
+      if (std::uniform_real_distribution<>(0, 1)(rng) < options.mutation_share) {
+        points.push_back(space.mutate(a, rng));
+        continue;
+      }
+      const Point& b = parent(population);
+      points.push_back(a.sketch == b.sketch ? space.crossover(a, b, rng) : space.mutate(a, rng));
+    }
+    return points;
+  }
+
+  // Every legal point met, fittest first.
+  std::vector<Individual> evolve(const CostModel& model) {
+    if (features.size() > kCacheLimit) features.clear();
+    std::vector<Individual> population = score(first_generation(), model);
+    std::vector<Individual> all = population;
+    for (int g = 0; g < options.generations && !population.empty(); ++g) {
+      std::vector<Individual> children = score(offspring(population), model);
+      all.insert(all.end(), children.begin(), children.end());
+      population.insert(population.end(), children.begin(), children.end());
+      std::sort(population.begin(), population.end(), fitter);
+      population.erase(std::unique(population.begin(), population.end(),
+                                   [](const auto& a, const auto& b) { return a.point == b.point; }),
+                       population.end());
+      population.resize(std::min(population.size(), static_cast<size_t>(options.population)));
+    }
+    std::sort(all.begin(), all.end(), fitter);
+    all.erase(std::unique(all.begin(), all.end(),
+                          [](const auto& a, const auto& b) { return a.point == b.point; }),
+              all.end());
+    return all;
+  }
+
+  Proposal proposal(const Individual& chosen, Origin origin) {
+    tried.insert(chosen.point);
+    return {.point = chosen.point,
+            .candidate = {.trace = space.trace(chosen.point),
+                          .origin = origin,
+                          .predicted = chosen.score},
+            .features = *features.at(chosen.point)};
+  }
+};
+
+Search::Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed)
+    : state_(new State{task, space, options, std::mt19937_64(seed), {}, {}, {}}) {}
+Search::~Search() = default;
+
+std::vector<Proposal> Search::propose(int count, const CostModel& model) {
+  State& s = *state_;
+  const auto wanted = static_cast<size_t>(std::max(0, count));
+  const std::vector<Individual> ranked = s.evolve(model);
+  std::vector<Proposal> result;
+  const size_t blind = size_t(std::lround(double(wanted) * s.options.random_share));
+  for (const Individual& one : ranked) {
+    if (result.size() + blind >= wanted) break;
+    if (!s.tried.contains(one.point)) result.push_back(s.proposal(one, Origin::Search));
+  }
+  // The blind share, and whatever evolution did not fill.
+  for (size_t attempts = 0; result.size() < wanted && attempts < 50 * wanted; ++attempts) {
+    const Point p = s.space.random(s.rng);
+    if (s.tried.contains(p)) continue;
+    const std::vector<Individual> one = s.score({p}, model);
+    if (!one.empty()) result.push_back(s.proposal(one[0], Origin::Random));
+  }
+  return result;
+}
+
+void Search::observe(const Point& point, double seconds) {
+  state_->tried.insert(point);
+  auto& measured = state_->measured;
+  const auto at = std::upper_bound(measured.begin(), measured.end(), seconds,
+                                   [](double s, const auto& m) { return s < m.first; });
+  measured.insert(at, {seconds, point});
+}
+
+void Search::mark_tried(const Point& point) { state_->tried.insert(point); }
+
+Trace prior_schedule(const Task& task) {
+  const Space space(task);
+  const auto prior = make_cost_model(ModelKind::Prior, 0);
+  Search search(task, space, {.population = 256, .generations = 8, .random_share = 0}, kPriorSeed);
+  std::vector<Proposal> best = search.propose(1, *prior);
+  if (best.empty()) {
+    raise({.code = ErrorCode::NoDesignSpace,
+           .what = "no legal schedule was found",
+           .legal = "write the schedule by hand"});
+  }
+  return best[0].candidate.trace;
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evolutionary search over a space, guided by a cost model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "autotune/cost_model.h"
+#include "autotune/measure.h"
+#include "autotune/space/space.h"
+
+namespace tw::autotune {
+
+struct SearchOptions {
+  int population = 128;
+  int generations = 4;
+  double mutation_share = 0.85;   // of offspring; the rest are crossovers
+  double random_share = 0.1;      // of each batch, chosen blindly to keep exploring
+};
+
+struct Proposal {
+  Point point;
+  Candidate candidate;
+  Features features;
+};
+
+class Search {
+ public:
+  Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed);
+  ~Search();
+  // The next `count` distinct candidates never proposed before, best first; fewer when the space is
+  // exhausted. The prior ranks until the model is trained.
+  std::vector<Proposal> propose(int count, const CostModel& model);
+  // What measuring a point gave; the fastest become parents.
+  void observe(const Point& point, double seconds);
+  // Never proposes this point again.
+  void mark_tried(const Point& point);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The best of a few thousand points by the analytical prior: what an untuned build uses.
+// Deterministic.
+Trace prior_schedule(const Task& task);
+
+}  // namespace tw::autotune

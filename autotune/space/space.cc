@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/space/space.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autotune/space/rules.h"
+#include "runtime/error.h"
+
+namespace tw::autotune {
+namespace {
+
+constexpr int kMostAttempts = 200;
+
+size_t pick(std::mt19937_64& rng, size_t count) {
+  return std::uniform_int_distribution<size_t>(0, count - 1)(rng);
+}
+double uniform(std::mt19937_64& rng) { return std::uniform_real_distribution<>(0, 1)(rng); }
+
+// How far two choices of a knob are apart: the sum of the factors' ratios, in doublings.
+double distance(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  double d = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    d += std::fabs(std::log2(double(a[i] + 1)) - std::log2(double(b[i] + 1)));
+  }
+  return d;
+}
+
+// Another choice of the knob: the nearest of a few drawn at random, so that near ones are likelier
+// without any being out of reach.
+size_t neighbour(const Knob& knob, size_t current, std::mt19937_64& rng) {
+  constexpr int kDraws = 4;
+  size_t best = current;
+  double best_distance = 0;
+  const int draws = uniform(rng) < 0.3 ? 1 : kDraws;
+  for (int i = 0; i < draws; ++i) {
+    const size_t c = pick(rng, knob.size());
+    if (c == current) continue;
+    const double d = distance(knob.choices[c], knob.choices[current]);
+    if (best == current || d < best_distance) {
+      best = c;
+      best_distance = d;
+    }
+  }
+  return best;
+}
+
+// Whether the trace holds choice c at the knob's places.
+bool chosen(const Knob& knob, size_t c, const Trace& trace) {
+  if (knob.kind == Knob::Kind::Location) {
+    return trace.steps[knob.places[0].step] == knob.steps[c];
+  }
+  for (size_t i = 0; i < knob.places.size(); ++i) {
+    const Step& step = trace.steps[knob.places[i].step];
+    if (knob.places[i].argument >= step.arguments.size()) return false;
+    const auto* value = std::get_if<int64_t>(&step.arguments[knob.places[i].argument]);
+    if (value == nullptr || *value != knob.values[c][i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+double Sketch::log_size() const {
+  double total = 0;
+  for (const Knob& k : knobs) total += std::log2(double(k.size()));
+  return total;
+}
+
+Space::Space(const Task& task) : sketches_(make_sketches(task)) {
+  TW_CHECK(!sketches_.empty());
+}
+
+Trace Space::trace(const Point& p) const {
+  const Sketch& sketch = sketches_[p.sketch];
+  Trace trace = sketch.skeleton;
+  for (size_t k = 0; k < sketch.knobs.size(); ++k) {
+    const Knob& knob = sketch.knobs[k];
+    const size_t c = p.choice[k];
+    if (knob.kind == Knob::Kind::Location) {
+      trace.steps[knob.places[0].step] = knob.steps[c];
+      continue;
+    }
+    for (size_t i = 0; i < knob.places.size(); ++i) {
+      trace.steps[knob.places[i].step].arguments[knob.places[i].argument] = knob.values[c][i];
+    }
+  }
+  return trace;
+}
+
+std::optional<Point> Space::find(const Trace& trace) const {
+  for (size_t k = 0; k < sketches_.size(); ++k) {
+    const Sketch& sketch = sketches_[k];
+    if (trace.steps.size() != sketch.skeleton.steps.size()) continue;
+    Point p{.sketch = k};
+    for (const Knob& knob : sketch.knobs) {
+      size_t c = 0;
+      while (c < knob.size() && !chosen(knob, c, trace)) ++c;
+      if (c == knob.size()) break;
+      p.choice.push_back(c);
+    }
+    if (p.choice.size() == sketch.knobs.size() && this->trace(p) == trace) return p;
+  }
+  return std::nullopt;
+}
+
+bool Space::within_limits(const Point& p) const {
+  for (const Limit& limit : sketches_[p.sketch].limits) {
+    int64_t product = 1;
+    for (size_t i = 0; i < limit.knobs.size(); ++i) {
+      product *= limit.weights[i][p.choice[limit.knobs[i]]];
+      if (product > limit.greatest) return false;
+    }
+  }
+  return true;
+}
+
+Point Space::random(std::mt19937_64& rng) const {
+  Point p{.sketch = pick(rng, sketches_.size())};
+  const Sketch& sketch = sketches_[p.sketch];
+  p.choice.assign(sketch.knobs.size(), 0);
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    for (size_t k = 0; k < p.choice.size(); ++k) p.choice[k] = pick(rng, sketch.knobs[k].size());
+    if (within_limits(p)) return p;
+  }
+  // Rare: limits leave little. Start from the first choices, the smallest tiles, which they allow.
+  std::fill(p.choice.begin(), p.choice.end(), 0);
+  for (int i = 0; i < kMostAttempts; ++i) {
+    Point next = p;
+    const size_t k = pick(rng, p.choice.size());
+    next.choice[k] = pick(rng, sketch.knobs[k].size());
+    if (within_limits(next)) p = next;
+  }
+  return p;
+}
+
+Point Space::mutate(const Point& p, std::mt19937_64& rng) const {
+  const Sketch& sketch = sketches_[p.sketch];
+  if (sketch.knobs.empty()) return p;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    Point next = p;
+    const int changes = uniform(rng) < 0.3 ? 2 : 1;
+    for (int i = 0; i < changes; ++i) {
+      const size_t k = pick(rng, sketch.knobs.size());
+      next.choice[k] = neighbour(sketch.knobs[k], p.choice[k], rng);
+    }
+    if (!(next == p) && within_limits(next)) return next;
+  }
+  return p;
+}
+
+Point Space::crossover(const Point& a, const Point& b, std::mt19937_64& rng) const {
+  TW_CHECK(a.sketch == b.sketch);
+  Point child = a;
+  for (size_t k = 0; k < child.choice.size(); ++k) {
+    if (uniform(rng) < 0.5) child.choice[k] = b.choice[k];
+  }
+  return within_limits(child) ? child : a;
+}
+
+}  // namespace tw::autotune

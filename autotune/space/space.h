@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The design space of a task: sketches, each a trace with knobs, derived from the expression alone.
+// A knob is a place in a trace (or several that move together) and the values it may take.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "autotune/task.h"
+#include "schedule/trace.h"
+
+namespace tw::autotune {
+
+struct Knob {
+  enum class Kind : uint8_t {
+    Tile,      // extents of the nested tiles of one axis, outer to inner
+    Unroll,    // auto_unroll_max_step
+    Location,  // where a stage is computed
+  };
+  // An integer argument of a step: argument `argument` of step `step`.
+  struct Place {
+    size_t step;
+    size_t argument;
+  };
+  Kind kind = Kind::Tile;
+  std::string label;                          // "compute.ff", for people
+  std::vector<std::vector<int64_t>> choices;  // for people and for distances between choices
+  // Tile, Unroll: values[c][p] goes to places[p]. Location: step `places[0].step` becomes steps[c].
+  std::vector<Place> places;
+  std::vector<std::vector<int64_t>> values;
+  std::vector<Step> steps;
+  size_t size() const { return choices.size(); }
+};
+
+// The product of weight[knob][choice] over some knobs must not exceed `greatest`; keeps register
+// tiles within the register file.
+struct Limit {
+  std::vector<size_t> knobs;
+  std::vector<std::vector<int64_t>> weights;
+  int64_t greatest;
+};
+
+struct Sketch {
+  std::string description;  // rule and stage, in the order they were applied
+  Trace skeleton;           // with each knob's first choice
+  std::vector<Knob> knobs;
+  std::vector<Limit> limits;
+  double log_size() const;  // log2 of the number of points, limits aside
+};
+
+// A point of the space.
+struct Point {
+  size_t sketch = 0;
+  std::vector<size_t> choice;  // one index a knob
+  bool operator==(const Point&) const = default;
+};
+
+class Space {
+ public:
+  // NoDesignSpace for programs that cannot be tuned (symbolic extents), saying why.
+  explicit Space(const Task& task);
+  const std::vector<Sketch>& sketches() const { return sketches_; }
+
+  Trace trace(const Point& p) const;
+  // The point that gives this trace, if one does: how an earlier run's log becomes parents.
+  std::optional<Point> find(const Trace& trace) const;
+  bool within_limits(const Point& p) const;
+  // A point within the limits.
+  Point random(std::mt19937_64& rng) const;
+  // One knob changed, more often to a near value than to a far one; within the limits.
+  Point mutate(const Point& p, std::mt19937_64& rng) const;
+  // Knob by knob from either parent, both of one sketch; `a` when that breaks a limit.
+  Point crossover(const Point& a, const Point& b, std::mt19937_64& rng) const;
+
+ private:
+  std::vector<Sketch> sketches_;
+};
+
+}  // namespace tw::autotune

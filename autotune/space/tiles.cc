@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/space/tiles.h"
+
+#include <algorithm>
+
+namespace tw::autotune {
+namespace {
+
+constexpr size_t kMostChoices = 4096;
+
+// Extends `inner` (innermost level last) outwards by divisors of what is left.
+void extend(int64_t rest, int64_t product, int levels, const TileLimits& limits,
+            std::vector<int64_t>& tiles, std::vector<std::vector<int64_t>>& result) {
+  if (levels == 0) {
+    result.emplace_back(tiles.rbegin(), tiles.rend());
+    return;
+  }
+  for (int64_t d : divisors(rest)) {
+    // The outermost of the levels may be as large as it likes.
+    if (levels > 1 && product * d > limits.greatest_product) break;
+    tiles.push_back(d);
+    extend(rest / d, product * d, levels - 1, limits, tiles, result);
+    tiles.pop_back();
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> divisors(int64_t n) {
+  std::vector<int64_t> low, high;
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    low.push_back(d);
+    if (d != n / d) high.push_back(n / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits) {
+  std::vector<std::vector<int64_t>> result;
+  std::vector<int64_t> tiles;
+  bool has_good_inner = limits.preferred_inner <= 1;
+  for (int64_t inner : divisors(extent)) {
+    if (inner > limits.greatest_inner) break;
+    has_good_inner |= 2 * inner >= limits.preferred_inner;
+    tiles = {inner};
+    extend(extent / inner, inner, limits.levels - 1, limits, tiles, result);
+  }
+  if (!has_good_inner && extent > limits.preferred_inner / 2) {
+    for (int64_t inner : {limits.preferred_inner / 2, limits.preferred_inner,
+                          2 * limits.preferred_inner}) {
+      if (inner > extent || inner > limits.greatest_inner) continue;
+      for (int64_t outer = 1; outer * inner <= extent; outer *= 2) {
+        std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
+        partial.back() = inner;
+        if (limits.levels > 1) partial.front() = outer;
+        result.push_back(partial);
+      }
+    }
+  }
+  if (result.size() <= kMostChoices) return result;
+  // Too many to search one by one: every n-th keeps the spread.
+  std::vector<std::vector<int64_t>> thinned;
+  const double step = double(result.size()) / double(kMostChoices);
+  for (size_t i = 0; i < kMostChoices; ++i) thinned.push_back(result[size_t(double(i) * step)]);
+  return thinned;
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tile extents a knob offers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tw::autotune {
+
+// Ways to cut an extent into `levels` nested tiles: (t_1, …, t_levels), outer to inner, where t_k is
+// the number of tiles of level k+1 inside one of level k; the loops over the outermost tiles take
+// what is left. Every product divides the extent, except where the extent has too few divisors:
+// then innermost tiles near `preferred_inner` are offered too, and the last tile is partial.
+struct TileLimits {
+  int levels = 3;
+  int64_t greatest_inner = 64;     // of the innermost level
+  int64_t greatest_product = 1024; // of all levels but the outermost
+  int64_t preferred_inner = 1;     // vector lanes, or 1
+};
+std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits);
+
+std::vector<int64_t> divisors(int64_t n);
+
+}  // namespace tw::autotune

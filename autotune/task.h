@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is tuned: a te program for a target. Nothing here knows an operator's name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lower/llvm/target.h"
+#include "schedule/te/text.h"
+
+namespace tw::autotune {
+
+struct Task {
+  std::string name;       // a label for people
+  std::string te_text;    // canonical; what workers and the log hold
+  te::Program program;    // parsed from te_text, so that every process sees the same one
+  std::string workload;   // te::workload_id: the key, with target_text, of the log
+  Target target;
+  std::string target_text;
+  int threads = 1;        // threads that the kernel may use; part of the key
+  double operations = 0;  // te::count_operations
+};
+
+// Rebuilds the program from its text, so traces refer to the same operations everywhere.
+Task make_task(const te::Program& program, const Target& target, int threads,
+               std::string name = "");
+Task make_task(std::string_view te_text, const Target& target, int threads, std::string name = "");
+
+}  // namespace tw::autotune

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <random>
+#include <unordered_set>
+
+#include "runtime/error.h"
+#include "runtime/machine.h"
+#include "runtime/thread_pool.h"
+#include "runtime/version.h"
+
+namespace tw::autotune {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Everything known of one task while it is tuned.
+struct TaskState {
+  const Task* task;
+  size_t index;
+  Space space;
+  Search search;
+  std::unique_ptr<CostModel> model;
+  std::vector<Sample> samples;         // throughput filled in before training
+  std::vector<double> sample_seconds;  // infinity for failures
+  TaskSummary summary;
+  bool exhausted = false;
+  // Seconds by which the last batches shortened the best time; decides who gets the next batch.
+  double recent_gain = kNever;
+
+  TaskState(const Task& t, size_t i, const TunerOptions& o)
+      : task(&t), index(i), space(t), search(t, space, o.search, o.seed + i),
+        model(make_cost_model(o.model, o.seed + i)) {
+    summary.name = t.name;
+    summary.workload = t.workload;
+  }
+
+  double best() const { return summary.best_seconds > 0 ? summary.best_seconds : kNever; }
+
+  void count(const Record& r) {
+    ++summary.trials;
+    if (!r.ok()) {
+      ++summary.failures[std::string(to_string(*r.error))];
+      return;
+    }
+    if (r.origin == Origin::Prior) summary.untuned_seconds = r.median();
+    if (r.median() < best()) {
+      summary.best_seconds = r.median();
+      summary.best_trace = r.trace;
+    }
+  }
+
+  void learn(Features features, double seconds) {
+    samples.push_back({.features = std::move(features)});
+    sample_seconds.push_back(seconds);
+  }
+
+  void train() {
+    const double fastest = best();
+    for (size_t i = 0; i < samples.size(); ++i) {
+      samples[i].throughput = fastest < kNever ? fastest / sample_seconds[i] : 0;
+    }
+    model->train(samples);
+  }
+};
+
+class Tuner {
+ public:
+  Tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
+        const std::function<void(const TunerEvent&)>& on_event, const std::atomic<bool>* stop)
+      : options_(options), log_(log), on_event_(on_event), stop_(stop), measurer_(options.measure) {
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      states_.push_back(std::make_unique<TaskState>(tasks[i], i, options));
+    }
+  }
+
+  TunerReport run() {
+    begin_log();
+    for (auto& s : states_) {
+      if (options_.resume) resume(*s);
+      announce(*s, nullptr);
+    }
+    // Every task first gets the prior's schedule, then batches by expected gain.
+    for (auto& s : states_) {
+      if (!stopped() && s->summary.untuned_seconds == 0) measure_prior(*s);
+    }
+    while (trials_ < options_.trials && !stopped()) {
+      TaskState* next = choose();
+      if (next == nullptr) break;
+      run_batch(*next);
+    }
+    TunerReport report{.timings = measurer_.timings(),
+                       .seconds = clock_.seconds(),
+                       .search_seconds = search_seconds_,
+                       .train_seconds = train_seconds_,
+                       .stopped = stopped()};
+    for (auto& s : states_) report.tasks.push_back(s->summary);
+    return report;
+  }
+
+ private:
+  bool stopped() const {
+    return (stop_ != nullptr && stop_->load()) ||
+           (options_.time_limit > 0 && clock_.seconds() >= options_.time_limit);
+  }
+
+  void begin_log() {
+    utsname name{};
+    uname(&name);
+    char host_name[256] = "";
+    gethostname(host_name, sizeof host_name - 1);
+    std::random_device device;
+    run_ = fmt::format("{:08x}{:08x}", device(), device());
+    log_.begin_run({.id = run_,
+                    .host = host_name,
+                    .cpu = host().cpu_name,
+                    .os = fmt::format("{} {}", name.sysname, name.release),
+                    .version = std::string(version()),
+                    .llvm_version = llvm_version(),
+                    .seed = options_.seed,
+                    .command = options_.command});
+    for (auto& s : states_) log_.add_task(*s->task);
+  }
+
+  void announce(const TaskState& s, const Record* record) {
+    if (!on_event_) return;
+    on_event_({.task = s.index,
+               .record = record,
+               .trial = trials_,
+               .trials = options_.trials,
+               .summary = &s.summary});
+  }
+
+  // Trials of earlier runs count, teach the model and are not repeated.
+  void resume(TaskState& s) {
+    for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
+      s.count(r);
+      ++trials_;
+      Trace trace;
+      try {
+        trace = parse_trace(r.trace);
+        s.learn(extract_features(*s.task, trace), r.median());
+      } catch (const UserError&) {
+        continue;  // by a version with other primitives: still a trial, but teaches nothing
+      }
+      if (auto point = s.space.find(trace)) s.search.observe(*point, r.median());
+    }
+    if (!s.samples.empty()) train(s);
+  }
+
+  void measure_prior(TaskState& s) {
+    const Stopwatch search;
+    Candidate prior{.trace = prior_schedule(*s.task), .origin = Origin::Prior};
+    const auto point = s.space.find(prior.trace);
+    Proposal p{.point = point.value_or(Point{}),
+               .candidate = prior,
+               .features = extract_features(*s.task, prior.trace)};
+    search_seconds_ += search.seconds();
+    measure(s, {p});
+  }
+
+  TaskState* choose() {
+    TaskState* best = nullptr;
+    for (auto& s : states_) {
+      if (s->exhausted) continue;
+      if (best == nullptr || s->recent_gain > best->recent_gain ||
+          (s->recent_gain == best->recent_gain && s->summary.trials < best->summary.trials)) {
+        best = s.get();
+      }
+    }
+    return best;
+  }
+
+  void run_batch(TaskState& s) {
+    const int room = std::min(options_.batch, options_.trials - trials_);
+    const double before = s.best();
+    const Stopwatch search;
+    const std::vector<Proposal> proposals = s.search.propose(room, *s.model);
+    search_seconds_ += search.seconds();
+    if (proposals.empty()) {
+      s.exhausted = true;
+      return;
+    }
+    measure(s, proposals);
+    train(s);
+    const double gain = before < kNever && s.best() < kNever ? before - s.best() : s.best();
+    // A task that stood still gets its turn again, though later: gains fade, never to zero.
+    const double faded = s.recent_gain < kNever ? 0.5 * s.recent_gain : 0;
+    s.recent_gain = std::max({gain, faded, 0.01 * (s.best() < kNever ? s.best() : 1)});
+  }
+
+  void measure(TaskState& s, const std::vector<Proposal>& proposals) {
+    std::vector<Candidate> batch;
+    for (const Proposal& p : proposals) batch.push_back(p.candidate);
+    ThreadPool::global().park();  // nobody but the candidates has the cores
+    measurer_.measure(*s.task, batch, s.best(), [&](const Record& measured) {
+      Record r = measured;
+      r.run = run_;
+      r.seed = options_.seed;
+      r.elapsed_seconds = clock_.seconds();
+      r.id = log_.append(r);
+      ++trials_;
+      s.count(r);
+      announce(s, &r);
+      // Records arrive in any order; the trace says which proposal it was.
+      const auto proposal = std::find_if(proposals.begin(), proposals.end(), [&](const auto& p) {
+        return to_text(p.candidate.trace) == r.trace;
+      });
+      if (proposal == proposals.end()) return;
+      s.learn(proposal->features, r.median());
+      s.search.observe(proposal->point, r.median());
+    }, stop_);
+  }
+
+  void train(TaskState& s) {
+    const Stopwatch watch;
+    s.train();
+    train_seconds_ += watch.seconds();
+  }
+
+  const TunerOptions& options_;
+  Log& log_;
+  const std::function<void(const TunerEvent&)>& on_event_;
+  const std::atomic<bool>* stop_;
+  Measurer measurer_;
+  std::vector<std::unique_ptr<TaskState>> states_;
+  Stopwatch clock_;
+  std::string run_;
+  int trials_ = 0;
+  double search_seconds_ = 0, train_seconds_ = 0;
+};
+
+}  // namespace
+
+TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
+                 const std::function<void(const TunerEvent&)>& on_event,
+                 const std::atomic<bool>* stop) {
+  if (options.trials < 1) {
+    raise({.code = ErrorCode::BadTrials,
+           .what = fmt::format("{} trials", options.trials),
+           .legal = "one or more"});
+  }
+  return Tuner(tasks, log, options, on_event, stop).run();
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuner: spends a budget of trials over tasks, keeps every trial in the log.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "autotune/cost_model.h"
+#include "autotune/log.h"
+#include "autotune/measure.h"
+#include "autotune/search.h"
+
+namespace tw::autotune {
+
+struct TunerOptions {
+  int trials = 64;               // in total, over all tasks
+  double time_limit = 0;         // seconds; 0: none
+  int batch = 16;                // trials between trainings of the model
+  uint64_t seed = 0;
+  bool resume = false;           // trials in the log count, and are learnt from
+  ModelKind model = ModelKind::XGBoost;
+  MeasureOptions measure;
+  SearchOptions search;
+  std::string command;           // for the log
+};
+
+struct TaskSummary {
+  std::string name, workload;
+  double untuned_seconds = 0;    // the prior's schedule, measured in this run
+  double best_seconds = 0;       // 0: no verified schedule
+  std::string best_trace;
+  int trials = 0;
+  std::map<std::string, int> failures;  // by class: the ErrorCode's text id
+};
+
+// What happened, for progress displays. `record` is null at the start of a task.
+struct TunerEvent {
+  size_t task = 0;
+  const Record* record = nullptr;
+  int trial = 0, trials = 0;     // over all tasks
+  const TaskSummary* summary = nullptr;
+};
+
+struct TunerReport {
+  std::vector<TaskSummary> tasks;
+  MeasureTimings timings;
+  double seconds = 0, search_seconds = 0, train_seconds = 0;
+  bool stopped = false;          // by `stop` or the time limit
+};
+
+// BadTrials unless trials >= 1. `stop` may be set from a signal handler; nothing is lost then.
+TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
+                 const std::function<void(const TunerEvent&)>& on_event = {},
+                 const std::atomic<bool>* stop = nullptr);
+
+}  // namespace tw::autotune

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/llvm/compile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "ir/print.h"
+#include "lower/llvm/emit.h"
+#include "lower/llvm/jit.h"
+#include "lower/llvm/link.h"
+#include "lower/llvm/machine.h"
+#include "lower/llvm/optimize.h"
+#include "runtime/c_api.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+using codegen::LoadedCode;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call.
+  double lap() {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+};
+
+ModuleInfo describe(const std::vector<Kernel>& kernels, const Target& target) {
+  ModuleInfo info{.target = target.text()};
+  for (const Kernel& kernel : kernels) {
+    FunctionInfo& function = info.functions.emplace_back();
+    function.name = kernel.name;
+    for (const KernelArgument& a : kernel.arguments) {
+      ArgumentInfo& argument = function.arguments.emplace_back();
+      argument.name = a.name;
+      argument.dtype = a.dtype;
+      argument.kind = a.is_tensor          ? ArgumentKind::Tensor
+                      : a.dtype.is_float() ? ArgumentKind::Float
+                                           : ArgumentKind::Int;
+      for (const Expr& e : a.shape) {
+        if (const IntImm* i = as<IntImm>(e)) {
+          argument.shape.emplace_back(i->value);
+        } else if (const Variable* v = as<Variable>(e)) {
+          argument.shape.emplace_back(v->name);
+        } else {
+          argument.shape.emplace_back(to_string(e));
+        }
+      }
+    }
+  }
+  return info;
+}
+
+// The text of the first function that LLVM finds wrong, and why.
+void verify_module(llvm::Module& module) {
+  for (const llvm::Function& f : module) {
+    std::string message;
+    llvm::raw_string_ostream out(message);
+    if (!llvm::verifyFunction(f, &out)) continue;
+    out << "\nin\n";
+    f.print(out);
+    raise({.code = ErrorCode::CodeGeneration, .what = message, .where = f.getName().str()});
+  }
+}
+
+// An optimised module on its way to machine code, in a context of its own.
+struct Compilation {
+  llvm::LLVMContext context;
+  llvm::Module module;
+  llvm::TargetMachine& machine;
+
+  Compilation(const std::vector<Kernel>& kernels, const Target& target,
+              const CompileOptions& options, CompileTimings& timings)
+      : module("tilewright", context), machine(codegen::target_machine(target)) {
+    Stopwatch watch;
+    context.setDiscardValueNames(!options.keep_sources);
+    module.setTargetTriple(target.triple);
+    module.setDataLayout(machine.createDataLayout());
+    module.setPICLevel(llvm::PICLevel::BigPIC);
+    const codegen::EmitResult emitted = codegen::emit(
+        kernels, target,
+        {.contract = options.fast_math_contract, .vectorize = options.llvm_vectorize}, module);
+    verify_module(module);
+    timings.emit += watch.lap();
+    codegen::optimize(module, machine,
+                      {.level = target.opt_level,
+                       .vectorize = options.llvm_vectorize,
+                       .unroll = emitted.has_unroll_requests});
+    timings.optimize += watch.lap();
+  }
+  std::string text() const {
+    std::string s;
+    llvm::raw_string_ostream out(s);
+    module.print(out, nullptr);
+    return s;
+  }
+};
+
+class CompiledModule final : public Module, public std::enable_shared_from_this<CompiledModule> {
+ public:
+  CompiledModule(std::vector<Kernel> kernels, Target target, const CompileOptions& options,
+                 CompileTimings& timings)
+      : kernels_(std::move(kernels)), target_(std::move(target)), options_(options),
+        info_(describe(kernels_, target_)) {
+    // What this machine cannot run is compiled all the same, to be exported; running it is refused.
+    const bool runs = target_.features_missing_on_host().empty();
+    Compilation compilation(kernels_, target_, options_, timings);
+    if (options_.keep_sources) {
+      ll_ = compilation.text();
+      asm_ = assembly();
+    }
+    if (!runs) return;
+    Stopwatch watch;
+    llvm::SmallVector<char, 0> object =
+        codegen::generate_object(compilation.module, compilation.machine);
+    timings.generate += watch.lap();
+    std::vector<std::string> names;
+    for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
+    code_ = LoadedCode::load(std::move(object), names);
+    timings.link += watch.lap();
+  }
+
+  std::vector<std::string> function_names() const override {
+    std::vector<std::string> names;
+    for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
+    return names;
+  }
+
+  Function get_function(std::string_view name) const override {
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      if (kernels_[i].name != name) continue;
+      if (code_ == nullptr) {
+        raise({.code = ErrorCode::TargetFeature,
+               .what = fmt::format("'{}' is built for '{}', which needs {}; this machine has not",
+                                   name, target_.text(),
+                                   fmt::join(target_.features_missing_on_host(), ", ")),
+               .legal = fmt::format("'{}', or export_library for another machine",
+                                    Target::host().text())});
+      }
+      return Function(info_.functions[i],
+                      reinterpret_cast<KernelPointer>(code_->address(i)), shared_from_this());
+    }
+    raise({.code = ErrorCode::UnknownFunction,
+           .what = fmt::format("the module has no function '{}'", name),
+           .legal = fmt::format("{}", fmt::join(function_names(), ", "))});
+  }
+
+  std::string source(std::string_view format) const override {
+    if (format == "ll") return ll_.empty() ? compile_again()->text() : ll_;
+    if (format == "asm") return asm_.empty() ? assembly() : asm_;
+    if (format == "ir") {
+      std::string s;
+      for (const Kernel& kernel : kernels_) s += to_string(kernel.body) + "\n";
+      return s;
+    }
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("no source in format '{}'", format),
+           .legal = "ll, asm, ir"});
+  }
+
+  void export_library(const std::string& path) const override {
+    const std::string json = metadata_to_json(info_);
+    codegen::export_code(path, kernels_, json, [&] {
+      auto compilation = compile_again();
+      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
+      return codegen::generate_object(compilation->module, compilation->machine);
+    });
+  }
+
+ private:
+  std::unique_ptr<Compilation> compile_again() const {
+    CompileTimings ignored;
+    CompileOptions options = options_;
+    options.keep_sources = true;
+    return std::make_unique<Compilation>(kernels_, target_, options, ignored);
+  }
+  std::string assembly() const {
+    auto compilation = compile_again();
+    return codegen::generate_assembly(compilation->module, compilation->machine);
+  }
+
+  std::vector<Kernel> kernels_;
+  Target target_;
+  CompileOptions options_;
+  ModuleInfo info_;
+  std::string ll_, asm_;
+  std::unique_ptr<LoadedCode> code_;
+};
+
+}  // namespace
+
+std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
+                                const CompileOptions& options, CompileTimings* timings) {
+  CompileTimings ignored;
+  return std::make_shared<CompiledModule>(kernels, target, options,
+                                          timings != nullptr ? *timings : ignored);
+}
+
+}  // namespace tw

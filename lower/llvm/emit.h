@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels to LLVM IR. The IR that leaves here needs little work from LLVM: loops are rotated and
+// have 64-bit induction variables, addresses are sums whose parts stand in front of the outermost
+// loop that they do not vary in, and each access carries the alias scope of its buffer.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lower/kernel.h"
+#include "lower/llvm/target.h"
+
+namespace tw::codegen {
+
+struct EmitOptions {
+  bool contract = true;   // a * b + c may become an fma
+  bool vectorize = false; // LLVM's vectorizers may touch the loops
+};
+// What later phases must know of the emitted module.
+struct EmitResult {
+  bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
+};
+
+// Adds the functions of `kernels` to `module`. Throws CodeGeneration.
+EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,
+                const EmitOptions& options, llvm::Module& module);
+
+// What holds of a buffer in the whole kernel. Different buffers never overlap: arguments by
+// contract of the call, allocations because they are ours.
+struct BufferFacts {
+  llvm::MDNode* scope = nullptr;   // !alias.scope of accesses to it
+  llvm::MDNode* others = nullptr;  // !noalias: the scopes of all other buffers
+  bool written = false;
+  int64_t bytes = 0;               // 0: not known
+};
+
+// State shared by the functions that one kernel becomes.
+struct KernelState {
+  llvm::Module& module;
+  llvm::LLVMContext& context;
+  const Target& target;
+  EmitOptions options;
+  EmitResult& result;
+  std::string kernel_name;
+  std::unordered_map<const Variable*, BufferFacts> buffers = {};
+
+  llvm::FunctionCallee runtime_function(llvm::StringRef name);
+};
+
+// coefficient * atom + … + constant, in 64 bits. `level` of an atom is the number of loops that it
+// may vary in: it is computed in front of the level-th loop inside it.
+struct Linear {
+  struct Term {
+    llvm::Value* atom;
+    int64_t coefficient;
+    int level;
+  };
+  llvm::SmallVector<Term, 4> terms;
+  int64_t constant = 0;
+
+  void add(llvm::Value* atom, int64_t coefficient, int level);
+};
+
+class FunctionEmitter {
+ public:
+  FunctionEmitter(KernelState& kernel, llvm::Function* function);
+
+  // The function of the calling convention: unpacks nothing but what the body asks for.
+  static void emit_kernel(KernelState& state, const Kernel& kernel);
+
+ private:
+  using Builder = llvm::IRBuilder<>;
+
+  struct Binding {
+    llvm::Value* value = nullptr;    // of the variable's own type
+    std::optional<Linear> linear;    // of integers, in 64 bits
+    int level = 0;
+    llvm::BasicBlock* loop_header = nullptr;  // of loop variables
+    bool nonnegative = false;
+    // Of buffers:
+    uint64_t alignment = 0;
+    const Variable* root = nullptr;  // the variable that facts are kept under
+  };
+  struct Loop {
+    llvm::BasicBlock* preheader;
+    size_t region;
+  };
+  using StepKey = std::pair<std::pair<llvm::Value*, llvm::Value*>, int64_t>;
+  // Address computations that stand in a part of the program: a loop's body or a branch.
+  struct Region {
+    llvm::DenseMap<StepKey, llvm::Value*> steps;
+  };
+
+  // emit_function.cc
+  void bind_arguments(const Kernel& kernel);
+  llvm::Value* argument(const Expr& k);
+  llvm::Value* argument_intrinsic(const Call& op);
+  llvm::Value* tensor_field(const Expr& k, int offset, llvm::Type* type);
+  std::vector<const Variable*> captured(const Stmt& body) const;
+  void emit_compute_scope(const AttrStmt& op);
+  void emit_parallel_launch(const AttrStmt& op);
+  llvm::Value* captured_value(const Variable* var);
+  void bind_captured(const Variable* var, const Binding& outer, llvm::Value* value);
+  void return_on_failure(llvm::Value* status);
+  void return_error(llvm::Value* status);
+  void finish();
+
+  // emit_stmt.cc
+  void emit(const Stmt& s);
+  void emit_let(const LetStmt& op);
+  void emit_attr(const AttrStmt& op);
+  void emit_assert(const AssertStmt& op);
+  void emit_for(const For& op);
+  void emit_loop(const For& op, bool full_unroll);
+  void emit_allocate(const Allocate& op);
+  void emit_store(const Store& op);
+  void emit_if(const IfThenElse& op);
+  llvm::MDNode* loop_metadata(bool full_unroll);
+
+  // emit_expr.cc
+  llvm::Value* emit(const Expr& e);
+  llvm::Value* emit_scalar_or_vector(const Expr& e);
+  llvm::Value* emit_variable(const Variable& op);
+  template <class T>
+  llvm::Value* emit_arithmetic(const T& op);
+  llvm::Value* arithmetic(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
+                          bool nonnegative);
+  llvm::Value* float_arithmetic(NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* floor_division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
+                              bool nonnegative);
+  template <class T>
+  llvm::Value* emit_comparison(const T& op);
+  llvm::Value* emit_cast(const Cast& op);
+  llvm::Value* emit_ramp(const Ramp& op);
+  llvm::Value* emit_shuffle(const Shuffle& op);
+  llvm::Value* emit_let(const Let& op);
+  // Evaluates one side or the other. The sides may be undefined blocks of code for statements.
+  llvm::Value* emit_if_then_else(const Call& op);
+  template <class Then, class Else>
+  llvm::Value* branch(llvm::Value* condition, bool likely, Then then_side, Else else_side);
+
+  // emit_math.cc
+  llvm::Value* emit_call(const Call& op);
+  llvm::Value* emit_math(const Call& op);
+  llvm::Value* emit_extern(const Call& op);
+  llvm::Value* emit_prefetch(const Call& op);
+  llvm::Value* convert(llvm::Value* v, DType from, DType to);
+  llvm::Value* widen(llvm::Value* v, DType from);   // 16-bit floats to float32
+  llvm::Value* narrow(llvm::Value* v, DType to);    // float32 or float64 to 16-bit floats
+  llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
+
+  // emit_address.cc: integers in 64 bits, and memory
+  Linear linear(const Expr& e);
+  void accumulate(const Expr& e, int64_t scale, Linear& out);
+  // The lanes base, base + stride, … when `e` is such a vector with a constant stride.
+  bool accumulate_lanes(const Expr& e, int64_t scale, Linear& base, int64_t& stride);
+  llvm::Value* sum(const Linear& l);
+  llvm::Value* index(const Expr& e) { return sum(linear(e)); }
+  int level_of(const Expr& e) const;      // -1: must be evaluated where it stands
+  bool is_nonnegative(const Expr& e) const;
+  struct Address {
+    llvm::Value* pointer;
+    llvm::Align alignment;
+  };
+  Address address(const Variable* buffer, DType element, const Linear& index);
+  llvm::Value* emit_load(const Load& op);
+  llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
+  void store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask);
+  void annotate(llvm::Instruction* access, const Variable* buffer);
+  llvm::Value* from_memory(llvm::Value* v, DType type);
+  llvm::Value* to_memory(llvm::Value* v, DType type);
+  llvm::Value* vector_of_pointers(const Variable* buffer, DType element, const Expr& index);
+
+  // Runs `f` with the builder in front of the loop that a value of this level leaves out.
+  template <class F>
+  llvm::Value* place(int level, F f) {
+    if (level >= depth()) return f();
+    Builder::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(loops_[static_cast<size_t>(level)].preheader->getTerminator());
+    return f();
+  }
+  int depth() const { return static_cast<int>(loops_.size()); }
+  size_t region_of_level(int level) const {
+    return level >= depth() ? regions_.size() - 1 : loops_[static_cast<size_t>(level)].region;
+  }
+  llvm::Value* remembered(const StepKey& key) const;
+
+  llvm::Type* type(DType t) const;
+  llvm::Type* memory_type(DType t) const;
+  llvm::Value* constant(DType t, int64_t v) const;
+  llvm::Value* splat(llvm::Value* v, int lanes);
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, llvm::Align alignment, const std::string& name);
+  llvm::Value* string(const std::string& text);
+  llvm::BasicBlock* new_block(const llvm::Twine& name);
+  llvm::BasicBlock* block() { return b_.GetInsertBlock(); }
+  bool terminated() { return block()->getTerminator() != nullptr; }
+  [[noreturn]] void fail(const std::string& what) const;
+
+  KernelState& k_;
+  llvm::Function* function_;
+  llvm::BasicBlock* entry_;  // only allocas; branches to the first block of the body
+  Builder b_;
+  std::unordered_map<const Variable*, Binding> bindings_;
+  std::vector<Loop> loops_;
+  std::vector<Region> regions_;
+  std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return
+  llvm::Value* mask_ = nullptr;           // lanes of a vector if_then_else being evaluated
+  // Of the calling convention; null in the functions a kernel calls.
+  llvm::Value* args_ = nullptr;
+  llvm::Value* type_codes_ = nullptr;
+  llvm::Value* num_args_ = nullptr;
+};
+
+}  // namespace tw::codegen

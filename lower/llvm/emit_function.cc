@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions: the calling convention, compute scopes, bodies of parallel regions.
+#include <cstddef>
+#include <functional>
+#include <unordered_set>
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+#include "ir/visit.h"
+#include "lower/llvm/emit.h"
+#include "lower/llvm/machine.h"
+#include "runtime/c_api.h"
+#include "runtime/error.h"
+
+namespace tw::codegen {
+namespace {
+
+bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
+
+// Buffers in the order of their first use, and which of them are written.
+class BufferCollector : public Visitor {
+ public:
+  std::vector<const Variable*> order;
+  std::unordered_map<const Variable*, BufferFacts> facts;
+  std::unordered_map<const Variable*, const Variable*> alias_of;
+
+ private:
+  using Visitor::on;
+  const Variable* root(const Variable* v) const {
+    for (auto it = alias_of.find(v); it != alias_of.end(); it = alias_of.find(v)) v = it->second;
+    return v;
+  }
+  BufferFacts& touch(const Var& buffer) {
+    const Variable* v = root(buffer.operator->());
+    const auto [it, added] = facts.try_emplace(v);
+    if (added) order.push_back(v);
+    return it->second;
+  }
+  void on(const Load& op) override {
+    touch(op.buffer);
+    visit(op.index);
+    visit(op.predicate);
+  }
+  void on(const Store& op) override {
+    touch(op.buffer).written = true;
+    visit(op.value);
+    visit(op.index);
+    visit(op.predicate);
+  }
+  void on(const Allocate& op) override {
+    touch(op.buffer).written = true;
+    Visitor::on(op);
+  }
+  void on(const LetStmt& op) override {
+    if (op.var.dtype().is_handle() && is<Variable>(op.value)) {
+      alias_of[op.var.operator->()] = as<Variable>(op.value);
+    }
+    Visitor::on(op);
+  }
+  void on(const Call& op) override {
+    const bool opaque = op.call_kind == CallKind::Extern || op.call_kind == CallKind::PureExtern;
+    for (const Expr& a : op.args) {
+      const Variable* v = as<Variable>(a);
+      if (opaque && v != nullptr && v->type.is_handle()) touch(Var(v)).written = true;
+    }
+    Visitor::on(op);
+  }
+};
+
+void give_scopes(KernelState& state, const Kernel& kernel) {
+  BufferCollector collector;
+  collector.visit(kernel.body);
+  for (const KernelArgument& a : kernel.arguments) {
+    if (!a.is_tensor) continue;
+    const auto it = collector.facts.find(a.var.operator->());
+    if (it == collector.facts.end()) continue;
+    int64_t bytes = a.dtype.element_bytes() * a.dtype.lanes;
+    for (const Expr& e : a.shape) bytes *= as_const_int(e).value_or(0);
+    it->second.bytes = bytes;
+  }
+  llvm::MDBuilder metadata(state.context);
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(state.kernel_name);
+  std::vector<llvm::Metadata*> scopes;
+  for (const Variable* v : collector.order) {
+    scopes.push_back(metadata.createAnonymousAliasScope(domain, v->name));
+  }
+  for (size_t i = 0; i < scopes.size(); ++i) {
+    BufferFacts& facts = collector.facts[collector.order[i]];
+    facts.scope = llvm::MDNode::get(state.context, scopes[i]);
+    std::vector<llvm::Metadata*> others = scopes;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!others.empty()) facts.others = llvm::MDNode::get(state.context, others);
+  }
+  state.buffers = std::move(collector.facts);
+}
+
+// Free variables of a statement in the order of their first use, as far as `wanted` says.
+class UseCollector : public Visitor {
+ public:
+  explicit UseCollector(const std::function<bool(const Variable*)>& wanted) : wanted_(wanted) {}
+  std::vector<const Variable*> order;
+
+ private:
+  using Visitor::on;
+  void use(const Variable* v) {
+    if (wanted_(v) && seen_.insert(v).second) order.push_back(v);
+  }
+  void on(const Variable& op) override { use(&op); }
+  void on(const Load& op) override {
+    use(op.buffer.operator->());
+    Visitor::on(op);
+  }
+  void on(const Store& op) override {
+    use(op.buffer.operator->());
+    Visitor::on(op);
+  }
+  const std::function<bool(const Variable*)>& wanted_;
+  std::unordered_set<const Variable*> seen_;
+};
+
+}  // namespace
+
+llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
+  llvm::Type* i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type* i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* nothing = llvm::Type::getVoidTy(context);
+  const auto declare = [&](llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters) {
+    llvm::FunctionCallee callee =
+        module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+    llvm::cast<llvm::Function>(callee.getCallee())->setDoesNotThrow();
+    return callee;
+  };
+  const auto cold = [](llvm::FunctionCallee callee) {
+    llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::Cold);
+    return callee;
+  };
+  if (name == "tw_set_error") return cold(declare(nothing, {i32, pointer}));
+  if (name == "tw_raise_argument_error") {
+    return cold(declare(i32, {i32, pointer, pointer, i32, i64, i64}));
+  }
+  if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
+  if (name == "tw_num_threads") return declare(i32, {});
+  if (name == "tw_workspace_free") return declare(nothing, {pointer});
+  TW_CHECK(name == "tw_workspace_alloc", name.str());
+  llvm::FunctionCallee callee = declare(pointer, {i64, i32});
+  llvm::cast<llvm::Function>(callee.getCallee())->setReturnDoesNotAlias();
+  return callee;
+}
+
+FunctionEmitter::FunctionEmitter(KernelState& kernel, llvm::Function* function)
+    : k_(kernel), function_(function), entry_(nullptr), b_(kernel.context) {
+  entry_ = llvm::BasicBlock::Create(k_.context, "entry", function_);
+  llvm::BasicBlock* body = new_block("body");
+  b_.SetInsertPoint(entry_);
+  b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  llvm::FastMathFlags flags;
+  if (k_.options.contract) flags.setAllowContract();
+  b_.setFastMathFlags(flags);
+  regions_.emplace_back();
+  add_target_attributes(*function_, k_.target);
+}
+
+llvm::BasicBlock* FunctionEmitter::new_block(const llvm::Twine& name) {
+  return llvm::BasicBlock::Create(k_.context, name, function_);
+}
+
+llvm::AllocaInst* FunctionEmitter::entry_alloca(llvm::Type* t, llvm::Align alignment,
+                                                const std::string& name) {
+  Builder::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(entry_->getTerminator());
+  llvm::AllocaInst* memory = b_.CreateAlloca(t, nullptr, name);
+  memory->setAlignment(alignment);
+  return memory;
+}
+
+llvm::Value* FunctionEmitter::string(const std::string& text) {
+  return b_.CreateGlobalString(text, "text", 0, &k_.module);
+}
+
+void FunctionEmitter::return_error(llvm::Value* status) {
+  for (size_t i = workspaces_.size(); i-- > 0;) {
+    b_.CreateCall(k_.runtime_function("tw_workspace_free"), {workspaces_[i]});
+  }
+  b_.CreateRet(status);
+}
+
+void FunctionEmitter::return_on_failure(llvm::Value* status) {
+  llvm::BasicBlock* failed = new_block("failed");
+  llvm::BasicBlock* passed = new_block("passed");
+  b_.CreateCondBr(b_.CreateICmpEQ(status, b_.getInt32(0)), passed, failed,
+                  llvm::MDBuilder(k_.context).createBranchWeights(1 << 20, 1));
+  b_.SetInsertPoint(failed);
+  return_error(status);
+  b_.SetInsertPoint(passed);
+}
+
+void FunctionEmitter::finish() { b_.CreateRet(b_.getInt32(0)); }
+
+void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
+  give_scopes(state, kernel);
+  llvm::Type* i32 = llvm::Type::getInt32Ty(state.context);
+  llvm::Type* pointer = llvm::PointerType::get(state.context, 0);
+  auto* function_type = llvm::FunctionType::get(i32, {pointer, pointer, i32}, false);
+  if (state.module.getFunction(kernel.name) != nullptr) {
+    raise({.code = ErrorCode::CodeGeneration,
+           .what = "two kernels of one module are called '" + kernel.name + "'"});
+  }
+  auto* function = llvm::Function::Create(function_type, llvm::Function::ExternalLinkage,
+                                          kernel.name, state.module);
+  FunctionEmitter emitter(state, function);
+  emitter.args_ = function->getArg(0);
+  emitter.type_codes_ = function->getArg(1);
+  emitter.num_args_ = function->getArg(2);
+  function->getArg(0)->setName("args");
+  function->getArg(1)->setName("type_codes");
+  function->getArg(2)->setName("num_args");
+  emitter.bind_arguments(kernel);
+  emitter.emit(kernel.body);
+  emitter.finish();
+}
+
+// Before make_api the arguments' variables are free in the body: they get their values unchecked.
+// Afterwards the body binds them itself, and its bindings replace these (unused ones vanish).
+void FunctionEmitter::bind_arguments(const Kernel& kernel) {
+  bool unpacked = false;
+  for_each_expr(kernel.body, [&](const Expr& e) {
+    const Call* call = as<Call>(e);
+    if (call != nullptr && (call->name == "tensor_data" || call->name == "argument_count")) {
+      unpacked = true;
+    }
+  });
+  if (unpacked) return;
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const KernelArgument& a = kernel.arguments[i];
+    const Expr k(static_cast<int>(i));
+    const auto bind_number = [&](const Variable* var, const Expr& value, bool nonnegative) {
+      Binding binding{.nonnegative = nonnegative};
+      if (is_index_type(var->type)) {
+        binding.linear = linear(value);
+      } else {
+        binding.value = emit(cast(var->type, value));
+      }
+      bindings_[var] = std::move(binding);
+    };
+    if (!a.is_tensor) {
+      const bool real = a.dtype.is_float();
+      const Expr value = call(real ? float_type(64) : int_type(64),
+                              real ? "argument_float" : "argument_int", {k},
+                              CallKind::PureIntrinsic);
+      bind_number(a.var.operator->(), cast(a.dtype, value), false);
+      continue;
+    }
+    const Variable* var = a.var.operator->();
+    Binding binding{.root = var};
+    binding.value = emit(call(handle_type(), "tensor_data", {k}, CallKind::PureIntrinsic));
+    binding.value->setName(a.name);
+    bindings_[var] = std::move(binding);
+    for (size_t d = 0; d < a.shape.size(); ++d) {
+      const Variable* extent = as<Variable>(a.shape[d]);
+      if (extent == nullptr || bindings_.contains(extent)) continue;
+      const Expr value = call(int_type(64), "tensor_shape", {k, Expr(static_cast<int>(d))},
+                              CallKind::PureIntrinsic);
+      bind_number(extent, cast(extent->type, value), true);
+    }
+  }
+}
+
+llvm::Value* FunctionEmitter::argument(const Expr& k) {
+  if (args_ == nullptr) fail("a function inside the kernel reads the arguments of the call");
+  llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
+  return b_.CreateLoad(pointer, b_.CreateGEP(pointer, args_, index(k)));
+}
+
+llvm::Value* FunctionEmitter::tensor_field(const Expr& k, int offset, llvm::Type* t) {
+  return b_.CreateLoad(
+      t, b_.CreateConstGEP1_64(b_.getInt8Ty(), argument(k), static_cast<uint64_t>(offset)));
+}
+
+llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
+  const std::string& name = op.name;
+  llvm::Type* i32 = b_.getInt32Ty();
+  llvm::Type* i64 = b_.getInt64Ty();
+  llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
+  const auto as_type = [&](llvm::Value* v, DType from) { return convert(v, from, op.type); };
+  if (name == "argument_count") return as_type(num_args_, int_type(32));
+  if (name == "argument_int") {
+    return as_type(b_.CreateLoad(i64, argument(op.args[0])), int_type(64));
+  }
+  if (name == "argument_float") {
+    return as_type(b_.CreateLoad(b_.getDoubleTy(), argument(op.args[0])), float_type(64));
+  }
+  if (name == "argument_type") {
+    if (type_codes_ == nullptr) fail("a function inside the kernel reads the arguments of the call");
+    return as_type(b_.CreateLoad(i32, b_.CreateGEP(i32, type_codes_, index(op.args[0]))),
+                   int_type(32));
+  }
+  if (name == "tensor_data") {
+    llvm::Value* data = tensor_field(op.args[0], offsetof(DLTensor, data), pointer);
+    llvm::Value* offset = tensor_field(op.args[0], offsetof(DLTensor, byte_offset), i64);
+    return b_.CreateGEP(b_.getInt8Ty(), data, offset);
+  }
+  if (name == "tensor_shape" || name == "tensor_stride") {
+    const int field = name == "tensor_shape" ? offsetof(DLTensor, shape)
+                                             : offsetof(DLTensor, strides);
+    llvm::Value* list = tensor_field(op.args[0], field, pointer);
+    return as_type(b_.CreateLoad(i64, b_.CreateGEP(i64, list, index(op.args[1]))), int_type(64));
+  }
+  if (name == "tensor_has_strides") {
+    return b_.CreateIsNotNull(tensor_field(op.args[0], offsetof(DLTensor, strides), pointer));
+  }
+  if (name == "tensor_rank") {
+    return as_type(tensor_field(op.args[0], offsetof(DLTensor, ndim), i32), int_type(32));
+  }
+  if (name == "tensor_dtype") {
+    return as_type(tensor_field(op.args[0], offsetof(DLTensor, dtype), i32), uint_type(32));
+  }
+  if (name == "tensor_device") {
+    return as_type(tensor_field(op.args[0], offsetof(DLTensor, device), i32), int_type(32));
+  }
+  return nullptr;
+}
+
+std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {
+  const std::function<bool(const Variable*)> bound = [&](const Variable* v) {
+    return bindings_.contains(v);
+  };
+  UseCollector uses(bound);
+  uses.visit(body);
+  return std::move(uses.order);
+}
+
+// Integers travel as 64 bits, everything else as itself; constants do not travel.
+llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
+  const Binding& binding = bindings_.at(var);
+  if (binding.linear) return sum(*binding.linear);
+  return binding.value;
+}
+
+void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer,
+                                    llvm::Value* value) {
+  Binding binding{.nonnegative = outer.nonnegative, .alignment = outer.alignment,
+                  .root = outer.root};
+  if (outer.linear) {
+    binding.linear.emplace().add(value, 1, 0);
+  } else {
+    binding.value = value;
+  }
+  if (!llvm::isa<llvm::Constant>(value)) value->setName(var->name);
+  bindings_[var] = std::move(binding);
+}
+
+void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
+  const std::vector<const Variable*> variables = captured(op.body);
+  llvm::SmallVector<llvm::Value*, 8> values;
+  llvm::SmallVector<llvm::Type*, 8> types;
+  for (const Variable* v : variables) {
+    llvm::Value* value = captured_value(v);
+    values.push_back(value);
+    types.push_back(value->getType());
+  }
+  const StringImm* name = as<StringImm>(op.value);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(b_.getInt32Ty(), types, false), llvm::Function::InternalLinkage,
+      name != nullptr && !name->value.empty() ? name->value : k_.kernel_name + "_compute",
+      k_.module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  FunctionEmitter inner(k_, function);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Binding& outer = bindings_.at(variables[i]);
+    llvm::Argument* parameter = function->getArg(static_cast<unsigned>(i));
+    llvm::Value* value = parameter;
+    if (auto* c = llvm::dyn_cast<llvm::Constant>(values[i])) value = c;
+    inner.bind_captured(variables[i], outer, value);
+    if (!variables[i]->type.is_handle()) continue;
+    const auto facts = k_.buffers.find(outer.root);
+    if (facts == k_.buffers.end()) continue;
+    llvm::AttrBuilder attributes(k_.context);
+    attributes.addAttribute(llvm::Attribute::NoAlias);
+    attributes.addAttribute(llvm::Attribute::NoCapture);
+    if (!facts->second.written) attributes.addAttribute(llvm::Attribute::ReadOnly);
+    if (outer.alignment > 1) attributes.addAlignmentAttr(outer.alignment);
+    if (facts->second.bytes > 0) {
+      attributes.addDereferenceableAttr(static_cast<uint64_t>(facts->second.bytes));
+    }
+    parameter->addAttrs(attributes);
+  }
+  inner.emit(op.body);
+  inner.finish();
+  return_on_failure(b_.CreateCall(function, values));
+}
+
+void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
+  const Variable* task = as<Variable>(op.node);
+  if (task == nullptr) fail("a parallel launch has no task variable");
+  std::vector<const Variable*> variables;
+  llvm::SmallVector<llvm::Value*, 8> values;
+  llvm::SmallVector<llvm::Type*, 8> types;
+  for (const Variable* v : captured(op.body)) {
+    llvm::Value* value = captured_value(v);
+    variables.push_back(v);
+    values.push_back(value);
+    if (!llvm::isa<llvm::Constant>(value)) types.push_back(value->getType());
+  }
+  llvm::Type* i32 = b_.getInt32Ty();
+  llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
+  auto* closure_type = llvm::StructType::get(k_.context, types);
+  llvm::AllocaInst* closure = entry_alloca(closure_type, llvm::Align(16), "closure");
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(i32, {i32, i32, pointer}, false), llvm::Function::InternalLinkage,
+      k_.kernel_name + "_parallel", k_.module);
+  FunctionEmitter inner(k_, function);
+  inner.bindings_[task] = Binding{.nonnegative = true};
+  inner.bindings_[task].linear.emplace().add(
+      inner.b_.CreateSExt(function->getArg(0), inner.b_.getInt64Ty(), task->name), 1, 0);
+  unsigned field = 0;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Binding& outer = bindings_.at(variables[i]);
+    if (llvm::isa<llvm::Constant>(values[i])) {
+      inner.bind_captured(variables[i], outer, values[i]);
+      continue;
+    }
+    b_.CreateStore(values[i], b_.CreateStructGEP(closure_type, closure, field));
+    llvm::LoadInst* load = inner.b_.CreateLoad(
+        values[i]->getType(),
+        inner.b_.CreateStructGEP(closure_type, function->getArg(2), field));
+    llvm::MDNode* none = llvm::MDNode::get(k_.context, std::nullopt);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, none);
+    if (variables[i]->type.is_handle() && outer.alignment > 1) {
+      load->setMetadata(llvm::LLVMContext::MD_nonnull, none);
+      load->setMetadata(llvm::LLVMContext::MD_align,
+                        llvm::MDNode::get(k_.context, llvm::ConstantAsMetadata::get(
+                                                          b_.getInt64(outer.alignment))));
+    }
+    inner.bind_captured(variables[i], outer, load);
+    ++field;
+  }
+  inner.emit(op.body);
+  inner.finish();
+  llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
+  return_on_failure(b_.CreateCall(k_.runtime_function("tw_parallel_for"),
+                                  {function, closure, count}));
+}
+
+EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,
+                const EmitOptions& options, llvm::Module& module) {
+  EmitResult result;
+  for (const Kernel& kernel : kernels) {
+    KernelState state{module, module.getContext(), target, options, result, kernel.name};
+    FunctionEmitter::emit_kernel(state, kernel);
+  }
+  return result;
+}
+
+}  // namespace tw::codegen

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: mathematics, bits, C functions; and conversions between types.
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/Support/ModRef.h>
+
+#include <array>
+#include <string_view>
+
+#include "ir/expr.h"
+#include "ir/intrinsics.h"
+#include "lower/llvm/emit.h"
+#include "runtime/error.h"
+
+namespace tw::codegen {
+namespace {
+
+// Pure functions of floats that LLVM has as intrinsics of any vector length.
+struct NamedIntrinsic {
+  std::string_view name;
+  llvm::Intrinsic::ID id;
+};
+constexpr NamedIntrinsic kFloatIntrinsics[] = {
+    {"exp", llvm::Intrinsic::exp},     {"exp2", llvm::Intrinsic::exp2},
+    {"log", llvm::Intrinsic::log},     {"log2", llvm::Intrinsic::log2},
+    {"log10", llvm::Intrinsic::log10}, {"sin", llvm::Intrinsic::sin},
+    {"cos", llvm::Intrinsic::cos},     {"sqrt", llvm::Intrinsic::sqrt},
+    {"pow", llvm::Intrinsic::pow},     {"fabs", llvm::Intrinsic::fabs},
+    {"floor", llvm::Intrinsic::floor}, {"ceil", llvm::Intrinsic::ceil},
+    {"trunc", llvm::Intrinsic::trunc}, {"round", llvm::Intrinsic::round},
+    {"nearbyint", llvm::Intrinsic::nearbyint}, {"fma", llvm::Intrinsic::fma},
+};
+// Those of the C library, called lane by lane.
+constexpr std::string_view kLibraryFunctions[] = {"tan",  "sinh", "cosh", "tanh", "asin",
+                                                  "acos", "atan", "atan2", "erf"};
+
+}  // namespace
+
+llvm::Value* FunctionEmitter::widen(llvm::Value* v, DType from) {
+  if (from.bits != 16) return v;
+  return convert(v, from, float_type(32, from.lanes));
+}
+
+// Rounds to nearest even once, subnormals kept, on every processor alike. A float64 goes through a
+// float32 that was rounded to odd, so that the second rounding sees what the first dropped.
+llvm::Value* FunctionEmitter::narrow(llvm::Value* v, DType to) {
+  const DType wide = float_type(32, to.lanes);
+  const DType bits32 = uint_type(32, to.lanes);
+  if (v->getType()->getScalarType()->isDoubleTy()) {
+    llvm::Value* nearest = b_.CreateFPTrunc(v, type(wide));
+    llvm::Value* back = b_.CreateFPExt(nearest, v->getType());
+    llvm::Value* inexact = b_.CreateFCmpONE(back, v);
+    llvm::Value* bits = b_.CreateBitCast(nearest, type(bits32));
+    llvm::Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, constant(bits32, 1)),
+                                        constant(bits32, 0));
+    llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+    llvm::Value* above = b_.CreateFCmpOGT(
+        b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), magnitude);
+    llvm::Value* step = b_.CreateSelect(above, constant(bits32, -1), constant(bits32, 1));
+    llvm::Value* odd = b_.CreateAdd(bits, step);
+    bits = b_.CreateSelect(b_.CreateAnd(inexact, even), odd, bits);
+    v = b_.CreateBitCast(bits, type(wide));
+  }
+  if (to.code == TypeCode::Float) return b_.CreateFPTrunc(v, type(to));
+  llvm::Value* bits = b_.CreateBitCast(v, type(bits32));
+  llvm::Value* lowest = b_.CreateAnd(b_.CreateLShr(bits, constant(bits32, 16)),
+                                     constant(bits32, 1));
+  llvm::Value* rounded = b_.CreateAdd(bits, b_.CreateAdd(lowest, constant(bits32, 0x7fff)));
+  llvm::Value* quiet = b_.CreateOr(bits, constant(bits32, 0x00400000));
+  llvm::Value* kept = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
+  llvm::Value* top = b_.CreateTrunc(b_.CreateLShr(kept, constant(bits32, 16)),
+                                    type(uint_type(16, to.lanes)));
+  return b_.CreateBitCast(top, type(to));
+}
+
+llvm::Value* FunctionEmitter::convert(llvm::Value* v, DType from, DType to) {
+  if (from == to) return v;
+  llvm::Type* t = type(to);
+  if (to.is_bool()) {
+    llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
+    if (from.is_float()) {
+      return b_.CreateFCmpUNE(widen(v, from), llvm::Constant::getNullValue(
+                                                  widen(v, from)->getType()));
+    }
+    return b_.CreateICmpNE(v, zero);
+  }
+  if (from.is_handle() || to.is_handle()) {
+    if (from.is_handle() && to.is_handle()) return v;
+    return from.is_handle() ? b_.CreatePtrToInt(v, t) : b_.CreateIntToPtr(v, t);
+  }
+  const bool from_unsigned = from.is_uint() || from.is_bool();
+  if (from.is_float() && to.is_float()) {
+    if (from.code == TypeCode::BFloat) {  // the upper half of a float32
+      const DType bits32 = uint_type(32, from.lanes);
+      llvm::Value* bits = b_.CreateBitCast(v, type(uint_type(16, from.lanes)));
+      bits = b_.CreateShl(b_.CreateZExt(bits, type(bits32)), constant(bits32, 16));
+      return convert(b_.CreateBitCast(bits, type(float_type(32, from.lanes))),
+                     float_type(32, from.lanes), to);
+    }
+    if (to.bits == 16 && from.bits == 16) return narrow(widen(v, from), to);
+    if (to.bits == 16) return narrow(v, to);
+    return from.bits < to.bits ? b_.CreateFPExt(v, t) : b_.CreateFPTrunc(v, t);
+  }
+  if (from.is_float()) {
+    v = widen(v, from);
+    // Narrow and unsigned types take the low bits of a wider signed integer, as the IR defines.
+    if (to.is_uint() && to.bits == 64) return b_.CreateFPToUI(v, t);
+    const int bits = to.is_int() && to.bits >= 32 ? to.bits : to.bits < 32 ? 32 : 64;
+    return b_.CreateTrunc(b_.CreateFPToSI(v, type(int_type(bits, to.lanes))), t);
+  }
+  if (to.is_float()) {
+    if (to.bits == 16) {
+      const DType wide = float_type(64, to.lanes);
+      return narrow(convert(v, from, wide), to);
+    }
+    return from_unsigned ? b_.CreateUIToFP(v, t) : b_.CreateSIToFP(v, t);
+  }
+  return from_unsigned ? b_.CreateZExtOrTrunc(v, t) : b_.CreateSExtOrTrunc(v, t);
+}
+
+llvm::Value* FunctionEmitter::call_lanewise(llvm::StringRef name,
+                                            llvm::ArrayRef<llvm::Value*> args) {
+  llvm::Type* scalar = args[0]->getType()->getScalarType();
+  llvm::SmallVector<llvm::Type*, 2> types(args.size(), scalar);
+  llvm::FunctionCallee callee =
+      k_.module.getOrInsertFunction(name, llvm::FunctionType::get(scalar, types, false));
+  auto* f = llvm::cast<llvm::Function>(callee.getCallee());
+  f->setMemoryEffects(llvm::MemoryEffects::none());
+  f->setDoesNotThrow();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(args[0]->getType());
+  if (vector == nullptr) return b_.CreateCall(callee, args);
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i) {
+    llvm::SmallVector<llvm::Value*, 2> lane;
+    for (llvm::Value* a : args) lane.push_back(b_.CreateExtractElement(a, uint64_t{i}));
+    result = b_.CreateInsertElement(result, b_.CreateCall(callee, lane), uint64_t{i});
+  }
+  return result;
+}
+
+llvm::Value* FunctionEmitter::emit_call(const Call& op) {
+  if (op.call_kind == CallKind::Extern || op.call_kind == CallKind::PureExtern) {
+    return emit_extern(op);
+  }
+  const std::string& name = op.name;
+  if (name == "likely") return emit(op.args[0]);
+  if (name == "if_then_else") return emit_if_then_else(op);
+  if (name == "prefetch") return emit_prefetch(op);
+  if (name == "num_threads") return b_.CreateCall(k_.runtime_function("tw_num_threads"));
+  if (name == "address_bits") return b_.CreatePtrToInt(emit(op.args[0]), type(op.type));
+  if (name == "reinterpret") {
+    llvm::Value* v = emit(op.args[0]);
+    if (op.args[0].dtype().is_handle() || op.type.is_handle()) {
+      return convert(v, op.args[0].dtype(), op.type);
+    }
+    return b_.CreateBitCast(v, type(op.type));
+  }
+  if (llvm::Value* v = argument_intrinsic(op)) return v;
+  if (find_intrinsic(name) == nullptr) {
+    raise({.code = ErrorCode::UnknownIntrinsic,
+           .what = "unknown intrinsic '" + name + "'",
+           .where = "code generation of '" + k_.kernel_name + "'",
+           .legal = "the names in ir/intrinsics.def"});
+  }
+  return emit_math(op);
+}
+
+llvm::Value* FunctionEmitter::emit_math(const Call& op) {
+  const std::string& name = op.name;
+  DType t = op.args[0].dtype();
+  llvm::SmallVector<llvm::Value*, 3> args;
+  for (const Expr& a : op.args) args.push_back(emit(a));
+
+  if (t.is_integer() || t.is_bool()) {
+    if (name == "bitwise_and") return b_.CreateAnd(args[0], args[1]);
+    if (name == "bitwise_or") return b_.CreateOr(args[0], args[1]);
+    if (name == "bitwise_xor") return b_.CreateXor(args[0], args[1]);
+    if (name == "bitwise_not") return b_.CreateNot(args[0]);
+    if (name == "shift_left") return b_.CreateShl(args[0], args[1]);
+    if (name == "shift_right") {
+      return t.is_int() ? b_.CreateAShr(args[0], args[1]) : b_.CreateLShr(args[0], args[1]);
+    }
+    if (name == "popcount") {
+      return convert(b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, args[0]),
+                     uint_type(t.bits, t.lanes), op.type);
+    }
+    if (name == "fabs") {
+      if (!t.is_int()) return args[0];
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getInt1(false));
+    }
+    if (name == "floor" || name == "ceil" || name == "trunc" || name == "round" ||
+        name == "nearbyint") {
+      return args[0];
+    }
+    fail("intrinsic '" + name + "' is not for " + to_string(t));
+  }
+
+  const bool half = t.bits == 16;
+  if (half) {
+    for (llvm::Value*& a : args) a = widen(a, t);
+  }
+  const DType wide = half ? float_type(32, t.lanes) : t;
+  const auto rounded = [&](llvm::Value* v) { return half ? narrow(v, t) : v; };
+  if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);
+  if (name == "isinf") {
+    llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[0]);
+    return b_.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(type(wide)));
+  }
+  llvm::Value* one = llvm::ConstantFP::get(type(wide), 1.0);
+  if (name == "rsqrt") {
+    return rounded(b_.CreateFDiv(one, b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, args[0])));
+  }
+  if (name == "sigmoid") {
+    llvm::Value* e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, b_.CreateFNeg(args[0]));
+    return rounded(b_.CreateFDiv(one, b_.CreateFAdd(one, e)));
+  }
+  for (const NamedIntrinsic& row : kFloatIntrinsics) {
+    if (row.name != name) continue;
+    return rounded(b_.CreateIntrinsic(row.id, {type(wide)}, args));
+  }
+  for (std::string_view function : kLibraryFunctions) {
+    if (function != name) continue;
+    return rounded(call_lanewise(wide.bits == 32 ? name + "f" : name, args));
+  }
+  fail("intrinsic '" + name + "' is not for " + to_string(t));
+}
+
+llvm::Value* FunctionEmitter::emit_extern(const Call& op) {
+  llvm::SmallVector<llvm::Value*, 4> args;
+  llvm::SmallVector<llvm::Type*, 4> types;
+  for (const Expr& a : op.args) {
+    if (a.dtype().is_vector()) fail("C function '" + op.name + "' is given a vector");
+    args.push_back(emit(a));
+    types.push_back(args.back()->getType());
+  }
+  if (op.type.is_vector()) fail("C function '" + op.name + "' gives a vector");
+  llvm::FunctionCallee callee =
+      k_.module.getOrInsertFunction(op.name, llvm::FunctionType::get(type(op.type), types, false));
+  auto* f = llvm::dyn_cast<llvm::Function>(callee.getCallee());
+  if (f == nullptr || f->getFunctionType() != callee.getFunctionType()) {
+    fail("C function '" + op.name + "' is called with different types");
+  }
+  f->setDoesNotThrow();
+  if (op.call_kind == CallKind::PureExtern) {
+    f->setMemoryEffects(llvm::MemoryEffects::none());
+    f->addFnAttr(llvm::Attribute::WillReturn);
+  }
+  return b_.CreateCall(callee, args);
+}
+
+llvm::Value* FunctionEmitter::emit_prefetch(const Call& op) {
+  llvm::Value* pointer = nullptr;
+  if (const Load* load = as<Load>(op.args[0])) {  // the address, not the value
+    Linear at;
+    int64_t stride = 0;
+    if (!accumulate_lanes(load->index, 1, at, stride)) at = linear(load->index);
+    std::stable_sort(at.terms.begin(), at.terms.end(),
+                     [](const auto& a, const auto& b) { return a.level < b.level; });
+    pointer = address(load->buffer.operator->(), load->type, at).pointer;
+  } else {
+    pointer = emit(op.args[0]);
+  }
+  const auto number = [&](size_t i) {
+    return b_.getInt32(static_cast<uint32_t>(as_const_int(op.args[i]).value_or(0)));
+  };
+  return b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                            {pointer, number(1), number(2), number(3)});
+}
+
+}  // namespace tw::codegen

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements: loops, memory, checks.
+#include <llvm/IR/Intrinsics.h>
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+#include "ir/visit.h"
+#include "lower/llvm/emit.h"
+#include "lower/llvm/emit_branch.h"
+#include "runtime/c_api.h"
+
+namespace tw::codegen {
+namespace {
+
+constexpr int64_t kMaxStackBytes = 64 << 10;       // of one "local" allocation
+constexpr int64_t kMaxStackScratchBytes = 1 << 10; // of one "global" allocation of constant size
+constexpr int64_t kMaxUnrolledStatements = 4096;   // beyond this LLVM is asked to unroll
+
+int64_t count_statements(const Stmt& s) {
+  int64_t count = 0;
+  for_each_stmt(s, [&](const Stmt& x) {
+    if (is<Store>(x) || is<Evaluate>(x)) ++count;
+  });
+  return count;
+}
+
+bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
+
+}  // namespace
+
+void FunctionEmitter::emit(const Stmt& s) {
+  if (!s.defined()) return;
+  switch (s->kind) {
+    case NodeKind::LetStmt: return emit_let(*as<LetStmt>(s));
+    case NodeKind::AttrStmt: return emit_attr(*as<AttrStmt>(s));
+    case NodeKind::AssertStmt: return emit_assert(*as<AssertStmt>(s));
+    case NodeKind::For: return emit_for(*as<For>(s));
+    case NodeKind::Allocate: return emit_allocate(*as<Allocate>(s));
+    case NodeKind::Store: return emit_store(*as<Store>(s));
+    case NodeKind::Produce: return emit(as<Produce>(s)->body);
+    case NodeKind::Block:
+      for (const Stmt& part : as<Block>(s)->stmts) emit(part);
+      return;
+    case NodeKind::IfThenElse: return emit_if(*as<IfThenElse>(s));
+    case NodeKind::Evaluate:
+      if (!is_const(as<Evaluate>(s)->value)) emit(as<Evaluate>(s)->value);
+      return;
+    default: fail(std::string(to_string(s->kind)) + " has no machine code; it must be lowered first");
+  }
+}
+
+void FunctionEmitter::emit_let(const LetStmt& op) {
+  const Variable* var = op.var.operator->();
+  Binding binding{.level = depth()};
+  if (op.var.dtype().is_handle()) {
+    const Variable* alias = as<Variable>(op.value);
+    binding.root = alias != nullptr && bindings_.contains(alias) ? bindings_[alias].root : var;
+    if (alias != nullptr && bindings_.contains(alias)) {
+      binding.alignment = bindings_[alias].alignment;
+    }
+  }
+  if (is_index_type(op.var.dtype())) {
+    binding.linear = linear(op.value);
+    binding.level = binding.linear->terms.empty() ? 0 : binding.linear->terms.back().level;
+  } else {
+    binding.value = emit(op.value);
+    if (binding.value->getName().empty() && !llvm::isa<llvm::Constant>(binding.value)) {
+      binding.value->setName(var->name);
+    }
+  }
+  binding.nonnegative = is_nonnegative(op.value);
+  bindings_[var] = std::move(binding);
+  emit(op.body);
+  bindings_.erase(var);
+}
+
+void FunctionEmitter::emit_attr(const AttrStmt& op) {
+  if (op.key == attr::kComputeScope) return emit_compute_scope(op);
+  if (op.key == attr::kParallelLaunch) return emit_parallel_launch(op);
+  if (op.key == attr::kStorageAlignment) {
+    const Variable* buffer = as<Variable>(op.node);
+    const auto bytes = as_const_int(op.value);
+    const auto it = bindings_.find(buffer);
+    if (it != bindings_.end() && bytes && *bytes > 0 && (*bytes & (*bytes - 1)) == 0) {
+      const uint64_t before = it->second.alignment;
+      it->second.alignment = std::max(before, static_cast<uint64_t>(*bytes));
+      emit(op.body);
+      bindings_[buffer].alignment = before;
+      return;
+    }
+  }
+  emit(op.body);
+}
+
+void FunctionEmitter::emit_assert(const AssertStmt& op) {
+  llvm::BasicBlock* failed = new_block("failed");
+  llvm::BasicBlock* passed = new_block("passed");
+  b_.CreateCondBr(emit(op.condition), passed, failed,
+                  llvm::MDBuilder(k_.context).createBranchWeights(1 << 20, 1));
+  b_.SetInsertPoint(failed);
+  regions_.emplace_back();
+  llvm::Value* status = b_.getInt32(static_cast<uint32_t>(-1));
+  const Call* call = as<Call>(op.message);
+  if (call != nullptr && call->name == "argument_error") {
+    if (call->args.size() != 6) fail("argument_error takes six arguments");
+    llvm::SmallVector<llvm::Value*, 6> args;
+    for (size_t i = 0; i < 6; ++i) {
+      const DType t = call->args[i].dtype();
+      llvm::Value* v = emit(call->args[i]);
+      if (i == 0 || i == 3) v = convert(v, t, int_type(32));
+      if (i >= 4) v = convert(v, t, int_type(64));
+      args.push_back(v);
+    }
+    status = b_.CreateCall(k_.runtime_function("tw_raise_argument_error"), args);
+  } else {
+    const StringImm* text = as<StringImm>(op.message);
+    b_.CreateCall(k_.runtime_function("tw_set_error"),
+                  {b_.getInt32(TW_ERROR_AssertionFailed),
+                   string(text != nullptr ? text->value : "assertion failed")});
+  }
+  return_error(status);
+  regions_.pop_back();
+  b_.SetInsertPoint(passed);
+  emit(op.body);
+}
+
+void FunctionEmitter::emit_for(const For& op) {
+  const auto extent = as_const_int(op.extent);
+  if (extent && *extent <= 0) return;
+  if (extent && *extent == 1) {
+    const Variable* var = op.var.operator->();
+    Binding binding{.level = depth(), .nonnegative = is_nonnegative(op.min)};
+    if (is_index_type(op.var.dtype())) {
+      binding.linear = linear(op.min);
+      binding.level = binding.linear->terms.empty() ? 0 : binding.linear->terms.back().level;
+    } else {
+      binding.value = emit(op.min);
+    }
+    bindings_[var] = std::move(binding);
+    emit(op.body);
+    bindings_.erase(var);
+    return;
+  }
+  if (op.for_kind == ForKind::Unrolled && extent) {
+    // Repeating the body here costs less than having LLVM unroll a loop, and folds indices at once.
+    const bool few = *extent * std::max<int64_t>(1, count_statements(op.body)) <=
+                     kMaxUnrolledStatements;
+    if (few && is_index_type(op.var.dtype())) {
+      const Variable* var = op.var.operator->();
+      const Linear first = linear(op.min);
+      for (int64_t i = 0; i < *extent; ++i) {
+        Linear value = first;
+        value.constant += i;
+        bindings_[var] = Binding{
+            .linear = value,
+            .level = value.terms.empty() ? 0 : value.terms.back().level,
+            .nonnegative = is_nonnegative(op.min),
+        };
+        emit(op.body);
+      }
+      bindings_.erase(var);
+      return;
+    }
+  }
+  emit_loop(op, op.for_kind == ForKind::Unrolled && extent.has_value());
+}
+
+void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
+  const Variable* var = op.var.operator->();
+  if (!op.var.dtype().is_integer()) fail("loop variable '" + var->name + "' is not an integer");
+  const auto extent = as_const_int(op.extent);
+  llvm::Value* begin = index(op.min);
+  llvm::Value* end = index(op.min + op.extent);
+  llvm::BasicBlock* after = new_block(var->name + ".after");
+  if (!extent) {
+    llvm::BasicBlock* enter = new_block(var->name + ".enter");
+    b_.CreateCondBr(b_.CreateICmpSLT(begin, end), enter, after);
+    b_.SetInsertPoint(enter);
+  }
+  llvm::BasicBlock* preheader = block();
+  llvm::BasicBlock* header = new_block(var->name);
+  llvm::BasicBlock* exit = extent ? after : new_block(var->name + ".exit");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* iv = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
+  iv->addIncoming(begin, preheader);
+
+  loops_.push_back({preheader, regions_.size()});
+  regions_.emplace_back();
+  Binding binding{.level = depth(), .loop_header = header,
+                  .nonnegative = is_nonnegative(op.min)};
+  binding.linear.emplace().add(iv, 1, depth());
+  if (!is_index_type(op.var.dtype())) {
+    binding.value = b_.CreateZExtOrTrunc(iv, type(op.var.dtype()));
+    binding.linear.reset();
+  }
+  bindings_[var] = std::move(binding);
+  emit(op.body);
+  bindings_.erase(var);
+  regions_.pop_back();
+  loops_.pop_back();
+
+  const bool nonnegative = is_nonnegative(op.min);
+  llvm::Value* next = b_.CreateAdd(iv, b_.getInt64(1), "", nonnegative, /*HasNSW=*/true);
+  iv->addIncoming(next, block());
+  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop_metadata(full_unroll));
+  if (!extent) {
+    b_.SetInsertPoint(exit);
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+}
+
+llvm::MDNode* FunctionEmitter::loop_metadata(bool full_unroll) {
+  llvm::SmallVector<llvm::Metadata*, 4> facts{nullptr};
+  const auto flag = [&](const char* name, std::optional<bool> value) {
+    llvm::SmallVector<llvm::Metadata*, 2> parts{llvm::MDString::get(k_.context, name)};
+    if (value) parts.push_back(llvm::ConstantAsMetadata::get(b_.getInt1(*value)));
+    facts.push_back(llvm::MDNode::get(k_.context, parts));
+  };
+  flag("llvm.loop.mustprogress", {});
+  if (full_unroll) {
+    flag("llvm.loop.unroll.full", {});
+    k_.result.has_unroll_requests = true;
+  } else if (!k_.options.vectorize) {
+    flag("llvm.loop.unroll.disable", {});
+  }
+  if (!k_.options.vectorize) flag("llvm.loop.vectorize.enable", false);
+  llvm::MDNode* node = llvm::MDNode::getDistinct(k_.context, facts);
+  node->replaceOperandWith(0, node);
+  return node;
+}
+
+void FunctionEmitter::emit_allocate(const Allocate& op) {
+  const Variable* var = op.buffer.operator->();
+  const DType element = op.type.element();
+  std::optional<int64_t> count = op.type.lanes;
+  for (const Expr& e : op.extents) {
+    const auto c = as_const_int(e);
+    count = count && c ? std::optional(*count * *c) : std::nullopt;
+  }
+  Binding binding{.level = depth(), .alignment = 64, .root = var};
+  const std::optional<int64_t> bytes =
+      count ? std::optional(std::max<int64_t>(*count, 1) * element.element_bytes()) : std::nullopt;
+  const int64_t limit = op.scope == "local" ? kMaxStackBytes : kMaxStackScratchBytes;
+  if (bytes && *bytes <= limit) {
+    binding.value = entry_alloca(
+        llvm::ArrayType::get(memory_type(element), static_cast<uint64_t>(std::max<int64_t>(*count, 1))),
+        llvm::Align(64), var->name);
+    binding.level = 0;
+    bindings_[var] = std::move(binding);
+    emit(op.body);
+    bindings_.erase(var);
+    return;
+  }
+  llvm::Value* size = b_.getInt64(static_cast<uint64_t>(element.element_bytes() * op.type.lanes));
+  for (const Expr& e : op.extents) size = b_.CreateNSWMul(size, index(e));
+  llvm::Value* memory = b_.CreateCall(k_.runtime_function("tw_workspace_alloc"),
+                                      {size, b_.getInt32(64)}, var->name);
+  llvm::BasicBlock* failed = new_block("no_memory");
+  llvm::BasicBlock* passed = new_block("allocated");
+  b_.CreateCondBr(b_.CreateIsNull(memory), failed, passed,
+                  llvm::MDBuilder(k_.context).createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(failed);
+  return_error(b_.getInt32(static_cast<uint32_t>(-1)));
+  b_.SetInsertPoint(passed);
+  binding.value = memory;
+  bindings_[var] = std::move(binding);
+  workspaces_.push_back(memory);
+  emit(op.body);
+  workspaces_.pop_back();
+  b_.CreateCall(k_.runtime_function("tw_workspace_free"), {memory});
+  bindings_.erase(var);
+}
+
+void FunctionEmitter::emit_store(const Store& op) {
+  llvm::Value* mask = op.predicate.defined() ? emit(op.predicate) : nullptr;
+  if (auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask); c && c->isAllOnesValue()) {
+    mask = nullptr;
+  }
+  const DType t = op.value.dtype();
+  if (t.lanes > 1) return store_lanes(op, emit(op.value), mask);
+  const auto write = [&]() -> llvm::Value* {
+    llvm::Value* value = to_memory(emit(op.value), t);
+    const Variable* buffer = op.buffer.operator->();
+    const Address at = address(buffer, t, linear(op.index));
+    annotate(b_.CreateAlignedStore(value, at.pointer, at.alignment), buffer);
+    return b_.getInt1(false);
+  };
+  if (mask == nullptr) {
+    write();
+  } else {
+    branch(mask, true, write, [&] { return b_.getInt1(false); });
+  }
+}
+
+void FunctionEmitter::emit_if(const IfThenElse& op) {
+  const Call* call = as<Call>(op.condition);
+  const bool likely = call != nullptr && call->name == "likely";
+  llvm::Value* condition = emit(op.condition);
+  if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(condition)) {
+    emit(c->isOne() ? op.then_case : op.else_case);
+    return;
+  }
+  llvm::BasicBlock* on_true = new_block("then");
+  llvm::BasicBlock* join = new_block("join");
+  llvm::BasicBlock* on_false = op.else_case.defined() ? new_block("else") : join;
+  b_.CreateCondBr(condition, on_true, on_false,
+                  likely ? llvm::MDBuilder(k_.context).createBranchWeights(2000, 1) : nullptr);
+  const auto side = [&](llvm::BasicBlock* begin, const Stmt& s) {
+    b_.SetInsertPoint(begin);
+    regions_.emplace_back();
+    emit(s);
+    regions_.pop_back();
+    b_.CreateBr(join);
+  };
+  side(on_true, op.then_case);
+  if (op.else_case.defined()) side(on_false, op.else_case);
+  b_.SetInsertPoint(join);
+}
+
+}  // namespace tw::codegen

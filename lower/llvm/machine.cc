@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/llvm/machine.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/IR/Function.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <list>
+#include <memory>
+
+#include "runtime/error.h"
+
+namespace tw::codegen {
+namespace {
+
+std::string feature_text(const Target& target) {
+  return fmt::format("{}", fmt::join(target.features, ","));
+}
+
+std::unique_ptr<llvm::TargetMachine> create(const Target& target) {
+  initialize_llvm();
+  std::string message;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, message);
+  TW_CHECK(found != nullptr, message);
+  llvm::TargetOptions options;
+  options.EnableFastISel = false;
+  options.UseInitArray = true;
+  // Position-independent, so that what is loaded in memory and what is exported is one code.
+  const auto level = static_cast<llvm::CodeGenOptLevel>(target.opt_level);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(target.triple, target.cpu, feature_text(target), options,
+                                 llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/false));
+  TW_CHECK(machine != nullptr, target.triple);
+  return machine;
+}
+
+struct CachedMachine {
+  std::string key;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+}  // namespace
+
+void initialize_llvm() {
+  static const bool done = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)done;
+}
+
+const std::string& host_triple() {
+  static const std::string triple = llvm::Triple::normalize(llvm::sys::getDefaultTargetTriple());
+  return triple;
+}
+
+llvm::TargetMachine& target_machine(const Target& target) {
+  constexpr size_t kKept = 4;
+  thread_local std::list<CachedMachine> cache;
+  std::string key = fmt::format("{}|{}|{}|{}", target.triple, target.cpu, feature_text(target),
+                                target.opt_level);
+  for (auto it = cache.begin(); it != cache.end(); ++it) {
+    if (it->key == key) {
+      cache.splice(cache.begin(), cache, it);
+      return *cache.front().machine;
+    }
+  }
+  cache.push_front({std::move(key), create(target)});
+  if (cache.size() > kKept) cache.pop_back();
+  return *cache.front().machine;
+}
+
+void add_target_attributes(llvm::Function& function, const Target& target) {
+  const std::string bits = std::to_string(target.vector_bits);
+  function.addFnAttr("target-cpu", target.cpu);
+  if (!target.features.empty()) function.addFnAttr("target-features", feature_text(target));
+  // LLVM prefers 256 bits on many processors that have 512; schedules count on all of them.
+  function.addFnAttr("prefer-vector-width", bits);
+  function.addFnAttr("min-legal-vector-width", bits);
+  function.addFnAttr("no-trapping-math", "true");
+  function.addFnAttr("frame-pointer", "none");
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+}  // namespace tw::codegen

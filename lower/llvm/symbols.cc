@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "lower/llvm/jit.h"
+#include "runtime/c_api.h"
+#include "runtime/half.h"
+
+namespace tw::codegen {
+namespace {
+
+// Conversions of 16-bit floats that LLVM calls where the processor has none. A half is passed in
+// the low 16 bits of a vector register, as a float is in the low 32.
+float extend_half(float low_bits) {
+  return float16_to_float(static_cast<uint16_t>(std::bit_cast<uint32_t>(low_bits)));
+}
+float in_low_bits(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits}); }
+float truncate_to_half(float x) { return in_low_bits(float_to_float16(x)); }
+float truncate_double_to_half(double x) { return in_low_bits(double_to_float16(x)); }
+
+template <class F>
+void* pointer(F* f) {
+  return reinterpret_cast<void*>(f);
+}
+
+using Unary = double(double);
+using UnaryF = float(float);
+using Binary = double(double, double);
+using BinaryF = float(float, float);
+using Ternary = double(double, double, double);
+using TernaryF = float(float, float, float);
+
+}  // namespace
+
+void* runtime_symbol(std::string_view name) {
+#define TW_SYMBOL(Name) {#Name, pointer(&Name)}
+#define TW_UNARY(Name) {#Name, pointer<Unary>(&::Name)}, {#Name "f", pointer<UnaryF>(&::Name##f)}
+#define TW_BINARY(Name) {#Name, pointer<Binary>(&::Name)}, {#Name "f", pointer<BinaryF>(&::Name##f)}
+  static const std::unordered_map<std::string_view, void*> table = {
+      TW_SYMBOL(tw_set_error), TW_SYMBOL(tw_raise_argument_error), TW_SYMBOL(tw_parallel_for),
+      TW_SYMBOL(tw_parallel_for_dynamic), TW_SYMBOL(tw_num_threads), TW_SYMBOL(tw_workspace_alloc),
+      TW_SYMBOL(tw_workspace_free),
+      TW_UNARY(exp), TW_UNARY(exp2), TW_UNARY(expm1), TW_UNARY(log), TW_UNARY(log2),
+      TW_UNARY(log10), TW_UNARY(log1p), TW_UNARY(sin), TW_UNARY(cos), TW_UNARY(tan),
+      TW_UNARY(sinh), TW_UNARY(cosh), TW_UNARY(tanh), TW_UNARY(asin), TW_UNARY(acos),
+      TW_UNARY(atan), TW_UNARY(asinh), TW_UNARY(acosh), TW_UNARY(atanh), TW_UNARY(erf),
+      TW_UNARY(erfc), TW_UNARY(tgamma), TW_UNARY(lgamma), TW_UNARY(cbrt), TW_UNARY(sqrt),
+      TW_UNARY(fabs), TW_UNARY(floor), TW_UNARY(ceil), TW_UNARY(trunc), TW_UNARY(round),
+      TW_UNARY(rint), TW_UNARY(nearbyint), TW_BINARY(atan2), TW_BINARY(pow), TW_BINARY(fmod),
+      TW_BINARY(hypot), TW_BINARY(fmin), TW_BINARY(fmax),
+      {"fma", pointer<Ternary>(&::fma)}, {"fmaf", pointer<TernaryF>(&::fmaf)},
+      {"memcpy", pointer<void*(void*, const void*, size_t)>(&std::memcpy)},
+      {"memmove", pointer<void*(void*, const void*, size_t)>(&std::memmove)},
+      {"memset", pointer<void*(void*, int, size_t)>(&std::memset)},
+      {"__extendhfsf2", pointer(&extend_half)}, {"__truncsfhf2", pointer(&truncate_to_half)},
+      {"__truncdfhf2", pointer(&truncate_double_to_half)},
+  };
+#undef TW_BINARY
+#undef TW_UNARY
+#undef TW_SYMBOL
+  const auto it = table.find(name);
+  return it == table.end() ? nullptr : it->second;
+}
+
+}  // namespace tw::codegen

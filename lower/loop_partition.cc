@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// loop_partition: a loop with conditions marked likely(…) is cut where they are certain to hold, so
+// that the main part runs without them.
+//
+// before:                                       after:
+//   for (y, 0, ((n + 7)/8)) {                     for (y, 0, (n/8)) {
+//     for (x, 0, 8) {                               for (x, 0, 8) {
+//       if (likely((((y*8) + x) < n))) {              A[((y*8) + x)] = 0
+//         A[((y*8) + x)] = 0                        }
+//       }                                         }
+//     }                                           for (y, 0, (((n + 7)/8) - (n/8))) {
+//   }                                               …as before, with y + n/8 for y
+//                                                 }
+//
+// Loops of constant extent stay whole unless partition_const_loop; parallel and vectorized loops
+// always do. Inside each part the remaining conditions cut the loops further in, as long as the
+// number of statements stays within a fixed multiple of what it was.
+#include <algorithm>
+
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "lower/passes.h"
+#include "lower/scoped_mutator.h"
+
+namespace tw::pass {
+namespace {
+
+constexpr int kMaxGrowth = 8;  // copies of statements, relative to the kernel before
+
+int count_leaves(const Stmt& root) {
+  int n = 0;
+  for_each_stmt(root, [&](const Stmt& s) { n += is<Store>(s) || is<Evaluate>(s); });
+  return n;
+}
+
+// The likely(…) conditions below a loop, with the loops between as intervals.
+class Candidates : public Visitor {
+ public:
+  explicit Candidates(Var var) : var_(std::move(var)) {}
+  std::vector<Expr> conditions;  // whole likely(…) calls
+  IntervalMap relaxed;
+  bool bounded = true;
+
+ protected:
+  using Visitor::on;
+  void on(const For& op) override {
+    relaxed[op.var] = Interval::of(Range{op.min, op.extent});
+    Visitor::on(op);
+  }
+  void on(const LetStmt& op) override {
+    relaxed[op.var] = Interval::everything();
+    Visitor::on(op);
+  }
+  void on(const Call& op) override {
+    if (op.name == "likely" && uses(op.args[0], var_)) {
+      const Expr e = Expr::of(&op);
+      conditions.push_back(e);
+      return;
+    }
+    Visitor::on(op);
+  }
+
+ private:
+  Var var_;
+};
+
+class Partition : public ScopedMutator {
+ public:
+  Partition(const PassOptions& options, int leaves)
+      : options_(options), budget_(leaves * kMaxGrowth) {}
+
+ protected:
+  using ScopedMutator::on;
+
+  Stmt on(const For& op, const Stmt& self) override {
+    const bool constant = as_const_int(op.extent).has_value();
+    if (op.for_kind == ForKind::Parallel || op.for_kind == ForKind::Vectorized ||
+        (constant && !options_.partition_const_loop)) {
+      return ScopedMutator::on(op, self);
+    }
+    Candidates found(op.var);
+    found.visit(op.body);
+    const int leaves = count_leaves(op.body);
+    if (found.conditions.empty() || leaves * 2 > budget_) return ScopedMutator::on(op, self);
+
+    // The part of the domain where as many of the conditions as have an interval hold together.
+    Interval main;
+    std::vector<Expr> held;
+    for (const Expr& c : found.conditions) {
+      const Expr plain = as<Call>(c)->args[0];
+      const auto interval = deduce_bound(op.var, plain, found.relaxed);
+      if (!interval || (!interval->least.defined() && !interval->greatest.defined())) continue;
+      main = intersect(main, *interval);
+      held.push_back(c);
+    }
+    if (held.empty()) return ScopedMutator::on(op, self);
+
+    const Expr begin = op.min, end = analyzer_.simplify(op.min + op.extent);
+    const Expr one = make_const(op.var.dtype(), 1);
+    const auto clamp = [&](const Expr& low, const Expr& value) {
+      return analyzer_.simplify(min(max(value, low), end));
+    };
+    const Expr first = main.least.defined() ? clamp(begin, main.least) : begin;
+    const Expr last = main.greatest.defined() ? clamp(first, main.greatest + one) : end;
+    const bool nothing_main = analyzer_.can_prove(last <= first);
+    if (nothing_main) return ScopedMutator::on(op, self);
+
+    const bool prologue = main.least.defined() && !analyzer_.can_prove(first <= begin);
+    const bool epilogue = main.greatest.defined() && !analyzer_.can_prove(end <= last);
+    budget_ -= leaves * (prologue + epilogue);
+    std::vector<Stmt> parts;
+    if (prologue) parts.push_back(part(op, self, begin, first, op.body));
+    parts.push_back(part(op, self, first, last, drop(op.body, held)));
+    if (epilogue) parts.push_back(part(op, self, last, end, op.body));
+    return block(parts);
+  }
+
+ private:
+  // A loop over [begin, end), from zero, with variables of its own.
+  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end,
+            const Stmt& body) {
+    const Expr extent = analyzer_.simplify(end - begin);
+    const Var var(op.var.name(), op.var.dtype());
+    if (is_one(extent)) return mutate(rename_bindings(substitute(body, VarMap{{op.var, begin}})));
+    const Stmt copy = rename_bindings(substitute(body, VarMap{{op.var, begin + var}}));
+    const Stmt loop = with(self, [&](For& f) {
+      f.var = var;
+      f.min = make_zero(var.dtype());
+      f.extent = extent;
+      f.body = copy;
+    });
+    analyzer_.bind(var, Range{make_zero(var.dtype()), extent});
+    const Stmt inner = mutate(copy);
+    return with(loop, [&](For& f) { f.body = inner; });
+  }
+
+  static Stmt drop(const Stmt& body, const std::vector<Expr>& held) {
+    return rewrite_conditions(body, held);
+  }
+  static Stmt rewrite_conditions(const Stmt& body, const std::vector<Expr>& held) {
+    class Drop : public Mutator {
+     public:
+      explicit Drop(const std::vector<Expr>& held) : held_(held) {}
+
+     protected:
+      using Mutator::on;
+      Expr on(const Call& op, const Expr& self) override {
+        for (const Expr& h : held_) {
+          if (h.get() == &op) return make_bool(true);
+        }
+        const Expr e = Mutator::on(op, self);
+        const Call* call = as<Call>(e);
+        if (call->name == "if_then_else" && is_one(call->args[0])) return call->args[1];
+        return e;
+      }
+      Expr on(const And& op, const Expr&) override { return mutate(op.a) && mutate(op.b); }
+      Stmt on(const IfThenElse& op, const Stmt& self) override {
+        const Stmt s = Mutator::on(op, self);
+        return is_one(as<IfThenElse>(s)->condition) ? as<IfThenElse>(s)->then_case : s;
+      }
+
+     private:
+      const std::vector<Expr>& held_;
+    };
+    return Drop(held).mutate(body);
+  }
+
+  const PassOptions& options_;
+  int budget_;
+};
+
+}  // namespace
+
+Kernel loop_partition(Kernel kernel, const PassContext& context) {
+  kernel.body = Partition(context.options, count_leaves(kernel.body)).mutate(kernel.body);
+  return kernel;
+}
+
+}  // namespace tw::pass

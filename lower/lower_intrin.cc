@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// lower_intrin: what code generation does not know is spelled with what it does.
+//
+// before:                                       after:
+//   A[x] = B[floordiv(x, 8)]                      A[x] = B[shift_right(x, 3)]
+//   A[x] = sigmoid(C[x])                          A[x] = (1.000000f/(1.000000f + exp((C[x]*-1.000000f))))
+//   if (likely((x < n))) { … }                    if ((x < n)) { … }
+//
+// Gone afterwards: floor division and modulo (shifts and masks by powers of two, truncation where the
+// dividend is known not to be negative, a corrected truncation otherwise), sigmoid, rsqrt, isnan,
+// fabs of integers, likely. Left to code generation: the other mathematics, bit operations,
+// if_then_else, and the calling convention.
+#include <bit>
+
+#include "ir/expr.h"
+#include "lower/passes.h"
+#include "lower/scoped_mutator.h"
+
+namespace tw::pass {
+namespace {
+
+class LowerIntrin : public ScopedMutator {
+ protected:
+  using ScopedMutator::on;
+
+  Expr on(const FloorDiv& op, const Expr&) override { return lower_floor(op, true); }
+  Expr on(const FloorMod& op, const Expr&) override { return lower_floor(op, false); }
+
+  Expr on(const Call& op, const Expr& self) override {
+    if (op.call_kind == CallKind::PureIntrinsic) {
+      if (op.name == "likely") return mutate(op.args[0]);
+      if (op.name == "sigmoid") {
+        const Expr x = mutate(op.args[0]), one = make_const(op.dtype, 1);
+        return div(one, one + call("exp", {-x}));
+      }
+      if (op.name == "rsqrt") {
+        return div(make_const(op.dtype, 1), call("sqrt", {mutate(op.args[0])}));
+      }
+      if (op.name == "isnan") {
+        return once(mutate(op.args[0]), [](const Expr& x) {
+          return x.dtype().is_float() ? make(NotEqual{.a = x, .b = x})
+                                      : make_zero(bool_type(x.dtype().lanes));
+        });
+      }
+      if (op.name == "fabs" && !op.dtype.is_float()) {
+        const Expr x = mutate(op.args[0]);
+        if (!op.dtype.is_int()) return x;
+        return once(x, [](const Expr& v) {
+          const Expr zero = make_zero(v.dtype());
+          return select(v < zero, zero - v, v);
+        });
+      }
+    }
+    return ScopedMutator::on(op, self);
+  }
+
+ private:
+  // Builds an expression that uses `value` several times without computing it several times.
+  template <class F>
+  static Expr once(const Expr& value, F build) {
+    if (is<Variable>(value) || is_const(value)) return build(value);
+    const Var var("t", value.dtype());
+    return make(Let{.var = var, .value = value, .body = build(var)});
+  }
+
+  template <class T>
+  Expr lower_floor(const T& op, bool quotient) {
+    const Expr a = mutate(op.a), b = mutate(op.b);
+    const DType type = a.dtype();
+    const auto truncated = [&](const Expr& x, const Expr& y) {
+      return quotient ? trunc_div(x, y) : trunc_mod(x, y);
+    };
+    if (type.is_uint() || type.is_bool()) return truncated(a, b);
+    const auto divisor = as_const_int(b);
+    if (divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor))) {
+      if (quotient) {
+        const int shift = std::countr_zero(static_cast<uint64_t>(*divisor));
+        return call("shift_right", {a, make_const(type, shift)});
+      }
+      return call("bitwise_and", {a, make_const(type, *divisor - 1)});
+    }
+    if (not_negative(op.a) && (divisor ? *divisor > 0 : not_negative(op.b))) return truncated(a, b);
+    const Expr zero = make_zero(type), one = make_const(type, 1);
+    return once(a, [&](const Expr& x) {
+      return once(b, [&](const Expr& y) {
+        // Truncation is one too high where the division leaves a remainder of the other sign.
+        const Expr r = trunc_mod(x, y);
+        const Expr inexact = divisor && *divisor > 0   ? r < zero
+                             : divisor && *divisor < 0 ? r > zero
+                                                       : r != zero && (r < zero) != (y < zero);
+        return quotient ? select(inexact, trunc_div(x, y) - one, trunc_div(x, y))
+                        : select(inexact, r + y, r);
+      });
+    });
+  }
+
+  bool not_negative(const Expr& e) {
+    if (const Broadcast* b = as<Broadcast>(e)) return not_negative(b->value);
+    if (const Ramp* r = as<Ramp>(e)) {
+      return analyzer_.can_prove_at_least(r->base, 0) &&
+             analyzer_.can_prove_at_least(r->base + r->stride * (r->lanes - 1), 0);
+    }
+    if (e.dtype().is_vector()) return false;
+    return analyzer_.can_prove_at_least(e, 0);
+  }
+};
+
+}  // namespace
+
+Kernel lower_intrin(Kernel kernel, const PassContext&) {
+  kernel.body = LowerIntrin().mutate(kernel.body);
+  return kernel;
+}
+
+}  // namespace tw::pass

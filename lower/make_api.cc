@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// make_api: the body unpacks the arguments of the calling convention (runtime/c_api.h) and checks
+// them. A check reads only what the checks before it have made safe to read.
+//
+// before (argument A: float32[n]):               after, leaving out the messages of the checks:
+//   for (i, 0, n) { A[i] = 0 }                     assert((argument_count() == 1))
+//                                                  assert((argument_type(0) == 0))
+//                                                  assert((tensor_rank(0) == 1))
+//                                                  assert((tensor_dtype(0) == 73730))
+//                                                  let n = int32(tensor_shape(0, 0))
+//                                                  …
+//                                                  let A = tensor_data(0)
+//                                                  // attr compute_scope = "f_compute"
+//                                                  for (i, 0, n) { A[i] = 0 }
+//
+// A symbolic extent is bound by the first scalar argument or extent that is it, and checked wherever
+// else it occurs. Strides must be those of a compact row-major array, or absent; an extent of one has
+// none to speak of. Data is as aligned as its elements.
+#include <fmt/format.h>
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "lower/passes.h"
+#include "runtime/c_api.h"
+#include "runtime/error.h"
+
+namespace tw::pass {
+namespace {
+
+constexpr DType kInt64 = int_type(64);
+
+class Unpack {
+ public:
+  explicit Unpack(const Kernel& kernel) : kernel_(kernel) {}
+
+  Stmt run() {
+    const auto& arguments = kernel_.arguments;
+    const auto count = static_cast<int>(arguments.size());
+    check(pure("argument_count", {}) == count, TW_CHECK_Count, {}, 0, count,
+          pure("argument_count", {}));
+    for (size_t k = 0; k < arguments.size(); ++k) check_kind(static_cast<int>(k));
+    for (size_t k = 0; k < arguments.size(); ++k) bind_scalars(static_cast<int>(k));
+    for (size_t k = 0; k < arguments.size(); ++k) check_shape(static_cast<int>(k));
+    for (size_t k = 0; k < arguments.size(); ++k) bind_data(static_cast<int>(k));
+
+    Stmt body = make(AttrStmt{.key = attr::kComputeScope,
+                              .value = make(StringImm{.value = kernel_.name + "_compute"}),
+                              .body = kernel_.body});
+    for (auto s = steps_.rbegin(); s != steps_.rend(); ++s) {
+      if (s->var.defined()) {
+        body = make(LetStmt{.var = s->var, .value = s->value, .body = body});
+      } else {
+        body = make(AssertStmt{.condition = s->value, .message = s->message, .body = body});
+      }
+    }
+    return body;
+  }
+
+ private:
+  // let var = value, or where var is undefined assert(value, message).
+  struct Step {
+    Var var;
+    Expr value, message;
+  };
+
+  static Expr pure(const char* name, std::vector<Expr> args, DType type = int_type(32)) {
+    return call(type, name, std::move(args), CallKind::PureIntrinsic);
+  }
+  static Expr text(const std::string& s) { return make(StringImm{.value = s}); }
+  const KernelArgument& argument(int k) const { return kernel_.arguments[static_cast<size_t>(k)]; }
+  static Expr extent_of(int k, int d) { return pure("tensor_shape", {k, d}, kInt64); }
+
+  void let(const Var& var, const Expr& value) {
+    steps_.push_back({.var = var, .value = value});
+    bound_.insert(var);
+  }
+  void check(const Expr& condition, int which, const std::string& name, int index,
+             const Expr& expected, const Expr& got) {
+    if (is_one(condition)) return;
+    const Expr message = call(int_type(32), "argument_error",
+                              {which, text(kernel_.name), text(name), index, cast(kInt64, expected),
+                               cast(kInt64, got)},
+                              CallKind::Intrinsic);
+    steps_.push_back({.value = condition, .message = message});
+  }
+
+  void check_kind(int k) {
+    const KernelArgument& a = argument(k);
+    const int kind = a.is_tensor ? TW_ARG_TENSOR : a.dtype.is_float() ? TW_ARG_FLOAT : TW_ARG_INT;
+    check(pure("argument_type", {k}) == kind, TW_CHECK_Kind, a.name, k, kind,
+          pure("argument_type", {k}));
+    if (!a.is_tensor) return;
+    const auto rank = static_cast<int>(a.shape.size());
+    check(pure("tensor_rank", {k}) == rank, TW_CHECK_Rank, a.name, 0, rank,
+          pure("tensor_rank", {k}));
+    const DType t = a.dtype;
+    // A bool takes a byte in memory.
+    const int word = static_cast<int>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16;
+    check(pure("tensor_dtype", {k}) == word, TW_CHECK_DType, a.name, 0, word,
+          pure("tensor_dtype", {k}));
+    check(pure("tensor_device", {k}) == kDLCPU, TW_CHECK_Device, a.name, 0, kDLCPU,
+          pure("tensor_device", {k}));
+  }
+
+  // Scalars, and the extents that are plain variables: the first occurrence decides.
+  void bind_scalars(int k) {
+    const KernelArgument& a = argument(k);
+    if (!a.is_tensor) {
+      if (bound_.count(a.var) != 0) return;
+      const bool real = a.dtype.is_float();
+      const Expr value = real ? pure("argument_float", {k}, float_type(64))
+                              : pure("argument_int", {k}, kInt64);
+      let(a.var, cast(a.dtype, value));
+      if (!real && a.dtype.bits < 64) {
+        check(cast(kInt64, a.var) == value, TW_CHECK_Value, a.name, k, cast(kInt64, a.var), value);
+      }
+      return;
+    }
+    for (size_t d = 0; d < a.shape.size(); ++d) {
+      const Variable* v = as<Variable>(a.shape[d]);
+      if (v == nullptr || bound_.count(Var(v)) != 0) continue;
+      // A scalar argument of that name comes with its own value.
+      bool given = false;
+      for (const KernelArgument& other : kernel_.arguments) {
+        given |= !other.is_tensor && other.var.operator->() == v;
+      }
+      if (!given) let(Var(v), cast(v->type, extent_of(k, static_cast<int>(d))));
+    }
+  }
+
+  void check_shape(int k) {
+    const KernelArgument& a = argument(k);
+    if (!a.is_tensor) return;
+    Expr stride = make_const(kInt64, 1);
+    const auto rank = static_cast<int>(a.shape.size());
+    for (int d = 0; d < rank; ++d) {
+      const Expr& extent = a.shape[static_cast<size_t>(d)];
+      for (const Var& v : free_vars(extent)) {
+        if (bound_.count(v) != 0) continue;
+        raise({.code = ErrorCode::UnboundVariable,
+               .what = fmt::format("extent {} depends on '{}', which no argument gives", d,
+                                   v.name()),
+               .where = fmt::format("argument '{}' of '{}'", a.name, kernel_.name),
+               .legal = "pass the variable as an argument, or a tensor that has it as an extent"});
+      }
+      const Expr expected = cast(kInt64, extent), got = extent_of(k, d);
+      check(got == expected, TW_CHECK_Shape, a.name, d, expected, got);
+    }
+    for (int d = rank - 1; d >= 0; --d) {
+      const Expr extent = cast(kInt64, a.shape[static_cast<size_t>(d)]);
+      if (!is_one(extent)) {
+        const Expr got = if_then_else(pure("tensor_has_strides", {k}, bool_type()),
+                                      pure("tensor_stride", {k, d}, kInt64), stride);
+        const Expr compact = got == stride;
+        check(is_const(extent) ? compact : compact || extent == make_const(kInt64, 1),
+              TW_CHECK_Strides, a.name, d, stride, got);
+      }
+      stride = stride * extent;
+    }
+  }
+
+  void bind_data(int k) {
+    const KernelArgument& a = argument(k);
+    if (!a.is_tensor) return;
+    let(a.var, pure("tensor_data", {k}, handle_type()));
+    const DType address = uint_type(64);
+    const Expr bits = pure("address_bits", {a.var}, address);
+    const int bytes = a.dtype.element_bytes();
+    check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
+    check((bytes == 1 ? make_zero(address)
+                      : call("bitwise_and", {bits, make_const(address, bytes - 1)})) ==
+              make_zero(address),
+          TW_CHECK_Alignment, a.name, k, bytes, bits);
+  }
+
+  const Kernel& kernel_;
+  std::vector<Step> steps_;
+  VarSet bound_;
+};
+
+}  // namespace
+
+Kernel make_api(Kernel kernel, const PassContext&) {
+  kernel.body = Unpack(kernel).run();
+  return kernel;
+}
+
+}  // namespace tw::pass

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes, in the order in which the table of pipeline.cc runs them. Each is a pure function in a
+// file of its own, whose header comment shows a before and an after; requirements and guarantees are
+// columns of the table.
+#pragma once
+
+#include "lower/pipeline.h"
+
+namespace tw::pass {
+
+Kernel storage_flatten(Kernel kernel, const PassContext& context);
+Kernel canonical_simplify(Kernel kernel, const PassContext& context);
+Kernel loop_partition(Kernel kernel, const PassContext& context);
+Kernel vectorize_loop(Kernel kernel, const PassContext& context);
+Kernel storage_rewrite(Kernel kernel, const PassContext& context);
+Kernel unroll_loop(Kernel kernel, const PassContext& context);
+Kernel simplify(Kernel kernel, const PassContext& context);
+Kernel remove_no_op(Kernel kernel, const PassContext& context);
+Kernel make_api(Kernel kernel, const PassContext& context);
+Kernel lower_parallel(Kernel kernel, const PassContext& context);
+Kernel lower_intrin(Kernel kernel, const PassContext& context);
+
+}  // namespace tw::pass

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "ir/substitute.h"
+#include "lower/passes.h"
+#include "runtime/error.h"
+#include "runtime/nearest_word.h"
+
+namespace tw {
+namespace {
+
+using enum Property;
+
+// The order matters:
+// - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices as
+//   linear forms.
+// - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
+// - storage_rewrite before unroll_loop: copies of a loop body share the buffers they take in turn,
+//   and liveness is decided on few statements.
+// - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
+//   decided then.
+// - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
+//   task is a function inside the compute scope.
+// - lower_intrin last: what is simplified before must still be floor division.
+const std::vector<Pass>& table() {
+  static const std::vector<Pass> passes = {
+      {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,
+       "tensors become buffers with one row-major index"},
+      {"canonical_simplify", pass::canonical_simplify, {Flat}, {}, true,
+       "expressions in normal form"},
+      {"loop_partition", pass::loop_partition, {Flat}, {}, true,
+       "loops are cut where their likely conditions are certain"},
+      {"vectorize_loop", pass::vectorize_loop, {Flat}, {NoVectorLoops}, false,
+       "vectorized loops become vector statements"},
+      {"storage_rewrite", pass::storage_rewrite, {Flat}, {HoistedStorage}, true,
+       "buffers move out of loops and share memory"},
+      {"unroll_loop", pass::unroll_loop, {Flat}, {}, true,
+       "unrolled loops become copies of their body"},
+      {"simplify", pass::simplify, {Flat}, {}, true, "folds what the passes before left"},
+      {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},
+      {"make_api", pass::make_api, {Flat, NoVectorLoops}, {KernelSignature}, false,
+       "unpacks and checks the arguments of the calling convention"},
+      {"lower_parallel", pass::lower_parallel, {KernelSignature}, {NoParallelLoops}, false,
+       "parallel loops become tasks for the thread pool"},
+      {"lower_intrin", pass::lower_intrin, {Flat}, {Legalised}, false,
+       "spells intrinsics with what code generation knows"},
+  };
+  return passes;
+}
+
+// What simple_mode leaves out, and where it stops.
+constexpr std::string_view kNotInSimpleMode = "loop_partition";
+constexpr std::string_view kSimpleModeStopsBefore = "make_api";
+
+const Pass& find_pass(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Pass& p : table()) {
+    if (p.name == name) return p;
+    names.push_back(p.name);
+  }
+  raise({.code = ErrorCode::UnknownPass,
+         .what = fmt::format("unknown pass '{}'", name),
+         .legal = fmt::format("did you mean '{}'? passes are {}", nearest_word(name, names),
+                              fmt::join(names, ", "))});
+}
+
+std::set<std::string_view> disabled_passes(const LowerOptions& options) {
+  std::set<std::string_view> disabled;
+  for (const std::string& name : options.disabled) {
+    const Pass& p = find_pass(name);
+    if (!p.optional) {
+      std::vector<std::string_view> optional;
+      for (const Pass& o : table()) {
+        if (o.optional) optional.push_back(o.name);
+      }
+      raise({.code = ErrorCode::PassRequirement,
+             .what = fmt::format("pass '{}' cannot be disabled: no kernel compiles without it",
+                                 name),
+             .legal = fmt::format("disable any of {}", fmt::join(optional, ", "))});
+    }
+    disabled.insert(p.name);
+  }
+  return disabled;
+}
+
+// Which passes an environment variable such as TILEWRIGHT_DUMP=simplify,make_api selects.
+std::function<bool(std::string_view)> selected(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value == 0) return [](std::string_view) { return false; };
+  std::set<std::string> names;
+  std::string_view rest = value;
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const std::string name(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    if (name == "all") return [](std::string_view) { return true; };
+    if (!name.empty()) names.insert(std::string(find_pass(name).name));
+  }
+  return [names](std::string_view pass) { return names.count(std::string(pass)) != 0; };
+}
+
+bool environment_asks_to_verify() {
+  const char* value = std::getenv("TILEWRIGHT_VERIFY");
+  return value != nullptr && *value != 0 && std::string_view(value) != "0";
+}
+
+// What the body of a kernel may use without binding it.
+std::vector<Var> argument_vars(const Kernel& kernel) {
+  std::vector<Var> vars;
+  for (const KernelArgument& a : kernel.arguments) {
+    vars.push_back(a.var);
+    for (const Expr& e : a.shape) {
+      for (const Var& v : free_vars(e)) vars.push_back(v);
+    }
+  }
+  return vars;
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return table(); }
+
+Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& options,
+                  LowerReport* report, const PassObserver& observer) {
+  const std::set<std::string_view> disabled = disabled_passes(options);
+  if (!options.stop_after.empty()) find_pass(options.stop_after);
+  const auto dumped = selected("TILEWRIGHT_DUMP");
+  const bool verifies = options.verify || environment_asks_to_verify();
+  const PassContext context{options.passes, target};
+
+  std::vector<Property> held = {WellFormed};
+  const auto holds = [&](Property p) {
+    return std::find(held.begin(), held.end(), p) != held.end();
+  };
+  for (const Pass& p : table()) {
+    if (options.simple_mode && p.name == kSimpleModeStopsBefore) break;
+    const bool skipped = disabled.count(p.name) != 0 ||
+                         (options.simple_mode && p.name == kNotInSimpleMode);
+    if (!skipped) {
+      for (Property r : p.requires_) {
+        if (holds(r)) continue;
+        raise({.code = ErrorCode::PassRequirement,
+               .what = fmt::format("pass '{}' requires {}, which no pass before it ensured", p.name,
+                                   to_string(r)),
+               .legal = "disable fewer passes"});
+      }
+      const auto start = std::chrono::steady_clock::now();
+      kernel = p.function(std::move(kernel), context);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (report != nullptr) report->timings.push_back({p.name, took.count()});
+      for (Property e : p.ensures) {
+        if (!holds(e)) held.push_back(e);
+      }
+      if (verifies) {
+        try {
+          verify(kernel.body, held,
+                 holds(KernelSignature) ? std::vector<Var>() : argument_vars(kernel));
+        } catch (const Error& e) {
+          ErrorInfo info = e.info();
+          info.where = fmt::format("after pass {}", p.name);
+          raise(std::move(info));
+        }
+      }
+      if (observer) observer(p.name, kernel);
+      if (dumped(p.name)) {
+        fmt::print(stderr, "// after {}: {}\n{}\n", p.name, kernel.name, to_string(kernel.body));
+      }
+    }
+    if (p.name == options.stop_after) break;
+  }
+  return kernel;
+}
+
+}  // namespace tw

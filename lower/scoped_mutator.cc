@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/scoped_mutator.h"
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+
+namespace tw {
+
+Expr strip_likely(const Expr& condition) {
+  return rewrite(condition, [](const Expr& e) -> Expr {
+    const Call* call = as<Call>(e);
+    return call && call->name == "likely" ? call->args[0] : Expr();
+  });
+}
+
+Stmt ScopedMutator::on(const For& op, const Stmt& self) {
+  const Expr min = mutate(op.min), extent = mutate(op.extent);
+  analyzer_.bind(op.var, Range{min, extent});
+  const Stmt body = mutate(op.body);
+  if (min.same_as(op.min) && extent.same_as(op.extent) && body.same_as(op.body)) return self;
+  return with(self, [&](For& f) {
+    f.min = min;
+    f.extent = extent;
+    f.body = body;
+  });
+}
+
+Stmt ScopedMutator::on(const LetStmt& op, const Stmt& self) {
+  const Expr value = mutate(op.value);
+  if (value.dtype().is_integer() && !value.dtype().is_vector()) analyzer_.bind(op.var, value);
+  const Stmt body = mutate(op.body);
+  if (value.same_as(op.value) && body.same_as(op.body)) return self;
+  return with(self, [&](LetStmt& l) {
+    l.value = value;
+    l.body = body;
+  });
+}
+
+Stmt ScopedMutator::on(const AttrStmt& op, const Stmt& self) {
+  if (op.key == attr::kParallelLaunch) {
+    analyzer_.bind(Var(as<Variable>(op.node)), Range{make_zero(op.node.dtype()), op.value});
+  }
+  return Mutator::on(op, self);
+}
+
+Stmt ScopedMutator::on(const IfThenElse& op, const Stmt& self) {
+  const Expr condition = mutate(op.condition);
+  const Expr plain = strip_likely(condition);
+  Stmt then_case, else_case;
+  {
+    const auto scope = analyzer_.assume(plain);
+    then_case = mutate(op.then_case);
+  }
+  if (op.else_case.defined()) {
+    const auto scope = analyzer_.assume(!plain);
+    else_case = mutate(op.else_case);
+  }
+  if (condition.same_as(op.condition) && then_case.same_as(op.then_case) &&
+      else_case.same_as(op.else_case)) {
+    return self;
+  }
+  return with(self, [&](IfThenElse& i) {
+    i.condition = condition;
+    i.then_case = then_case;
+    i.else_case = else_case;
+  });
+}
+
+}  // namespace tw

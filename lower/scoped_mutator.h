@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mutator whose analyzer knows, at each node, the loop ranges, let values and conditions around
+// it.
+#pragma once
+
+#include "ir/arithmetic/analyzer.h"
+#include "ir/visit.h"
+
+namespace tw {
+
+class ScopedMutator : public Mutator {
+ protected:
+  using Mutator::on;
+  Stmt on(const For& op, const Stmt& self) override;
+  Stmt on(const LetStmt& op, const Stmt& self) override;
+  Stmt on(const AttrStmt& op, const Stmt& self) override;
+  Stmt on(const IfThenElse& op, const Stmt& self) override;
+
+  Analyzer analyzer_;
+};
+
+// The condition with every likely(…) taken off.
+Expr strip_likely(const Expr& condition);
+
+}  // namespace tw

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// storage_flatten: tensors become buffers with one row-major index.
+//
+// before:                                        after:
+//   realize B([y, 1], [0, 8]) {                    // attr [B] storage_scope = "global"
+//     for (x, 0, 8) {                              allocate B[float32 * 1 * 8]
+//       B(y, x) = A(y, (x + 2))                    for (x, 0, 8) {
+//     }                                              B[x] = A[(((y*10) + x) + 2)]
+//   }                                              }
+//
+// Arguments of the kernel bind to their own buffers, indexed from zero; everything else is counted
+// from the realized minimum. Constants are gathered at the end of an index, so that it stays in
+// Horner form, which printing shows and code generation addresses well.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "ir/expr.h"
+#include "lower/passes.h"
+#include "lower/scoped_mutator.h"
+#include "runtime/error.h"
+
+namespace tw::pass {
+namespace {
+
+// e == rest + constant.
+struct Peeled {
+  Expr rest;
+  int64_t constant = 0;
+};
+Peeled peel_constant(const Expr& e) {
+  if (auto c = as_const_int(e)) return {make_zero(e.dtype()), *c};
+  if (const Add* add = as<Add>(e)) {
+    if (auto c = as_const_int(add->b)) return {add->a, *c};
+    if (auto c = as_const_int(add->a)) return {add->b, *c};
+  }
+  if (const Sub* sub = as<Sub>(e)) {
+    if (auto c = as_const_int(sub->b)) return {sub->a, -*c};
+  }
+  return {e, 0};
+}
+
+class Flatten : public ScopedMutator {
+ public:
+  Flatten(const Kernel& kernel, const PassOptions& options) : options_(options) {
+    for (const KernelArgument& a : kernel.arguments) {
+      if (!a.is_tensor || !a.producer.defined()) continue;
+      Buffer& b = buffers_[{a.producer.get(), a.value_index}];
+      b = {.var = a.var, .mins = std::vector<Expr>(a.shape.size(), 0), .extents = a.shape,
+           .is_argument = true};
+    }
+  }
+
+ protected:
+  using ScopedMutator::on;
+
+  Stmt on(const For& op, const Stmt& self) override {
+    ++loop_depth_;
+    Stmt s = ScopedMutator::on(op, self);
+    --loop_depth_;
+    return s;
+  }
+
+  Stmt on(const Realize& op, const Stmt&) override {
+    const auto key = std::make_pair(op.producer.get(), op.value_index);
+    if (auto it = buffers_.find(key); it != buffers_.end() && it->second.is_argument) {
+      return mutate(op.body);
+    }
+    const DType type = op.producer->output_dtype(op.value_index);
+    Buffer buffer{.var = buffer_var(name_of(op), type)};
+    for (const Range& r : op.bounds) {
+      buffer.mins.push_back(analyzer_.simplify(mutate(r.min)));
+      buffer.extents.push_back(analyzer_.simplify(mutate(r.extent)));
+    }
+    buffers_[key] = buffer;
+    const Stmt body = mutate(op.body);
+    buffers_.erase(key);
+    std::vector<Expr> extents = buffer.extents;
+    if (extents.empty()) extents.push_back(1);
+    return make(Allocate{.buffer = buffer.var, .type = type, .extents = extents,
+                         .scope = scope_of(op, extents, type), .body = body});
+  }
+
+  Stmt on(const Provide& op, const Stmt&) override {
+    const Buffer& buffer = find(op.producer, op.value_index);
+    return make(Store{.buffer = buffer.var, .value = mutate(op.value),
+                      .index = flat_index(buffer, mutate(op.indices))});
+  }
+
+  Expr on(const ProducerLoad& op, const Expr&) override {
+    const Buffer& buffer = find(op.producer, op.value_index);
+    return make(Load{.type = op.dtype, .buffer = buffer.var,
+                     .index = flat_index(buffer, mutate(op.indices))});
+  }
+
+  Stmt on(const Prefetch& op, const Stmt&) override {
+    raise({.code = ErrorCode::Internal, .what = "prefetch reached storage_flatten",
+           .stage = op.producer->name});
+  }
+
+ private:
+  struct Buffer {
+    Var var;
+    std::vector<Expr> mins, extents;
+    bool is_argument = false;
+  };
+
+  static std::string name_of(const Realize& op) {
+    return op.producer->num_outputs() > 1 ? fmt::format("{}.v{}", op.producer->name, op.value_index)
+                                          : op.producer->name;
+  }
+
+  // A stage whose scope nobody chose stays on the stack when it is small and lives inside a loop.
+  std::string scope_of(const Realize& op, const std::vector<Expr>& extents, DType type) const {
+    if (!op.scope.empty()) return op.scope;
+    if (loop_depth_ == 0) return "global";
+    int64_t bytes = type.element_bytes();
+    for (const Expr& e : extents) {
+      auto extent = as_const_int(e);
+      if (!extent || *extent <= 0 || bytes > options_.max_stack_bytes / *extent) return "global";
+      bytes *= *extent;
+    }
+    return "local";
+  }
+
+  const Buffer& find(const ProducerRef& producer, int value_index) const {
+    auto it = buffers_.find({producer.get(), value_index});
+    if (it == buffers_.end()) {
+      raise({.code = ErrorCode::MalformedIr,
+             .what = "accessed outside the region where it is realized, and no argument",
+             .stage = producer->name});
+    }
+    return it->second;
+  }
+
+  Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices) {
+    TW_CHECK(indices.size() == buffer.extents.size(), "rank of an access");
+    Expr index = 0;
+    int64_t constant = 0;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr offset = is_zero(buffer.mins[d])
+                        ? analyzer_.simplify(indices[d])
+                        : analyzer_.canonical_simplify(indices[d] - buffer.mins[d]);
+      Peeled peeled = peel_constant(offset);
+      const Expr& extent = buffer.extents[d];
+      if (auto c = as_const_int(extent)) {
+        constant *= *c;
+      } else {
+        index = index + make_const(index.dtype(), constant);
+        constant = 0;
+      }
+      index = index * extent + peeled.rest;
+      // A fused axis comes back together: ((f/3)*3) + f%3 is f.
+      if (d > 0) index = analyzer_.simplify(index);
+      constant += peeled.constant;
+    }
+    return index + make_const(index.dtype(), constant);
+  }
+
+  const PassOptions& options_;
+  int loop_depth_ = 0;
+  std::map<std::pair<const Producer*, int>, Buffer> buffers_;  // look-ups only
+};
+
+}  // namespace
+
+Kernel storage_flatten(Kernel kernel, const PassContext& context) {
+  kernel.body = Flatten(kernel, context.options).mutate(kernel.body);
+  return kernel;
+}
+
+}  // namespace tw::pass

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/c_api.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "runtime/dtype.h"
+#include "runtime/error.h"
+#include "runtime/last_error.h"
+#include "runtime/module.h"
+#include "runtime/ndarray.h"
+#include "runtime/thread_pool.h"
+#include "runtime/version.h"
+#include "runtime/workspace.h"
+
+namespace {
+
+using tw::ErrorCode;
+
+struct CheckRow {
+  ErrorCode code;
+  std::string_view message;
+};
+constexpr CheckRow kChecks[] = {
+#define ARGUMENT_CHECK(Name, Code, Message) {ErrorCode::Code, Message},
+#include "runtime/argument_checks.def"
+#undef ARGUMENT_CHECK
+};
+
+// Runs body() and turns what it throws into this thread's last error.
+template <class Result, class Body>
+Result guarded(Result on_failure, Body body) {
+  try {
+    return body();
+  } catch (...) {
+    tw::keep_current_exception();
+    return on_failure;
+  }
+}
+
+ErrorCode checked_code(int32_t code) {
+  return code >= 0 && code < TW_NUM_ERROR_CODES ? static_cast<ErrorCode>(code)
+                                                : ErrorCode::Internal;
+}
+
+// A value in a message of the given check.
+std::string describe(int32_t check, int64_t value) {
+  switch (check) {
+    case TW_CHECK_DType:
+      return tw::to_string(DLDataType{static_cast<uint8_t>(value), static_cast<uint8_t>(value >> 8),
+                                      static_cast<uint16_t>(value >> 16)});
+    case TW_CHECK_Kind:
+      if (value < 0 || value > TW_ARG_FLOAT) break;
+      return std::string(tw::to_string(static_cast<tw::ArgumentKind>(value)));
+    default:
+      break;
+  }
+  return fmt::format("{}", value);
+}
+
+const char* text_or(const char* text, const char* otherwise) { return text ? text : otherwise; }
+
+int32_t run_parallel(tw_parallel_body body, void* closure, int32_t num_tasks,
+                     tw::Chunking chunking) {
+  return guarded(-1, [&] {
+    return tw::ThreadPool::global().parallel_for(body, closure,
+                                                 {.num_tasks = num_tasks, .chunking = chunking});
+  });
+}
+
+}  // namespace
+
+struct tw_module {
+  std::shared_ptr<tw::Module> module;
+  std::string metadata;
+};
+
+extern "C" {
+
+const char* tw_last_error(void) {
+  const tw::LastError& error = tw::last_error();
+  return error.present ? error.message : "";
+}
+
+int32_t tw_last_error_code(void) {
+  const tw::LastError& error = tw::last_error();
+  return error.present ? static_cast<int32_t>(error.code) : TW_NO_ERROR;
+}
+
+void tw_clear_error(void) { tw::last_error().present = false; }
+
+const char* tw_error_name(int32_t code) {
+  if (code < 0 || code >= TW_NUM_ERROR_CODES) return nullptr;
+  return tw::to_string(static_cast<ErrorCode>(code)).data();  // of a string literal
+}
+
+void tw_set_error(int32_t code, const char* message) {
+  tw::last_error().assign(checked_code(code), text_or(message, ""));
+}
+
+int32_t tw_raise_argument_error(int32_t check, const char* function, const char* argument,
+                                int32_t index, int64_t expected, int64_t got) {
+  return guarded(-1, [&] {
+    TW_CHECK(check >= 0 && check < TW_NUM_CHECKS, "unknown argument check");
+    // Of an address, what a reader wants is the largest power of two that divides it.
+    if (check == TW_CHECK_Alignment) {
+      const auto address = static_cast<uint64_t>(got);
+      got = static_cast<int64_t>(address & (~address + 1));
+    }
+    const CheckRow& row = kChecks[check];
+    const std::string text = fmt::format(
+        fmt::runtime(row.message), fmt::arg("function", text_or(function, "?")),
+        fmt::arg("argument", text_or(argument, "?")), fmt::arg("index", index),
+        fmt::arg("expected", describe(check, expected)), fmt::arg("got", describe(check, got)));
+    tw::last_error().assign(row.code, text);
+    return -1;
+  });
+}
+
+int32_t tw_parallel_for(tw_parallel_body body, void* closure, int32_t num_tasks) {
+  return run_parallel(body, closure, num_tasks, tw::Chunking::Static);
+}
+
+int32_t tw_parallel_for_dynamic(tw_parallel_body body, void* closure, int32_t num_tasks) {
+  return run_parallel(body, closure, num_tasks, tw::Chunking::Dynamic);
+}
+
+int32_t tw_num_threads(void) {
+  return guarded(1, [] { return tw::ThreadPool::global().num_threads(); });
+}
+
+int32_t tw_set_num_threads(int32_t num_threads) {
+  return guarded(-1, [&] {
+    tw::ThreadPool::global().set_num_threads(num_threads);
+    return 0;
+  });
+}
+
+void tw_park_threads(void) {
+  guarded(0, [] {
+    tw::ThreadPool::global().park();
+    return 0;
+  });
+}
+
+void* tw_workspace_alloc(int64_t bytes, int32_t alignment) {
+  void* block = tw::workspace_alloc(bytes, alignment);
+  if (block == nullptr) {
+    guarded(0, [&]() -> int {
+      tw::raise({.code = ErrorCode::OutOfMemory,
+                 .what = fmt::format("cannot allocate {} bytes of workspace aligned to {}", bytes,
+                                     alignment)});
+    });
+  }
+  return block;
+}
+
+void tw_workspace_free(void* block) { tw::workspace_free(block); }
+
+const char* tw_version(void) { return tw::version(); }
+
+tw_module* tw_module_load(const char* path) {
+  return guarded<tw_module*>(nullptr, [&] {
+    auto module = tw::load_library(text_or(path, ""));
+    std::string metadata = tw::library_metadata(*module);
+    return new tw_module{std::move(module), std::move(metadata)};
+  });
+}
+
+tw_kernel tw_module_function(tw_module* module, const char* name) {
+  return guarded<tw_kernel>(nullptr, [&] {
+    if (module == nullptr) tw::raise({.code = ErrorCode::ArgumentNull, .what = "no module"});
+    return module->module->get_function(text_or(name, "")).kernel();
+  });
+}
+
+const char* tw_module_describe(tw_module* module) {
+  return module != nullptr ? module->metadata.c_str() : "";
+}
+
+void tw_module_free(tw_module* module) { delete module; }
+
+int32_t tw_parse_dtype(const char* text, DLDataType* type) {
+  return guarded(-1, [&] {
+    *type = tw::to_dlpack(tw::parse_dtype(text_or(text, "")));
+    return 0;
+  });
+}
+
+int32_t tw_call(tw_kernel kernel, DLTensor* const* tensors, int32_t num_tensors) {
+  constexpr int32_t kMost = 64;
+  if (kernel == nullptr || num_tensors < 0 || num_tensors > kMost) {
+    tw_set_error(TW_ERROR_ArgumentCount, "tw_call takes a kernel and at most 64 tensors");
+    return -1;
+  }
+  std::array<void*, kMost> args;
+  std::array<int32_t, kMost> codes;
+  for (int32_t i = 0; i < num_tensors; ++i) {
+    args[static_cast<size_t>(i)] = tensors[i];
+    codes[static_cast<size_t>(i)] = TW_ARG_TENSOR;
+  }
+  tw_clear_error();
+  return kernel(args.data(), codes.data(), num_tensors);
+}
+
+}  // extern "C"

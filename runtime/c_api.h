@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The C interface: what compiled kernels look like, what they call, and what a C program needs to
+ * load and run them. C99.
+ *
+ * A kernel returns 0, or nonzero with a message in tw_last_error(). Functions of this header that
+ * return a pointer return NULL in that case. Nothing here throws.
+ */
+#ifndef TILEWRIGHT_RUNTIME_C_API_H_
+#define TILEWRIGHT_RUNTIME_C_API_H_
+
+#include <stdint.h>
+
+#include "runtime/api.h"
+#include "runtime/dlpack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Kernels ---- */
+
+/* What args[i] of a kernel points to. */
+enum {
+  TW_ARG_TENSOR = 0, /* DLTensor */
+  TW_ARG_INT = 1,    /* int64_t */
+  TW_ARG_FLOAT = 2   /* double */
+};
+
+/* Every kernel is an exported function of this type; type_codes[i] is a TW_ARG_ number. It may run
+ * on several threads at once when their output tensors are different. */
+typedef int32_t (*tw_kernel)(void* const* args, const int32_t* type_codes, int32_t num_args);
+
+/* A library of kernels may describe them: const char tw_module_metadata[], JSON text; see
+ * runtime/module_metadata.h. */
+#define TW_METADATA_SYMBOL "tw_module_metadata"
+
+/* ---- Errors, one for each thread ---- */
+
+enum {
+  TW_NO_ERROR = -1,
+#define ERROR_CODE(Name, Kind, Text) TW_ERROR_##Name,
+#include "runtime/error_codes.def"
+#undef ERROR_CODE
+  TW_NUM_ERROR_CODES
+};
+
+/* The text of the last failure on this thread, "" when there was none; valid until the next. */
+TW_API const char* tw_last_error(void);
+/* Its TW_ERROR_ number, or TW_NO_ERROR. */
+TW_API int32_t tw_last_error_code(void);
+TW_API void tw_clear_error(void);
+/* The stable id of a code, such as "argument-shape"; NULL for an unknown number. */
+TW_API const char* tw_error_name(int32_t code);
+/* Keeps an error; the message is copied. An unknown code counts as TW_ERROR_Internal. */
+TW_API void tw_set_error(int32_t code, const char* message);
+
+/* What was checked of an argument. */
+enum {
+#define ARGUMENT_CHECK(Name, Code, Message) TW_CHECK_##Name,
+#include "runtime/argument_checks.def"
+#undef ARGUMENT_CHECK
+  TW_NUM_CHECKS
+};
+
+/* Keeps the error that a failed check stands for, with the actual values in its message: "argument
+ * 'A' of 'conv': dimension 1 is 12, expected 13". `index` is the dimension for shapes and strides,
+ * else unused. For TW_CHECK_DType both values are tw_dtype_word()s, for TW_CHECK_Kind TW_ARG_
+ * numbers, for TW_CHECK_Alignment `got` is the address. Always returns -1, so that generated code
+ * can return the result. */
+TW_API int32_t tw_raise_argument_error(int32_t check, const char* function, const char* argument,
+                                       int32_t index, int64_t expected, int64_t got);
+
+/* The 32 bits of a DLDataType as one number, as a little-endian load of the struct gives them. */
+static inline int64_t tw_dtype_word(DLDataType type) {
+  return (int64_t)type.code | (int64_t)type.bits << 8 | (int64_t)type.lanes << 16;
+}
+
+/* ---- Threads ---- */
+
+/* Returns 0, or nonzero for failure after tw_set_error. */
+typedef int32_t (*tw_parallel_body)(int32_t task_id, int32_t num_tasks, void* closure);
+
+/* Runs body(i, num_tasks, closure) for every i in 0 … num_tasks - 1 and waits; num_tasks 0 means
+ * one for each thread. Returns 0 or what the first task to fail returned; its error becomes this
+ * thread's. Inside a task it runs serially, and 0 means 1. */
+TW_API int32_t tw_parallel_for(tw_parallel_body body, void* closure, int32_t num_tasks);
+/* The same; a thread takes the next task when it is done with one. */
+TW_API int32_t tw_parallel_for_dynamic(tw_parallel_body body, void* closure, int32_t num_tasks);
+
+/* The threads that a parallel region uses, the calling one included. */
+TW_API int32_t tw_num_threads(void);
+TW_API int32_t tw_set_num_threads(int32_t num_threads);
+/* Puts the waiting threads to sleep until the next region. */
+TW_API void tw_park_threads(void);
+
+/* ---- Scratch memory ---- */
+
+/* Uninitialised memory, pooled by thread; alignment is a power of two. NULL when there is none, the
+ * error set. */
+TW_API void* tw_workspace_alloc(int64_t bytes, int32_t alignment);
+TW_API void tw_workspace_free(void* block);
+
+/* ---- Loading and calling from C ---- */
+
+TW_API const char* tw_version(void);
+
+typedef struct tw_module tw_module;
+
+/* Loads a library that was exported with export_library. */
+TW_API tw_module* tw_module_load(const char* path);
+/* The kernel of that name; valid until the module is freed. */
+TW_API tw_kernel tw_module_function(tw_module* module, const char* name);
+/* The library's description of itself, JSON text; "" when it has none. */
+TW_API const char* tw_module_describe(tw_module* module);
+TW_API void tw_module_free(tw_module* module);
+
+/* Reads a type's name ("float32", "bool", "bfloat16"). Returns 0, or -1. */
+TW_API int32_t tw_parse_dtype(const char* text, DLDataType* type);
+
+/* A compact row-major tensor on the CPU over memory that the caller owns. `shape` is not copied. */
+static inline DLTensor tw_tensor(void* data, DLDataType dtype, int32_t ndim, int64_t* shape) {
+  DLTensor tensor;
+  tensor.data = data;
+  tensor.device.device_type = kDLCPU;
+  tensor.device.device_id = 0;
+  tensor.ndim = ndim;
+  tensor.dtype = dtype;
+  tensor.shape = shape;
+  tensor.strides = NULL;
+  tensor.byte_offset = 0;
+  return tensor;
+}
+
+/* Calls a kernel whose arguments are all tensors, at most 64. Returns what it returns. */
+TW_API int32_t tw_call(tw_kernel kernel, DLTensor* const* tensors, int32_t num_tensors);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+#endif /* TILEWRIGHT_RUNTIME_C_API_H_ */

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a compiled library says about its functions, as records and as JSON text. A library
+// exports the text as `const char tw_module_metadata[]`:
+//
+//   {"tilewright": "0.1.0", "version": 1, "target": "llvm -mcpu=…",
+//    "functions": [{"name": "gemm", "arguments": [
+//       {"name": "A", "kind": "tensor", "dtype": "float32", "shape": [128, "n"]},
+//       {"name": "n", "kind": "int", "dtype": "int32"}]}]}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/api.h"
+#include "runtime/dtype.h"
+
+namespace tw {
+
+// What args[i] of a kernel points to; the numbers of TW_ARG_.
+enum class ArgumentKind : int32_t { Tensor = 0, Int = 1, Float = 2 };
+TW_API std::string_view to_string(ArgumentKind kind);  // "tensor", "int", "float"
+
+// A number, or the text of what it is computed from ("n", "n*2").
+using Extent = std::variant<int64_t, std::string>;
+
+struct ArgumentInfo {
+  std::string name;
+  ArgumentKind kind = ArgumentKind::Tensor;
+  DType dtype;
+  std::vector<Extent> shape;  // of tensors
+  bool operator==(const ArgumentInfo&) const = default;
+};
+
+struct FunctionInfo {
+  std::string name;
+  std::vector<ArgumentInfo> arguments;
+  bool operator==(const FunctionInfo&) const = default;
+};
+
+struct ModuleInfo {
+  std::string target;  // as given to build; may be empty
+  std::vector<FunctionInfo> functions;
+  bool operator==(const ModuleInfo&) const = default;
+};
+
+TW_API std::string metadata_to_json(const ModuleInfo& info);
+// Throws ModuleLoad for text that is not such JSON or has a newer version. Unknown fields are
+// ignored.
+TW_API ModuleInfo metadata_from_json(std::string_view json);
+
+// "gemm(A: float32[128, n], n: int32)"
+TW_API std::string to_string(const FunctionInfo& info);
+
+}  // namespace tw

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/infer_bound.h"
+
+#include "ir/expr.h"
+#include "ir/visit.h"
+#include "schedule/index_range.h"
+#include "schedule/schedule_data.h"
+#include "schedule/validate.h"
+
+namespace tw {
+namespace {
+
+// The region of one stage's output that a consumer's body reads.
+class ReadRegion : public Visitor {
+ public:
+  ReadRegion(const ScheduleData& schedule, const StageData& producer, DomainMap ranges,
+             Analyzer& analyzer, std::vector<Range>& region, bool& found)
+      : schedule_(schedule),
+        producer_(producer),
+        ranges_(std::move(ranges)),
+        index_range_(ranges_, analyzer),
+        analyzer_(analyzer),
+        region_(region),
+        found_(found) {}
+
+ protected:
+  using Visitor::on;
+  void on(const ProducerLoad& op) override {
+    Visitor::on(op);
+    if (find_stage(schedule_, op.producer.get()) != &producer_) return;
+    for (size_t d = 0; d < region_.size(); ++d) {
+      const Range range = index_range_(op.indices[d]);
+      region_[d] = found_ ? unite(region_[d], range, analyzer_) : range;
+    }
+    found_ = true;
+  }
+  void on(const Let& op) override {
+    visit(op.value);
+    ranges_[op.var] = index_range_(op.value);
+    visit(op.body);
+  }
+
+ private:
+  const ScheduleData& schedule_;
+  const StageData& producer_;
+  DomainMap ranges_;
+  IndexRange index_range_;
+  Analyzer& analyzer_;
+  std::vector<Range>& region_;
+  bool& found_;
+};
+
+class BoundInference {
+ public:
+  BoundInference(const ScheduleData& schedule, const ScheduleOptions& options)
+      : schedule_(schedule), options_(options) {}
+
+  DomainMap run() {
+    validate_attachments(schedule_);
+    // Consumers first: what they read decides the domain of a stage inside their loops.
+    for (size_t k = schedule_.stages.size(); k-- > 0;) {
+      const StageData& stage = *schedule_.stages[k];
+      TW_CHECK(stage.attach_type != AttachType::Inline,
+               "infer_bound of a schedule that is not normalised");
+      if (is_placeholder(stage) || stage.attach_type == AttachType::InlinedAlready) continue;
+      for (const IterVar& axis : stage.op->root_axes()) domains_[axis->var] = axis->domain;
+      if (stage.attach_type == AttachType::Scope) infer_region(stage);
+      for (const RelationRef& relation : stage.relations)
+        relation->domain_down(domains_, analyzer_, options_);
+      for (const IterVar& leaf : stage.leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
+    }
+    return std::move(domains_);
+  }
+
+ private:
+  // Data axes of a stage inside a loop: the union of what its consumers read in one iteration.
+  void infer_region(const StageData& stage) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    std::vector<Range> region(compute.axis.size());
+    bool found = false;
+    for (const StageData* consumer : consumers_of(schedule_, stage)) {
+      if (consumer->attach_type == AttachType::InlinedAlready) continue;
+      ReadRegion reads(schedule_, stage, root_ranges(stage, *consumer), analyzer_, region, found);
+      const te::ComputeNode& body = *compute_of(*consumer);
+      // The bodies of a reduction differ in the component they take only.
+      for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k)
+        reads.visit(body.body[k]);
+    }
+    for (size_t d = 0; d < region.size(); ++d) {
+      const IterVar& axis = compute.axis[d];
+      const Range range = clip(region[d], axis->domain);
+      const DType type = axis->var.dtype();
+      domains_[axis->var] = {cast(type, simplified(range.min)),
+                             cast(type, simplified(range.extent))};
+    }
+  }
+
+  Expr simplified(const Expr& e) {
+    return is_const(e) || is<Variable>(e) ? e : analyzer_.simplify(e);
+  }
+
+  // The values of the consumer's root axes during one iteration of the loop that the producer is
+  // in.
+  DomainMap root_ranges(const StageData& producer, const StageData& consumer) {
+    const StageData& parent = *producer.attach_stage;
+    const size_t inside = leaf_position(parent, producer.attach_axis) + 1;
+    DomainMap parts;
+    for (size_t k = 0; k < consumer.leaf_axes.size(); ++k) {
+      const Var& var = consumer.leaf_axes[k]->var;
+      const Range& domain = domains_.at(var);
+      const bool still = &consumer == &parent && k < inside;
+      parts[var] =
+          still && !is_one(domain.extent) ? Range{var, make_const(var.dtype(), 1)} : domain;
+    }
+    for (size_t r = consumer.relations.size(); r-- > 0;) {
+      consumer.relations[r]->domain_up(parts, domains_, analyzer_);
+    }
+    // Loops between the producer's place and the consumer's run, and move the consumer's region.
+    DomainMap between;
+    for (const StageData* s = &consumer; s != &parent; s = s->attach_stage) {
+      const StageData& around = *s->attach_stage;
+      const size_t end = leaf_position(around, s->attach_axis) + 1;
+      for (size_t k = &around == &parent ? inside : 0; k < end; ++k) {
+        const Var& var = around.leaf_axes[k]->var;
+        between[var] = domains_.at(var);
+      }
+    }
+    const IndexRange range_of(between, analyzer_);
+    DomainMap ranges;
+    for (const IterVar& root : consumer.op->root_axes()) {
+      const Range& part = parts.at(root->var);
+      const Range start = range_of(domains_.at(root->var).min);
+      ranges[root->var] =
+          is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
+    }
+    return ranges;
+  }
+
+  const ScheduleData& schedule_;
+  const ScheduleOptions& options_;
+  DomainMap domains_;
+  Analyzer analyzer_;
+};
+
+}  // namespace
+
+DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options) {
+  return BoundInference(schedule.data(), options).run();
+}
+
+DomainMap infer_bound(const Schedule& schedule) { return infer_bound(schedule, ScheduleOptions()); }
+
+}  // namespace tw

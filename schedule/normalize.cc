@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// normalize: inlining and rebasing.
+#include <algorithm>
+
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "schedule/infer_bound.h"
+#include "schedule/rewrite_operation.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+bool is_inlined(const StageData& stage) {
+  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
+}
+
+// What a read of an inlined stage stands for.
+Expr inlined_value(const StageData& stage, const ProducerLoad& read) {
+  const te::ComputeNode& compute = *compute_of(stage);
+  VarMap map;
+  for (size_t k = 0; k < compute.axis.size(); ++k) {
+    const Var& var = compute.axis[k]->var;
+    map[var] = cast(var.dtype(), read.indices[k]);
+  }
+  return substitute(compute.body[static_cast<size_t>(read.value_index)], map);
+}
+
+// Producers stand before consumers: a stage's reads are rewritten once, by bodies that are final.
+void inline_stages(ScheduleData& schedule) {
+  const bool any = std::any_of(schedule.stages.begin(), schedule.stages.end(),
+                               [](const auto& s) { return s->attach_type == AttachType::Inline; });
+  if (!any) return;
+  const auto changed = [&](const Producer* producer) {
+    const StageData* source = find_stage(schedule, producer);
+    return source && (is_inlined(*source) || source->op.get() != producer) ? source : nullptr;
+  };
+  for (const auto& stage : schedule.stages) {
+    const bool stale = std::any_of(stage->inputs.begin(), stage->inputs.end(),
+                                   [&](const te::Tensor& t) { return changed(t.op().get()); });
+    if (!stale) continue;
+    set_operation(schedule, *stage, rewrite_reads(stage->op, [&](const ProducerLoad& read) -> Expr {
+                    const StageData* source = changed(read.producer.get());
+                    if (source == nullptr) return {};
+                    if (is_inlined(*source)) return inlined_value(*source, read);
+                    ProducerLoad next = read;
+                    next.producer = source->op;
+                    return make(std::move(next));
+                  }));
+  }
+  for (const auto& stage : schedule.stages) {
+    if (stage->attach_type == AttachType::Inline) stage->attach_type = AttachType::InlinedAlready;
+  }
+}
+
+// Root axes that are loops start at zero: a reduction over [1, n) does not, nor does a data axis of
+// a stage that is computed for a region.
+void rebase_axes(ScheduleData& schedule, StageData& stage) {
+  for (const IterVar& root : stage.op->root_axes()) {
+    const bool region = stage.attach_type == AttachType::Scope && root->kind != IterKind::Reduction;
+    if (!is_leaf(stage, root) || (is_zero(root->domain.min) && !region)) continue;
+    const IterVar rebased({}, Var(root.name(), root->var.dtype()), root->kind);
+    auto* relation = new RebaseRelation;
+    relation->parent = root;
+    relation->rebased = rebased;
+    add_relation(stage, RelationRef(relation), -1);
+    if (auto marks = stage.axis_attributes.find(root->var); marks != stage.axis_attributes.end()) {
+      AxisAttributes moved = std::move(marks->second);
+      stage.axis_attributes.erase(marks);
+      stage.axis_attributes[rebased->var] = std::move(moved);
+    }
+    for (StageData* inside : attached_to(schedule, stage)) {
+      if (inside->attach_axis->var.same_as(root->var)) inside->attach_axis = rebased;
+    }
+  }
+}
+
+}  // namespace
+
+Schedule normalize(const Schedule& schedule) {
+  const Schedule result = schedule.copy();
+  ScheduleData& data = result.data();
+  inline_stages(data);
+  for (const auto& stage : data.stages) {
+    if (!is_placeholder(*stage) && !is_inlined(*stage)) rebase_axes(data, *stage);
+  }
+  return result;
+}
+
+}  // namespace tw

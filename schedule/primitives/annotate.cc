@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// vectorize, parallel, unroll, pragma: marks on a leaf axis
+#include <fmt/format.h>
+
+#include "ir/expr.h"
+#include "schedule/infer_bound.h"
+#include "schedule/primitives/apply.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+// True when the extent of the axis is sure to depend on a symbol. The region of a stage that may
+// still be computed inside another's loop is known at lowering only; a reduction always runs over
+// its whole domain, and an output is always computed whole.
+bool surely_symbolic(const StageData& stage, const IterVar& axis) {
+  if (!stage.is_output && axis->kind != IterKind::Reduction) return false;
+  bool symbolic = false;
+  for (const IterVar& root : stage.op->root_axes()) symbolic |= !as_const_int(root->domain.extent);
+  if (!symbolic) return false;
+  DomainMap domains;
+  Analyzer analyzer;
+  for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
+  for (const RelationRef& relation : stage.relations)
+    relation->domain_down(domains, analyzer, ScheduleOptions());
+  return !as_const_int(domains.at(axis->var).extent);
+}
+
+void require_constant(const PrimitiveCall& call, const IterVar& axis) {
+  if (!surely_symbolic(call.stage(), axis)) return;
+  call.fail(
+      {.code = ErrorCode::SymbolicExtent,
+       .what = fmt::format("'{}' of an axis whose extent is not a constant", call.primitive().name),
+       .axis = axis.name(),
+       .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
+}
+
+void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
+  if (axis->kind != IterKind::Reduction) return;
+  call.fail({.code = ErrorCode::ParallelReduction,
+             .what = fmt::format("'{}' of a reduction axis, whose iterations write one element",
+                                 call.primitive().name),
+             .axis = axis.name(),
+             .legal = "a data axis"});
+}
+
+StepResults mark(const PrimitiveCall& call, ForKind kind) {
+  call.stage().axis_attributes[call.axis(1)->var].for_kind = kind;
+  return {};
+}
+
+}  // namespace
+
+StepResults apply_vectorize(const PrimitiveCall& call) {
+  refuse_reduction(call, call.axis(1));
+  require_constant(call, call.axis(1));
+  return mark(call, ForKind::Vectorized);
+}
+
+StepResults apply_parallel(const PrimitiveCall& call) {
+  refuse_reduction(call, call.axis(1));
+  return mark(call, ForKind::Parallel);
+}
+
+StepResults apply_unroll(const PrimitiveCall& call) {
+  require_constant(call, call.axis(1));
+  return mark(call, ForKind::Unrolled);
+}
+
+StepResults apply_pragma(const PrimitiveCall& call) {
+  const std::string& name = call.text(2);
+  if (name.empty()) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "a pragma without a name",
+               .axis = call.axis(1).name(),
+               .legal = "a name such as auto_unroll_max_step"});
+  }
+  const Expr value = make_const(int_type(32), call.given(3) ? call.integer(3) : 1);
+  auto& pragmas = call.stage().axis_attributes[call.axis(1)->var].pragmas;
+  for (auto& [key, old] : pragmas) {
+    if (key == name) {
+      old = value;
+      return {};
+    }
+  }
+  pragmas.emplace_back(name, value);
+  return {};
+}
+
+}  // namespace tw

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// compute_at, compute_inline, compute_root: where a stage is computed
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/primitives/apply.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+void attach(StageData& stage, AttachType type, StageData* parent = nullptr, IterVar axis = {}) {
+  stage.attach_type = type;
+  stage.attach_stage = parent;
+  stage.attach_axis = std::move(axis);
+}
+
+}  // namespace
+
+StepResults apply_compute_at(const PrimitiveCall& call) {
+  StageData &stage = call.stage(), &parent = call.stage(1);
+  const IterVar& axis = call.axis(2);
+  if (&stage == &parent) {
+    call.fail({.code = ErrorCode::BadAttach,
+               .what = "a stage cannot be computed inside its own loops",
+               .axis = axis.name(),
+               .legal = fmt::format("a stage that consumes it: {}",
+                                    names(all_consumers_of(call.schedule(), stage)))});
+  }
+  if (stage.is_output) {
+    call.fail({.code = ErrorCode::BadAttach,
+               .what = fmt::format("an output is computed whole, not inside '{}'", parent.name()),
+               .axis = axis.name(),
+               .legal = "compute_root"});
+  }
+  const std::vector<StageData*> consumers = all_consumers_of(call.schedule(), stage);
+  if (std::find(consumers.begin(), consumers.end(), &parent) == consumers.end()) {
+    call.fail({.code = ErrorCode::NotAConsumer,
+               .what = fmt::format("'{}' does not consume it", parent.name()),
+               .legal = names(consumers)});
+  }
+  if (parent.attach_type == AttachType::Inline) {
+    call.fail({.code = ErrorCode::BadAttach,
+               .what = fmt::format("'{}' is inlined and has no loops", parent.name()),
+               .axis = axis.name(),
+               .legal = "a stage that is computed"});
+  }
+  attach(stage, AttachType::Scope, &parent, axis);
+  return {};
+}
+
+StepResults apply_compute_inline(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  auto refuse = [&](std::string what, std::string legal) {
+    call.fail(
+        {.code = ErrorCode::CannotInline, .what = std::move(what), .legal = std::move(legal)});
+  };
+  if (stage.is_output) refuse("an output has to be stored", "a stage between inputs and outputs");
+  if (compute_of(stage)->is_reduction()) refuse("a reduction has to be stored", "compute_at");
+  if (stage.op->num_outputs() != 1) refuse("the operation has several outputs", "compute_at");
+  if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
+    refuse(fmt::format("'{}' is computed inside its loops", inside[0]->name()),
+           fmt::format("move '{}' first", inside[0]->name()));
+  }
+  attach(stage, AttachType::Inline);
+  return {};
+}
+
+StepResults apply_compute_root(const PrimitiveCall& call) {
+  attach(call.stage(), AttachType::GroupRoot);
+  return {};
+}
+
+}  // namespace tw

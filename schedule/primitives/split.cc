@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// split, tile
+#include <fmt/format.h>
+
+#include "ir/expr.h"
+#include "schedule/primitives/apply.h"
+#include "schedule/primitives/split.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+
+void require_positive(const PrimitiveCall& call, const IterVar& axis, std::string_view name,
+                      int64_t value) {
+  if (value > 0 && value <= INT32_MAX) return;
+  call.fail({.code = value > 0 ? ErrorCode::BadArgument : ErrorCode::FactorNotPositive,
+             .what = fmt::format("{} is {}", name, value),
+             .axis = axis.name(),
+             .legal = "a positive 32-bit integer"});
+}
+
+std::pair<IterVar, IterVar> split_axis(StageData& stage, const IterVar& parent, const Expr& factor,
+                                       const Expr& nparts, int step) {
+  const DType type = parent->var.dtype();
+  const IterVar outer({}, Var(parent.name() + ".outer", type), parent->kind);
+  const IterVar inner({}, Var(parent.name() + ".inner", type), parent->kind);
+  auto* relation = new SplitRelation;
+  relation->parent = parent;
+  relation->outer = outer;
+  relation->inner = inner;
+  relation->factor = factor;
+  relation->nparts = nparts;
+  add_relation(stage, RelationRef(relation), step);
+  return {outer, inner};
+}
+
+StepResults apply_split(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  const IterVar& parent = call.axis(1);
+  const bool by_factor = call.given(2), by_nparts = call.given(3);
+  if (by_factor == by_nparts) {
+    call.fail({.code = ErrorCode::SplitArguments,
+               .what = by_factor ? "split with both factor and nparts"
+                                 : "split with neither factor nor nparts",
+               .axis = parent.name(),
+               .legal = "one of factor and nparts"});
+  }
+  const int64_t size = call.integer(by_factor ? 2 : 3);
+  require_positive(call, parent, by_factor ? "factor" : "nparts", size);
+  require_unmarked(call, stage, parent);
+  const Expr value = make_const(parent->var.dtype(), size);
+  const auto [outer, inner] = split_axis(stage, parent, by_factor ? value : Expr(),
+                                         by_factor ? Expr() : value, call.number());
+  return {outer, inner};
+}
+
+StepResults apply_tile(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  const IterVar &x = call.axis(1), &y = call.axis(2);
+  if (x->var.same_as(y->var)) {
+    call.fail({.code = ErrorCode::DuplicateAxis,
+               .what = "tile of an axis with itself",
+               .axis = x.name(),
+               .legal = "two different axes"});
+  }
+  require_positive(call, x, "x_factor", call.integer(3));
+  require_positive(call, y, "y_factor", call.integer(4));
+  require_unmarked(call, stage, x);
+  require_unmarked(call, stage, y);
+  const auto [xo, xi] =
+      split_axis(stage, x, make_const(x->var.dtype(), call.integer(3)), {}, call.number());
+  const auto [yo, yi] =
+      split_axis(stage, y, make_const(y->var.dtype(), call.integer(4)), {}, call.number());
+  order_axes(stage, {xo, yo, xi, yi});
+  return {xo, yo, xi, yi};
+}
+
+}  // namespace tw

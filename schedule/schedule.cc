@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/schedule.h"
+
+#include <fmt/format.h>
+
+#include "schedule/primitive.h"
+#include "schedule/rewrite_operation.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+thread_local std::string current_source;
+
+// A copy of `op` whose axes no other operation has: the axes of one loop nest are its own. What was
+// replaced goes into `aliases`.
+te::Operation with_own_axes(const te::Operation& op, VarSet& taken,
+                            std::vector<std::pair<Var, IterVar>>& aliases) {
+  AxisReplacement fresh;
+  for (const IterVar& axis : op->root_axes()) {
+    if (taken.insert(axis->var).second) continue;
+    const IterVar own(axis->domain, Var(axis.name(), axis->var.dtype()), axis->kind);
+    taken.insert(own->var);
+    fresh.emplace_back(axis, own);
+    aliases.emplace_back(axis->var, own);
+  }
+  return fresh.empty() ? op : replace_axes(op, op->name, fresh);
+}
+
+// Renumbers references to steps.
+struct Shift {
+  int by;
+  void operator()(StageRef& ref) const {
+    if (ref.step >= 0) ref.step += by;
+  }
+  void operator()(AxisRef& ref) const {
+    if (ref.step >= 0) ref.step += by;
+    (*this)(ref.stage);
+  }
+  template <class T>
+    requires std::is_same_v<T, AxisRef> || std::is_same_v<T, StageRef>
+  void operator()(std::vector<T>& refs) const {
+    for (T& ref : refs) (*this)(ref);
+  }
+  template <class T>
+  void operator()(T&) const {}
+};
+
+[[noreturn]] void raise_at_step(const Error& error, size_t number, const Step& step) {
+  ErrorInfo info = error.info();
+  info.where = fmt::format("step t{} {}{}", number, to_text(step),
+                           info.where.empty() ? "" : fmt::format(" ({})", info.where));
+  raise(std::move(info));
+}
+
+}  // namespace
+
+const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
+  auto it = axis_attributes.find(axis->var);
+  return it == axis_attributes.end() ? nullptr : &it->second;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Stage
+
+namespace {
+
+IterVar nth_axis(const StageData& stage, const std::vector<IterVar>& axes, int k,
+                 const char* what) {
+  if (k < 0 || static_cast<size_t>(k) >= axes.size()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("there is no {} {}", what, k),
+           .stage = stage.name(),
+           .where = SourceScope::current(),
+           .legal = names(axes)});
+  }
+  return axis_of_stage(stage, axes[static_cast<size_t>(k)]);
+}
+
+const te::ComputeNode& compute_or_raise(const StageData& stage) {
+  const te::ComputeNode* compute = compute_of(stage);
+  if (compute == nullptr) {
+    raise({.code = ErrorCode::PlaceholderStage,
+           .what = "a placeholder has no axes",
+           .stage = stage.name(),
+           .where = SourceScope::current()});
+  }
+  return *compute;
+}
+
+AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const IterVar& axis) {
+  const IterVar own = axis_of_stage(stage, axis);
+  if (!own.defined()) {
+    raise(
+        {.code = ErrorCode::NotAnAxisOfStage,
+         .what = "the axis belongs to another stage",
+         .stage = stage.name(),
+         .axis = axis.defined() ? axis.name() : "",
+         .where = SourceScope::current(),
+         .legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes))});
+  }
+  const std::vector<IterVar>& roots = stage.op->root_axes();
+  for (size_t k = 0; k < roots.size(); ++k) {
+    if (roots[k]->var.same_as(own->var)) {
+      return {.step = -1, .index = static_cast<int>(k), .stage = stage.ref};
+    }
+  }
+  auto it = schedule.axis_refs.find(own->var);
+  TW_CHECK(it != schedule.axis_refs.end(), own.name());
+  return it->second;
+}
+
+}  // namespace
+
+IterVar Stage::axis(int k) const {
+  return nth_axis(*data_, compute_or_raise(*data_).axis, k, "axis");
+}
+IterVar Stage::reduce_axis(int k) const {
+  return nth_axis(*data_, compute_or_raise(*data_).reduce_axis, k, "reduction axis");
+}
+
+namespace {
+
+// Applies a primitive to a stage: turns what C++ passes into the references that a step records.
+class Recorder {
+ public:
+  Recorder(ScheduleData* schedule, const StageData* stage, const char* primitive)
+      : schedule_(*schedule), stage_(stage) {
+    const Primitive* row = find_primitive(primitive);
+    step_.primitive = primitive;
+    step_.version = row->version;
+    step_.arguments.push_back(stage->ref);
+  }
+  Recorder& operator()(const IterVar& axis) { return add(axis_ref(schedule_, *stage_, axis)); }
+  Recorder& operator()(const std::vector<IterVar>& axes) {
+    std::vector<AxisRef> refs;
+    for (const IterVar& axis : axes) refs.push_back(axis_ref(schedule_, *stage_, axis));
+    return add(std::move(refs));
+  }
+  // Axes that follow are those of this stage.
+  Recorder& operator()(const Stage& stage) {
+    stage_ = &stage.data();
+    return add(stage.data().ref);
+  }
+  Recorder& operator()(int64_t value) { return add(value); }
+  Recorder& operator()(const std::string& value) { return add(value); }
+  Recorder& none() { return add(std::monostate()); }
+  const StepResults& apply() { return apply_step(schedule_, std::move(step_)); }
+
+ private:
+  Recorder& add(Argument argument) {
+    step_.arguments.push_back(std::move(argument));
+    return *this;
+  }
+  ScheduleData& schedule_;
+  const StageData* stage_;
+  Step step_;
+};
+
+}  // namespace
+
+Stage::Pair Stage::split(const IterVar& axis, int64_t factor) const {
+  const StepResults& r = Recorder(schedule_, data_, "split")(axis)(factor).apply();
+  return {r[0].axis, r[1].axis};
+}
+Stage::Pair Stage::split_nparts(const IterVar& axis, int64_t nparts) const {
+  const StepResults& r = Recorder(schedule_, data_, "split")(axis).none()(nparts).apply();
+  return {r[0].axis, r[1].axis};
+}
+IterVar Stage::fuse(const std::vector<IterVar>& axes) const {
+  return Recorder(schedule_, data_, "fuse")(axes).apply()[0].axis;
+}
+void Stage::reorder(const std::vector<IterVar>& axes) const {
+  Recorder(schedule_, data_, "reorder")(axes).apply();
+}
+Stage::Tile Stage::tile(const IterVar& x, const IterVar& y, int64_t x_factor,
+                        int64_t y_factor) const {
+  const StepResults& r = Recorder(schedule_, data_, "tile")(x)(y)(x_factor)(y_factor).apply();
+  return {r[0].axis, r[1].axis, r[2].axis, r[3].axis};
+}
+void Stage::vectorize(const IterVar& axis) const {
+  Recorder(schedule_, data_, "vectorize")(axis).apply();
+}
+void Stage::parallel(const IterVar& axis) const {
+  Recorder(schedule_, data_, "parallel")(axis).apply();
+}
+void Stage::unroll(const IterVar& axis) const {
+  Recorder(schedule_, data_, "unroll")(axis).apply();
+}
+void Stage::pragma(const IterVar& axis, const std::string& name,
+                   std::optional<int64_t> value) const {
+  Recorder call(schedule_, data_, "pragma");
+  call(axis)(name);
+  if (value) call(*value);
+  call.apply();
+}
+void Stage::compute_at(const Stage& consumer, const IterVar& axis) const {
+  Recorder(schedule_, data_, "compute_at")(consumer)(axis).apply();
+}
+void Stage::compute_inline() const { Recorder(schedule_, data_, "compute_inline").apply(); }
+void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").apply(); }
+
+// ---------------------------------------------------------------------------------------------
+// Schedule
+
+Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
+  Schedule result;
+  result.data_ = std::make_shared<ScheduleData>();
+  ScheduleData& data = *result.data_;
+  data.outputs = outputs;
+  VarSet taken;
+  for (const te::Operation& op : te::operations(outputs)) {
+    auto stage = std::make_unique<StageData>();
+    stage->op = stage->origin_op = op;
+    stage->ref = {.step = -1, .index = static_cast<int>(data.stages.size())};
+    for (const te::Tensor& output : outputs) stage->is_output |= output.op().same_as(op);
+    reset_axes(data, *stage, op);
+    const te::Operation own = with_own_axes(op, taken, stage->aliases);
+    if (!own.same_as(op)) reset_axes(data, *stage, own);
+    data.program_stages.push_back(stage.get());
+    data.stages.push_back(std::move(stage));
+  }
+  if (!data.stages.empty()) refresh_consumers(data, *data.stages.front());
+  return result;
+}
+
+Stage Schedule::operator[](const te::Operation& op) const {
+  StageData* stage = find_stage(*data_, op.get());
+  if (stage == nullptr) {
+    std::vector<StageData*> all;
+    for (const auto& s : data_->stages) all.push_back(s.get());
+    raise({.code = ErrorCode::UnknownStage,
+           .what = fmt::format("operation '{}' is not in this schedule",
+                               op.defined() ? op->name : "none"),
+           .where = SourceScope::current(),
+           .legal = names(all)});
+  }
+  return Stage(data_.get(), stage);
+}
+
+Stage Schedule::stage(const StageRef& ref) const {
+  return Stage(data_.get(), resolve_stage(*data_, ref, SourceScope::current()));
+}
+IterVar Schedule::axis(const AxisRef& ref) const {
+  return resolve_axis(*data_, ref, SourceScope::current());
+}
+StageRef Schedule::ref_of(const Stage& stage) const { return stage.data().ref; }
+AxisRef Schedule::ref_of(const Stage& stage, const IterVar& axis) const {
+  return axis_ref(*data_, stage.data(), axis);
+}
+
+std::vector<Stage> Schedule::stages() const {
+  std::vector<Stage> result;
+  for (const auto& stage : data_->stages) result.emplace_back(data_.get(), stage.get());
+  return result;
+}
+const std::vector<te::Tensor>& Schedule::outputs() const { return data_->outputs; }
+const Trace& Schedule::trace() const { return data_->trace; }
+
+te::Tensor Schedule::cache_write(const te::Tensor& tensor, const std::string& scope) const {
+  return cache_write(std::vector<te::Tensor>{tensor}, scope)[0];
+}
+
+std::vector<te::Tensor> Schedule::cache_write(const std::vector<te::Tensor>& tensors,
+                                              const std::string& scope) const {
+  if (tensors.empty()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "cache_write of no tensor",
+           .where = SourceScope::current()});
+  }
+  const Stage stage = (*this)[tensors[0]];
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    const bool fits = (*this)[tensors[k]].op().same_as(stage.op()) &&
+                      tensors[k].value_index() == static_cast<int>(k);
+    if (!fits || tensors.size() != static_cast<size_t>(stage.op()->num_outputs())) {
+      raise({.code = ErrorCode::CannotCache,
+             .what = "all outputs of an operation are cached together",
+             .stage = stage.data().name(),
+             .where = SourceScope::current(),
+             .legal = fmt::format("the {} outputs of one operation, in order",
+                                  stage.op()->num_outputs())});
+    }
+  }
+  const StageData* cache =
+      Recorder(data_.get(), &stage.data(), "cache_write")(scope).apply()[0].stage;
+  std::vector<te::Tensor> result;
+  for (int k = 0; k < cache->op->num_outputs(); ++k) result.push_back(cache->op.output(k));
+  return result;
+}
+
+void Schedule::apply(const Step& step) const {
+  try {
+    apply_step(*data_, step);
+  } catch (const Error& error) {
+    raise_at_step(error, data_->trace.steps.size(), step);
+  }
+}
+
+void Schedule::apply(const Trace& trace) const {
+  const int base = static_cast<int>(data_->trace.steps.size());
+  for (const Step& step : trace.steps) {
+    if (base == 0) {
+      apply(step);
+      continue;
+    }
+    Step shifted = step;
+    for (Argument& argument : shifted.arguments) std::visit(Shift{base}, argument);
+    apply(shifted);
+  }
+}
+
+Schedule Schedule::copy() const {
+  Schedule result;
+  result.data_ = std::make_shared<ScheduleData>();
+  ScheduleData& to = *result.data_;
+  std::unordered_map<const StageData*, StageData*> moved;
+  for (const auto& stage : data_->stages) {
+    to.stages.push_back(std::make_unique<StageData>(*stage));
+    moved[stage.get()] = to.stages.back().get();
+  }
+  for (const auto& stage : to.stages) {
+    if (stage->attach_stage) stage->attach_stage = moved.at(stage->attach_stage);
+  }
+  to.outputs = data_->outputs;
+  for (const StageData* stage : data_->program_stages) to.program_stages.push_back(moved.at(stage));
+  to.stage_of = data_->stage_of;
+  for (auto& entry : to.stage_of) entry.second = moved.at(entry.second);
+  to.operations_kept = data_->operations_kept;
+  to.trace = data_->trace;
+  to.results = data_->results;
+  for (StepResults& results : to.results) {
+    for (StepResult& r : results) {
+      if (r.stage) r.stage = moved.at(r.stage);
+    }
+  }
+  to.axis_refs = data_->axis_refs;
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------
+// SourceScope
+
+SourceScope::SourceScope(std::string where)
+    : previous_(std::exchange(current_source, std::move(where))) {}
+SourceScope::~SourceScope() { current_source = std::move(previous_); }
+const std::string& SourceScope::current() { return current_source; }
+
+}  // namespace tw

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/schedule_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "schedule/rewrite_operation.h"
+
+namespace tw {
+
+StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
+                         const std::string& where) {
+  const auto index = static_cast<size_t>(ref.index);
+  if (ref.step < 0) {
+    if (ref.index < 0 || index >= schedule.program_stages.size()) {
+      raise({.code = ErrorCode::UnknownStage,
+             .what = fmt::format("the program has no operation {}", to_text(ref)),
+             .where = where,
+             .legal = fmt::format("s0 to s{}", schedule.program_stages.size() - 1)});
+    }
+    return schedule.program_stages[index];
+  }
+  if (static_cast<size_t>(ref.step) >= schedule.results.size()) {
+    raise({.code = ErrorCode::BadTrace,
+           .what = fmt::format("{} is a result of a step that has not run", to_text(ref)),
+           .where = where,
+           .legal = fmt::format("results of the {} steps so far", schedule.results.size())});
+  }
+  const StepResults& results = schedule.results[static_cast<size_t>(ref.step)];
+  if (ref.index < 0 || index >= results.size() || results[index].stage == nullptr) {
+    raise({.code = ErrorCode::BadTrace,
+           .what = fmt::format("{} is not a stage that step t{} makes", to_text(ref), ref.step),
+           .where = where});
+  }
+  return results[index].stage;
+}
+
+IterVar resolve_axis(const ScheduleData& schedule, const AxisRef& ref, const std::string& where) {
+  const auto index = static_cast<size_t>(ref.index);
+  if (ref.step < 0) {
+    const StageData& stage = *resolve_stage(schedule, ref.stage, where);
+    const std::vector<IterVar>& axes = stage.op->root_axes();
+    if (ref.index < 0 || index >= axes.size()) {
+      raise({.code = ErrorCode::NotAnAxisOfStage,
+             .what = fmt::format("there is no axis {}", to_text(ref)),
+             .stage = stage.name(),
+             .where = where,
+             .legal = fmt::format("the axes of '{}': {}", stage.name(), names(axes))});
+    }
+    return axis_of_stage(stage, axes[index]);
+  }
+  if (static_cast<size_t>(ref.step) >= schedule.results.size()) {
+    raise({.code = ErrorCode::BadTrace,
+           .what = fmt::format("{} is a result of a step that has not run", to_text(ref)),
+           .where = where,
+           .legal = fmt::format("results of the {} steps so far", schedule.results.size())});
+  }
+  const StepResults& results = schedule.results[static_cast<size_t>(ref.step)];
+  if (ref.index < 0 || index >= results.size() || !results[index].axis.defined()) {
+    raise({.code = ErrorCode::BadTrace,
+           .what = fmt::format("{} is not an axis that step t{} makes", to_text(ref), ref.step),
+           .where = where});
+  }
+  return results[index].axis;
+}
+
+StageData* find_stage(const ScheduleData& schedule, const Producer* producer) {
+  auto it = schedule.stage_of.find(producer);
+  return it == schedule.stage_of.end() ? nullptr : it->second;
+}
+
+std::vector<StageData*> consumers_of(const ScheduleData& schedule, const StageData& stage) {
+  std::vector<StageData*> result;
+  for (const auto& other : schedule.stages) {
+    for (const te::Tensor& input : other->inputs) {
+      if (find_stage(schedule, input.op().get()) == &stage) {
+        result.push_back(other.get());
+        break;
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const StageData& stage) {
+  // Producers stand before consumers, so one pass finds everything downstream.
+  std::unordered_set<const StageData*> reached = {&stage};
+  std::vector<StageData*> result;
+  for (const auto& other : schedule.stages) {
+    for (const te::Tensor& input : other->inputs) {
+      if (!reached.contains(find_stage(schedule, input.op().get()))) continue;
+      reached.insert(other.get());
+      result.push_back(other.get());
+      break;
+    }
+  }
+  return result;
+}
+
+std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage) {
+  std::vector<StageData*> result;
+  for (const auto& other : schedule.stages) {
+    if (other->attach_type == AttachType::Scope && other->attach_stage == &stage) {
+      result.push_back(other.get());
+    }
+  }
+  return result;
+}
+
+bool is_placeholder(const StageData& stage) {
+  return stage.op->op_kind == te::OperationKind::Placeholder;
+}
+
+const te::ComputeNode* compute_of(const StageData& stage) {
+  return te::as_op<te::ComputeNode>(stage.op);
+}
+
+void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op) {
+  for (te::Tensor& output : schedule.outputs) {
+    if (output.op().same_as(stage.op)) output = op.output(output.value_index());
+  }
+  schedule.stage_of[op.get()] = &stage;
+  schedule.operations_kept.push_back(op);
+  stage.inputs = op->input_tensors();
+  stage.op = std::move(op);
+}
+
+void reset_axes(ScheduleData& schedule, StageData& stage, te::Operation op) {
+  set_operation(schedule, stage, std::move(op));
+  stage.all_axes = stage.op->root_axes();
+  stage.leaf_axes = stage.all_axes;
+  stage.relations.clear();
+  stage.relation_steps.clear();
+  stage.axis_attributes.clear();
+}
+
+void refresh_consumers(ScheduleData& schedule, const StageData& first) {
+  auto current = [&](const Producer* producer) {
+    const StageData* stage = find_stage(schedule, producer);
+    return stage && stage->op.get() != producer ? stage : nullptr;
+  };
+  bool after = false;
+  for (const auto& stage : schedule.stages) {
+    if (!std::exchange(after, after || stage.get() == &first)) continue;
+    const bool stale = std::any_of(stage->inputs.begin(), stage->inputs.end(),
+                                   [&](const te::Tensor& t) { return current(t.op().get()); });
+    if (!stale) continue;
+    set_operation(schedule, *stage, rewrite_reads(stage->op, [&](const ProducerLoad& read) -> Expr {
+                    const StageData* source = current(read.producer.get());
+                    if (source == nullptr) return {};
+                    ProducerLoad next = read;
+                    next.producer = source->op;
+                    return make(std::move(next));
+                  }));
+  }
+}
+
+IterVar axis_of_stage(const StageData& stage, const IterVar& axis) {
+  if (!axis.defined()) return {};
+  for (const IterVar& a : stage.all_axes) {
+    if (a->var.same_as(axis->var)) return a;
+  }
+  for (const auto& [var, stand_in] : stage.aliases) {
+    if (var.same_as(axis->var)) return axis_of_stage(stage, stand_in);
+  }
+  return {};
+}
+
+size_t leaf_position(const StageData& stage, const IterVar& axis) {
+  size_t k = 0;
+  while (k < stage.leaf_axes.size() && !stage.leaf_axes[k]->var.same_as(axis->var)) ++k;
+  return k;
+}
+
+bool is_leaf(const StageData& stage, const IterVar& axis) {
+  return leaf_position(stage, axis) < stage.leaf_axes.size();
+}
+
+void add_relation(StageData& stage, RelationRef relation, int step) {
+  const std::vector<IterVar> parents = relation->parents(), children = relation->children();
+  const size_t at = leaf_position(stage, parents.front());
+  TW_CHECK(at + parents.size() <= stage.leaf_axes.size());
+  const auto begin = stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at);
+  stage.leaf_axes.erase(begin, begin + static_cast<std::ptrdiff_t>(parents.size()));
+  stage.leaf_axes.insert(stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at),
+                         children.begin(), children.end());
+  stage.all_axes.insert(stage.all_axes.end(), children.begin(), children.end());
+  stage.relations.push_back(std::move(relation));
+  stage.relation_steps.push_back(step);
+}
+
+void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
+  for (const StageData* other : attached_to(call.schedule(), stage)) {
+    if (!other->attach_axis->var.same_as(axis->var)) continue;
+    call.fail({.code = ErrorCode::BadAttach,
+               .what = fmt::format("stage '{}' is computed at this axis, so '{}' cannot consume it",
+                                   other->name(), call.primitive().name),
+               .axis = axis.name(),
+               .legal = fmt::format("'{}' before compute_at", call.primitive().name)});
+  }
+  if (stage.attributes_of(axis)) {
+    call.fail(
+        {.code = ErrorCode::BadArgument,
+         .what = fmt::format(
+             "the axis is marked (vectorize, parallel, unroll or a pragma); '{}' would lose the "
+             "mark",
+             call.primitive().name),
+         .axis = axis.name(),
+         .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
+  }
+}
+
+std::string names(const std::vector<IterVar>& axes) {
+  std::string result;
+  for (const IterVar& axis : axes)
+    result += fmt::format("{}{}", result.empty() ? "" : ", ", axis.name());
+  return result.empty() ? "none" : result;
+}
+
+std::string names(const std::vector<StageData*>& stages) {
+  std::string result;
+  for (const StageData* s : stages)
+    result += fmt::format("{}{}", result.empty() ? "" : ", ", s->name());
+  return result.empty() ? "none" : result;
+}
+
+}  // namespace tw

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a Schedule refers to, and the operations on it that primitives share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "schedule/primitive.h"
+#include "schedule/schedule.h"
+
+namespace tw {
+
+struct ScheduleData {
+  std::vector<te::Tensor> outputs;                 // as rewritten by cache stages and inlining
+  std::vector<std::unique_ptr<StageData>> stages;  // producers first
+  std::vector<StageData*> program_stages;          // by number in the program's canonical order
+  // Every operation that a stage has or had; `operations_kept` keeps their addresses theirs.
+  std::unordered_map<const Producer*, StageData*> stage_of;
+  std::vector<te::Operation> operations_kept;
+  Trace trace;
+  std::vector<StepResults> results;                                         // of each step
+  std::unordered_map<Var, AxisRef, IdentityHash, IdentityEqual> axis_refs;  // axes that steps made
+};
+
+// What a reference stands for. UnknownStage, or BadTrace when the step has not run or gives no such
+// result; `where` goes into the error.
+StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
+                         const std::string& where);
+IterVar resolve_axis(const ScheduleData& schedule, const AxisRef& ref, const std::string& where);
+
+// Null when the producer is not of this schedule.
+StageData* find_stage(const ScheduleData& schedule, const Producer* producer);
+// The stages whose operations read a tensor of `stage`, in the order of computation.
+std::vector<StageData*> consumers_of(const ScheduleData& schedule, const StageData& stage);
+// The same, with the consumers of consumers.
+std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const StageData& stage);
+// The stages computed inside a loop of `stage`.
+std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
+
+bool is_placeholder(const StageData& stage);
+// Null for placeholders.
+const te::ComputeNode* compute_of(const StageData& stage);
+
+// Makes `op` the operation of the stage, keeping axes and everything else.
+void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op);
+// Makes `op` the operation of the stage and its root axes the stage's only axes.
+void reset_axes(ScheduleData& schedule, StageData& stage, te::Operation op);
+// Rewrites the operations of all stages after `first` so that they read the current operations of
+// the stages before them.
+void refresh_consumers(ScheduleData& schedule, const StageData& first);
+
+// The axis of the stage that `axis` names: itself, or the fresh axis that stands for it where
+// operations shared one. Undefined when there is none.
+IterVar axis_of_stage(const StageData& stage, const IterVar& axis);
+bool is_leaf(const StageData& stage, const IterVar& axis);
+// Position among the leaf axes; their number when it is none of them.
+size_t leaf_position(const StageData& stage, const IterVar& axis);
+
+// Replaces the relation's parents, which are adjacent leaf axes, by its children.
+void add_relation(StageData& stage, RelationRef relation, int step);
+// Refuses an axis that a relation may not consume: one that carries marks, or that another stage
+// is computed at.
+void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis);
+// "i.outer, j, k"
+std::string names(const std::vector<IterVar>& axes);
+std::string names(const std::vector<StageData*>& stages);
+
+}  // namespace tw

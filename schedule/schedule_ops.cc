@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// schedule_ops: from stages and domains to statements. Each stage's nest is built once, from the
+// innermost statement outwards; stages computed inside one of its loops are put around that loop's
+// body as it is built.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/attributes.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "schedule/index_range.h"
+#include "schedule/infer_bound.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+// One walk through the iteration space of a stage: the whole nest, or the part of it that sets a
+// reduction to its identity.
+struct Walk {
+  std::vector<Var> vars;         // loop variable of each leaf axis; undefined when not walked
+  VarMap roots;                  // values of the root axes
+  std::vector<Expr> conditions;  // that keep the walk inside the domains
+};
+
+// What a walk has to test.
+struct Tests {
+  std::vector<IterVar> overrun;       // the offset is below the extent of the domain
+  std::vector<IterVar> above, below;  // the value is not below, or not above, the tensor's own axis
+};
+
+class NestBuilder {
+ public:
+  NestBuilder(const ScheduleData& schedule, const DomainMap& domains,
+              const ScheduleOptions& options)
+      : schedule_(schedule), domains_(domains), options_(options), range_of_(domains_, analyzer_) {
+    for (const auto& stage : schedule_.stages) {
+      if (stage->attach_type == AttachType::Scope)
+        inside_[stage->attach_axis->var].push_back(stage.get());
+      if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
+      for (const IterVar& leaf : stage->leaf_axes)
+        analyzer_.bind(leaf->var, domains_.at(leaf->var));
+    }
+  }
+
+  Stmt build() {
+    std::vector<StageData*> roots;
+    for (const auto& stage : schedule_.stages) {
+      TW_CHECK(stage->attach_type != AttachType::Inline,
+               "schedule_ops of a schedule that is not normalised");
+      if (stage->attach_type == AttachType::GroupRoot && !is_placeholder(*stage))
+        roots.push_back(stage.get());
+    }
+    return pipelines(roots, {});
+  }
+
+ private:
+  // The stages in this order, then `consumer`.
+  Stmt pipelines(const std::vector<StageData*>& stages, Stmt consumer) {
+    for (size_t k = stages.size(); k-- > 0;) consumer = pipeline(*stages[k], consumer);
+    return consumer;
+  }
+
+  Stmt pipeline(const StageData& stage, const Stmt& consumer) {
+    Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
+    if (stage.is_output) return body;
+    std::vector<Range> bounds;
+    for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
+    for (int k = stage.op->num_outputs(); k-- > 0;) {
+      body = make(Realize{.producer = stage.op,
+                          .value_index = k,
+                          .bounds = bounds,
+                          .scope = stage.scope.empty() ? "global" : stage.scope,
+                          .body = body});
+    }
+    return body;
+  }
+
+  Stmt nest(const StageData& stage) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    const std::vector<IterVar>& leaves = stage.leaf_axes;
+    Walk main;
+    for (const IterVar& leaf : leaves) main.vars.push_back(leaf->var);
+    const Tests tests = tests_of(stage, main);
+    complete(stage, main, tests);
+    size_t first_reduction = leaves.size();
+    if (compute.is_reduction()) {
+      first_reduction = 0;
+      while (leaves[first_reduction]->kind != IterKind::Reduction) ++first_reduction;
+    }
+
+    Stmt body =
+        guarded(main, compute.is_reduction() ? update(stage, main) : assignments(stage, main));
+    for (size_t k = leaves.size(); k-- > 0;) {
+      if (auto it = inside_.find(leaves[k]->var); it != inside_.end())
+        body = pipelines(it->second, body);
+      body = loop(stage, leaves[k], main.vars[k], body);
+      // The reduction starts where its first loop does, inside the loops before it.
+      if (k == first_reduction) body = block({initialization(stage, k, tests), body});
+    }
+    return body;
+  }
+
+  bool is_elided(const IterVar& leaf) const {
+    return !options_.keep_trivial_loops && is_one(domains_.at(leaf->var).extent);
+  }
+
+  // Offsets of all axes from the loop variables.
+  VarMap offsets_of(const StageData& stage, const Walk& walk) {
+    VarMap offsets;
+    for (size_t k = 0; k < walk.vars.size(); ++k) {
+      if (!walk.vars[k].defined()) continue;
+      const IterVar& leaf = stage.leaf_axes[k];
+      TW_CHECK(is_zero(domains_.at(leaf->var).min),
+               "schedule_ops of a schedule that is not normalised");
+      offsets[leaf->var] = is_elided(leaf) ? make_zero(leaf->var.dtype()) : Expr(walk.vars[k]);
+    }
+    for (size_t r = stage.relations.size(); r-- > 0;)
+      stage.relations[r]->index_up(offsets, domains_);
+    return offsets;
+  }
+
+  // Values and conditions from the loop variables; `tests` says which conditions there are.
+  void complete(const StageData& stage, Walk& walk, const Tests& tests) {
+    const VarMap offsets = offsets_of(stage, walk);
+    for (const IterVar& root : stage.op->root_axes()) {
+      auto it = offsets.find(root->var);
+      if (it != offsets.end()) walk.roots[root->var] = it->second + domains_.at(root->var).min;
+    }
+    const auto require = [&](const Expr& condition) {
+      if (!is_const_int(condition, 1)) walk.conditions.push_back(likely(condition));
+    };
+    for (const IterVar& axis : tests.overrun) {
+      auto it = offsets.find(axis->var);
+      if (it != offsets.end()) require(it->second < domains_.at(axis->var).extent);
+    }
+    for (const IterVar& axis : tests.above) require(walk.roots.at(axis->var) >= axis->domain.min);
+    for (const IterVar& axis : tests.below) {
+      require(walk.roots.at(axis->var) < axis->domain.min + axis->domain.extent);
+    }
+  }
+
+  // Which axes have to be tested, in the order of the tests.
+  Tests tests_of(const StageData& stage, const Walk& main) {
+    Tests tests;
+    VarSet overrun;
+    std::vector<IterVar> checked;
+    for (size_t r = stage.relations.size(); r-- > 0;) {
+      stage.relations[r]->overrun_up(overrun, checked, domains_, analyzer_);
+    }
+    for (const IterVar& root : stage.op->root_axes()) {
+      if (overrun.contains(root->var)) tests.overrun.push_back(root);
+    }
+    tests.overrun.insert(tests.overrun.end(), checked.rbegin(), checked.rend());
+    // A region that was inferred may reach outside the tensor.
+    if (stage.attach_type != AttachType::Scope) return tests;
+    const VarMap offsets = offsets_of(stage, main);
+    for (const IterVar& axis : compute_of(stage)->axis) {
+      const Range& domain = domains_.at(axis->var);
+      if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
+        continue;
+      const Range range = range_of_(offsets.at(axis->var) + domain.min);
+      if (!is_at_least(range, axis->domain.min)) tests.above.push_back(axis);
+      if (!is_below(range, axis->domain.min + axis->domain.extent)) tests.below.push_back(axis);
+    }
+    return tests;
+  }
+
+  bool is_at_least(const Range& r, const Expr& limit) {
+    if (!is_known(r)) return false;
+    const auto a = as_const_int(r.min), b = as_const_int(limit);
+    return a && b ? *a >= *b : analyzer_.can_prove(r.min >= limit);
+  }
+  bool is_below(const Range& r, const Expr& limit) {
+    if (!is_known(r)) return false;
+    const Expr end = r.min + r.extent;
+    const auto a = as_const_int(end), b = as_const_int(limit);
+    return a && b ? *a <= *b : analyzer_.can_prove(end <= limit);
+  }
+
+  Stmt guarded(const Walk& walk, Stmt body) {
+    for (size_t k = walk.conditions.size(); k-- > 0;) {
+      body = make(IfThenElse{.condition = walk.conditions[k], .then_case = body});
+    }
+    return body;
+  }
+
+  Stmt loop(const StageData& stage, const IterVar& leaf, const Var& var, Stmt body) {
+    const AxisAttributes* marks = stage.attributes_of(leaf);
+    const bool elided = is_elided(leaf);
+    if (!elided) {
+      const Range& domain = domains_.at(leaf->var);
+      const ForKind kind = marks ? marks->for_kind : ForKind::Serial;
+      if ((kind == ForKind::Vectorized || kind == ForKind::Unrolled) &&
+          !as_const_int(domain.extent)) {
+        raise(
+            {.code = ErrorCode::SymbolicExtent,
+             .what = fmt::format("{} over an extent that is not a constant",
+                                 kind == ForKind::Vectorized ? "vectorize" : "unroll"),
+             .stage = stage.name(),
+             .axis = leaf.name(),
+             .where = stage.where,
+             .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
+      }
+      body = make(For{.var = var,
+                      .min = domain.min,
+                      .extent = cast(var.dtype(), domain.extent),
+                      .for_kind = kind,
+                      .body = body});
+    }
+    if (marks == nullptr) return body;
+    for (size_t k = marks->pragmas.size(); k-- > 0;) {
+      const auto& [name, value] = marks->pragmas[k];
+      body = make(
+          AttrStmt{.node = {}, .key = attr::kPragmaPrefix + name, .value = value, .body = body});
+    }
+    return body;
+  }
+
+  // Sets the elements to the identity: the data loops from position `begin` on, under names of
+  // their own. Loops before it are shared.
+  Stmt initialization(const StageData& stage, size_t begin, const Tests& tests) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    Walk walk;
+    for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
+      const IterVar& leaf = stage.leaf_axes[k];
+      if (leaf->kind == IterKind::Reduction) {
+        walk.vars.emplace_back();
+      } else {
+        walk.vars.push_back(k < begin ? leaf->var : Var(leaf.name() + ".init", leaf->var.dtype()));
+      }
+    }
+    complete(stage, walk, tests);
+    const CommReducer& combiner = as<Reduce>(compute.body[0])->combiner;
+    std::vector<Stmt> stores;
+    for (size_t k = 0; k < compute.body.size(); ++k) {
+      stores.push_back(provide(stage, walk, k, combiner.identity[component(compute, k)]));
+    }
+    Stmt body = guarded(walk, with_source(stage, block(stores)));
+    for (size_t k = stage.leaf_axes.size(); k-- > begin;) {
+      if (walk.vars[k].defined()) body = loop(stage, stage.leaf_axes[k], walk.vars[k], body);
+    }
+    return body;
+  }
+
+  static size_t component(const te::ComputeNode& compute, size_t k) {
+    return static_cast<size_t>(as<Reduce>(compute.body[k])->value_index);
+  }
+
+  // Combines one more term into each element.
+  Stmt update(const StageData& stage, const Walk& walk) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    const Reduce& reduce = *as<Reduce>(compute.body[0]);
+    const CommReducer& combiner = reduce.combiner;
+    VarMap operands;
+    VarSet elements;
+    // The element of a component that no output holds never leaves its identity.
+    for (size_t c = 0; c < combiner.lhs.size(); ++c)
+      operands[combiner.lhs[c]] = combiner.identity[c];
+    for (size_t k = 0; k < compute.body.size(); ++k) {
+      const Var& lhs = combiner.lhs[component(compute, k)];
+      operands[lhs] = make(ProducerLoad{.producer = stage.op,
+                                        .value_index = static_cast<int>(k),
+                                        .indices = position(stage, walk)});
+    }
+    for (size_t c = 0; c < combiner.rhs.size(); ++c) {
+      operands[combiner.rhs[c]] = substitute(reduce.source[c], walk.roots);
+    }
+    // A component that reads an element stored before it needs the value from before that store.
+    std::vector<std::pair<Var, Expr>> early;
+    std::vector<Stmt> stores;
+    for (size_t k = 0; k < compute.body.size(); ++k) {
+      const Expr& result = combiner.result[component(compute, k)];
+      Expr value = substitute(result, operands);
+      if (uses_any(result, elements)) {
+        const Var var(fmt::format("{}.v{}", stage.name(), k), value.dtype());
+        early.emplace_back(var, value);
+        value = var;
+      }
+      elements.insert(combiner.lhs[component(compute, k)]);
+      stores.push_back(provide(stage, walk, k, value));
+    }
+    Stmt body = with_source(stage, block(stores));
+    for (size_t k = early.size(); k-- > 0;) {
+      body = make(LetStmt{.var = early[k].first, .value = early[k].second, .body = body});
+    }
+    if (!reduce.condition.defined() || is_const_int(reduce.condition, 1)) return body;
+    return make(
+        IfThenElse{.condition = substitute(reduce.condition, walk.roots), .then_case = body});
+  }
+
+  Stmt assignments(const StageData& stage, const Walk& walk) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    std::vector<Stmt> stores;
+    for (size_t k = 0; k < compute.body.size(); ++k) {
+      stores.push_back(provide(stage, walk, k, substitute(compute.body[k], walk.roots)));
+    }
+    return with_source(stage, block(stores));
+  }
+
+  std::vector<Expr> position(const StageData& stage, const Walk& walk) {
+    std::vector<Expr> indices;
+    for (const IterVar& axis : compute_of(stage)->axis) indices.push_back(walk.roots.at(axis->var));
+    return indices;
+  }
+
+  Stmt provide(const StageData& stage, const Walk& walk, size_t k, Expr value) {
+    return make(Provide{.producer = stage.op,
+                        .value_index = static_cast<int>(k),
+                        .value = std::move(value),
+                        .indices = position(stage, walk)});
+  }
+
+  Stmt with_source(const StageData& stage, Stmt body) {
+    if (!options_.source_lines || stage.where.empty()) return body;
+    return make(AttrStmt{.node = {},
+                         .key = attr::kSourceLine,
+                         .value = make(StringImm{.value = stage.where}),
+                         .body = body});
+  }
+
+  const ScheduleData& schedule_;
+  const DomainMap& domains_;
+  const ScheduleOptions& options_;
+  Analyzer analyzer_;
+  IndexRange range_of_;
+  std::unordered_map<Var, std::vector<StageData*>, IdentityHash, IdentityEqual> inside_;
+};
+
+}  // namespace
+
+Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
+                  const ScheduleOptions& options) {
+  return NestBuilder(schedule.data(), domains, options).build();
+}
+
+}  // namespace tw

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/topi/common.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/equal.h"
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "runtime/error.h"
+
+namespace tw::topi {
+namespace {
+
+std::string where(const Place& place) {
+  return place.argument.empty() ? std::string(place.op)
+                                : fmt::format("{}, {}", place.op, place.argument);
+}
+
+}  // namespace
+
+bool same_extent(const Expr& a, const Expr& b) {
+  const auto ca = as_const_int(a), cb = as_const_int(b);
+  return ca || cb ? ca == cb : equal(a, b);
+}
+
+void bad_shape(const Place& place, std::string what, std::string legal) {
+  raise({.code = ErrorCode::BadShape,
+         .what = std::move(what),
+         .where = where(place),
+         .legal = std::move(legal)});
+}
+
+void bad_argument(const Place& place, std::string what, std::string legal) {
+  raise({.code = ErrorCode::BadArgument,
+         .what = std::move(what),
+         .where = where(place),
+         .legal = std::move(legal)});
+}
+
+void require_rank(const Place& place, const Tensor& t, int rank) {
+  if (t.rank() == rank) return;
+  bad_shape(place, fmt::format("shape {} has rank {}", shape_text(t.shape()), t.rank()),
+            fmt::format("a tensor of rank {}", rank));
+}
+
+void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent) {
+  const Expr actual = t.shape()[static_cast<size_t>(dimension)];
+  if (same_extent(actual, extent)) return;
+  bad_shape(place,
+            fmt::format("dimension {} of shape {} is {}", dimension, shape_text(t.shape()),
+                        to_string(actual)),
+            fmt::format("{} there", to_string(extent)));
+}
+
+void require_float(const Place& place, const Tensor& t) {
+  if (t.dtype().is_float()) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("elements of type {}", to_string(t.dtype())),
+         .where = where(place),
+         .legal = "floating elements; cast the tensor"});
+}
+
+int normalize_axis(const Place& place, int axis, int rank) {
+  if (-rank <= axis && axis < rank) return axis < 0 ? axis + rank : axis;
+  bad_argument(place, fmt::format("axis {} of a tensor of rank {}", axis, rank),
+               fmt::format("axes from {} to {}", -rank, rank - 1));
+}
+
+std::vector<int> normalize_axes(const Place& place, const std::vector<int>& axes, int rank) {
+  std::vector<int> result;
+  for (int a : axes) result.push_back(normalize_axis(place, a, rank));
+  if (axes.empty()) {
+    for (int a = 0; a < rank; ++a) result.push_back(a);
+  }
+  std::sort(result.begin(), result.end());
+  const auto twice = std::adjacent_find(result.begin(), result.end());
+  if (twice != result.end()) {
+    bad_argument(place, fmt::format("axis {} stands twice", *twice), "each axis once");
+  }
+  return result;
+}
+
+Pair normalize_pair(const Place& place, const std::vector<int64_t>& values, int64_t least) {
+  if (values.size() != 1 && values.size() != 2) {
+    bad_argument(place, fmt::format("{} values", values.size()),
+                 "one value, or one for each of height and width");
+  }
+  for (int64_t v : values) {
+    if (v < least) bad_argument(place, fmt::format("{}", v), fmt::format("at least {}", least));
+  }
+  return {values.front(), values.back()};
+}
+
+Padding normalize_padding(const Place& place, const std::vector<int64_t>& values) {
+  for (int64_t v : values) {
+    if (v < 0) bad_argument(place, fmt::format("{}", v), "at least 0");
+  }
+  switch (values.size()) {
+    case 1: return {values[0], values[0], values[0], values[0]};
+    case 2: return {values[0], values[1], values[0], values[1]};
+    case 4: return {values[0], values[1], values[2], values[3]};
+    default:
+      bad_argument(place, fmt::format("{} values", values.size()),
+                   "one value, (vertical, horizontal), or (top, left, bottom, right)");
+  }
+}
+
+Expr window_positions(const Expr& extent, const Expr& kernel, int64_t stride, int64_t padding,
+                      int64_t dilation) {
+  const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
+  const Expr span = (kernel - 1) * constant(dilation) + 1;
+  return floor_div(extent + constant(padding) - span, constant(stride)) + 1;
+}
+
+std::vector<Expr> to_exprs(const std::vector<Var>& vars) { return {vars.begin(), vars.end()}; }
+
+std::string shape_text(const std::vector<Expr>& shape) {
+  std::string text = "[";
+  for (size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + to_string(shape[d]);
+  return text + "]";
+}
+
+}  // namespace tw::topi

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/topi/elementwise.h"
+
+#include <fmt/format.h>
+
+#include "ir/expr.h"
+#include "runtime/error.h"
+
+namespace tw::topi {
+namespace {
+
+enum class Elements : uint8_t { Any, Number, Float, Bool };
+
+void check_elements(std::string_view op, Elements wanted, DType type) {
+  const bool fits = wanted == Elements::Any ||
+                    (wanted == Elements::Number && (type.is_integer() || type.is_float())) ||
+                    (wanted == Elements::Float && type.is_float()) ||
+                    (wanted == Elements::Bool && type.is_bool());
+  if (fits) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{} of {}", op, to_string(type)),
+         .legal = wanted == Elements::Bool    ? "bool elements; compare first"
+                  : wanted == Elements::Float ? "floating elements; cast the tensor"
+                                              : "integer or floating elements; cast the tensor"});
+}
+
+Expr sign_of(const Expr& x) {
+  const Expr zero = make_zero(x.dtype()), one = make_const(x.dtype(), 1);
+  const Expr not_positive =
+      x.dtype().is_uint() ? zero : select(x < zero, make_const(x.dtype(), -1), zero);
+  return select(x > zero, one, not_positive);
+}
+
+template <class F>
+Tensor map(const Tensor& x, const std::string& label, const std::string& tag, F f) {
+  return te::compute(
+      x.shape(), [&](const std::vector<Var>& i) { return f(x(to_exprs(i))); }, label, tag);
+}
+
+}  // namespace
+
+#define UNARY(name, elements, expression, doc)                                         \
+  Tensor name(const Tensor& t, const std::string& label, const std::string& tag) {     \
+    check_elements(#name, Elements::elements, t.dtype());                              \
+    return map(t, label, tag, [](const Expr& x) -> Expr { return expression; });       \
+  }
+#include "schedule/topi/elementwise.def"
+#undef UNARY
+
+const std::vector<UnaryOperator>& unary_operators() {
+  static const std::vector<UnaryOperator> rows = {
+#define UNARY(name, elements, expression, doc) {#name, #elements, doc, &topi::name},
+#include "schedule/topi/elementwise.def"
+#undef UNARY
+  };
+  return rows;
+}
+
+const UnaryOperator* find_unary(std::string_view name) {
+  for (const UnaryOperator& row : unary_operators()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Tensor cast(const Tensor& x, DType type, const std::string& label, const std::string& tag) {
+  return map(x, label, tag, [&](const Expr& e) { return tw::cast(type, e); });
+}
+
+Tensor clip(const Tensor& x, double low, double high, const std::string& label,
+            const std::string& tag) {
+  check_elements("clip", Elements::Number, x.dtype());
+  const auto bound = [&](double v) {
+    return tw::cast(x.dtype(), make_const_float(float_type(64), v));
+  };
+  return map(x, label, tag,
+             [&](const Expr& e) { return max(min(e, bound(high)), bound(low)); });
+}
+
+Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value,
+            const std::string& label, const std::string& tag) {
+  return te::compute(
+      shape, [&](const std::vector<Var>&) { return tw::cast(type, value); }, label, tag);
+}
+
+Tensor full_like(const Tensor& x, const Expr& value, const std::string& label,
+                 const std::string& tag) {
+  return full(x.shape(), x.dtype(), value, label, tag);
+}
+
+}  // namespace tw::topi

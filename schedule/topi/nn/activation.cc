@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/topi/nn/activation.h"
+
+#include "ir/expr.h"
+
+namespace tw::topi::nn {
+
+Tensor relu(const Tensor& x, const std::string& name, const std::string& tag) {
+  return te::compute(
+      x.shape(),
+      [&](const std::vector<Var>& i) { return tw::max(x(to_exprs(i)), make_zero(x.dtype())); },
+      name, tag);
+}
+
+Tensor leaky_relu(const Tensor& x, double alpha, const std::string& name, const std::string& tag) {
+  require_float({"leaky_relu", "x"}, x);
+  return te::compute(
+      x.shape(),
+      [&](const std::vector<Var>& i) {
+        const Expr e = x(to_exprs(i));
+        return select(e > make_zero(x.dtype()), e, e * make_const_float(x.dtype(), alpha));
+      },
+      name, tag);
+}
+
+Tensor prelu(const Tensor& x, const Tensor& slope, int axis, const std::string& name,
+             const std::string& tag) {
+  const int along = normalize_axis({"prelu", "axis"}, axis, x.rank());
+  require_rank({"prelu", "slope"}, slope, 1);
+  require_extent({"prelu", "slope"}, slope, 0, x.shape()[static_cast<size_t>(along)]);
+  return te::compute(
+      x.shape(),
+      [&](const std::vector<Var>& i) {
+        const Expr e = x(to_exprs(i));
+        return select(e > make_zero(x.dtype()), e, e * slope(i[static_cast<size_t>(along)]));
+      },
+      name, tag);
+}
+
+Tensor gelu(const Tensor& x, const std::string& name, const std::string& tag) {
+  require_float({"gelu", "x"}, x);
+  const auto number = [&](double v) { return make_const_float(x.dtype(), v); };
+  return te::compute(
+      x.shape(),
+      [&](const std::vector<Var>& i) {
+        const Expr e = x(to_exprs(i));
+        return e * number(0.5) * (number(1) + call("erf", {e * number(0.70710678118654752)}));
+      },
+      name, tag);
+}
+
+}  // namespace tw::topi::nn

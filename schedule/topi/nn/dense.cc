@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/topi/nn/dense.h"
+
+#include <fmt/format.h>
+
+#include "ir/expr.h"
+
+namespace tw::topi::nn {
+namespace {
+
+// sum over k of a(m, k) * b(k, n), operands stored transposed or not.
+struct Product {
+  std::string_view op;
+  std::string name, tag;
+  bool transpose_a, transpose_b;
+
+  Tensor operator()(const Tensor& a, const Tensor& b, std::optional<DType> out_type) const {
+    require_rank({op, "the first operand"}, a, 2);
+    require_rank({op, "the second operand"}, b, 2);
+    const std::vector<Expr> sa = a.shape(), sb = b.shape();
+    const Expr depth = sa[transpose_a ? 0 : 1];
+    require_extent({op, "the second operand"}, b, transpose_b ? 1 : 0, depth);
+    const DType type = out_type.value_or(a.dtype());
+    const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
+    return te::compute(
+        {sa[transpose_a ? 1 : 0], sb[transpose_b ? 0 : 1]},
+        [&](const std::vector<Var>& i) {
+          const Expr ea = transpose_a ? a(k.var(), i[0]) : a(i[0], k.var());
+          const Expr eb = transpose_b ? b(i[1], k.var()) : b(k.var(), i[1]);
+          return te::sum(tw::cast(type, ea) * tw::cast(type, eb), {k});
+        },
+        name, tag, {}, {"i", "j"});
+  }
+};
+
+std::string layout(bool transpose_a, bool transpose_b) {
+  return std::string(transpose_a ? "T" : "N") + (transpose_b ? "T" : "N");
+}
+
+Tensor with_bias(std::string_view op, const Tensor& product, const Tensor& bias) {
+  if (!bias.defined()) return product;
+  require_rank({op, "bias"}, bias, 1);
+  require_extent({op, "bias"}, bias, 0, product.shape()[1]);
+  return te::compute(
+      product.shape(),
+      [&](const std::vector<Var>& i) {
+        return product(i[0], i[1]) + tw::cast(product.dtype(), bias(i[1]));
+      },
+      "T_bias", kBroadcast, {}, {"i", "j"});
+}
+
+}  // namespace
+
+Tensor dense(const Tensor& data, const Tensor& weight, const Tensor& bias,
+             std::optional<DType> out_type) {
+  const Product product{"dense", "T_dense", "dense", false, true};
+  return with_bias("dense", product(data, weight, out_type), bias);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b, const Tensor& bias, std::optional<DType> out_type,
+              bool transpose_a, bool transpose_b) {
+  const Product product{"matmul", "T_matmul_" + layout(transpose_a, transpose_b), "matmul",
+                        transpose_a, transpose_b};
+  return with_bias("matmul", product(a, b, out_type), bias);
+}
+
+Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_type,
+                    bool transpose_a, bool transpose_b) {
+  constexpr std::string_view op = "batch_matmul";
+  require_rank({op, "the first operand"}, a, 3);
+  require_rank({op, "the second operand"}, b, 3);
+  const std::vector<Expr> sa = a.shape(), sb = b.shape();
+  const Expr depth = sa[transpose_a ? 1 : 2];
+  require_extent({op, "the second operand"}, b, transpose_b ? 2 : 1, depth);
+  if (!is_one(sa[0]) && !is_one(sb[0])) require_extent({op, "the second operand"}, b, 0, sa[0]);
+  const DType type = out_type.value_or(a.dtype());
+  const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
+  return te::compute(
+      {is_one(sa[0]) ? sb[0] : sa[0], sa[transpose_a ? 2 : 1], sb[transpose_b ? 1 : 2]},
+      [&](const std::vector<Var>& i) {
+        const auto batch = [&](const Expr& extent) {
+          return is_one(extent) ? make_zero(i[0].dtype()) : Expr(i[0]);
+        };
+        const Expr ea =
+            transpose_a ? a(batch(sa[0]), k.var(), i[1]) : a(batch(sa[0]), i[1], k.var());
+        const Expr eb =
+            transpose_b ? b(batch(sb[0]), i[2], k.var()) : b(batch(sb[0]), k.var(), i[2]);
+        return te::sum(tw::cast(type, ea) * tw::cast(type, eb), {k});
+      },
+      "T_batch_matmul_" + layout(transpose_a, transpose_b), "batch_matmul", {}, {"b", "i", "j"});
+}
+
+Tensor bias_add(const Tensor& data, const Tensor& bias, int axis) {
+  const int along = normalize_axis({"bias_add", "axis"}, axis, data.rank());
+  require_rank({"bias_add", "bias"}, bias, 1);
+  require_extent({"bias_add", "bias"}, bias, 0, data.shape()[static_cast<size_t>(along)]);
+  return te::compute(
+      data.shape(),
+      [&](const std::vector<Var>& i) {
+        return data(to_exprs(i)) + bias(i[static_cast<size_t>(along)]);
+      },
+      "T_add", kBroadcast);
+}
+
+}  // namespace tw::topi::nn
+
+namespace tw::topi {
+
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a, bool transpose_b) {
+  return nn::matmul(a, b, {}, {}, transpose_a, transpose_b);
+}
+
+}  // namespace tw::topi

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/topi/nn/normalization.h"
+
+#include <algorithm>
+
+#include "ir/expr.h"
+
+namespace tw::topi::nn {
+
+Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                  const std::vector<int>& axis, double epsilon) {
+  constexpr std::string_view op = "layer_norm";
+  require_float({op, "data"}, data);
+  const std::vector<int> axes = normalize_axes({op, "axis"}, axis, data.rank());
+  const std::vector<Expr> in = data.shape();
+  const auto normalized = [&](size_t d) {
+    return std::find(axes.begin(), axes.end(), static_cast<int>(d)) != axes.end();
+  };
+  std::vector<Expr> group_shape, extents;
+  for (size_t d = 0; d < in.size(); ++d) (normalized(d) ? extents : group_shape).push_back(in[d]);
+  for (const Tensor* t : {&gamma, &beta}) {
+    if (!t->defined()) continue;
+    const Place place{op, t == &gamma ? "gamma" : "beta"};
+    require_rank(place, *t, static_cast<int>(axes.size()));
+    for (size_t d = 0; d < axes.size(); ++d) {
+      require_extent(place, *t, static_cast<int>(d), extents[d]);
+    }
+  }
+  const Expr count = tw::cast(data.dtype(), product(extents));
+
+  // f of each element and its group's position, summed over the group and divided by its size.
+  const auto group_mean = [&](const std::string& name, auto f) {
+    std::vector<IterVar> reduce_axes;
+    for (const Expr& e : extents) {
+      reduce_axes.push_back(te::reduce_axis({make_zero(e.dtype()), e}, "k"));
+    }
+    const Tensor total = te::compute(
+        group_shape,
+        [&](const std::vector<Var>& i) {
+          std::vector<Expr> position;
+          size_t next = 0, reduced = 0;
+          for (size_t d = 0; d < in.size(); ++d) {
+            position.push_back(normalized(d) ? Expr(reduce_axes[reduced++].var()) : Expr(i[next++]));
+          }
+          return te::sum(f(data(position), to_exprs(i)), reduce_axes);
+        },
+        name + "_sum", kReduction);
+    return te::compute(
+        group_shape, [&](const std::vector<Var>& i) { return div(total(to_exprs(i)), count); },
+        name, kElementwise);
+  };
+  const Tensor mean =
+      group_mean("T_layer_norm_mean", [](const Expr& x, const std::vector<Expr>&) { return x; });
+  const Tensor variance =
+      group_mean("T_layer_norm_variance", [&](const Expr& x, const std::vector<Expr>& group) {
+        const Expr difference = x - mean(group);
+        return difference * difference;
+      });
+  return te::compute(
+      in,
+      [&](const std::vector<Var>& i) {
+        std::vector<Expr> group, within;
+        for (size_t d = 0; d < in.size(); ++d) (normalized(d) ? within : group).push_back(i[d]);
+        const Expr deviation =
+            call("rsqrt", {variance(group) + make_const_float(data.dtype(), epsilon)});
+        Expr e = (data(to_exprs(i)) - mean(group)) * deviation;
+        if (gamma.defined()) e = e * gamma(within);
+        if (beta.defined()) e = e + beta(within);
+        return e;
+      },
+      "T_layer_norm", kBroadcast);
+}
+
+Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                  const Tensor& moving_mean, const Tensor& moving_variance, int axis,
+                  double epsilon) {
+  constexpr std::string_view op = "batch_norm";
+  require_float({op, "data"}, data);
+  const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
+  const Expr channels = data.shape()[along];
+  const auto check = [&](const char* argument, const Tensor& t) {
+    require_rank({op, argument}, t, 1);
+    require_extent({op, argument}, t, 0, channels);
+  };
+  check("gamma", gamma);
+  check("beta", beta);
+  check("moving_mean", moving_mean);
+  check("moving_variance", moving_variance);
+  const Tensor scale = te::compute(
+      {channels},
+      [&](const std::vector<Var>& i) {
+        const Expr variance = moving_variance(i[0]) + make_const_float(data.dtype(), epsilon);
+        return gamma(i[0]) * call("rsqrt", {variance});
+      },
+      "T_batch_norm_scale", kElementwise);
+  const Tensor shift = te::compute(
+      {channels},
+      [&](const std::vector<Var>& i) { return beta(i[0]) - moving_mean(i[0]) * scale(i[0]); },
+      "T_batch_norm_shift", kElementwise);
+  return te::compute(
+      data.shape(),
+      [&](const std::vector<Var>& i) {
+        return data(to_exprs(i)) * scale(i[along]) + shift(i[along]);
+      },
+      "T_batch_norm", kBroadcast);
+}
+
+}  // namespace tw::topi::nn

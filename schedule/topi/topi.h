@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// All operators.
+#pragma once
+
+#include "schedule/topi/broadcast.h"
+#include "schedule/topi/elementwise.h"
+#include "schedule/topi/nn/activation.h"
+#include "schedule/topi/nn/conv2d.h"
+#include "schedule/topi/nn/dense.h"
+#include "schedule/topi/nn/normalization.h"
+#include "schedule/topi/nn/pad.h"
+#include "schedule/topi/nn/pooling.h"
+#include "schedule/topi/nn/softmax.h"
+#include "schedule/topi/reduction.h"
+#include "schedule/topi/transform.h"

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/validate.h"
+
+#include <fmt/format.h>
+
+namespace tw {
+
+bool runs_inside(const StageData& stage, const StageData& parent, const IterVar& axis) {
+  if (&stage == &parent) return true;
+  const StageData* s = &stage;
+  while (s->attach_type == AttachType::Scope) {
+    if (s->attach_stage == &parent)
+      return leaf_position(parent, s->attach_axis) >= leaf_position(parent, axis);
+    s = s->attach_stage;
+  }
+  return false;
+}
+
+void validate_attachments(const ScheduleData& schedule) {
+  for (const auto& stage : schedule.stages) {
+    if (stage->attach_type != AttachType::Scope) continue;
+    const StageData& parent = *stage->attach_stage;
+    TW_CHECK(is_leaf(parent, stage->attach_axis), stage->name());
+    for (const StageData* consumer : consumers_of(schedule, *stage)) {
+      if (consumer->attach_type == AttachType::InlinedAlready) continue;
+      if (runs_inside(*consumer, parent, stage->attach_axis)) continue;
+      raise({.code = ErrorCode::BadAttach,
+             .what =
+                 fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot see it",
+                             stage->attach_axis.name(), parent.name(), consumer->name()),
+             .stage = stage->name(),
+             .axis = stage->attach_axis.name(),
+             .where = stage->where,
+             .legal = fmt::format("compute_root, or '{}' computed inside that loop too",
+                                  consumer->name())});
+    }
+  }
+}
+
+}  // namespace tw

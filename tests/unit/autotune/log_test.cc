@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/log.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "runtime/error.h"
+
+namespace tw::autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A fresh folder that goes with the test.
+class LogTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tilewright-log-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+  std::string path(const std::string& name = "log.db") const { return (folder_ / name).string(); }
+  fs::path folder_;
+};
+
+Task task(const std::string& workload = "0123456789abcdef") {
+  Task t;
+  t.name = "gemm:tiny";
+  t.workload = workload;
+  t.te_text = "te text of " + workload;
+  t.target_text = "llvm -mcpu=x";
+  t.threads = 2;
+  return t;
+}
+
+Record record(const std::string& workload = "0123456789abcdef", double seconds = 1e-3) {
+  Record r;
+  r.workload = workload;
+  r.target = "llvm -mcpu=x";
+  r.threads = 2;
+  r.trace = "split@1(s2:0, factor=16)\n";
+  r.seconds = {seconds, seconds * 1.1, seconds * 0.9};
+  r.compile_seconds = 0.02;
+  r.elapsed_seconds = 1.5;
+  r.ir_hash = "00000000deadbeef";
+  r.seed = 0xffff'ffff'ffff'fff0;
+  r.origin = Origin::Prior;
+  r.predicted = 0.25;
+  return r;
+}
+
+template <class F>
+ErrorInfo error_of(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.info();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(LogTest, KeepsEveryFieldOfARecord) {
+  Log log(path(), Log::Mode::Write);
+  log.begin_run({.id = "run-1",
+                 .host = "h",
+                 .cpu = "c",
+                 .os = "o",
+                 .version = "v",
+                 .llvm_version = "19",
+                 .seed = 7,
+                 .command = "autotune"});
+  log.add_task(task());
+  log.add_task(task());
+  Record r = record();
+  r.run = "run-1";
+  EXPECT_EQ(log.append(r), 1);
+  const Record back = log.records().at(0);
+  EXPECT_EQ(back.id, 1);
+  EXPECT_EQ(back.workload, r.workload);
+  EXPECT_EQ(back.target, r.target);
+  EXPECT_EQ(back.threads, r.threads);
+  EXPECT_EQ(back.trace, r.trace);
+  EXPECT_TRUE(back.ok());
+  EXPECT_EQ(back.seconds, r.seconds);
+  EXPECT_EQ(back.compile_seconds, r.compile_seconds);
+  EXPECT_EQ(back.elapsed_seconds, r.elapsed_seconds);
+  EXPECT_EQ(back.ir_hash, r.ir_hash);
+  EXPECT_EQ(back.seed, r.seed);
+  EXPECT_EQ(back.origin, r.origin);
+  EXPECT_EQ(back.predicted, r.predicted);
+  EXPECT_EQ(back.run, "run-1");
+  EXPECT_EQ(back.created.size(), std::string("2026-01-01T00:00:00.000Z").size());
+  EXPECT_EQ(log.workloads().size(), 1u);
+  EXPECT_EQ(log.te_text("0123456789abcdef"), task().te_text);
+  EXPECT_EQ(log.te_text("nothing"), std::nullopt);
+}
+
+TEST_F(LogTest, FailuresAreKeptAndAreNeverBest) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  log.append(record("0123456789abcdef", 2e-3));
+  Record failed = record("0123456789abcdef", 1e-6);
+  failed.error = ErrorCode::WrongResult;
+  failed.message = "element 3";
+  log.append(failed);
+  EXPECT_TRUE(std::isinf(failed.median()));
+  log.append(record("0123456789abcdef", 1e-3));
+  log.append(record("0123456789abcdef", 3e-3));
+  const auto best = log.best("0123456789abcdef", "llvm -mcpu=x", 2);
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->id, 3);
+  EXPECT_FALSE(log.best("0123456789abcdef", "llvm -mcpu=x", 1));
+  EXPECT_FALSE(log.best("0123456789abcdef", "llvm -mcpu=y", 2));
+  EXPECT_EQ(log.records()[1].error, ErrorCode::WrongResult);
+  EXPECT_EQ(log.records("0123456789abcdef", "", 2).size(), 4u);
+  EXPECT_TRUE(log.records("other").empty());
+}
+
+TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
+  Log log(path(), Log::Mode::Write);
+  EXPECT_EQ(error_of([&] { log.append(record()); }).code, ErrorCode::BadArgument);
+  log.add_task(task());
+  Record r = record();
+  r.run = "never began";
+  EXPECT_EQ(error_of([&] { log.append(r); }).code, ErrorCode::BadArgument);
+  Log reader(path(), Log::Mode::Read);
+  EXPECT_EQ(error_of([&] { reader.append(record()); }).code, ErrorCode::BadArgument);
+}
+
+TEST_F(LogTest, FilesThatAreNotLogsAreRefusedAndLeftAsTheyAre) {
+  const auto code = [&](const std::string& p, Log::Mode mode) {
+    return error_of([&] { Log log(p, mode); }).code;
+  };
+  write_bytes(path("text"), "hello, this is some text of somebody else\n");
+  EXPECT_EQ(code(path("text"), Log::Mode::Write), ErrorCode::LogForeign);
+  EXPECT_EQ(code(path("text"), Log::Mode::Read), ErrorCode::LogForeign);
+  EXPECT_EQ(read_bytes(path("text")).substr(0, 5), "hello");
+
+  {
+    Log log(path("other"), Log::Mode::Write);
+  }
+  std::string bytes = read_bytes(path("other"));
+  bytes[68] = 0;  // the application's id
+  write_bytes(path("other"), bytes);
+  EXPECT_EQ(code(path("other"), Log::Mode::Write), ErrorCode::LogForeign);
+  EXPECT_EQ(read_bytes(path("other")), bytes);
+
+  {
+    Log log(path("newer"), Log::Mode::Write);
+  }
+  bytes = read_bytes(path("newer"));
+  bytes[63] = kLogVersion + 1;
+  write_bytes(path("newer"), bytes);
+  EXPECT_EQ(code(path("newer"), Log::Mode::Write), ErrorCode::LogNewer);
+  EXPECT_EQ(code(path("newer"), Log::Mode::Read), ErrorCode::LogNewer);
+
+  EXPECT_EQ(code(folder_.string(), Log::Mode::Write), ErrorCode::LogUnreadable);
+  EXPECT_EQ(code(path("missing"), Log::Mode::Read), ErrorCode::LogUnreadable);
+  EXPECT_EQ(code(path("no/such/folder"), Log::Mode::Write), ErrorCode::LogUnreadable);
+  EXPECT_EQ(code("/dev/null", Log::Mode::Read), ErrorCode::LogForeign);
+  write_bytes(path("empty"), "");
+  EXPECT_EQ(code(path("empty"), Log::Mode::Read), ErrorCode::LogForeign);
+  {
+    Log log(path("empty"), Log::Mode::Write);
+  }
+  EXPECT_TRUE(Log(path("empty"), Log::Mode::Read).records().empty());
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename().string().find("-lock"), std::string::npos) << entry.path();
+    EXPECT_EQ(entry.path().filename().string().find(".new-"), std::string::npos) << entry.path();
+  }
+}
+
+TEST_F(LogTest, DamageIsReportedAsSuch) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    for (int i = 0; i < 50; ++i) log.append(record());
+  }
+  std::string bytes = read_bytes(path());
+  for (size_t i = 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(0x5a);
+  write_bytes(path(), bytes);
+  const ErrorInfo info = error_of([&] { Log(path(), Log::Mode::Read).records(); });
+  EXPECT_EQ(info.code, ErrorCode::LogUnreadable);
+  EXPECT_NE(info.what.find("damaged"), std::string::npos) << info.what;
+  // Cut off in the middle of the header.
+  write_bytes(path(), bytes.substr(0, 50));
+  EXPECT_EQ(error_of([&] { Log(path(), Log::Mode::Read); }).code, ErrorCode::LogForeign);
+}
+
+TEST_F(LogTest, AnOlderLogIsMigratedByWritersAndReadThroughACopy) {
+  // Version 0: a database with our id and no tables, which is what every migration starts from.
+  {
+    Log log(path("v1"), Log::Mode::Write);
+  }
+  std::string page = read_bytes(path("v1")).substr(0, 4096);
+  page[63] = 0;                                  // user_version
+  for (size_t i = 28; i < 32; ++i) page[i] = 0;  // size in pages
+  page[31] = 1;
+  page[18] = page[19] = 1;  // rollback journal
+  for (size_t i = 100; i < page.size(); ++i) page[i] = 0;
+  page[100] = 13;    // an empty leaf of the schema's tree
+  page[105] = 0x10;  // its content begins at the page's end
+  write_bytes(path(), page);
+  EXPECT_TRUE(Log(path(), Log::Mode::Read).records().empty());
+  EXPECT_EQ(read_bytes(path()), page);
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    log.append(record());
+  }
+  EXPECT_EQ(Log(path(), Log::Mode::Read).records().size(), 1u);
+}
+
+TEST_F(LogTest, ASecondWriterIsRefusedByProcessId) {
+  std::optional<Log> log;
+  log.emplace(path(), Log::Mode::Write);
+  const ErrorInfo own = error_of([&] { Log(path(), Log::Mode::Write); });
+  EXPECT_EQ(own.code, ErrorCode::LogBusy);
+  EXPECT_NE(own.what.find(std::to_string(getpid())), std::string::npos) << own.what;
+  // Another process, through a link.
+  fs::create_symlink(path(), path("link.db"));
+  const std::string expected = std::to_string(getpid());
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    try {
+      Log second(path("link.db"), Log::Mode::Write);
+    } catch (const Error& e) {
+      const bool named = e.info().what.find(expected) != std::string::npos;
+      status = e.code() == ErrorCode::LogBusy && named ? 0 : 2;
+    }
+    _exit(status);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  log.reset();
+  EXPECT_FALSE(fs::exists(path() + "-lock"));
+  Log again(path(), Log::Mode::Write);
+}
+
+TEST_F(LogTest, ReadersSeeWholeTrialsWhileAWriterWrites) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  std::atomic<bool> done = false;
+  std::vector<std::thread> readers;
+  std::atomic<int> problems = 0;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&] {
+      size_t before = 0;
+      while (!done) {
+        const Log reader(path(), Log::Mode::Read);
+        const size_t now = reader.records().size();
+        if (now < before) ++problems;
+        before = now;
+      }
+    });
+  }
+  for (int i = 0; i < 100; ++i) {
+    log.append(record());
+    if (Log(path(), Log::Mode::Read).records().size() != static_cast<size_t>(i) + 1) ++problems;
+  }
+  done = true;
+  for (auto& t : readers) t.join();
+  EXPECT_EQ(problems, 0);
+}
+
+TEST_F(LogTest, ReadsFromAFolderThatCannotBeWritten) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    log.append(record());
+  }
+  fs::permissions(path(), fs::perms::owner_read);
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  // Root may write everywhere; a child without that right is what we need.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (getuid() == 0) {
+      // The folder becomes somebody else's.
+      if (chown(folder_.c_str(), 65534, 65534) != 0 || chown(path().c_str(), 65534, 65534) != 0 ||
+          setgid(65534) != 0 || setuid(65534) != 0) {
+        _exit(0);
+      }
+    }
+    int status = 1;
+    try {
+      const Log log(path(), Log::Mode::Read);
+      status = log.records().size() == 1 ? 0 : 2;
+      Log writer(path(), Log::Mode::Write);
+      status = 3;
+    } catch (const Error& e) {
+      if (status == 0 && e.code() != ErrorCode::LogUnreadable) status = 4;
+    }
+    _exit(status);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(LogTest, AFullDiskIsATypedErrorAndLosesNothing) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    int status = 1;
+    try {
+      Log log(path(), Log::Mode::Write);
+      log.add_task(task());
+      const rlimit limit = {96 << 10, 96 << 10};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      int64_t committed = 0;
+      try {
+        for (int i = 0; i < 10'000; ++i) committed = log.append(record());
+      } catch (const Error& e) {
+        if (e.code() == ErrorCode::DiskFull) status = committed > 5 ? 0 : 2;
+      }
+      if (log.records().size() != static_cast<size_t>(committed)) status = 3;
+      write_bytes(path("committed"), std::to_string(committed));
+    } catch (const Error& e) {
+      fprintf(stderr, "%s\n", e.what());
+    }
+    _exit(status);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  const Log log(path(), Log::Mode::Read);
+  EXPECT_EQ(std::to_string(log.records().size()), read_bytes(path("committed")));
+}
+
+TEST_F(LogTest, KillingTheWriterLosesNothingCommitted) {
+  size_t known = 0;
+  for (int round = 0; round < 8; ++round) {
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        Log log(path(), Log::Mode::Write);
+        log.add_task(task());
+        for (;;) {
+          const int64_t id = log.append(record());
+          if (write(pipe_ends[1], &id, sizeof id) != sizeof id) _exit(1);
+        }
+      } catch (...) {
+        _exit(1);
+      }
+    }
+    close(pipe_ends[1]);
+    int64_t id = 0;
+    for (int i = 0; i < 3 + 5 * round; ++i) {
+      ASSERT_EQ(read(pipe_ends[0], &id, sizeof id), static_cast<ssize_t>(sizeof id));
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    int64_t later = 0;
+    while (read(pipe_ends[0], &later, sizeof later) == sizeof later) id = later;
+    close(pipe_ends[0]);
+    const auto records = Log(path(), Log::Mode::Read).records();
+    // What was reported is there; at most one more had been committed without saying so yet.
+    ASSERT_GE(records.size(), static_cast<size_t>(id));
+    ASSERT_LE(records.size(), static_cast<size_t>(id) + 1);
+    ASSERT_GT(records.size(), known);
+    known = records.size();
+  }
+}
+
+}  // namespace
+}  // namespace tw::autotune

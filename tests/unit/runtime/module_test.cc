@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/module.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/c_api.h"
+#include "runtime/error.h"
+#include "runtime/time_evaluator.h"
+#include "tests/support/compile_c.h"
+
+namespace tw {
+namespace {
+
+template <class F>
+std::string error_of(ErrorCode code, F f) {
+  try {
+    f();
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+// kernels.c, compiled once for the suite.
+class LoadedLibrary : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { path = test::compile_c("tests/unit/runtime/kernels.c"); }
+  static void TearDownTestSuite() { std::remove(path.c_str()); }
+  void SetUp() override { ASSERT_FALSE(path.empty()); }
+  static inline std::string path;
+
+  static NDArray filled(int64_t n, float value) {
+    NDArray a = NDArray::empty({n}, float_type(32));
+    for (int64_t i = 0; i < n; ++i) a.data_as<float>()[i] = value + static_cast<float>(i);
+    return a;
+  }
+};
+
+using ThreadSanitizerLoadedLibrary = LoadedLibrary;
+
+TEST_F(LoadedLibrary, DescribesItself) {
+  const auto module = load_library(path);
+  EXPECT_EQ(module->function_names(),
+            (std::vector<std::string>{"add", "fill", "scratch", "fail", "absent"}));
+  EXPECT_EQ(to_string(module->get_function("fill").info()),
+            "fill(C: float32[4], base: int64, step: float64)");
+  EXPECT_EQ(to_string(module->get_function("add").info()),
+            "add(A: float32[n], B: float32[n], C: float32[n])");
+}
+
+TEST_F(LoadedLibrary, CallsWithTensorsAndNumbers) {
+  const Function add = load_library(path)->get_function("add");  // keeps the library loaded
+  const NDArray a = filled(1000, 1), b = filled(1000, 5),
+                c = NDArray::zeros({1000}, float_type(32));
+  add(a, b, c);
+  EXPECT_EQ(c.data_as<float>()[0], 6);
+  EXPECT_EQ(c.data_as<float>()[999], 6 + 2 * 999);
+  const Function fill = load_library(path)->get_function("fill");
+  const NDArray d = NDArray::zeros({4}, float_type(32));
+  fill(d, 3, 0.5);
+  EXPECT_EQ(d.data_as<float>()[3], 4.5f);
+  load_library(path)->get_function("scratch")();
+  const std::vector<CallArgument> arguments = {a, b, c};
+  EXPECT_EQ(time_evaluator(add, arguments, {.number = 2, .repeat = 3}).seconds.size(), 3u);
+  EXPECT_GE(measure_until(add, arguments, {.budget_seconds = 1e-3}).seconds.size(), 1u);
+}
+
+TEST_F(LoadedLibrary, RefusalsAreTypedErrors) {
+  const auto module = load_library(path);
+  const Function add = module->get_function("add");
+  const NDArray a = filled(6, 1), b = filled(6, 1), c = filled(6, 1);
+  EXPECT_EQ(error_of(ErrorCode::ArgumentShape, [&] { add(a, filled(5, 0), c); }),
+            "argument 'B' of 'add': dimension 0 is 5, expected 6");
+  error_of(ErrorCode::ArgumentCount, [&] { add(a, b); });
+  error_of(ErrorCode::TypeMismatch, [&] { add(a, b, 3); });
+  error_of(ErrorCode::ArgumentNull, [&] { add(a, b, NDArray()); });
+  EXPECT_EQ(
+      error_of(ErrorCode::ArgumentDType, [&] { add(a, b, NDArray::empty({6}, bfloat_type(16))); }),
+      "argument 'C' of 'add': dtype is bfloat16, expected float32");
+  error_of(ErrorCode::ArgumentShape, [&] { add(a, b, c.reshape(std::vector<int64_t>{2, 3})); });
+  const std::vector<int64_t> three{3}, two{2};
+  error_of(ErrorCode::ArgumentStrides,
+           [&] { add(a.view(three, std::vector<int64_t>{1}), b.view(three, two), c); });
+  EXPECT_EQ(error_of(ErrorCode::AssertionFailed, [&] { module->get_function("fail")(); }),
+            "task three does not like it");
+  EXPECT_EQ(tw_last_error_code(), TW_NO_ERROR);  // taken over by the exception
+  add(a, b, c);                                  // and the next call is none the worse
+}
+
+TEST_F(LoadedLibrary, UnknownFunctionsNameTheKnown) {
+  const auto module = load_library(path);
+  const std::string text =
+      error_of(ErrorCode::UnknownFunction, [&] { module->get_function("ad"); });
+  EXPECT_NE(text.find("'ad'; legal: add, fill, scratch, fail"), std::string::npos) << text;
+  error_of(ErrorCode::UnknownFunction, [&] { module->get_function("absent"); });  // listed only
+  error_of(ErrorCode::UnknownFunction, [&] { module->get_function("malloc"); });
+  error_of(ErrorCode::BadArgument, [&] { module->source("ll"); });
+  error_of(ErrorCode::BadArgument, [&] { module->export_library("x.so"); });
+  error_of(ErrorCode::UnknownFunction, [&] { Function().call({}); });
+}
+
+TEST_F(ThreadSanitizerLoadedLibrary, KernelsRunOnManyThreadsAtOnce) {
+  const Function add = load_library(path)->get_function("add");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&add, t] {
+      const NDArray a = filled(100, 1), b = filled(100, static_cast<float>(t));
+      const NDArray c = NDArray::zeros({100}, float_type(32));
+      for (int i = 0; i < 20; ++i) {
+        add(a, b, c);
+        EXPECT_EQ(c.data_as<float>()[99], static_cast<float>(1 + t + 2 * 99));
+        EXPECT_THROW(add(a, b, 3), UserError);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+TEST(LoadLibrary, Unloadable) {
+  EXPECT_NE(
+      error_of(ErrorCode::ModuleLoad, [] { load_library("no/such/file.so"); }).find("No such file"),
+      std::string::npos);
+  const std::string path = testing::TempDir() + "/no_library.so";
+  std::ofstream(path) << "text";
+  error_of(ErrorCode::ModuleLoad, [&] { load_library(path); });
+  std::remove(path.c_str());
+}
+
+TEST(Metadata, RoundTrips) {
+  const ModuleInfo info{
+      .target = "llvm -mcpu=x86-64-v3",
+      .functions = {{.name = "gemm",
+                     .arguments = {{.name = "A",
+                                    .kind = ArgumentKind::Tensor,
+                                    .dtype = bfloat_type(16),
+                                    .shape = {Extent(128), Extent("n*2")}},
+                                   {.name = "n", .kind = ArgumentKind::Int, .dtype = int_type(32)},
+                                   {.name = "\"odd\"\n", .dtype = bool_type()}}},
+                    {.name = "empty"}}};
+  const std::string json = metadata_to_json(info);
+  EXPECT_EQ(metadata_from_json(json), info) << json;
+  EXPECT_EQ(json, metadata_to_json(metadata_from_json(json)));
+}
+
+TEST(Metadata, ForeignTextIsRefused) {
+  for (const char* text : {"", "{", "[]", "{\"version\": 2, \"functions\": []}", "{\"version\": 1}",
+                           R"({"version": 1, "functions": [{"name": 3, "arguments": []}]})",
+                           R"({"version": 1, "functions": [{"name": "f", "arguments":
+            [{"name": "A", "kind": "tensor", "dtype": "float31", "shape": []}]}]})",
+                           R"({"version": 1, "functions": [{"name": "f", "arguments":
+            [{"name": "A", "kind": "matrix", "dtype": "float32", "shape": []}]}]})"}) {
+    error_of(ErrorCode::ModuleLoad, [&] { metadata_from_json(text); });
+  }
+}
+
+}  // namespace
+}  // namespace tw
