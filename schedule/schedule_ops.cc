@@ -64,10 +64,12 @@ class NestBuilder {
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
     Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
-    if (stage.is_output) return body;
     std::vector<Range> bounds;
     for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
     for (int k = stage.op->num_outputs(); k-- > 0;) {
+      const te::Tensor tensor = stage.op.output(k);
+      const auto& outputs = schedule_.outputs;
+      if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = bounds,
