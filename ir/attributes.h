@@ -4,7 +4,8 @@
 
 namespace tw::attr {
 
-// node: loop variable; value: int32. Set by the `pragma` primitive as "pragma_" + name.
+// node: undefined; value: int32. Set by the `pragma` primitive as "pragma_" + name; the body is the
+// marked loop, or what is inside it when the loop has one iteration and is gone.
 inline constexpr char kPragmaPrefix[] = "pragma_";
 // Largest number of statements an automatic unroll may produce (value) below this point.
 inline constexpr char kAutoUnrollMaxStep[] = "pragma_auto_unroll_max_step";

@@ -64,7 +64,8 @@ class Comparison {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "a statement where an expression belongs");
+      default:
+        TW_CHECK(false, "a statement where an expression belongs");
     }
     return 0;
   }
@@ -77,7 +78,8 @@ class Comparison {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "an expression where a statement belongs");
+      default:
+        TW_CHECK(false, "an expression where a statement belongs");
     }
     return 0;
   }
@@ -228,7 +230,7 @@ class Comparison {
   }
 
   Free free_;
-  int tie_ = 0;  // the first difference of names, where the structure is the same
+  int tie_ = 0;               // the first difference of names, where the structure is the same
   Levels level_a_, level_b_;  // 1 for the outermost binding, 0 for free variables
   std::vector<Binding> undo_;
   int renamed_bindings_ = 0;  // bindings in force whose two sides are different variables
@@ -263,12 +265,14 @@ class Hash {
     add(e.dtype());
     switch (e->kind) {
 #define EXPR_NODE(Name) \
-  case NodeKind::Name: return fields(static_cast<const Name&>(*e));
+  case NodeKind::Name:  \
+    return fields(static_cast<const Name&>(*e));
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "a statement where an expression belongs");
+      default:
+        TW_CHECK(false, "a statement where an expression belongs");
     }
   }
   void add(const Stmt& s) {
@@ -277,11 +281,13 @@ class Hash {
     switch (s->kind) {
 #define EXPR_NODE(Name)
 #define STMT_NODE(Name) \
-  case NodeKind::Name: return fields(static_cast<const Name&>(*s));
+  case NodeKind::Name:  \
+    return fields(static_cast<const Name&>(*s));
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-      default: TW_CHECK(false, "an expression where a statement belongs");
+      default:
+        TW_CHECK(false, "an expression where a statement belongs");
     }
   }
 

@@ -32,8 +32,7 @@ uint64_t next_random(uint64_t& state) {
 
 class Machine {
  public:
-  Machine(const Program& program, const InterpretOptions& options,
-          const InterpreterScope& scope)
+  Machine(const Program& program, const InterpretOptions& options, const InterpreterScope& scope)
       : options_(options),
         arguments_(scope.arguments),
         random_(options.seed),
@@ -55,49 +54,70 @@ class Machine {
   Scalar eval(const Code& c, int lane) {
     count();
     switch (c.op) {
-      case Op::Constant: return c.value;
-      case Op::Slot: return slot(c.slot + (c.type.lanes > 1 ? lane : 0));
-      case Op::AddInt32: return int32(eval(*c.a, lane).i + eval(*c.b, lane).i);
-      case Op::SubInt32: return int32(eval(*c.a, lane).i - eval(*c.b, lane).i);
-      case Op::MulInt32: return int32(eval(*c.a, lane).i * eval(*c.b, lane).i);
+      case Op::Constant:
+        return c.value;
+      case Op::Slot:
+        return slot(c.slot + (c.type.lanes > 1 ? lane : 0));
+      case Op::AddInt32:
+        return int32(eval(*c.a, lane).i + eval(*c.b, lane).i);
+      case Op::SubInt32:
+        return int32(eval(*c.a, lane).i - eval(*c.b, lane).i);
+      case Op::MulInt32:
+        return int32(eval(*c.a, lane).i * eval(*c.b, lane).i);
       case Op::Binary: {
         const Scalar a = eval(*c.a, lane);
         return scalar::binary(c.kind, c.operand, a, eval(*c.b, lane));
       }
-      case Op::And: return of_int(eval(*c.a, lane).i != 0 && eval(*c.b, lane).i != 0);
-      case Op::Or: return of_int(eval(*c.a, lane).i != 0 || eval(*c.b, lane).i != 0);
-      case Op::Not: return of_int(eval(*c.a, lane).i == 0);
+      case Op::And:
+        return of_int(eval(*c.a, lane).i != 0 && eval(*c.b, lane).i != 0);
+      case Op::Or:
+        return of_int(eval(*c.a, lane).i != 0 || eval(*c.b, lane).i != 0);
+      case Op::Not:
+        return of_int(eval(*c.a, lane).i == 0);
       case Op::Select: {
         const bool chosen = eval(*c.a, lane).i != 0;
         const Scalar t = eval(*c.b, lane), f = eval(*c.c, lane);
         return chosen ? t : f;
       }
-      case Op::IfThenElse: return eval(eval(*c.a, lane).i != 0 ? *c.b : *c.c, lane);
-      case Op::Convert: return scalar::convert(c.operand, c.type, eval(*c.a, lane));
-      case Op::Load: return load(c, lane);
+      case Op::IfThenElse:
+        return eval(eval(*c.a, lane).i != 0 ? *c.b : *c.c, lane);
+      case Op::Convert:
+        return scalar::convert(c.operand, c.type, eval(*c.a, lane));
+      case Op::Load:
+        return load(c, lane);
       case Op::Ramp: {
         const int64_t base = eval(*c.a, 0).i;
         const uint64_t step = static_cast<uint64_t>(lane) * static_cast<uint64_t>(eval(*c.b, 0).i);
         return of_int(scalar::wrap(c.type.element(),
                                    static_cast<int64_t>(static_cast<uint64_t>(base) + step)));
       }
-      case Op::Broadcast: return eval(*c.a, 0);
+      case Op::Broadcast:
+        return eval(*c.a, 0);
       case Op::Shuffle: {
         const auto [k, source] = c.lanes[static_cast<size_t>(lane)];
         return eval(*c.args[static_cast<size_t>(k)], source);
       }
-      case Op::Intrinsic: return intrinsic(c, lane);
-      case Op::Effect: return effect(c);
-      case Op::Argument: return argument(c);
+      case Op::Intrinsic:
+        return intrinsic(c, lane);
+      case Op::Effect:
+        return effect(c);
+      case Op::Argument:
+        return argument(c);
       case Op::Extern:
         raise({.code = ErrorCode::UnknownFunction,
                .what = fmt::format("the interpreter cannot call '{}'", c.name),
                .legal = "the intrinsics of ir/intrinsics.def"});
-      case Op::Let: set_variable(c); return eval(*c.b, lane);
-      case Op::Reduce: return reduce(*c.reduction);
-      case Op::RegionLoad: return region_load(c, lane);
-      case Op::Unbound: unbound(c);
-      default: break;
+      case Op::Let:
+        set_variable(c);
+        return eval(*c.b, lane);
+      case Op::Reduce:
+        return reduce(*c.reduction);
+      case Op::RegionLoad:
+        return region_load(c, lane);
+      case Op::Unbound:
+        unbound(c);
+      default:
+        break;
     }
     raise({.code = ErrorCode::Internal, .what = "a statement where an expression belongs"});
   }
@@ -105,9 +125,13 @@ class Machine {
   void run(const Code& c) {
     count();
     switch (c.op) {
-      case Op::Nothing: return;
-      case Op::For: return loop(c);
-      case Op::Let: set_variable(c); return run(*c.b);
+      case Op::Nothing:
+        return;
+      case Op::For:
+        return loop(c);
+      case Op::Let:
+        set_variable(c);
+        return run(*c.b);
       case Op::Block:
         for (const Code* s : c.args) run(*s);
         return;
@@ -115,10 +139,14 @@ class Machine {
         if (eval(*c.a, 0).i != 0) return run(*c.b);
         if (c.c != nullptr) run(*c.c);
         return;
-      case Op::Store: return store(c);
-      case Op::RegionStore: return region_store(c);
-      case Op::Allocate: return allocate(c);
-      case Op::Realize: return realize(c);
+      case Op::Store:
+        return store(c);
+      case Op::RegionStore:
+        return region_store(c);
+      case Op::Allocate:
+        return allocate(c);
+      case Op::Realize:
+        return realize(c);
       case Op::Evaluate:
         for (int lane = 0; lane < c.type.lanes; ++lane) eval(*c.a, lane);
         return;
@@ -126,8 +154,10 @@ class Machine {
         if (eval(*c.a, 0).i == 0) assertion_failed(c.b);
         if (c.c != nullptr) run(*c.c);
         return;
-      case Op::Unbound: unbound(c);
-      default: break;
+      case Op::Unbound:
+        unbound(c);
+      default:
+        break;
     }
     raise({.code = ErrorCode::Internal, .what = "an expression where a statement belongs"});
   }
@@ -171,8 +201,8 @@ class Machine {
                            std::string_view what) {
     if (index >= 0 && index < buffer.size()) return;
     raise({.code = ErrorCode::OutOfBounds,
-           .what = fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index,
-                               buffer.size()),
+           .what =
+               fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index, buffer.size()),
            .legal = buffer.size() > 0 ? fmt::format("0 to {}", buffer.size() - 1) : "no index"});
   }
   [[noreturn]] static void uninitialized(const Code& c, std::string position, int64_t extent) {
@@ -293,7 +323,8 @@ class Machine {
     if (c.for_kind == ForKind::Parallel && options_.shuffle_parallel && extent > 1) {
       std::vector<int64_t> order(static_cast<size_t>(extent));
       std::iota(order.begin(), order.end(), min);
-      for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[next_random(random_) % k]);
+      for (size_t k = order.size(); k > 1; --k)
+        std::swap(order[k - 1], order[next_random(random_) % k]);
       for (int64_t i : order) {
         slot(c.slot).i = i;
         run(*c.c);
@@ -356,8 +387,8 @@ class Machine {
       raise_last_error(last_error(), function);
     }
     raise({.code = ErrorCode::AssertionFailed,
-           .what = message != nullptr && !message->name.empty() ? message->name
-                                                                : "assertion failed"});
+           .what =
+               message != nullptr && !message->name.empty() ? message->name : "assertion failed"});
   }
 
   Scalar argument(const Code& c) {
@@ -449,8 +480,8 @@ Value InterpreterBuffer::at(int64_t index) const {
 
 void InterpreterBuffer::set(int64_t index, const Value& v) {
   TW_CHECK(index >= 0 && index < size(), "index out of range");
-  set_raw(index, interpreter::to_element(
-                     scalar::convert(v.type, element_, interpreter::to_scalar(v))));
+  set_raw(index,
+          interpreter::to_element(scalar::convert(v.type, element_, interpreter::to_scalar(v))));
 }
 
 void InterpreterBuffer::copy_to(void* bytes) const {
@@ -504,8 +535,8 @@ CompiledExpr::CompiledExpr(const Expr& e, const std::vector<Var>& parameters,
     : state_(std::make_unique<State>()) {
   state_->scope = scope;
   interpreter::compile(e, scope, parameters, state_->program);
-  state_->machine = std::make_unique<interpreter::Machine>(state_->program, state_->options,
-                                                           state_->scope);
+  state_->machine =
+      std::make_unique<interpreter::Machine>(state_->program, state_->options, state_->scope);
   state_->type = e.dtype();
   state_->parameters = parameters;
 }

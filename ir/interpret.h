@@ -3,10 +3,10 @@
 // accesses and reads of elements never written are UserErrors that name buffer, index and extent.
 //
 // What the IR leaves open is settled so: signed integers wrap like unsigned ones; min(a, b) is
-// a < b ? a : b and max(a, b) is a > b ? a : b, of NaNs too; a float cast to an integer is truncated
-// into the range of int64 and then wrapped; `&&` and `||` skip their right side when the left one
-// decides. Floats are rounded to their type after each operation; mathematical functions are
-// computed in double and rounded once. Vectorized and unrolled loops run serially.
+// a < b ? a : b and max(a, b) is a > b ? a : b, of NaNs too; a float cast to an integer is
+// truncated into the range of int64 and then wrapped; `&&` and `||` skip their right side when the
+// left one decides. Floats are rounded to their type after each operation; mathematical functions
+// are computed in double and rounded once. Vectorized and unrolled loops run serially.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ class InterpreterBuffer {
     int64_t i;
     double f;
   };
-  InterpreterBuffer(DType element, int64_t size);                     // uninitialised
+  InterpreterBuffer(DType element, int64_t size);  // uninitialised
   static InterpreterBuffer from_bytes(DType element, const void* data, int64_t size);
   DType element() const { return element_; }
   int64_t size() const { return static_cast<int64_t>(written_.size()); }
-  Value at(int64_t index) const;   // of an element that was written
+  Value at(int64_t index) const;  // of an element that was written
   bool written(int64_t index) const { return written_[static_cast<size_t>(index)] != 0; }
   void set(int64_t index, const Value& v);  // converts to the buffer's type
-  void copy_to(void* bytes) const;  // elements never written become zero
+  void copy_to(void* bytes) const;          // elements never written become zero
 
   // Without conversion or checks; the index is inside and the value is of the buffer's type.
   Element raw(int64_t index) const { return values_[static_cast<size_t>(index)]; }

@@ -17,50 +17,50 @@ namespace tw::interpreter {
 
 enum class Op : uint8_t {
   // Expressions. Vectors are evaluated lane by lane.
-  Constant,      // value
-  Slot,          // frame[slot + lane]
-  Unbound,       // raises UnboundVariable for `name`
-  AddInt32,      // the most frequent operations have codes of their own
+  Constant,  // value
+  Slot,      // frame[slot + lane]
+  Unbound,   // raises UnboundVariable for `name`
+  AddInt32,  // the most frequent operations have codes of their own
   SubInt32,
   MulInt32,
-  Binary,        // kind; a, b
+  Binary,  // kind; a, b
   And,
   Or,
   Not,
-  Select,        // a ? b : c, all evaluated
-  IfThenElse,    // a ? b : c, one of b, c evaluated; the statement too (c may be null)
-  Convert,       // a, to type
-  Load,          // slot of the buffer; index a, predicate b
-  Ramp,          // a + lane * b
-  Broadcast,     // a
-  Shuffle,       // args, lanes
-  Intrinsic,     // args
-  Effect,        // an intrinsic with an effect
-  Argument,      // an intrinsic of the calling convention; args
-  Extern,        // raises UnknownFunction for `name`
-  Let,           // slot = a in b; the statement too
-  Reduce,        // reduction
-  RegionLoad,    // region; indices args
+  Select,      // a ? b : c, all evaluated
+  IfThenElse,  // a ? b : c, one of b, c evaluated; the statement too (c may be null)
+  Convert,     // a, to type
+  Load,        // slot of the buffer; index a, predicate b
+  Ramp,        // a + lane * b
+  Broadcast,   // a
+  Shuffle,     // args, lanes
+  Intrinsic,   // args
+  Effect,      // an intrinsic with an effect
+  Argument,    // an intrinsic of the calling convention; args
+  Extern,      // raises UnknownFunction for `name`
+  Let,         // slot = a in b; the statement too
+  Reduce,      // reduction
+  RegionLoad,  // region; indices args
   // Statements
-  For,           // slot from a, extent b, body c
-  Allocate,      // slot; extents args, body a
-  Store,         // slot; index a, value b, predicate c
-  RegionStore,   // region; value a, indices args
-  Realize,       // region; args: min, extent of each dimension; body a
-  Assert,        // a, message b, body c; the message may be an argument_error
-  Block,         // args
-  Evaluate,      // a
+  For,          // slot from a, extent b, body c
+  Allocate,     // slot; extents args, body a
+  Store,        // slot; index a, value b, predicate c
+  RegionStore,  // region; value a, indices args
+  Realize,      // region; args: min, extent of each dimension; body a
+  Assert,       // a, message b, body c; the message may be an argument_error
+  Block,        // args
+  Evaluate,     // a
   Nothing,
 };
 
 struct Reduction;
 struct Code {
   Op op = Op::Nothing;
-  DType type;         // of the result; for Allocate and Realize of the elements
-  DType operand;      // of the operands, where it differs from the result
+  DType type;          // of the result; for Allocate and Realize of the elements
+  DType operand;       // of the operands, where it differs from the result
   NodeKind kind = {};  // of Binary
   ForKind for_kind = ForKind::Serial;
-  int slot = -1;      // also: number of a region
+  int slot = -1;  // also: number of a region
   scalar::Scalar value = {.i = 0};
   const Code* a = nullptr;
   const Code* b = nullptr;
@@ -69,7 +69,7 @@ struct Code {
   std::vector<std::pair<int, int>> lanes;  // of a shuffle: argument and its lane
   const Intrinsic* intrinsic = nullptr;
   std::vector<DType> arg_types;
-  std::string name;   // of a variable, buffer, producer or function, for messages
+  std::string name;  // of a variable, buffer, producer or function, for messages
   std::unique_ptr<Reduction> reduction;
 };
 

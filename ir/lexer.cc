@@ -98,7 +98,8 @@ class Lexer {
     token_.kind = Token::Kind::String;
     next();
     for (;;) {
-      if (at_ == text_.size() || peek() == '\n') syntax_error(token_, "a string without its end", "\"");
+      if (at_ == text_.size() || peek() == '\n')
+        syntax_error(token_, "a string without its end", "\"");
       const char c = next();
       if (c == '"') return;
       token_.text += c == '\\' ? escape() : c;
@@ -108,10 +109,13 @@ class Lexer {
     if (at_ == text_.size()) syntax_error(token_, "a string without its end", "\"");
     const char c = next();
     switch (c) {
-      case 'n': return '\n';
-      case 't': return '\t';
+      case 'n':
+        return '\n';
+      case 't':
+        return '\t';
       case '"':
-      case '\\': return c;
+      case '\\':
+        return c;
       case 'x': {
         const std::string digits(rest().substr(0, 2));
         char* end = nullptr;
@@ -123,7 +127,8 @@ class Lexer {
         }
         break;
       }
-      default: break;
+      default:
+        break;
     }
     syntax_error(token_, fmt::format("unknown escape '\\{}'", c), "\\n, \\t, \\\", \\\\ or \\x1f");
   }

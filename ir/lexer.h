@@ -2,6 +2,7 @@
 // The words of IR text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,8 @@ struct Token {
   bool starts_line = false;  // the first token of its line
 };
 
-// Text in tokens, the last of them End. Comments are dropped, but "// attr" before a "[" is a token.
-// `line` and `column` are those of the first character. Throws UserError (ParseError).
+// Text in tokens, the last of them End. Comments are dropped, but "// attr" before a "[" is a
+// token. `line` and `column` are those of the first character. Throws UserError (ParseError).
 std::vector<Token> tokenize(std::string_view text, int line = 1, int column = 1);
 
 // Throws UserError (ParseError) at the place of `token`.

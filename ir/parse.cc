@@ -30,9 +30,12 @@ struct DeclaredProducer : Producer {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Token::Kind::End: return "the end of the text";
-    case Token::Kind::String: return fmt::format("\"{}\"", token.text);
-    default: return fmt::format("'{}{}'", token.text, token.suffix);
+    case Token::Kind::End:
+      return "the end of the text";
+    case Token::Kind::String:
+      return fmt::format("\"{}\"", token.text);
+    default:
+      return fmt::format("'{}{}'", token.text, token.suffix);
   }
 }
 
@@ -100,21 +103,22 @@ Var Parser::bind(const Token& token, DType type, DType element) {
     const Expr e = make(Variable{.name = token.text, .type = type, .element = element});
     name.var = Var(as<Variable>(e));
   } else if (name.var->type != type || (type.is_handle() && name.var->element != element)) {
-    syntax_error(token,
-                 fmt::format("'{}' is a variable of type {} already", token.text,
-                             to_string(name.var->type)),
-                 "one type for one name");
+    syntax_error(
+        token,
+        fmt::format("'{}' is a variable of type {} already", token.text, to_string(name.var->type)),
+        "one type for one name");
   }
   ++name.in_scope;
+  bound_.push_back(&name);
   return name.var;
 }
 
 Var Parser::use(const Token& token) {
   auto it = variables_.find(token.text);
   if (it == variables_.end() || it->second.in_scope == 0) {
-    syntax_error(token, fmt::format("unknown variable '{}'", token.text),
-                 fmt::format("a variable in scope, or 'declare {}: int32' ahead of the text",
-                             token.text));
+    syntax_error(
+        token, fmt::format("unknown variable '{}'", token.text),
+        fmt::format("a variable in scope, or 'declare {}: int32' ahead of the text", token.text));
   }
   return it->second.var;
 }
@@ -122,9 +126,9 @@ Var Parser::use(const Token& token) {
 ProducerRef Parser::use_producer(const Token& token) {
   auto it = producers_.find(token.text);
   if (it == producers_.end()) {
-    syntax_error(token, fmt::format("unknown producer '{}'", token.text),
-                 fmt::format("a declared one: 'declare {}: float32[16]' ahead of the text",
-                             token.text));
+    syntax_error(
+        token, fmt::format("unknown producer '{}'", token.text),
+        fmt::format("a declared one: 'declare {}: float32[16]' ahead of the text", token.text));
   }
   return it->second;
 }
@@ -220,6 +224,7 @@ Stmt Parser::body(std::string_view close) {
 }
 
 Stmt Parser::statement(std::string_view close) {
+  const Level level(*this);
   if (peek().kind == Token::Kind::Attr) return attr(close);
   if (is_symbol("{")) return braces();
   if (peek().kind == Token::Kind::Word) {
@@ -262,7 +267,7 @@ Stmt Parser::attr(std::string_view close) {
     const Var task = bind(name, node.value.dtype());
     node.node = task;
     node.body = body(close);
-    unbind(task);
+    unbind();
     return build(start, [&] { return make(node); });
   }
   if (!is_symbol("]")) node.node = expr();
@@ -289,7 +294,7 @@ Stmt Parser::allocate(std::string scope, std::string_view close) {
   expect("]");
   node.buffer = bind(name, handle_type(), other_element ? element : node.type);
   node.body = body(close);
-  unbind(node.buffer);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 
@@ -307,7 +312,7 @@ Stmt Parser::loop(ForKind kind) {
   --brackets_;
   node.var = bind(name, node.min.dtype());
   node.body = braces();
-  unbind(node.var);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 
@@ -329,7 +334,7 @@ Stmt Parser::let_stmt(std::string_view close) {
   LetStmt node;
   node.var = let_binding(name, node.value);
   node.body = body(close);
-  unbind(node.var);
+  unbind();
   return build(name, [&] { return make(node); });
 }
 

@@ -16,7 +16,8 @@ namespace {
 Expr make_infix(NodeKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
 #define TW_INFIX(Name) \
-  case NodeKind::Name: return make(Name{.a = a, .b = b});
+  case NodeKind::Name: \
+    return make(Name{.a = a, .b = b});
     TW_INFIX(Add)
     TW_INFIX(Sub)
     TW_INFIX(Mul)
@@ -35,7 +36,8 @@ Expr make_infix(NodeKind kind, const Expr& a, const Expr& b) {
     TW_INFIX(And)
     TW_INFIX(Or)
 #undef TW_INFIX
-    default: raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+    default:
+      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }
 }
 
@@ -64,6 +66,7 @@ Expr Parser::expr(int least_precedence) {
 }
 
 Expr Parser::unary() {
+  const Level level(*this);
   if (is_symbol("!")) {
     const Token token = take();
     const Expr a = unary();
@@ -80,8 +83,10 @@ Expr Parser::primary() {
   const Token& token = peek();
   switch (token.kind) {
     case Token::Kind::Integer:
-    case Token::Kind::Floating: return number(false, nullptr);
-    case Token::Kind::String: return make(StringImm{.value = take().text});
+    case Token::Kind::Floating:
+      return number(false, nullptr);
+    case Token::Kind::String:
+      return make(StringImm{.value = take().text});
     case Token::Kind::Symbol:
       if (token.text == "(") {
         ++brackets_;
@@ -101,7 +106,8 @@ Expr Parser::primary() {
       if (is_symbol("[") && continues()) return load(name);
       return use(name);
     }
-    default: break;
+    default:
+      break;
   }
   unexpected("an expression");
 }
@@ -135,8 +141,8 @@ Expr Parser::number(bool negative, const DType* type) {
   const bool overflow = t.is_int() && bits != 0 && (bits < 0) != negative;
   Expr e = build(token, [&] { return make(IntImm{.type = t, .value = bits}); });
   if (!read || overflow || as<IntImm>(e)->value != bits) {
-    syntax_error(token, fmt::format("{}{} does not fit {}", negative ? "-" : "", token.text,
-                                    to_string(t)));
+    syntax_error(
+        token, fmt::format("{}{} does not fit {}", negative ? "-" : "", token.text, to_string(t)));
   }
   return e;
 }
@@ -180,7 +186,7 @@ Expr Parser::let_expr() {
   const Var var = let_binding(name, value);
   expect("in");
   const Expr body = expr();
-  unbind(var);
+  unbind();
   expect(")");
   return build(name, [&] { return make(Let{.var = var, .value = value, .body = body}); });
 }
@@ -197,9 +203,7 @@ Expr Parser::load(const Token& name) {
   const Expr index = expr();
   expect("]");
   --brackets_;
-  return build(name, [&] {
-    return make(Load{.type = type, .buffer = buffer, .index = index});
-  });
+  return build(name, [&] { return make(Load{.type = type, .buffer = buffer, .index = index}); });
 }
 
 std::vector<Expr> Parser::arguments() {
@@ -231,9 +235,8 @@ Expr Parser::function(const Token& name) {
   } else if (name.text == "select" && accept("(")) {
     Expr a, b, c;
     three(a, b, c);
-    result = build(name, [&] {
-      return make(Select{.condition = a, .true_value = b, .false_value = c});
-    });
+    result = build(name,
+                   [&] { return make(Select{.condition = a, .true_value = b, .false_value = c}); });
   } else if (name.text == "ramp" && accept("(")) {
     const Expr base = expr();
     expect(",");
@@ -241,9 +244,8 @@ Expr Parser::function(const Token& name) {
     expect(",");
     const int lanes = expect_int();
     expect(")");
-    result = build(name, [&] {
-      return make(Ramp{.base = base, .stride = stride, .lanes = lanes});
-    });
+    result =
+        build(name, [&] { return make(Ramp{.base = base, .stride = stride, .lanes = lanes}); });
   } else if (name.text == "shuffle" && accept("(")) {
     Shuffle node;
     node.vectors = list();
@@ -255,9 +257,8 @@ Expr Parser::function(const Token& name) {
   } else if (is_dtype(name.text) && accept("(")) {
     const Expr value = expr();
     expect(")");
-    result = build(name, [&] {
-      return make(Cast{.type = parse_dtype(name.text), .value = value});
-    });
+    result =
+        build(name, [&] { return make(Cast{.type = parse_dtype(name.text), .value = value}); });
   } else if (is_broadcast(name.text) && accept("(")) {
     const Expr value = expr();
     expect(")");
@@ -315,7 +316,7 @@ Expr Parser::call(const Token& name) {
 
 Expr Parser::reduce(const Token& name) {
   Reduce node;
-  std::vector<Var> bound;
+  size_t bindings = 0;
   const auto field = [&](std::string_view key) {
     expect(key);
     expect("=");
@@ -330,7 +331,7 @@ Expr Parser::reduce(const Token& name) {
         syntax_error(var, "more operands than identity elements");
       }
       vars.push_back(bind(var, node.combiner.identity[k++].dtype()));
-      bound.push_back(vars.back());
+      ++bindings;
     });
     expect(",");
   };
@@ -356,8 +357,8 @@ Expr Parser::reduce(const Token& name) {
     if (accept("data_parallel")) kind = IterKind::DataParallel;
     if (accept("ordered")) kind = IterKind::Ordered;
     if (accept("opaque")) kind = IterKind::Opaque;
-    bound.push_back(bind(var, min.dtype()));
-    node.axis.push_back(IterVar({min, extent}, bound.back(), kind));
+    node.axis.push_back(IterVar({min, extent}, bind(var, min.dtype()), kind));
+    ++bindings;
   });
   expect(",");
   field("source");
@@ -371,7 +372,7 @@ Expr Parser::reduce(const Token& name) {
   field("value_index");
   node.value_index = expect_int();
   expect(")");
-  for (const Var& v : bound) unbind(v);
+  for (size_t k = 0; k < bindings; ++k) unbind();
   return build(name, [&] { return make(node); });
 }
 

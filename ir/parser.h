@@ -3,6 +3,7 @@
 // declarations in parse.cc.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -45,7 +46,8 @@ class Parser {
   DType expect_dtype();
   // A word or a quoted string.
   std::string expect_label();
-  // Whether the next token continues the expression before it: outside brackets, a new line ends it.
+  // Whether the next token continues the expression before it: outside brackets, a new line ends
+  // it.
   bool continues() const { return brackets_ != 0 || !peek().starts_line; }
 
   // Builds a node; what `make` finds wrong with it becomes an error at `token`.
@@ -67,6 +69,20 @@ class Parser {
     expect(close);
   }
 
+  // One level of the tree; too many would overflow the stack, here and in every walk after.
+  class Level {
+   public:
+    explicit Level(Parser& p) : depth_(p.depth_) {
+      if (++depth_ > kMaxDepth) syntax_error(p.peek(), "nested too deeply", "at most 1000 levels");
+    }
+    Level(const Level&) = delete;
+    ~Level() { --depth_; }
+
+   private:
+    static constexpr int kMaxDepth = 1000;
+    int& depth_;
+  };
+
   // --- Names
   // One name is one variable in the whole text.
   struct Name {
@@ -74,7 +90,11 @@ class Parser {
     int in_scope = 0;
   };
   Var bind(const Token& name, DType type, DType element = {});
-  void unbind(const Var& var) { --variables_[var.name()].in_scope; }
+  // Ends the scope of the last binding.
+  void unbind() {
+    --bound_.back()->in_scope;
+    bound_.pop_back();
+  }
   Var use(const Token& name);
   // "A", or "A.v1" for one of several outputs.
   std::pair<ProducerRef, int> use_output(const Token& name);
@@ -91,14 +111,14 @@ class Parser {
   Expr function(const Token& name);
   Expr call(const Token& name);
   Expr reduce(const Token& name);
-  std::vector<Expr> arguments();               // after "(", takes ")"
-  std::vector<Expr> list();                    // "[" … "]"
-  Var let_binding(Token& name, Expr& value);   // after "let"; binds the variable
+  std::vector<Expr> arguments();              // after "(", takes ")"
+  std::vector<Expr> list();                   // "[" … "]"
+  Var let_binding(Token& name, Expr& value);  // after "let"; binds the variable
 
   // --- Statements (parse.cc)
   void declarations();
   void declaration();
-  Stmt sequence(std::string_view close);       // until `close`, which is not taken
+  Stmt sequence(std::string_view close);  // until `close`, which is not taken
   Stmt braces();
   Stmt statement(std::string_view close);
   Stmt attr(std::string_view close);
@@ -112,12 +132,14 @@ class Parser {
   Stmt produce();
   Stmt other();
   std::vector<Range> region();
-  Stmt body(std::string_view close);           // the rest of the block, at least one statement
+  Stmt body(std::string_view close);  // the rest of the block, at least one statement
 
   std::vector<Token> tokens_;
   size_t at_ = 0;
   int brackets_ = 0;
+  int depth_ = 0;
   std::unordered_map<std::string, Name> variables_;
+  std::vector<Name*> bound_;
   std::unordered_map<std::string, ProducerRef> producers_;
 };
 

@@ -68,10 +68,14 @@ std::string int_text(DType type, int64_t value) {
 
 std::string_view to_word(IterKind kind) {
   switch (kind) {
-    case IterKind::DataParallel: return " data_parallel";
-    case IterKind::Reduction: return "";
-    case IterKind::Ordered: return " ordered";
-    case IterKind::Opaque: return " opaque";
+    case IterKind::DataParallel:
+      return " data_parallel";
+    case IterKind::Reduction:
+      return "";
+    case IterKind::Ordered:
+      return " ordered";
+    case IterKind::Opaque:
+      return " opaque";
   }
   return "";
 }

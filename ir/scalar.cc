@@ -20,22 +20,38 @@ Scalar of_bool(bool v) { return of_int(v ? 1 : 0); }
 
 Scalar binary_float(NodeKind kind, DType type, double a, double b) {
   switch (kind) {
-    case NodeKind::Add: return of_float(round(type, a + b));
-    case NodeKind::Sub: return of_float(round(type, a - b));
-    case NodeKind::Mul: return of_float(round(type, a * b));
-    case NodeKind::Div: return of_float(round(type, a / b));
-    case NodeKind::Mod: return of_float(round(type, std::fmod(a, b)));
-    case NodeKind::FloorDiv: return of_float(round(type, std::floor(a / b)));
-    case NodeKind::FloorMod: return of_float(round(type, a - std::floor(a / b) * b));
-    case NodeKind::Min: return of_float(a < b ? a : b);
-    case NodeKind::Max: return of_float(a > b ? a : b);
-    case NodeKind::Equal: return of_bool(a == b);
-    case NodeKind::NotEqual: return of_bool(a != b);
-    case NodeKind::Less: return of_bool(a < b);
-    case NodeKind::LessEqual: return of_bool(a <= b);
-    case NodeKind::Greater: return of_bool(a > b);
-    case NodeKind::GreaterEqual: return of_bool(a >= b);
-    default: break;
+    case NodeKind::Add:
+      return of_float(round(type, a + b));
+    case NodeKind::Sub:
+      return of_float(round(type, a - b));
+    case NodeKind::Mul:
+      return of_float(round(type, a * b));
+    case NodeKind::Div:
+      return of_float(round(type, a / b));
+    case NodeKind::Mod:
+      return of_float(round(type, std::fmod(a, b)));
+    case NodeKind::FloorDiv:
+      return of_float(round(type, std::floor(a / b)));
+    case NodeKind::FloorMod:
+      return of_float(round(type, a - std::floor(a / b) * b));
+    case NodeKind::Min:
+      return of_float(a < b ? a : b);
+    case NodeKind::Max:
+      return of_float(a > b ? a : b);
+    case NodeKind::Equal:
+      return of_bool(a == b);
+    case NodeKind::NotEqual:
+      return of_bool(a != b);
+    case NodeKind::Less:
+      return of_bool(a < b);
+    case NodeKind::LessEqual:
+      return of_bool(a <= b);
+    case NodeKind::Greater:
+      return of_bool(a > b);
+    case NodeKind::GreaterEqual:
+      return of_bool(a >= b);
+    default:
+      break;
   }
   raise({.code = ErrorCode::Internal, .what = fmt::format("{} of floats", to_string(kind))});
 }
@@ -48,10 +64,14 @@ int64_t divide(NodeKind kind, T a, T b) {
   const T r = by_minus_one ? 0 : a % b;
   const bool adjust = std::is_signed_v<T> && r != 0 && ((r < 0) != (b < 0));
   switch (kind) {
-    case NodeKind::Div: return static_cast<int64_t>(q);
-    case NodeKind::Mod: return static_cast<int64_t>(r);
-    case NodeKind::FloorDiv: return static_cast<int64_t>(adjust ? q - 1 : q);
-    default: return static_cast<int64_t>(adjust ? r + b : r);
+    case NodeKind::Div:
+      return static_cast<int64_t>(q);
+    case NodeKind::Mod:
+      return static_cast<int64_t>(r);
+    case NodeKind::FloorDiv:
+      return static_cast<int64_t>(adjust ? q - 1 : q);
+    default:
+      return static_cast<int64_t>(adjust ? r + b : r);
   }
 }
 
@@ -60,9 +80,12 @@ Scalar binary_integer(NodeKind kind, DType type, T a, T b) {
   const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   const auto wrapped = [&](uint64_t v) { return of_int(wrap(type, static_cast<int64_t>(v))); };
   switch (kind) {
-    case NodeKind::Add: return wrapped(ua + ub);
-    case NodeKind::Sub: return wrapped(ua - ub);
-    case NodeKind::Mul: return wrapped(ua * ub);
+    case NodeKind::Add:
+      return wrapped(ua + ub);
+    case NodeKind::Sub:
+      return wrapped(ua - ub);
+    case NodeKind::Mul:
+      return wrapped(ua * ub);
     case NodeKind::Div:
     case NodeKind::FloorDiv:
       if (b == 0) division_by_zero("division");
@@ -71,17 +94,28 @@ Scalar binary_integer(NodeKind kind, DType type, T a, T b) {
     case NodeKind::FloorMod:
       if (b == 0) division_by_zero("modulo");
       return of_int(wrap(type, divide(kind, a, b)));
-    case NodeKind::Min: return of_int(static_cast<int64_t>(a < b ? a : b));
-    case NodeKind::Max: return of_int(static_cast<int64_t>(a > b ? a : b));
-    case NodeKind::Equal: return of_bool(a == b);
-    case NodeKind::NotEqual: return of_bool(a != b);
-    case NodeKind::Less: return of_bool(a < b);
-    case NodeKind::LessEqual: return of_bool(a <= b);
-    case NodeKind::Greater: return of_bool(a > b);
-    case NodeKind::GreaterEqual: return of_bool(a >= b);
-    case NodeKind::And: return of_bool(a != 0 && b != 0);
-    case NodeKind::Or: return of_bool(a != 0 || b != 0);
-    default: break;
+    case NodeKind::Min:
+      return of_int(static_cast<int64_t>(a < b ? a : b));
+    case NodeKind::Max:
+      return of_int(static_cast<int64_t>(a > b ? a : b));
+    case NodeKind::Equal:
+      return of_bool(a == b);
+    case NodeKind::NotEqual:
+      return of_bool(a != b);
+    case NodeKind::Less:
+      return of_bool(a < b);
+    case NodeKind::LessEqual:
+      return of_bool(a <= b);
+    case NodeKind::Greater:
+      return of_bool(a > b);
+    case NodeKind::GreaterEqual:
+      return of_bool(a >= b);
+    case NodeKind::And:
+      return of_bool(a != 0 && b != 0);
+    case NodeKind::Or:
+      return of_bool(a != 0 || b != 0);
+    default:
+      break;
   }
   raise({.code = ErrorCode::Internal, .what = fmt::format("{} is not binary", to_string(kind))});
 }
@@ -136,43 +170,71 @@ Scalar apply_float(Id id, DType type, const Scalar* args) {
   const double x = args[0].f;
   const auto rounded = [&](double v) { return of_float(round(type, v)); };
   switch (id) {
-    case Id::exp: return rounded(std::exp(x));
-    case Id::exp2: return rounded(std::exp2(x));
-    case Id::log: return rounded(std::log(x));
-    case Id::log2: return rounded(std::log2(x));
-    case Id::log10: return rounded(std::log10(x));
-    case Id::sin: return rounded(std::sin(x));
-    case Id::cos: return rounded(std::cos(x));
-    case Id::tan: return rounded(std::tan(x));
-    case Id::sinh: return rounded(std::sinh(x));
-    case Id::cosh: return rounded(std::cosh(x));
-    case Id::tanh: return rounded(std::tanh(x));
-    case Id::asin: return rounded(std::asin(x));
-    case Id::acos: return rounded(std::acos(x));
-    case Id::atan: return rounded(std::atan(x));
-    case Id::atan2: return rounded(std::atan2(x, args[1].f));
-    case Id::sqrt: return rounded(std::sqrt(x));
-    case Id::rsqrt: return rounded(1.0 / std::sqrt(x));
-    case Id::sigmoid: return rounded(1.0 / (1.0 + std::exp(-x)));
-    case Id::erf: return rounded(std::erf(x));
-    case Id::pow: return rounded(std::pow(x, args[1].f));
-    case Id::fabs: return of_float(std::fabs(x));
-    case Id::floor: return rounded(std::floor(x));
-    case Id::ceil: return rounded(std::ceil(x));
-    case Id::trunc: return rounded(std::trunc(x));
-    case Id::round: return rounded(std::round(x));
-    case Id::nearbyint: return rounded(std::nearbyint(x));
+    case Id::exp:
+      return rounded(std::exp(x));
+    case Id::exp2:
+      return rounded(std::exp2(x));
+    case Id::log:
+      return rounded(std::log(x));
+    case Id::log2:
+      return rounded(std::log2(x));
+    case Id::log10:
+      return rounded(std::log10(x));
+    case Id::sin:
+      return rounded(std::sin(x));
+    case Id::cos:
+      return rounded(std::cos(x));
+    case Id::tan:
+      return rounded(std::tan(x));
+    case Id::sinh:
+      return rounded(std::sinh(x));
+    case Id::cosh:
+      return rounded(std::cosh(x));
+    case Id::tanh:
+      return rounded(std::tanh(x));
+    case Id::asin:
+      return rounded(std::asin(x));
+    case Id::acos:
+      return rounded(std::acos(x));
+    case Id::atan:
+      return rounded(std::atan(x));
+    case Id::atan2:
+      return rounded(std::atan2(x, args[1].f));
+    case Id::sqrt:
+      return rounded(std::sqrt(x));
+    case Id::rsqrt:
+      return rounded(1.0 / std::sqrt(x));
+    case Id::sigmoid:
+      return rounded(1.0 / (1.0 + std::exp(-x)));
+    case Id::erf:
+      return rounded(std::erf(x));
+    case Id::pow:
+      return rounded(std::pow(x, args[1].f));
+    case Id::fabs:
+      return of_float(std::fabs(x));
+    case Id::floor:
+      return rounded(std::floor(x));
+    case Id::ceil:
+      return rounded(std::ceil(x));
+    case Id::trunc:
+      return rounded(std::trunc(x));
+    case Id::round:
+      return rounded(std::round(x));
+    case Id::nearbyint:
+      return rounded(std::nearbyint(x));
     case Id::fma:
       // A float product and sum rounded through double would be rounded twice.
       if (type.bits == 32) {
-        return of_float(static_cast<double>(std::fma(static_cast<float>(x),
-                                                     static_cast<float>(args[1].f),
-                                                     static_cast<float>(args[2].f))));
+        return of_float(static_cast<double>(std::fma(
+            static_cast<float>(x), static_cast<float>(args[1].f), static_cast<float>(args[2].f))));
       }
       return rounded(std::fma(x, args[1].f, args[2].f));
-    case Id::isnan: return of_bool(std::isnan(x));
-    case Id::isinf: return of_bool(std::isinf(x));
-    default: break;
+    case Id::isnan:
+      return of_bool(std::isnan(x));
+    case Id::isinf:
+      return of_bool(std::isinf(x));
+    default:
+      break;
   }
   raise({.code = ErrorCode::TypeMismatch, .what = "bit operation on a floating type"});
 }
@@ -183,27 +245,39 @@ Scalar apply_integer(const Intrinsic& intrinsic, Id id, DType type, const Scalar
   const auto second = [&] { return static_cast<uint64_t>(args[1].i); };
   const auto bits = static_cast<uint64_t>(x);
   switch (id) {
-    case Id::fabs: return type.is_int() && x < 0 ? wrapped(uint64_t{0} - bits) : of_int(x);
+    case Id::fabs:
+      return type.is_int() && x < 0 ? wrapped(uint64_t{0} - bits) : of_int(x);
     case Id::floor:
     case Id::ceil:
     case Id::trunc:
     case Id::round:
-    case Id::nearbyint: return of_int(x);
-    case Id::pow: return of_int(integer_power(type, x, args[1].i));
-    case Id::fma: return wrapped(bits * second() + static_cast<uint64_t>(args[2].i));
+    case Id::nearbyint:
+      return of_int(x);
+    case Id::pow:
+      return of_int(integer_power(type, x, args[1].i));
+    case Id::fma:
+      return wrapped(bits * second() + static_cast<uint64_t>(args[2].i));
     case Id::isnan:
-    case Id::isinf: return of_bool(false);
-    case Id::bitwise_and: return of_int(x & args[1].i);
-    case Id::bitwise_or: return of_int(x | args[1].i);
-    case Id::bitwise_xor: return of_int(x ^ args[1].i);
-    case Id::bitwise_not: return wrapped(~bits);
-    case Id::shift_left: return of_int(shift(true, type, x, args[1].i));
-    case Id::shift_right: return of_int(shift(false, type, x, args[1].i));
+    case Id::isinf:
+      return of_bool(false);
+    case Id::bitwise_and:
+      return of_int(x & args[1].i);
+    case Id::bitwise_or:
+      return of_int(x | args[1].i);
+    case Id::bitwise_xor:
+      return of_int(x ^ args[1].i);
+    case Id::bitwise_not:
+      return wrapped(~bits);
+    case Id::shift_left:
+      return of_int(shift(true, type, x, args[1].i));
+    case Id::shift_right:
+      return of_int(shift(false, type, x, args[1].i));
     case Id::popcount: {
       const uint64_t mask = type.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << type.bits) - 1;
       return of_int(std::popcount(bits & mask));
     }
-    default: break;
+    default:
+      break;
   }
   raise({.code = ErrorCode::TypeMismatch,
          .what = fmt::format("{} of {}", intrinsic.name, to_string(type)),
@@ -250,7 +324,8 @@ bool is_argument(const Intrinsic& intrinsic) {
 Scalar apply(const Intrinsic& intrinsic, DType result, const Scalar* args, const DType* types,
              int count) {
   const Id id = id_of(intrinsic);
-  if (is_argument(intrinsic) || intrinsic.kind == CallKind::Intrinsic || id == Id::if_then_else || count < 1) {
+  if (is_argument(intrinsic) || intrinsic.kind == CallKind::Intrinsic || id == Id::if_then_else ||
+      count < 1) {
     raise({.code = ErrorCode::UnknownIntrinsic,
            .what = fmt::format("'{}' is not a function of scalars", intrinsic.name)});
   }

@@ -22,11 +22,16 @@ inline Scalar of_float(double v) { return {.f = v}; }
 inline int64_t wrap(DType type, int64_t v) {
   if (type.is_int()) {
     switch (type.bits) {
-      case 64: return v;
-      case 32: return static_cast<int32_t>(v);
-      case 16: return static_cast<int16_t>(v);
-      case 8: return static_cast<int8_t>(v);
-      default: break;
+      case 64:
+        return v;
+      case 32:
+        return static_cast<int32_t>(v);
+      case 16:
+        return static_cast<int16_t>(v);
+      case 8:
+        return static_cast<int8_t>(v);
+      default:
+        break;
     }
   } else if (type.is_handle()) {
     return v;

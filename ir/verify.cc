@@ -180,7 +180,8 @@ class WellFormed : public Visitor {
       fail(op, fmt::format("buffer '{}' is used outside the scope of its binding", buffer.name()));
     }
     if (!buffer.dtype().is_handle()) {
-      fail(op, fmt::format("'{}' is not a buffer but {}", buffer.name(), to_string(buffer.dtype())));
+      fail(op,
+           fmt::format("'{}' is not a buffer but {}", buffer.name(), to_string(buffer.dtype())));
     }
     if (accessed.element() != buffer->element.element()) {
       fail(op, fmt::format("'{}' holds {}, accessed as {}", buffer.name(),
@@ -196,8 +197,8 @@ class WellFormed : public Visitor {
   template <class T>
   void output(const T& op, const ProducerRef& p, int value_index) {
     if (value_index < 0 || value_index >= p->num_outputs()) {
-      fail(op, fmt::format("output {} of '{}', which has {}", value_index, p->name,
-                           p->num_outputs()));
+      fail(op,
+           fmt::format("output {} of '{}', which has {}", value_index, p->name, p->num_outputs()));
     }
   }
   template <class T>
@@ -233,8 +234,8 @@ class WellFormed : public Visitor {
 class Flat : public Visitor {
  protected:
   using Visitor::on;
-#define TW_NOT_FLAT(Name)            \
-  void on(const Name& op) override { \
+#define TW_NOT_FLAT(Name)                                                                   \
+  void on(const Name& op) override {                                                        \
     violated(Property::Flat, handle_of(op), fmt::format("{} is left", to_string(op.kind))); \
   }
   TW_NOT_FLAT(Provide)
@@ -314,18 +315,25 @@ class Legalised : public Visitor {
 
 void verify(const Stmt& s, Property property, const std::vector<Var>& free) {
   switch (property) {
-    case Property::WellFormed: return WellFormed(free).visit(s);
-    case Property::Flat: return Flat().visit(s);
-    case Property::NoVectorLoops: return NoLoops(property, ForKind::Vectorized).visit(s);
-    case Property::NoUnrollLoops: return NoLoops(property, ForKind::Unrolled).visit(s);
-    case Property::NoParallelLoops: return NoLoops(property, ForKind::Parallel).visit(s);
-    case Property::HoistedStorage: return HoistedStorage().visit(s);
+    case Property::WellFormed:
+      return WellFormed(free).visit(s);
+    case Property::Flat:
+      return Flat().visit(s);
+    case Property::NoVectorLoops:
+      return NoLoops(property, ForKind::Vectorized).visit(s);
+    case Property::NoUnrollLoops:
+      return NoLoops(property, ForKind::Unrolled).visit(s);
+    case Property::NoParallelLoops:
+      return NoLoops(property, ForKind::Parallel).visit(s);
+    case Property::HoistedStorage:
+      return HoistedStorage().visit(s);
     case Property::KernelSignature:
       for (const Var& v : free_vars(s)) {
         violated(property, s, fmt::format("variable '{}' is not an argument", v.name()));
       }
       return;
-    case Property::Legalised: return Legalised().visit(s);
+    case Property::Legalised:
+      return Legalised().visit(s);
   }
 }
 
@@ -333,14 +341,22 @@ void verify(const Stmt& s, Property property, const std::vector<Var>& free) {
 
 std::string_view to_string(Property p) {
   switch (p) {
-    case Property::WellFormed: return "well-formed";
-    case Property::Flat: return "flat";
-    case Property::NoVectorLoops: return "no-vector-loops";
-    case Property::NoUnrollLoops: return "no-unroll-loops";
-    case Property::NoParallelLoops: return "no-parallel-loops";
-    case Property::HoistedStorage: return "hoisted-storage";
-    case Property::KernelSignature: return "kernel-signature";
-    case Property::Legalised: return "legalised";
+    case Property::WellFormed:
+      return "well-formed";
+    case Property::Flat:
+      return "flat";
+    case Property::NoVectorLoops:
+      return "no-vector-loops";
+    case Property::NoUnrollLoops:
+      return "no-unroll-loops";
+    case Property::NoParallelLoops:
+      return "no-parallel-loops";
+    case Property::HoistedStorage:
+      return "hoisted-storage";
+    case Property::KernelSignature:
+      return "kernel-signature";
+    case Property::Legalised:
+      return "legalised";
   }
   return "?";
 }

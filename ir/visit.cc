@@ -84,7 +84,10 @@ H mutate_fields(Mutator& m, const T& op, const H& self) {
   T copy = op;
   FieldMutate walk{m};
   for_each_field(copy, walk);
-  return walk.changed ? H(make(std::move(copy))) : self;
+  if (!walk.changed) return self;
+  // A statement may have become several.
+  if constexpr (std::is_same_v<T, Block>) return block(copy.stmts);
+  return make(std::move(copy));
 }
 
 }  // namespace

@@ -10,21 +10,28 @@ namespace tw::words {
 namespace {
 
 constexpr Binary kBinaries[] = {
-    {NodeKind::Or, "||", 1, false},           {NodeKind::And, "&&", 2, false},
-    {NodeKind::Equal, "==", 3, false},        {NodeKind::NotEqual, "!=", 3, false},
-    {NodeKind::Less, "<", 3, false},          {NodeKind::LessEqual, "<=", 3, false},
-    {NodeKind::Greater, ">", 3, false},       {NodeKind::GreaterEqual, ">=", 3, false},
-    {NodeKind::Add, "+", 4, false},           {NodeKind::Sub, "-", 4, false},
-    {NodeKind::Mul, "*", 5, true},            {NodeKind::Div, "/", 5, true},
-    {NodeKind::Mod, "%", 5, false},           {NodeKind::FloorDiv, "floordiv", 0, false},
-    {NodeKind::FloorMod, "floormod", 0, false}, {NodeKind::Min, "min", 0, false},
+    {NodeKind::Or, "||", 1, false},
+    {NodeKind::And, "&&", 2, false},
+    {NodeKind::Equal, "==", 3, false},
+    {NodeKind::NotEqual, "!=", 3, false},
+    {NodeKind::Less, "<", 3, false},
+    {NodeKind::LessEqual, "<=", 3, false},
+    {NodeKind::Greater, ">", 3, false},
+    {NodeKind::GreaterEqual, ">=", 3, false},
+    {NodeKind::Add, "+", 4, false},
+    {NodeKind::Sub, "-", 4, false},
+    {NodeKind::Mul, "*", 5, true},
+    {NodeKind::Div, "/", 5, true},
+    {NodeKind::Mod, "%", 5, false},
+    {NodeKind::FloorDiv, "floordiv", 0, false},
+    {NodeKind::FloorMod, "floormod", 0, false},
+    {NodeKind::Min, "min", 0, false},
     {NodeKind::Max, "max", 0, false},
 };
 
 constexpr std::string_view kKeywords[] = {
-    "for",     "parallel", "vectorized", "unrolled", "if",     "else",    "let",
-    "in",      "allocate", "produce",    "realize",  "assert", "declare", "prefetch",
-    "inf",     "nan",
+    "for",      "parallel", "vectorized", "unrolled", "if",      "else",     "let", "in",
+    "allocate", "produce",  "realize",    "assert",   "declare", "prefetch", "inf", "nan",
 };
 
 constexpr std::string_view kFunctions[] = {"select", "ramp", "shuffle", "reduce"};
@@ -84,9 +91,9 @@ bool is_broadcast(std::string_view word) {
 }
 
 bool is_identifier(std::string_view word) {
-  return !word.empty() && is_letter(word[0]) &&
-         std::all_of(word.begin(), word.end(),
-                     [](char c) { return is_letter(c) || is_digit(c) || c == '.'; });
+  return !word.empty() && is_letter(word[0]) && std::all_of(word.begin(), word.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '.';
+  });
 }
 
 bool is_reserved_for_variables(std::string_view word) {

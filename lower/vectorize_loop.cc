@@ -19,6 +19,7 @@
 // bounds depend on the lane, several lanes that store to one element. A buffer allocated inside gets
 // one element a lane.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "ir/attributes.h"
@@ -403,6 +404,9 @@ class Vectorizer : public Mutator {
     const Expr a = mutate(op.a), b = mutate(op.b);
     if (a.same_as(op.a) && b.same_as(op.b)) return self;
     if (!is_vector(a) && !is_vector(b)) return make_binary(T::node_kind, a, b);
+    if (scalar(a) && scalar(b)) {
+      return widen(make_binary(T::node_kind, scalar_of(a), scalar_of(b)));
+    }
     if (a.dtype().is_integer()) {
       if (Expr e = linear(a, b); e.defined()) return e;
     }
@@ -426,8 +430,9 @@ class Vectorizer : public Mutator {
     if (!d || *d <= 0 || !stride || *stride < 0) return false;
     const int64_t span = *stride * (lanes_ - 1);
     const ModularFact m = analyzer_.modular(r.base);
-    // Modulus 0 is a constant, a multiple of everything.
-    return m.modulus % *d == 0 && ((m.residue % *d + *d) % *d) + span < *d;
+    // The base, modulo d, is one of residue, residue + g, …, d - g + residue.
+    const int64_t g = std::gcd(m.modulus, *d);
+    return ((m.residue % g + g) % g) + span < g;
   }
 
   // if_then_else(c, t, f) with a condition that differs between lanes.
@@ -596,7 +601,10 @@ class VectorizeLoops : public ScopedMutator {
 
   Stmt vectorize_in_parts(const For& loop, const Stmt& self, int64_t extent) {
     int64_t lanes = 64;
-    while (extent % lanes != 0) --lanes;
+    while (extent % lanes != 0) lanes /= 2;
+    if (lanes < 4) {
+      for (lanes = 64; extent % lanes != 0;) --lanes;
+    }
     if (lanes == 1) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
     const DType type = loop.var.dtype();
     const Var part(loop.var.name() + ".part", type);

@@ -61,7 +61,8 @@ Range floor_div(const Range& r, const Expr& divisor, Analyzer& analyzer) {
   if (!is_known(r)) return {};
   if (is_single(r)) return {floor_div(r.min, divisor), 1};
   const auto by = as_const_int(divisor);
-  const Expr remainder = by ? make_const(divisor.dtype(), greatest_remainder(r.min, *by, analyzer)) : divisor - 1;
+  const Expr remainder =
+      by ? make_const(divisor.dtype(), greatest_remainder(r.min, *by, analyzer)) : divisor - 1;
   return {floor_div(r.min, divisor), floor_div(remainder + r.extent - 1, divisor) + 1};
 }
 
@@ -99,7 +100,8 @@ Range IndexRange::operator()(const Expr& e) const {
     return both(n, [&](const Range& a, const Range& b) -> Range {
       const auto by = as_const_int(b.min);
       if (!is_single(b) || !by || *by <= 0) {
-        return is_single(a) && is_single(b) ? Range{make_binary(e->kind, a.min, b.min), 1} : Range{};
+        return is_single(a) && is_single(b) ? Range{make_binary(e->kind, a.min, b.min), 1}
+                                            : Range{};
       }
       // Rounding towards zero is rounding down where the dividend is not negative.
       if (truncated && !is_single(a) && !analyzer_.can_prove_at_least(a.min, 0)) return Range{};
@@ -108,7 +110,8 @@ Range IndexRange::operator()(const Expr& e) const {
     });
   };
   switch (e->kind) {
-    case NodeKind::Add: return both(*as<Add>(e), [](const Range& a, const Range& b) { return add(a, b); });
+    case NodeKind::Add:
+      return both(*as<Add>(e), [](const Range& a, const Range& b) { return add(a, b); });
     case NodeKind::Sub:
       return both(*as<Sub>(e), [](const Range& a, const Range& b) {
         return is_single(b) ? Range{a.min - b.min, a.extent} : add(a, negate(b));
@@ -121,12 +124,18 @@ Range IndexRange::operator()(const Expr& e) const {
         if (is_single(a) && x) return scale(b, *x);
         return {};
       });
-    case NodeKind::FloorDiv: return divide(*as<FloorDiv>(e), false, false);
-    case NodeKind::FloorMod: return divide(*as<FloorMod>(e), true, false);
-    case NodeKind::Div: return divide(*as<Div>(e), false, true);
-    case NodeKind::Mod: return divide(*as<Mod>(e), true, true);
-    case NodeKind::Min: return extremum(*as<Min>(e), NodeKind::Min);
-    case NodeKind::Max: return extremum(*as<Max>(e), NodeKind::Max);
+    case NodeKind::FloorDiv:
+      return divide(*as<FloorDiv>(e), false, false);
+    case NodeKind::FloorMod:
+      return divide(*as<FloorMod>(e), true, false);
+    case NodeKind::Div:
+      return divide(*as<Div>(e), false, true);
+    case NodeKind::Mod:
+      return divide(*as<Mod>(e), true, true);
+    case NodeKind::Min:
+      return extremum(*as<Min>(e), NodeKind::Min);
+    case NodeKind::Max:
+      return extremum(*as<Max>(e), NodeKind::Max);
     case NodeKind::Select: {
       const Select& s = *as<Select>(e);
       return unite(self(s.true_value), self(s.false_value), analyzer_);
@@ -138,11 +147,13 @@ Range IndexRange::operator()(const Expr& e) const {
     }
     case NodeKind::Cast: {
       const Cast& c = *as<Cast>(e);
-      if (!c.type.is_int() || !c.value.dtype().is_int() || c.type.bits < c.value.dtype().bits) return {};
+      if (!c.type.is_int() || !c.value.dtype().is_int() || c.type.bits < c.value.dtype().bits)
+        return {};
       const Range r = self(c.value);
       return is_known(r) ? Range{cast(c.type, r.min), cast(c.type, r.extent)} : r;
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 

@@ -13,10 +13,15 @@ namespace {
 // The region of one stage's output that a consumer's body reads.
 class ReadRegion : public Visitor {
  public:
-  ReadRegion(const ScheduleData& schedule, const StageData& producer, DomainMap ranges, Analyzer& analyzer,
-             std::vector<Range>& region, bool& found)
-      : schedule_(schedule), producer_(producer), ranges_(std::move(ranges)), index_range_(ranges_, analyzer),
-        analyzer_(analyzer), region_(region), found_(found) {}
+  ReadRegion(const ScheduleData& schedule, const StageData& producer, DomainMap ranges,
+             Analyzer& analyzer, std::vector<Range>& region, bool& found)
+      : schedule_(schedule),
+        producer_(producer),
+        ranges_(std::move(ranges)),
+        index_range_(ranges_, analyzer),
+        analyzer_(analyzer),
+        region_(region),
+        found_(found) {}
 
  protected:
   using Visitor::on;
@@ -55,11 +60,13 @@ class BoundInference {
     // Consumers first: what they read decides the domain of a stage inside their loops.
     for (size_t k = schedule_.stages.size(); k-- > 0;) {
       const StageData& stage = *schedule_.stages[k];
-      TW_CHECK(stage.attach_type != AttachType::Inline, "infer_bound of a schedule that is not normalised");
+      TW_CHECK(stage.attach_type != AttachType::Inline,
+               "infer_bound of a schedule that is not normalised");
       if (is_placeholder(stage) || stage.attach_type == AttachType::InlinedAlready) continue;
       for (const IterVar& axis : stage.op->root_axes()) domains_[axis->var] = axis->domain;
       if (stage.attach_type == AttachType::Scope) infer_region(stage);
-      for (const RelationRef& relation : stage.relations) relation->domain_down(domains_, analyzer_, options_);
+      for (const RelationRef& relation : stage.relations)
+        relation->domain_down(domains_, analyzer_, options_);
       for (const IterVar& leaf : stage.leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
     return std::move(domains_);
@@ -76,19 +83,24 @@ class BoundInference {
       ReadRegion reads(schedule_, stage, root_ranges(stage, *consumer), analyzer_, region, found);
       const te::ComputeNode& body = *compute_of(*consumer);
       // The bodies of a reduction differ in the component they take only.
-      for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k) reads.visit(body.body[k]);
+      for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k)
+        reads.visit(body.body[k]);
     }
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = compute.axis[d];
       const Range range = clip(region[d], axis->domain);
       const DType type = axis->var.dtype();
-      domains_[axis->var] = {cast(type, simplified(range.min)), cast(type, simplified(range.extent))};
+      domains_[axis->var] = {cast(type, simplified(range.min)),
+                             cast(type, simplified(range.extent))};
     }
   }
 
-  Expr simplified(const Expr& e) { return is_const(e) || is<Variable>(e) ? e : analyzer_.simplify(e); }
+  Expr simplified(const Expr& e) {
+    return is_const(e) || is<Variable>(e) ? e : analyzer_.simplify(e);
+  }
 
-  // The values of the consumer's root axes during one iteration of the loop that the producer is in.
+  // The values of the consumer's root axes during one iteration of the loop that the producer is
+  // in.
   DomainMap root_ranges(const StageData& producer, const StageData& consumer) {
     const StageData& parent = *producer.attach_stage;
     const size_t inside = leaf_position(parent, producer.attach_axis) + 1;
@@ -97,7 +109,8 @@ class BoundInference {
       const Var& var = consumer.leaf_axes[k]->var;
       const Range& domain = domains_.at(var);
       const bool still = &consumer == &parent && k < inside;
-      parts[var] = still && !is_one(domain.extent) ? Range{var, make_const(var.dtype(), 1)} : domain;
+      parts[var] =
+          still && !is_one(domain.extent) ? Range{var, make_const(var.dtype(), 1)} : domain;
     }
     for (size_t r = consumer.relations.size(); r-- > 0;) {
       consumer.relations[r]->domain_up(parts, domains_, analyzer_);
@@ -117,7 +130,8 @@ class BoundInference {
     for (const IterVar& root : consumer.op->root_axes()) {
       const Range& part = parts.at(root->var);
       const Range start = range_of(domains_.at(root->var).min);
-      ranges[root->var] = is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
+      ranges[root->var] =
+          is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
     }
     return ranges;
   }

@@ -9,9 +9,9 @@
 namespace tw {
 
 struct ScheduleOptions {
-  bool clamp_split_factor = true;      // a factor above the extent becomes the extent
-  bool keep_trivial_loops = false;     // loops of extent 1 stay
-  bool source_lines = true;            // stores carry their stage's script line, where known
+  bool clamp_split_factor = true;   // a factor above the extent becomes the extent
+  bool keep_trivial_loops = false;  // loops of extent 1 stay
+  bool source_lines = true;         // stores carry their stage's script line, where known
 };
 
 // A copy of the schedule with inlining carried out and root axes that are loops rebased to start at

@@ -12,10 +12,10 @@ namespace tw {
 namespace {
 
 constexpr std::pair<std::string_view, ParameterType> kTypeNames[] = {
-    {"stage", ParameterType::Stage}, {"producer", ParameterType::Producer},
-    {"axis", ParameterType::Axis},   {"axes", ParameterType::Axes},
+    {"stage", ParameterType::Stage},   {"producer", ParameterType::Producer},
+    {"axis", ParameterType::Axis},     {"axes", ParameterType::Axes},
     {"stages", ParameterType::Stages}, {"int", ParameterType::Int},
-    {"ints", ParameterType::Ints},   {"float", ParameterType::Float},
+    {"ints", ParameterType::Ints},     {"float", ParameterType::Float},
     {"str", ParameterType::Str},
 };
 
@@ -41,7 +41,12 @@ std::vector<std::string_view> words(std::string_view text) {
 Primitive row(std::string_view name, int version, std::string_view parameters,
               std::string_view results, std::string_view doc,
               StepResults (*apply)(const PrimitiveCall&)) {
-  Primitive primitive{.name = name, .version = version, .parameters = {}, .results = {}, .doc = doc, .apply = apply};
+  Primitive primitive{.name = name,
+                      .version = version,
+                      .parameters = {},
+                      .results = {},
+                      .doc = doc,
+                      .apply = apply};
   for (std::string_view word : words(parameters)) {
     const size_t colon = word.find(':');
     Parameter parameter{.name = word.substr(0, colon)};
@@ -63,7 +68,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   for (size_t i = 1; i <= a.size(); ++i) {
     current[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
+      current[j] =
+          std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
     }
     std::swap(previous, current);
   }
@@ -80,18 +86,19 @@ class Binder {
     const std::vector<Parameter>& parameters = primitive_.parameters;
     if (step_.arguments.size() > parameters.size()) {
       fail({.code = ErrorCode::BadArgument,
-            .what = fmt::format("'{}' takes {} arguments, {} were given", primitive_.name, parameters.size(),
-                                step_.arguments.size())});
+            .what = fmt::format("'{}' takes {} arguments, {} were given", primitive_.name,
+                                parameters.size(), step_.arguments.size())});
     }
     std::vector<BoundArgument> bound(parameters.size());
     for (size_t k = 0; k < parameters.size(); ++k) {
-      const bool given = k < step_.arguments.size() &&
-                         !std::holds_alternative<std::monostate>(step_.arguments[k]);
+      const bool given =
+          k < step_.arguments.size() && !std::holds_alternative<std::monostate>(step_.arguments[k]);
       if (given) {
         bound[k] = bind(parameters[k], step_.arguments[k]);
       } else if (!parameters[k].optional) {
         fail({.code = ErrorCode::BadArgument,
-              .what = fmt::format("argument '{}' of '{}' is missing", parameters[k].name, primitive_.name)});
+              .what = fmt::format("argument '{}' of '{}' is missing", parameters[k].name,
+                                  primitive_.name)});
       }
       if (k == 0) called_on_ = stage_;
     }
@@ -145,7 +152,8 @@ class Binder {
         break;
     }
     fail({.code = ErrorCode::BadArgument,
-          .what = fmt::format("argument '{}' of '{}' has the wrong type", parameter.name, primitive_.name),
+          .what = fmt::format("argument '{}' of '{}' has the wrong type", parameter.name,
+                              primitive_.name),
           .legal = std::string(to_string(parameter.type))});
   }
 
@@ -154,7 +162,8 @@ class Binder {
     // A placeholder as a later argument is the primitive's to judge.
     if (!placeholder_allowed && called_on_ == nullptr && is_placeholder(*result)) {
       fail({.code = ErrorCode::PlaceholderStage,
-            .what = fmt::format("'{}' of a placeholder, which is computed by nobody", primitive_.name),
+            .what =
+                fmt::format("'{}' of a placeholder, which is computed by nobody", primitive_.name),
             .stage = result->name(),
             .legal = "a stage that computes"});
     }
@@ -167,15 +176,17 @@ class Binder {
     TW_CHECK(stage_ != nullptr, "an axis parameter stands after a stage parameter");
     const StageData& stage = *stage_;
     if (is_leaf(stage, axis)) return axis;
-    const std::string legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes));
+    const std::string legal =
+        fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes));
     for (size_t r = stage.relations.size(); r-- > 0;) {
       for (const IterVar& parent : stage.relations[r]->parents()) {
         if (!parent.same_as(axis)) continue;
         const int by = stage.relation_steps[r];
         const Step& consumer = schedule_.trace.steps[static_cast<size_t>(by)];
         fail({.code = ErrorCode::NotALeafAxis,
-              .what = fmt::format("the axis is no longer a loop: step t{} {}{} consumed it", by, consumer.primitive,
-                                  consumer.where.empty() ? "" : fmt::format(" ({})", consumer.where)),
+              .what = fmt::format(
+                  "the axis is no longer a loop: step t{} {}{} consumed it", by, consumer.primitive,
+                  consumer.where.empty() ? "" : fmt::format(" ({})", consumer.where)),
               .axis = axis.name(),
               .legal = legal});
       }
@@ -231,10 +242,11 @@ void raise_unknown_primitive(std::string_view name, std::string_view where) {
     }
     all += fmt::format("{}{}", all.empty() ? "" : ", ", p.name);
   }
-  raise({.code = ErrorCode::UnknownPrimitive,
-         .what = fmt::format("there is no primitive '{}'; the nearest is '{}'", name, nearest->name),
-         .where = std::string(where),
-         .legal = all});
+  raise(
+      {.code = ErrorCode::UnknownPrimitive,
+       .what = fmt::format("there is no primitive '{}'; the nearest is '{}'", name, nearest->name),
+       .where = std::string(where),
+       .legal = all});
 }
 
 int PrimitiveCall::number() const { return static_cast<int>(schedule_->trace.steps.size()); }
@@ -251,7 +263,8 @@ const StepResults& apply_step(ScheduleData& schedule, Step step) {
   if (primitive == nullptr) raise_unknown_primitive(step.primitive, step.where);
   if (step.version < 1 || step.version > primitive->version) {
     raise({.code = ErrorCode::PrimitiveVersion,
-           .what = fmt::format("primitive '{}' of version {} is not known here", step.primitive, step.version),
+           .what = fmt::format("primitive '{}' of version {} is not known here", step.primitive,
+                               step.version),
            .where = step.where,
            .legal = fmt::format("version {} or older", primitive->version)});
   }
@@ -267,7 +280,8 @@ const StepResults& apply_step(ScheduleData& schedule, Step step) {
       results[r].stage->ref = {.step = number, .index = index};
     } else {
       // An axis that a step only passed on keeps the reference it has.
-      schedule.axis_refs.try_emplace(results[r].axis->var, AxisRef{.step = number, .index = index, .stage = {}});
+      schedule.axis_refs.try_emplace(results[r].axis->var,
+                                     AxisRef{.step = number, .index = index, .stage = {}});
     }
   }
   if (!step.where.empty()) call.stage().where = step.where;

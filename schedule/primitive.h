@@ -76,7 +76,10 @@ class PrimitiveCall {
  public:
   PrimitiveCall(ScheduleData& schedule, const Primitive& primitive, const Step& step,
                 std::vector<BoundArgument> arguments)
-      : schedule_(&schedule), primitive_(&primitive), step_(&step), arguments_(std::move(arguments)) {}
+      : schedule_(&schedule),
+        primitive_(&primitive),
+        step_(&step),
+        arguments_(std::move(arguments)) {}
 
   ScheduleData& schedule() const { return *schedule_; }
   const Primitive& primitive() const { return *primitive_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How axes of a stage come from one another. Each relation owns all its rules: domains down (root to
-// leaf) and up, indices down and up, and where iterations overrun a domain.
+// How axes of a stage come from one another. Each relation owns all its rules: domains down (root
+// to leaf) and up, indices down and up, and where iterations overrun a domain.
 //
 // Positions are offsets: counted from the minimum of the axis's domain. Only root axes have a
 // minimum other than zero, so for all other axes the offset is the value.
@@ -22,7 +22,8 @@ struct Relation : Object {
   virtual std::vector<IterVar> parents() const = 0;
   virtual std::vector<IterVar> children() const = 0;
   // Domains of the children from those of the parents, which are in `domains`.
-  virtual void domain_down(DomainMap& domains, Analyzer& analyzer, const ScheduleOptions& options) const = 0;
+  virtual void domain_down(DomainMap& domains, Analyzer& analyzer,
+                           const ScheduleOptions& options) const = 0;
   // Which offsets of the parents are covered while the children run over their parts in `parts`.
   // A part is a range of offsets; the result covers at least what is needed, and its extent is a
   // constant whenever the children's are.
@@ -46,7 +47,8 @@ struct SplitRelation : Relation {
   Expr nparts;  // defined for split(nparts=)
   std::vector<IterVar> parents() const override { return {parent}; }
   std::vector<IterVar> children() const override { return {outer, inner}; }
-  void domain_down(DomainMap& domains, Analyzer& analyzer, const ScheduleOptions& options) const override;
+  void domain_down(DomainMap& domains, Analyzer& analyzer,
+                   const ScheduleOptions& options) const override;
   void domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const override;
   void index_up(VarMap& offsets, const DomainMap& domains) const override;
   void index_down(VarMap& offsets, const DomainMap& domains) const override;
@@ -58,7 +60,8 @@ struct FuseRelation : Relation {
   IterVar outer, inner, fused;
   std::vector<IterVar> parents() const override { return {outer, inner}; }
   std::vector<IterVar> children() const override { return {fused}; }
-  void domain_down(DomainMap& domains, Analyzer& analyzer, const ScheduleOptions& options) const override;
+  void domain_down(DomainMap& domains, Analyzer& analyzer,
+                   const ScheduleOptions& options) const override;
   void domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const override;
   void index_up(VarMap& offsets, const DomainMap& domains) const override;
   void index_down(VarMap& offsets, const DomainMap& domains) const override;
@@ -70,7 +73,8 @@ struct RebaseRelation : Relation {
   IterVar parent, rebased;
   std::vector<IterVar> parents() const override { return {parent}; }
   std::vector<IterVar> children() const override { return {rebased}; }
-  void domain_down(DomainMap& domains, Analyzer& analyzer, const ScheduleOptions& options) const override;
+  void domain_down(DomainMap& domains, Analyzer& analyzer,
+                   const ScheduleOptions& options) const override;
   void domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const override;
   void index_up(VarMap& offsets, const DomainMap& domains) const override;
   void index_down(VarMap& offsets, const DomainMap& domains) const override;

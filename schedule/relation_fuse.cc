@@ -7,8 +7,8 @@ namespace tw {
 
 void FuseRelation::domain_down(DomainMap& domains, Analyzer&, const ScheduleOptions&) const {
   const DType type = fused->var.dtype();
-  domains[fused->var] = {make_zero(type),
-                         cast(type, domains.at(outer->var).extent) * cast(type, domains.at(inner->var).extent)};
+  domains[fused->var] = {make_zero(type), cast(type, domains.at(outer->var).extent) *
+                                              cast(type, domains.at(inner->var).extent)};
 }
 
 void FuseRelation::domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const {
@@ -28,7 +28,8 @@ void FuseRelation::index_up(VarMap& offsets, const DomainMap& domains) const {
   const Expr& size = domains.at(inner->var).extent;
   // An axis of extent one has one offset, whatever the division would say.
   const auto one = [&](const IterVar& axis) { return is_one(domains.at(axis->var).extent); };
-  offsets[outer->var] = cast(outer->var.dtype(), one(outer) ? make_zero(value.dtype()) : floor_div(value, size));
+  offsets[outer->var] =
+      cast(outer->var.dtype(), one(outer) ? make_zero(value.dtype()) : floor_div(value, size));
   offsets[inner->var] = cast(inner->var.dtype(), one(outer) ? value : floor_mod(value, size));
 }
 
@@ -39,7 +40,8 @@ void FuseRelation::index_down(VarMap& offsets, const DomainMap& domains) const {
   offsets[fused->var] = value;
 }
 
-void FuseRelation::overrun_up(VarSet& overrun, std::vector<IterVar>&, const DomainMap& domains, Analyzer&) const {
+void FuseRelation::overrun_up(VarSet& overrun, std::vector<IterVar>&, const DomainMap& domains,
+                              Analyzer&) const {
   // The remainder is always in range; the quotient overruns.
   if (!overrun.contains(fused->var)) return;
   overrun.insert(is_one(domains.at(outer->var).extent) ? inner->var : outer->var);

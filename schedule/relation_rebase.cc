@@ -28,7 +28,8 @@ void RebaseRelation::index_down(VarMap& offsets, const DomainMap&) const {
   offsets[rebased->var] = value;
 }
 
-void RebaseRelation::overrun_up(VarSet& overrun, std::vector<IterVar>&, const DomainMap&, Analyzer&) const {
+void RebaseRelation::overrun_up(VarSet& overrun, std::vector<IterVar>&, const DomainMap&,
+                                Analyzer&) const {
   if (overrun.contains(rebased->var)) overrun.insert(parent->var);
 }
 

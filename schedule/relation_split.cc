@@ -20,7 +20,8 @@ bool is_whole(const Range& part, const Range& domain) {
 
 }  // namespace
 
-void SplitRelation::domain_down(DomainMap& domains, Analyzer& analyzer, const ScheduleOptions& options) const {
+void SplitRelation::domain_down(DomainMap& domains, Analyzer& analyzer,
+                                const ScheduleOptions& options) const {
   const Expr extent = domains.at(parent->var).extent;
   const auto size = [&](Expr wanted) {
     const auto limit = as_const_int(extent), value = as_const_int(wanted);
@@ -68,8 +69,8 @@ void SplitRelation::index_down(VarMap& offsets, const DomainMap& domains) const 
   offsets[inner->var] = floor_mod(value, size);
 }
 
-void SplitRelation::overrun_up(VarSet& overrun, std::vector<IterVar>& checked, const DomainMap& domains,
-                               Analyzer& analyzer) const {
+void SplitRelation::overrun_up(VarSet& overrun, std::vector<IterVar>& checked,
+                               const DomainMap& domains, Analyzer& analyzer) const {
   // Past the end of the inner axis begins the next outer iteration, where the parent is in range.
   if (overrun.contains(inner->var)) checked.push_back(inner);
   // Past the end of the outer axis the parent is past its end too.

@@ -45,9 +45,10 @@ te::Operation rewrite_reads(const te::Operation& op, const ReadRewrite& f) {
   const te::ComputeNode* compute = te::as_op<te::ComputeNode>(op);
   if (compute == nullptr) return op;
   ReadRewriter rewriter(f);
-  return te::compute_op(op->name, compute->axis,
-                        map_bodies(*compute, [&](const Expr& body) { return rewriter.mutate(body); }),
-                        op->tag, op->attributes);
+  return te::compute_op(
+      op->name, compute->axis,
+      map_bodies(*compute, [&](const Expr& body) { return rewriter.mutate(body); }), op->tag,
+      op->attributes);
 }
 
 te::Operation replace_axes(const te::Operation& op, std::string name, const AxisReplacement& axes) {

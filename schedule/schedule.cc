@@ -65,7 +65,8 @@ const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
 
 namespace {
 
-IterVar nth_axis(const StageData& stage, const std::vector<IterVar>& axes, int k, const char* what) {
+IterVar nth_axis(const StageData& stage, const std::vector<IterVar>& axes, int k,
+                 const char* what) {
   if (k < 0 || static_cast<size_t>(k) >= axes.size()) {
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("there is no {} {}", what, k),
@@ -90,12 +91,13 @@ const te::ComputeNode& compute_or_raise(const StageData& stage) {
 AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const IterVar& axis) {
   const IterVar own = axis_of_stage(stage, axis);
   if (!own.defined()) {
-    raise({.code = ErrorCode::NotAnAxisOfStage,
-           .what = "the axis belongs to another stage",
-           .stage = stage.name(),
-           .axis = axis.defined() ? axis.name() : "",
-           .where = SourceScope::current(),
-           .legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes))});
+    raise(
+        {.code = ErrorCode::NotAnAxisOfStage,
+         .what = "the axis belongs to another stage",
+         .stage = stage.name(),
+         .axis = axis.defined() ? axis.name() : "",
+         .where = SourceScope::current(),
+         .legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes))});
   }
   const std::vector<IterVar>& roots = stage.op->root_axes();
   for (size_t k = 0; k < roots.size(); ++k) {
@@ -171,14 +173,22 @@ IterVar Stage::fuse(const std::vector<IterVar>& axes) const {
 void Stage::reorder(const std::vector<IterVar>& axes) const {
   Recorder(schedule_, data_, "reorder")(axes).apply();
 }
-Stage::Tile Stage::tile(const IterVar& x, const IterVar& y, int64_t x_factor, int64_t y_factor) const {
+Stage::Tile Stage::tile(const IterVar& x, const IterVar& y, int64_t x_factor,
+                        int64_t y_factor) const {
   const StepResults& r = Recorder(schedule_, data_, "tile")(x)(y)(x_factor)(y_factor).apply();
   return {r[0].axis, r[1].axis, r[2].axis, r[3].axis};
 }
-void Stage::vectorize(const IterVar& axis) const { Recorder(schedule_, data_, "vectorize")(axis).apply(); }
-void Stage::parallel(const IterVar& axis) const { Recorder(schedule_, data_, "parallel")(axis).apply(); }
-void Stage::unroll(const IterVar& axis) const { Recorder(schedule_, data_, "unroll")(axis).apply(); }
-void Stage::pragma(const IterVar& axis, const std::string& name, std::optional<int64_t> value) const {
+void Stage::vectorize(const IterVar& axis) const {
+  Recorder(schedule_, data_, "vectorize")(axis).apply();
+}
+void Stage::parallel(const IterVar& axis) const {
+  Recorder(schedule_, data_, "parallel")(axis).apply();
+}
+void Stage::unroll(const IterVar& axis) const {
+  Recorder(schedule_, data_, "unroll")(axis).apply();
+}
+void Stage::pragma(const IterVar& axis, const std::string& name,
+                   std::optional<int64_t> value) const {
   Recorder call(schedule_, data_, "pragma");
   call(axis)(name);
   if (value) call(*value);
@@ -220,7 +230,8 @@ Stage Schedule::operator[](const te::Operation& op) const {
     std::vector<StageData*> all;
     for (const auto& s : data_->stages) all.push_back(s.get());
     raise({.code = ErrorCode::UnknownStage,
-           .what = fmt::format("operation '{}' is not in this schedule", op.defined() ? op->name : "none"),
+           .what = fmt::format("operation '{}' is not in this schedule",
+                               op.defined() ? op->name : "none"),
            .where = SourceScope::current(),
            .legal = names(all)});
   }
@@ -253,7 +264,9 @@ te::Tensor Schedule::cache_write(const te::Tensor& tensor, const std::string& sc
 std::vector<te::Tensor> Schedule::cache_write(const std::vector<te::Tensor>& tensors,
                                               const std::string& scope) const {
   if (tensors.empty()) {
-    raise({.code = ErrorCode::BadArgument, .what = "cache_write of no tensor", .where = SourceScope::current()});
+    raise({.code = ErrorCode::BadArgument,
+           .what = "cache_write of no tensor",
+           .where = SourceScope::current()});
   }
   const Stage stage = (*this)[tensors[0]];
   for (size_t k = 0; k < tensors.size(); ++k) {
@@ -264,10 +277,12 @@ std::vector<te::Tensor> Schedule::cache_write(const std::vector<te::Tensor>& ten
              .what = "all outputs of an operation are cached together",
              .stage = stage.data().name(),
              .where = SourceScope::current(),
-             .legal = fmt::format("the {} outputs of one operation, in order", stage.op()->num_outputs())});
+             .legal = fmt::format("the {} outputs of one operation, in order",
+                                  stage.op()->num_outputs())});
     }
   }
-  const StageData* cache = Recorder(data_.get(), &stage.data(), "cache_write")(scope).apply()[0].stage;
+  const StageData* cache =
+      Recorder(data_.get(), &stage.data(), "cache_write")(scope).apply()[0].stage;
   std::vector<te::Tensor> result;
   for (int k = 0; k < cache->op->num_outputs(); ++k) result.push_back(cache->op.output(k));
   return result;
@@ -325,7 +340,8 @@ Schedule Schedule::copy() const {
 // ---------------------------------------------------------------------------------------------
 // SourceScope
 
-SourceScope::SourceScope(std::string where) : previous_(std::exchange(current_source, std::move(where))) {}
+SourceScope::SourceScope(std::string where)
+    : previous_(std::exchange(current_source, std::move(where))) {}
 SourceScope::~SourceScope() { current_source = std::move(previous_); }
 const std::string& SourceScope::current() { return current_source; }
 

@@ -30,10 +30,10 @@ struct AxisAttributes {
 };
 
 struct StageData {
-  te::Operation op;         // as rewritten by cache stages and inlining
-  te::Operation origin_op;  // as the program has it; undefined for stages that a step made
+  te::Operation op;                // as rewritten by cache stages and inlining
+  te::Operation origin_op;         // as the program has it; undefined for stages that a step made
   std::vector<te::Tensor> inputs;  // of op, each once
-  StageRef ref;             // how a trace names this stage
+  StageRef ref;                    // how a trace names this stage
   std::vector<IterVar> all_axes;
   std::vector<IterVar> leaf_axes;  // loop order, outermost first
   std::vector<RelationRef> relations;
@@ -44,9 +44,9 @@ struct StageData {
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
-  std::string scope;        // "" (chosen by lowering), "global", "local"
+  std::string scope;  // "" (chosen by lowering), "global", "local"
   bool is_output = false;
-  std::string where;        // script line of the last step on this stage, where known
+  std::string where;  // script line of the last step on this stage, where known
 
   const std::string& name() const { return op->name; }
   // Null when the axis has no marks.
@@ -85,7 +85,8 @@ class Stage {
   void vectorize(const IterVar& axis) const;
   void parallel(const IterVar& axis) const;
   void unroll(const IterVar& axis) const;
-  void pragma(const IterVar& axis, const std::string& name, std::optional<int64_t> value = {}) const;
+  void pragma(const IterVar& axis, const std::string& name,
+              std::optional<int64_t> value = {}) const;
   void compute_at(const Stage& consumer, const IterVar& axis) const;
   void compute_inline() const;
   void compute_root() const;

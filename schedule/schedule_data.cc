@@ -10,7 +10,8 @@
 
 namespace tw {
 
-StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref, const std::string& where) {
+StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
+                         const std::string& where) {
   const auto index = static_cast<size_t>(ref.index);
   if (ref.step < 0) {
     if (ref.index < 0 || index >= schedule.program_stages.size()) {
@@ -183,7 +184,8 @@ void add_relation(StageData& stage, RelationRef relation, int step) {
   TW_CHECK(at + parents.size() <= stage.leaf_axes.size());
   const auto begin = stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at);
   stage.leaf_axes.erase(begin, begin + static_cast<std::ptrdiff_t>(parents.size()));
-  stage.leaf_axes.insert(stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at), children.begin(), children.end());
+  stage.leaf_axes.insert(stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at),
+                         children.begin(), children.end());
   stage.all_axes.insert(stage.all_axes.end(), children.begin(), children.end());
   stage.relations.push_back(std::move(relation));
   stage.relation_steps.push_back(step);
@@ -193,30 +195,34 @@ void require_unmarked(const PrimitiveCall& call, const StageData& stage, const I
   for (const StageData* other : attached_to(call.schedule(), stage)) {
     if (!other->attach_axis->var.same_as(axis->var)) continue;
     call.fail({.code = ErrorCode::BadAttach,
-               .what = fmt::format("stage '{}' is computed at this axis, so '{}' cannot consume it", other->name(),
-                                   call.primitive().name),
+               .what = fmt::format("stage '{}' is computed at this axis, so '{}' cannot consume it",
+                                   other->name(), call.primitive().name),
                .axis = axis.name(),
                .legal = fmt::format("'{}' before compute_at", call.primitive().name)});
   }
   if (stage.attributes_of(axis)) {
-    call.fail({.code = ErrorCode::BadArgument,
-               .what = fmt::format("the axis is marked (vectorize, parallel, unroll or a pragma); '{}' would lose the "
-                                   "mark",
-                                   call.primitive().name),
-               .axis = axis.name(),
-               .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
+    call.fail(
+        {.code = ErrorCode::BadArgument,
+         .what = fmt::format(
+             "the axis is marked (vectorize, parallel, unroll or a pragma); '{}' would lose the "
+             "mark",
+             call.primitive().name),
+         .axis = axis.name(),
+         .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
   }
 }
 
 std::string names(const std::vector<IterVar>& axes) {
   std::string result;
-  for (const IterVar& axis : axes) result += fmt::format("{}{}", result.empty() ? "" : ", ", axis.name());
+  for (const IterVar& axis : axes)
+    result += fmt::format("{}{}", result.empty() ? "" : ", ", axis.name());
   return result.empty() ? "none" : result;
 }
 
 std::string names(const std::vector<StageData*>& stages) {
   std::string result;
-  for (const StageData* s : stages) result += fmt::format("{}{}", result.empty() ? "" : ", ", s->name());
+  for (const StageData* s : stages)
+    result += fmt::format("{}{}", result.empty() ? "" : ", ", s->name());
   return result.empty() ? "none" : result;
 }
 

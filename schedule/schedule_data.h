@@ -20,13 +20,14 @@ struct ScheduleData {
   std::unordered_map<const Producer*, StageData*> stage_of;
   std::vector<te::Operation> operations_kept;
   Trace trace;
-  std::vector<StepResults> results;  // of each step
+  std::vector<StepResults> results;                                         // of each step
   std::unordered_map<Var, AxisRef, IdentityHash, IdentityEqual> axis_refs;  // axes that steps made
 };
 
 // What a reference stands for. UnknownStage, or BadTrace when the step has not run or gives no such
 // result; `where` goes into the error.
-StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref, const std::string& where);
+StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
+                         const std::string& where);
 IterVar resolve_axis(const ScheduleData& schedule, const AxisRef& ref, const std::string& where);
 
 // Null when the producer is not of this schedule.

@@ -19,9 +19,9 @@ namespace {
 // One walk through the iteration space of a stage: the whole nest, or the part of it that sets a
 // reduction to its identity.
 struct Walk {
-  std::vector<Var> vars;            // loop variable of each leaf axis; undefined when not walked
-  VarMap roots;                     // values of the root axes
-  std::vector<Expr> conditions;     // that keep the walk inside the domains
+  std::vector<Var> vars;         // loop variable of each leaf axis; undefined when not walked
+  VarMap roots;                  // values of the root axes
+  std::vector<Expr> conditions;  // that keep the walk inside the domains
 };
 
 // What a walk has to test.
@@ -32,20 +32,25 @@ struct Tests {
 
 class NestBuilder {
  public:
-  NestBuilder(const ScheduleData& schedule, const DomainMap& domains, const ScheduleOptions& options)
+  NestBuilder(const ScheduleData& schedule, const DomainMap& domains,
+              const ScheduleOptions& options)
       : schedule_(schedule), domains_(domains), options_(options), range_of_(domains_, analyzer_) {
     for (const auto& stage : schedule_.stages) {
-      if (stage->attach_type == AttachType::Scope) inside_[stage->attach_axis->var].push_back(stage.get());
+      if (stage->attach_type == AttachType::Scope)
+        inside_[stage->attach_axis->var].push_back(stage.get());
       if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
-      for (const IterVar& leaf : stage->leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
+      for (const IterVar& leaf : stage->leaf_axes)
+        analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
   }
 
   Stmt build() {
     std::vector<StageData*> roots;
     for (const auto& stage : schedule_.stages) {
-      TW_CHECK(stage->attach_type != AttachType::Inline, "schedule_ops of a schedule that is not normalised");
-      if (stage->attach_type == AttachType::GroupRoot && !is_placeholder(*stage)) roots.push_back(stage.get());
+      TW_CHECK(stage->attach_type != AttachType::Inline,
+               "schedule_ops of a schedule that is not normalised");
+      if (stage->attach_type == AttachType::GroupRoot && !is_placeholder(*stage))
+        roots.push_back(stage.get());
     }
     return pipelines(roots, {});
   }
@@ -59,10 +64,12 @@ class NestBuilder {
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
     Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
-    if (stage.is_output) return body;
     std::vector<Range> bounds;
     for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
     for (int k = stage.op->num_outputs(); k-- > 0;) {
+      const te::Tensor tensor = stage.op.output(k);
+      const auto& outputs = schedule_.outputs;
+      if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = bounds,
@@ -85,9 +92,11 @@ class NestBuilder {
       while (leaves[first_reduction]->kind != IterKind::Reduction) ++first_reduction;
     }
 
-    Stmt body = guarded(main, compute.is_reduction() ? update(stage, main) : assignments(stage, main));
+    Stmt body =
+        guarded(main, compute.is_reduction() ? update(stage, main) : assignments(stage, main));
     for (size_t k = leaves.size(); k-- > 0;) {
-      if (auto it = inside_.find(leaves[k]->var); it != inside_.end()) body = pipelines(it->second, body);
+      if (auto it = inside_.find(leaves[k]->var); it != inside_.end())
+        body = pipelines(it->second, body);
       body = loop(stage, leaves[k], main.vars[k], body);
       // The reduction starts where its first loop does, inside the loops before it.
       if (k == first_reduction) body = block({initialization(stage, k, tests), body});
@@ -105,10 +114,12 @@ class NestBuilder {
     for (size_t k = 0; k < walk.vars.size(); ++k) {
       if (!walk.vars[k].defined()) continue;
       const IterVar& leaf = stage.leaf_axes[k];
-      TW_CHECK(is_zero(domains_.at(leaf->var).min), "schedule_ops of a schedule that is not normalised");
+      TW_CHECK(is_zero(domains_.at(leaf->var).min),
+               "schedule_ops of a schedule that is not normalised");
       offsets[leaf->var] = is_elided(leaf) ? make_zero(leaf->var.dtype()) : Expr(walk.vars[k]);
     }
-    for (size_t r = stage.relations.size(); r-- > 0;) stage.relations[r]->index_up(offsets, domains_);
+    for (size_t r = stage.relations.size(); r-- > 0;)
+      stage.relations[r]->index_up(offsets, domains_);
     return offsets;
   }
 
@@ -149,7 +160,8 @@ class NestBuilder {
     const VarMap offsets = offsets_of(stage, main);
     for (const IterVar& axis : compute_of(stage)->axis) {
       const Range& domain = domains_.at(axis->var);
-      if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent)) continue;
+      if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
+        continue;
       const Range range = range_of_(offsets.at(axis->var) + domain.min);
       if (!is_at_least(range, axis->domain.min)) tests.above.push_back(axis);
       if (!is_below(range, axis->domain.min + axis->domain.extent)) tests.below.push_back(axis);
@@ -182,23 +194,28 @@ class NestBuilder {
     if (!elided) {
       const Range& domain = domains_.at(leaf->var);
       const ForKind kind = marks ? marks->for_kind : ForKind::Serial;
-      if ((kind == ForKind::Vectorized || kind == ForKind::Unrolled) && !as_const_int(domain.extent)) {
-        raise({.code = ErrorCode::SymbolicExtent,
-               .what = fmt::format("{} over an extent that is not a constant",
-                                   kind == ForKind::Vectorized ? "vectorize" : "unroll"),
-               .stage = stage.name(),
-               .axis = leaf.name(),
-               .where = stage.where,
-               .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
+      if ((kind == ForKind::Vectorized || kind == ForKind::Unrolled) &&
+          !as_const_int(domain.extent)) {
+        raise(
+            {.code = ErrorCode::SymbolicExtent,
+             .what = fmt::format("{} over an extent that is not a constant",
+                                 kind == ForKind::Vectorized ? "vectorize" : "unroll"),
+             .stage = stage.name(),
+             .axis = leaf.name(),
+             .where = stage.where,
+             .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
       }
-      body = make(For{.var = var, .min = domain.min, .extent = cast(var.dtype(), domain.extent), .for_kind = kind,
+      body = make(For{.var = var,
+                      .min = domain.min,
+                      .extent = cast(var.dtype(), domain.extent),
+                      .for_kind = kind,
                       .body = body});
     }
     if (marks == nullptr) return body;
     for (size_t k = marks->pragmas.size(); k-- > 0;) {
       const auto& [name, value] = marks->pragmas[k];
-      body = make(AttrStmt{.node = elided ? Expr() : Expr(var), .key = attr::kPragmaPrefix + name, .value = value,
-                           .body = body});
+      body = make(
+          AttrStmt{.node = {}, .key = attr::kPragmaPrefix + name, .value = value, .body = body});
     }
     return body;
   }
@@ -241,10 +258,13 @@ class NestBuilder {
     VarMap operands;
     VarSet elements;
     // The element of a component that no output holds never leaves its identity.
-    for (size_t c = 0; c < combiner.lhs.size(); ++c) operands[combiner.lhs[c]] = combiner.identity[c];
+    for (size_t c = 0; c < combiner.lhs.size(); ++c)
+      operands[combiner.lhs[c]] = combiner.identity[c];
     for (size_t k = 0; k < compute.body.size(); ++k) {
       const Var& lhs = combiner.lhs[component(compute, k)];
-      operands[lhs] = make(ProducerLoad{.producer = stage.op, .value_index = static_cast<int>(k), .indices = position(stage, walk)});
+      operands[lhs] = make(ProducerLoad{.producer = stage.op,
+                                        .value_index = static_cast<int>(k),
+                                        .indices = position(stage, walk)});
     }
     for (size_t c = 0; c < combiner.rhs.size(); ++c) {
       operands[combiner.rhs[c]] = substitute(reduce.source[c], walk.roots);
@@ -268,7 +288,8 @@ class NestBuilder {
       body = make(LetStmt{.var = early[k].first, .value = early[k].second, .body = body});
     }
     if (!reduce.condition.defined() || is_const_int(reduce.condition, 1)) return body;
-    return make(IfThenElse{.condition = substitute(reduce.condition, walk.roots), .then_case = body});
+    return make(
+        IfThenElse{.condition = substitute(reduce.condition, walk.roots), .then_case = body});
   }
 
   Stmt assignments(const StageData& stage, const Walk& walk) {
@@ -295,7 +316,10 @@ class NestBuilder {
 
   Stmt with_source(const StageData& stage, Stmt body) {
     if (!options_.source_lines || stage.where.empty()) return body;
-    return make(AttrStmt{.node = {}, .key = attr::kSourceLine, .value = make(StringImm{.value = stage.where}), .body = body});
+    return make(AttrStmt{.node = {},
+                         .key = attr::kSourceLine,
+                         .value = make(StringImm{.value = stage.where}),
+                         .body = body});
   }
 
   const ScheduleData& schedule_;
@@ -308,7 +332,8 @@ class NestBuilder {
 
 }  // namespace
 
-Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains, const ScheduleOptions& options) {
+Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
+                  const ScheduleOptions& options) {
   return NestBuilder(schedule.data(), domains, options).build();
 }
 

@@ -16,10 +16,17 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     switch (c) {
-      case '"': result += "\\\""; break;
-      case '\\': result += "\\\\"; break;
-      case '\n': result += "\\n"; break;
-      default: result += c;
+      case '"':
+        result += "\\\"";
+        break;
+      case '\\':
+        result += "\\\\";
+        break;
+      case '\n':
+        result += "\\n";
+        break;
+      default:
+        result += c;
     }
   }
   return result + "\"";
@@ -68,8 +75,8 @@ class LineParser {
     if (primitive == nullptr) raise_unknown_primitive(step.primitive, place());
     if (step.version > primitive->version) {
       raise({.code = ErrorCode::PrimitiveVersion,
-             .what = fmt::format("primitive '{}' of version {} is newer than this program", step.primitive,
-                                 step.version),
+             .what = fmt::format("primitive '{}' of version {} is newer than this program",
+                                 step.primitive, step.version),
              .where = place(),
              .legal = fmt::format("version {} or older", primitive->version)});
     }
@@ -107,7 +114,10 @@ class LineParser {
  private:
   std::string place() const { return fmt::format("trace:{}:{}", number_, at_ + 1); }
   [[noreturn]] void fail(std::string what, std::string legal) const {
-    raise({.code = ErrorCode::BadTrace, .what = std::move(what), .where = place(), .legal = std::move(legal)});
+    raise({.code = ErrorCode::BadTrace,
+           .what = std::move(what),
+           .where = place(),
+           .legal = std::move(legal)});
   }
   void skip_space() {
     while (at_ < line_.size() && std::isspace(static_cast<unsigned char>(line_[at_]))) ++at_;
@@ -124,7 +134,9 @@ class LineParser {
   std::string word(std::string_view wanted) {
     skip_space();
     const size_t begin = at_;
-    while (at_ < line_.size() && (std::isalnum(static_cast<unsigned char>(line_[at_])) || line_[at_] == '_')) ++at_;
+    while (at_ < line_.size() &&
+           (std::isalnum(static_cast<unsigned char>(line_[at_])) || line_[at_] == '_'))
+      ++at_;
     if (at_ == begin) fail("cannot read this", std::string(wanted));
     return std::string(line_.substr(begin, at_ - begin));
   }
@@ -132,7 +144,9 @@ class LineParser {
   size_t named(const std::vector<Parameter>& parameters) {
     skip_space();
     size_t end = at_;
-    while (end < line_.size() && (std::isalnum(static_cast<unsigned char>(line_[end])) || line_[end] == '_')) ++end;
+    while (end < line_.size() &&
+           (std::isalnum(static_cast<unsigned char>(line_[end])) || line_[end] == '_'))
+      ++end;
     if (end == at_ || end >= line_.size() || line_[end] != '=') return parameters.size();
     const std::string_view name = line_.substr(at_, end - at_);
     for (size_t k = 0; k < parameters.size(); ++k) {
@@ -147,7 +161,8 @@ class LineParser {
   T number(std::string_view wanted) {
     skip_space();
     T value{};
-    const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + line_.size(), value);
+    const auto [end, error] =
+        std::from_chars(line_.data() + at_, line_.data() + line_.size(), value);
     if (error != std::errc()) fail("cannot read this", std::string(wanted));
     at_ = static_cast<size_t>(end - line_.data());
     return value;
@@ -203,14 +218,22 @@ class LineParser {
   Argument argument(ParameterType type) {
     switch (type) {
       case ParameterType::Stage:
-      case ParameterType::Producer: return stage_ref();
-      case ParameterType::Axis: return axis_ref();
-      case ParameterType::Axes: return list<AxisRef>([&] { return axis_ref(); });
-      case ParameterType::Stages: return list<StageRef>([&] { return stage_ref(); });
-      case ParameterType::Int: return integer();
-      case ParameterType::Ints: return list<int64_t>([&] { return integer(); });
-      case ParameterType::Float: return number<double>("a number");
-      case ParameterType::Str: return string();
+      case ParameterType::Producer:
+        return stage_ref();
+      case ParameterType::Axis:
+        return axis_ref();
+      case ParameterType::Axes:
+        return list<AxisRef>([&] { return axis_ref(); });
+      case ParameterType::Stages:
+        return list<StageRef>([&] { return stage_ref(); });
+      case ParameterType::Int:
+        return integer();
+      case ParameterType::Ints:
+        return list<int64_t>([&] { return integer(); });
+      case ParameterType::Float:
+        return number<double>("a number");
+      case ParameterType::Str:
+        return string();
     }
     return {};
   }

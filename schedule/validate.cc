@@ -9,7 +9,8 @@ bool runs_inside(const StageData& stage, const StageData& parent, const IterVar&
   if (&stage == &parent) return true;
   const StageData* s = &stage;
   while (s->attach_type == AttachType::Scope) {
-    if (s->attach_stage == &parent) return leaf_position(parent, s->attach_axis) >= leaf_position(parent, axis);
+    if (s->attach_stage == &parent)
+      return leaf_position(parent, s->attach_axis) >= leaf_position(parent, axis);
     s = s->attach_stage;
   }
   return false;
@@ -24,12 +25,14 @@ void validate_attachments(const ScheduleData& schedule) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
       if (runs_inside(*consumer, parent, stage->attach_axis)) continue;
       raise({.code = ErrorCode::BadAttach,
-             .what = fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot see it",
-                                 stage->attach_axis.name(), parent.name(), consumer->name()),
+             .what =
+                 fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot see it",
+                             stage->attach_axis.name(), parent.name(), consumer->name()),
              .stage = stage->name(),
              .axis = stage->attach_axis.name(),
              .where = stage->where,
-             .legal = fmt::format("compute_root, or '{}' computed inside that loop too", consumer->name())});
+             .legal = fmt::format("compute_root, or '{}' computed inside that loop too",
+                                  consumer->name())});
     }
   }
 }

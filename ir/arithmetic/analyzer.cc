@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/arithmetic/analyzer.h"
 
+#include <algorithm>
+
 #include "ir/arithmetic/context.h"
 
 namespace tw {
@@ -80,7 +82,6 @@ void Context::learn(const Expr& condition, bool truth) {
   }
   forget();
   constexpr int64_t kMin = ConstBound::kMin, kMax = ConstBound::kMax;
-  const size_t mark = facts_.size();
   if (is_binary(condition->kind)) {
     const Operands o = operands(condition.get());
     if (o.a.dtype().is_int() && o.a.dtype().lanes == 1) {
@@ -116,7 +117,6 @@ void Context::learn(const Expr& condition, bool truth) {
     }
   }
   facts_.push_back({condition, {truth, truth}});
-  (void)mark;
   forget();
 }
 

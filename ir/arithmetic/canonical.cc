@@ -14,6 +14,7 @@ constexpr size_t kMaxMonomials = 64, kMaxFactors = 8;
 
 struct Monomial {
   std::vector<Expr> factors;  // sorted by compare(); empty for the constant
+  std::vector<Expr> written;  // the same, as they were written
   int64_t coefficient = 0;
 };
 using Polynomial = std::vector<Monomial>;
@@ -59,6 +60,8 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
           if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m.coefficient)) return false;
           if (x.factors.size() + y.factors.size() > kMaxFactors) return false;
           m.factors = x.factors;
+          m.written = x.written;
+          m.written.insert(m.written.end(), y.written.begin(), y.written.end());
           for (const Expr& f : y.factors) {
             const auto at = std::upper_bound(
                 m.factors.begin(), m.factors.end(), f,
@@ -70,7 +73,7 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
       }
       return true;
     }
-    default: return add_to(result, Monomial{{e}, coefficient});
+    default: return add_to(result, Monomial{{e}, {e}, coefficient});
   }
 }
 
@@ -153,8 +156,8 @@ Expr Context::expand(const Expr& e) {
       sum.constant = m.coefficient;
       continue;
     }
-    Expr atom = m.factors[0];
-    for (size_t i = 1; i < m.factors.size(); ++i) atom = combine(NodeKind::Mul, atom, m.factors[i]);
+    Expr atom = m.written[0];
+    for (size_t i = 1; i < m.written.size(); ++i) atom = combine(NodeKind::Mul, atom, m.written[i]);
     sum.terms.push_back({atom, m.coefficient});
   }
   return rebuild(sum, e.dtype());

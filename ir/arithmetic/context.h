@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -137,6 +138,7 @@ class Context {
   Expr decide(const Expr& e);
   Expr extend_conjunction(NodeKind kind, const Expr& a, const Expr& b);
   bool holds(const Expr& condition);
+  Expr joined_dividend(const ExprBase* quotient, const ExprBase* remainder, int64_t m);
 
   ConstBound compute_bound(const ExprBase* e);
   ConstBound bound_from_facts(const ExprBase* e, ConstBound bound) const;
@@ -156,8 +158,7 @@ class Context {
   friend class IntervalEvaluator;
 };
 
-// Finds the atoms of a sum: f(atom, coefficient) for each, nested sums included; false when there
-// are more than `limit`. Constants are passed over.
+// The atoms of a sum with their total coefficients, nested sums opened.
 struct Leaf {
   const ExprBase* atom = nullptr;
   int64_t coefficient = 1;
@@ -167,8 +168,8 @@ struct Leaves {
   std::array<Leaf, kMaxLeaves> items;
   size_t size = 0;
   int64_t constant = 0;
-  bool overflow = false;  // too many, or a coefficient out of range
-  void gather(const ExprBase* e, int64_t coefficient);
+  bool overflow = false;  // too many leaves, or a number out of range: the rest is missing
+  void gather(const Expr& e, int64_t coefficient);
 };
 
 }  // namespace tw::arithmetic

@@ -292,11 +292,32 @@ class IntervalEvaluator {
   const IntervalMap& relaxed_;
 };
 
+namespace {
+
+// Whether a product of two expressions stands anywhere in a sum: what only expansion cancels.
+bool has_product(const Expr& e) {
+  if (e->kind == NodeKind::Add || e->kind == NodeKind::Sub || e->kind == NodeKind::Mul) {
+    const Operands o = operands(e.get());
+    if (e->kind == NodeKind::Mul && !is_const(o.b)) return true;
+    return has_product(o.a) || has_product(o.b);
+  }
+  return false;
+}
+
+}  // namespace
+
 Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
   // A variable bound to a value is that value, unless it is the one that runs.
   std::vector<std::pair<Var, Knowledge>> hidden;
+  const size_t mark = facts_.size();
   for (const Var& v : free_vars(e)) {
-    if (!relaxed.count(v)) continue;
+    auto range = relaxed.find(v);
+    if (range == relaxed.end()) continue;
+    // A value of `e` needs a value of each variable: no interval is empty.
+    if (range->second.is_bounded() && !range->second.is_single()) {
+      learn(simplify(raw_binary(NodeKind::LessEqual, range->second.least, range->second.greatest)),
+            true);
+    }
     if (auto it = vars_.find(v); it != vars_.end()) {
       hidden.emplace_back(v, it->second);
       it->second.value = Expr();
@@ -307,14 +328,14 @@ Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
   Interval r = IntervalEvaluator(*this, relaxed).evaluate(simple);
   for (auto& [v, knowledge] : hidden) vars_[v] = std::move(knowledge);
   if (!hidden.empty()) forget();
+  truncate_facts(mark);
+  const auto finished = [&](const Expr& end) {
+    return !end.defined() ? end : has_product(end) ? canonical_simplify(end) : simplify(end);
+  };
   const bool single = r.is_single();
-  if (r.least.defined()) r.least = simplify(r.least);
-  if (single || (r.greatest.defined() && r.least.defined() && same(r.greatest, r.least))) {
-    r.greatest = r.least;
-  } else if (r.greatest.defined()) {
-    r.greatest = simplify(r.greatest);
-    if (r.least.defined() && same(r.greatest, r.least)) r.greatest = r.least;
-  }
+  r.least = finished(r.least);
+  r.greatest = single ? r.least : finished(r.greatest);
+  if (r.is_bounded() && same(r.greatest, r.least)) r.greatest = r.least;
   return r;
 }
 

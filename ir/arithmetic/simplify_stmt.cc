@@ -37,7 +37,10 @@ class StmtSimplifier : public Mutator {
     context_.bind(op.var, Range{min, extent});
     // A loop of one iteration is its body at `min`.
     if (is_one(extent)) return mutate(op.body);
-    const Stmt body = mutate(op.body);
+    const Stmt body = count.least >= 1 ? mutate(op.body)
+                                       : under(make(LessEqual{.a = make_const(extent.dtype(), 1),
+                                                              .b = extent}),
+                                               op.body);
     if (!body.defined()) return {};
     if (min.same_as(op.min) && extent.same_as(op.extent) && body.same_as(op.body)) return self;
     return with(self, [&](For& f) {
@@ -90,8 +93,7 @@ class StmtSimplifier : public Mutator {
   }
 
   Stmt on(const AttrStmt& op, const Stmt& self) override {
-    // The node of an attribute names a variable; it is not a use of its value.
-    const Expr node = op.node.defined() && is<Variable>(op.node) ? op.node : value(op.node);
+    const Expr node = value(op.node);  // of a loop that went away: the value its variable has
     const Expr v = value(op.value);
     const Stmt body = mutate(op.body);
     if (!body.defined()) return {};

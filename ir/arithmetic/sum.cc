@@ -15,45 +15,51 @@ std::optional<int64_t> constant_of(const ExprBase* e) {
   return static_cast<const IntImm*>(e)->value;
 }
 
-// The first factor and the constant of x * c; null otherwise.
-const ExprBase* scaled_by(const ExprBase* e, int64_t& factor) {
+// x and the factor of x * c; null otherwise.
+const Expr* scaled_by(const ExprBase* e, int64_t& factor) {
   if (e->kind != NodeKind::Mul) return nullptr;
   const Mul* m = static_cast<const Mul*>(e);
   auto c = constant_of(m->b.get());
   if (!c) return nullptr;
   factor = *c;
-  return m->a.get();
+  return &m->a;
 }
 
 bool multiply_checked(int64_t a, int64_t b, int64_t& result) {
   return !__builtin_mul_overflow(a, b, &result);
 }
 
-// Flattens a sum into terms. Nested sums are kept as one term unless `open` says otherwise; it sees
-// the nested sum and the coefficient it stands with.
-template <class Open>
-bool flatten(const Expr& e, int64_t coefficient, Sum& sum, Open&& open) {
+// Calls take(atom, coefficient) for the terms of coefficient * e, in order, and adds up the constants.
+// A nested sum (y + z)*c is one term unless open(y + z, its coefficient) says otherwise. False when a
+// number overflows or `take` says so.
+template <class Open, class Take>
+bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open, Take&& take) {
   if (is_sum(e.get())) {
     const Operands o = operands(e.get());
-    return flatten(o.a, coefficient, sum, open) &&
-           flatten(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, sum, open);
+    return walk_sum(o.a, coefficient, constant, open, take) &&
+           walk_sum(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, constant, open,
+                    take);
   }
   if (auto c = constant_of(e.get())) {
     int64_t v = 0;
-    return multiply_checked(*c, coefficient, v) &&
-           !__builtin_add_overflow(sum.constant, v, &sum.constant);
+    return multiply_checked(*c, coefficient, v) && !__builtin_add_overflow(constant, v, &constant);
   }
-  int64_t factor = 0;
-  if (scaled_by(e.get(), factor)) {
-    const Expr& inner = static_cast<const Mul*>(e.get())->a;
-    int64_t total = 0;
-    if (!multiply_checked(coefficient, factor, total)) return false;
-    if (is_sum(inner.get()) && open(inner.get(), total)) return flatten(inner, total, sum, open);
-    sum.terms.push_back({inner, total});
+  int64_t factor = 0, total = 0;
+  const Expr* inner = scaled_by(e.get(), factor);
+  if (!inner) return take(e, coefficient);
+  if (!multiply_checked(coefficient, factor, total) || total == INT64_MIN) return false;
+  if (is_sum(inner->get()) && open(*inner, total)) {
+    return walk_sum(*inner, total, constant, open, take);
+  }
+  return take(*inner, total);
+}
+
+template <class Open>
+bool flatten(const Expr& e, int64_t coefficient, Sum& sum, Open&& open) {
+  return walk_sum(e, coefficient, sum.constant, open, [&](const Expr& atom, int64_t c) {
+    sum.terms.push_back({atom, c});
     return true;
-  }
-  sum.terms.push_back({e, coefficient});
-  return true;
+  });
 }
 
 size_t count_leaves(const ExprBase* e) {
@@ -63,8 +69,8 @@ size_t count_leaves(const ExprBase* e) {
     return count_leaves(o.a.get()) + count_leaves(o.b.get());
   }
   if (constant_of(e)) return 0;
-  if (const ExprBase* inner = scaled_by(e, factor); inner && is_sum(inner)) {
-    return count_leaves(inner);
+  if (const Expr* inner = scaled_by(e, factor); inner && is_sum(inner->get())) {
+    return count_leaves(inner->get());
   }
   return 1;
 }
@@ -81,36 +87,14 @@ const Expr* divided(const ExprBase* e, NodeKind kind, int64_t& divisor) {
 
 }  // namespace
 
-void Leaves::gather(const ExprBase* e, int64_t coefficient) {
-  if (overflow) return;
-  if (is_sum(e)) {
-    const Operands o = operands(e);
-    gather(o.a.get(), coefficient);
-    gather(o.b.get(), e->kind == NodeKind::Add ? coefficient : -coefficient);
-    return;
-  }
-  if (auto c = constant_of(e)) {
-    int64_t v = 0;
-    overflow |= !multiply_checked(*c, coefficient, v) || __builtin_add_overflow(constant, v, &constant);
-    return;
-  }
-  int64_t factor = 1;
-  const ExprBase* inner = scaled_by(e, factor);
-  if (inner) {
-    int64_t total = 0;
-    if (!multiply_checked(coefficient, factor, total)) {
-      overflow = true;
-      return;
-    }
-    if (is_sum(inner)) return gather(inner, total);
-    e = inner;
-    coefficient = total;
-  }
-  if (size == kMaxLeaves) {
-    overflow = true;
-    return;
-  }
-  items[size++] = {e, coefficient};
+void Leaves::gather(const Expr& e, int64_t coefficient) {
+  overflow |= !walk_sum(
+      e, coefficient, constant, [](const Expr&, int64_t) { return true; },
+      [&](const Expr& atom, int64_t c) {
+        if (size == kMaxLeaves) return false;
+        items[size++] = {atom.get(), c};
+        return true;
+      });
 }
 
 Expr Context::rebuild(const Sum& sum, DType type) {
@@ -149,12 +133,36 @@ Expr Context::rebuild(const Sum& sum, DType type) {
   return rest == 0 ? result : combine(NodeKind::Add, result, constant(type, rest));
 }
 
+// The u for which `quotient` is u // m and `remainder`, which is v % m, is u % m; undefined when there
+// is none. Both may have been simplified beyond the text of u.
+Expr Context::joined_dividend(const ExprBase* quotient, const ExprBase* remainder, int64_t m) {
+  const Operands o = operands(remainder);
+  int64_t divisor = 0, inner = 0;
+  const Expr* dividend = divided(quotient, NodeKind::FloorDiv, divisor);
+  if (dividend && divisor == m && same(*dividend, o.a)) return o.a;
+  // (u // a) // m is written u // (a*m).
+  const Expr* inner_dividend = divided(o.a.get(), NodeKind::FloorDiv, inner);
+  int64_t product = 0;
+  if (dividend && inner_dividend && multiply_checked(inner, m, product) && divisor == product &&
+      same(*dividend, *inner_dividend)) {
+    return o.a;
+  }
+  if (dividend && divisor == m && same(combine(NodeKind::FloorMod, *dividend, o.b).get(), remainder)) {
+    return *dividend;
+  }
+  if ((dividend || is_sum(o.a.get())) &&
+      same(combine(NodeKind::FloorDiv, o.a, o.b).get(), quotient)) {
+    return o.a;
+  }
+  return {};
+}
+
 Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
   const int64_t sign = kind == NodeKind::Add ? 1 : -1;
   Leaves leaves;
-  leaves.gather(a.get(), 1);
+  leaves.gather(a, 1);
   const size_t middle = leaves.size;
-  leaves.gather(b.get(), sign);
+  leaves.gather(b, sign);
   if (leaves.overflow) return {};
 
   // What replaces a pair of leaves: coefficient * atom, at the place of the first.
@@ -183,34 +191,23 @@ Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
         if (r.atom->kind != NodeKind::FloorMod) return;
         const Operands o = operands(r.atom);
         if (auto m = constant_of(o.b.get())) {
-          int64_t expected = 0, divisor = 0;
-          if (*m <= 0 || !multiply_checked(r.coefficient, *m, expected) ||
-              expected != q.coefficient) {
-            return;
+          int64_t expected = 0;
+          if (*m > 0 && multiply_checked(r.coefficient, *m, expected) && expected == q.coefficient) {
+            if (Expr u = joined_dividend(q.atom, r.atom, *m); u.defined()) {
+              join(i, j, std::move(u), r.coefficient);
+            }
           }
-          // The quotient stands in its own simplest form: (u // a) % m belongs to u // (a*m).
-          int64_t inner = 0;
-          const Expr* dividend = divided(q.atom, NodeKind::FloorDiv, divisor);
-          const Expr* inner_dividend = divided(o.a.get(), NodeKind::FloorDiv, inner);
-          bool partner = dividend && divisor == *m && same(*dividend, o.a);
-          partner |= dividend && inner_dividend && inner <= INT32_MAX && *m <= INT32_MAX &&
-                     divisor == inner * *m && same(*dividend, *inner_dividend);
-          if (!partner && (dividend || is_sum(o.a.get()))) {
-            partner = same(combine(NodeKind::FloorDiv, o.a, o.b).get(), q.atom);
-          }
-          if (partner) join(i, j, o.a, r.coefficient);
           return;
         }
-        if (q.atom->kind == NodeKind::Mul && q.coefficient == r.coefficient) {
-          const Operands factors = operands(q.atom);
-          const auto quotient = [&](const Expr& f, const Expr& n) {
-            if (f->kind != NodeKind::FloorDiv || !same(n, o.b)) return false;
-            const Operands d = operands(f.get());
-            return same(d.a, o.a) && same(d.b, o.b);
-          };
-          if (quotient(factors.a, factors.b) || quotient(factors.b, factors.a)) {
-            join(i, j, o.a, r.coefficient);
-          }
+        if (q.atom->kind != NodeKind::Mul || q.coefficient != r.coefficient) return;
+        const Operands factors = operands(q.atom);
+        const auto quotient = [&](const Expr& f, const Expr& n) {
+          if (f->kind != NodeKind::FloorDiv || !same(n, o.b)) return false;
+          const Operands d = operands(f.get());
+          return same(d.a, o.a) && same(d.b, o.b);
+        };
+        if (quotient(factors.a, factors.b) || quotient(factors.b, factors.a)) {
+          join(i, j, o.a, r.coefficient);
         }
       };
       remainder(x, y);
@@ -220,48 +217,24 @@ Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
   if (!found) return {};
 
   // Open only the nested sums that hold one of the two leaves.
-  size_t position = 0;
-  std::vector<std::pair<size_t, size_t>> positions;  // term index → first leaf
   Sum sum;
-  const auto open = [&](const ExprBase* nested, int64_t) {
-    const size_t n = count_leaves(nested);
-    const bool holds = (position <= at && at < position + n) ||
-                       (position <= other && other < position + n);
-    return holds;
+  size_t position = 0;  // of the next leaf
+  const auto open = [&](const Expr& nested, int64_t) {
+    const size_t end = position + count_leaves(nested.get());
+    return (position <= at && at < end) || (position <= other && other < end);
   };
-  // As flatten, counting leaves as it goes.
-  const auto walk = [&](const auto& self, const Expr& e, int64_t coefficient) -> bool {
-    if (is_sum(e.get())) {
-      const Operands o = operands(e.get());
-      return self(self, o.a, coefficient) &&
-             self(self, o.b, e->kind == NodeKind::Add ? coefficient : -coefficient);
-    }
-    if (auto c = constant_of(e.get())) {
-      int64_t v = 0;
-      return multiply_checked(*c, coefficient, v) &&
-             !__builtin_add_overflow(sum.constant, v, &sum.constant);
-    }
-    int64_t factor = 1;
-    Expr atom = e;
-    if (scaled_by(e.get(), factor)) {
-      atom = static_cast<const Mul*>(e.get())->a;
-      if (!multiply_checked(coefficient, factor, coefficient)) return false;
-      if (is_sum(atom.get())) {
-        if (open(atom.get(), coefficient)) return self(self, atom, coefficient);
-        sum.terms.push_back({atom, coefficient});
-        position += count_leaves(atom.get());
-        return true;
-      }
-    }
+  const auto take = [&](const Expr& atom, int64_t coefficient) {
     if (position == at) {
       if (joined.coefficient != 0) sum.terms.push_back(joined);
     } else if (position != other) {
       sum.terms.push_back({atom, coefficient});
     }
-    ++position;
+    position += count_leaves(atom.get());
     return true;
   };
-  if (!walk(walk, a, 1) || !walk(walk, b, sign)) return {};
+  if (!walk_sum(a, 1, sum.constant, open, take) || !walk_sum(b, sign, sum.constant, open, take)) {
+    return {};
+  }
   return rebuild(sum, a.dtype());
 }
 
@@ -269,7 +242,7 @@ Expr Context::divide_sum(NodeKind kind, const Expr& a, int64_t divisor) {
   const DType type = a.dtype();
   const bool modulo = kind == NodeKind::FloorMod;
   // A nested sum is opened when some leaf of it shares more with the divisor than it does as a whole.
-  const auto open = [&](const ExprBase* nested, int64_t coefficient) {
+  const auto open = [&](const Expr& nested, int64_t coefficient) {
     if (coefficient % divisor == 0) return false;
     Leaves leaves;
     leaves.gather(nested, coefficient);
@@ -388,8 +361,8 @@ Expr Context::divide_sum(NodeKind kind, const Expr& a, int64_t divisor) {
 
 Expr Context::compare_sums(NodeKind kind, const Expr& a, const Expr& b) {
   Leaves before;
-  before.gather(a.get(), 1);
-  before.gather(b.get(), -1);
+  before.gather(a, 1);
+  before.gather(b, -1);
   if (before.overflow || before.size == 0) return {};
   const bool equality = kind == NodeKind::Equal || kind == NodeKind::NotEqual;
   const Expr difference = combine(NodeKind::Sub, a, b);
@@ -426,11 +399,11 @@ Expr Context::compare_sums(NodeKind kind, const Expr& a, const Expr& b) {
     }
   }
   Leaves after;
-  after.gather(difference.get(), 1);
+  after.gather(difference, 1);
   if (after.overflow || after.size >= before.size) return {};
   // Terms cancelled: positive ones to the left, the others and the constant to the right.
   Sum sum, left, right;
-  if (!flatten(difference, 1, sum, [](const ExprBase*, int64_t) { return false; })) return {};
+  if (!flatten(difference, 1, sum, [](const Expr&, int64_t) { return false; })) return {};
   for (const Term& t : sum.terms) {
     if (t.coefficient > 0) {
       left.terms.push_back(t);

@@ -236,6 +236,12 @@ int FunctionEmitter::level_of(const Expr& e) const {
     TW_DIVISION(FloorDiv)
     TW_DIVISION(FloorMod)
 #undef TW_DIVISION
+    case NodeKind::Call: {
+      const Call& op = *as<Call>(e);
+      const bool bits = op.name == "shift_right" || op.name == "shift_left" ||
+                        op.name == "bitwise_and" || op.name == "bitwise_or";
+      return bits ? both(op.args[0], op.args[1]) : -1;
+    }
     default: return -1;
   }
 }
@@ -265,6 +271,16 @@ bool FunctionEmitter::is_nonnegative(const Expr& e) const {
     case NodeKind::Broadcast: return is_nonnegative(as<Broadcast>(e)->value);
     case NodeKind::Ramp:
       return is_nonnegative(as<Ramp>(e)->base) && is_nonnegative(as<Ramp>(e)->stride);
+    case NodeKind::Call: {
+      const Call& op = *as<Call>(e);
+      if (op.name == "num_threads") return true;
+      if (op.name == "shift_right") return is_nonnegative(op.args[0]);
+      return op.name == "bitwise_and" &&
+             (is_nonnegative(op.args[0]) || is_nonnegative(op.args[1]));
+    }
+    case NodeKind::Select:
+      return is_nonnegative(as<Select>(e)->true_value) &&
+             is_nonnegative(as<Select>(e)->false_value);
     default: return false;
   }
 }

@@ -2,8 +2,6 @@
 // Expressions other than calls and memory.
 #include <llvm/IR/Intrinsics.h>
 
-#include <numeric>
-
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "lower/llvm/emit.h"
@@ -126,7 +124,8 @@ template <class T>
 llvm::Value* FunctionEmitter::emit_arithmetic(const T& op) {
   const bool division = T::node_kind == NodeKind::Div || T::node_kind == NodeKind::Mod ||
                         T::node_kind == NodeKind::FloorDiv || T::node_kind == NodeKind::FloorMod;
-  const bool nonnegative = division && op.dtype.is_integer() && is_nonnegative(op.a);
+  const bool nonnegative =
+      division && op.dtype.is_integer() && is_nonnegative(op.a) && is_nonnegative(op.b);
   llvm::Value* a = emit(op.a);
   llvm::Value* b = emit(op.b);
   if (division && mask_ != nullptr && op.dtype.is_integer() && op.dtype.lanes > 1 &&
@@ -160,8 +159,11 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
       if (t.is_bool()) return b_.CreateOr(a, b);
       return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a,
                                       b);
-    case NodeKind::Div: return is_signed ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
-    case NodeKind::Mod: return is_signed ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
+    // Unsigned division is the cheaper one.
+    case NodeKind::Div:
+      return is_signed && !nonnegative ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
+    case NodeKind::Mod:
+      return is_signed && !nonnegative ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
     case NodeKind::FloorDiv:
     case NodeKind::FloorMod: return floor_division(kind, t, a, b, nonnegative);
     default: fail("not arithmetic");
@@ -203,7 +205,7 @@ llvm::Value* FunctionEmitter::floor_division(NodeKind kind, DType t, llvm::Value
     return t.is_int() ? b_.CreateAShr(a, shift) : b_.CreateLShr(a, shift);
   }
   const bool unsigned_division =
-      t.is_uint() || (nonnegative && c != nullptr && !c->isNegative());
+      t.is_uint() || nonnegative;
   if (unsigned_division) return quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
   llvm::Value* remainder = b_.CreateSRem(a, b);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions: the calling convention, compute scopes, bodies of parallel regions.
 #include <cstddef>
+#include <functional>
+#include <unordered_set>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -100,11 +102,20 @@ class UseCollector : public Visitor {
 
  private:
   using Visitor::on;
-  void on(const Variable& op) override {
-    if (wanted_(&op) && seen_.emplace(&op, true).second) order.push_back(&op);
+  void use(const Variable* v) {
+    if (wanted_(v) && seen_.insert(v).second) order.push_back(v);
+  }
+  void on(const Variable& op) override { use(&op); }
+  void on(const Load& op) override {
+    use(op.buffer.operator->());
+    Visitor::on(op);
+  }
+  void on(const Store& op) override {
+    use(op.buffer.operator->());
+    Visitor::on(op);
   }
   const std::function<bool(const Variable*)>& wanted_;
-  std::unordered_map<const Variable*, bool> seen_;
+  std::unordered_set<const Variable*> seen_;
 };
 
 }  // namespace

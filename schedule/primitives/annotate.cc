@@ -21,22 +21,25 @@ bool surely_symbolic(const StageData& stage, const IterVar& axis) {
   DomainMap domains;
   Analyzer analyzer;
   for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
-  for (const RelationRef& relation : stage.relations) relation->domain_down(domains, analyzer, ScheduleOptions());
+  for (const RelationRef& relation : stage.relations)
+    relation->domain_down(domains, analyzer, ScheduleOptions());
   return !as_const_int(domains.at(axis->var).extent);
 }
 
 void require_constant(const PrimitiveCall& call, const IterVar& axis) {
   if (!surely_symbolic(call.stage(), axis)) return;
-  call.fail({.code = ErrorCode::SymbolicExtent,
-             .what = fmt::format("'{}' of an axis whose extent is not a constant", call.primitive().name),
-             .axis = axis.name(),
-             .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
+  call.fail(
+      {.code = ErrorCode::SymbolicExtent,
+       .what = fmt::format("'{}' of an axis whose extent is not a constant", call.primitive().name),
+       .axis = axis.name(),
+       .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
 }
 
 void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
   if (axis->kind != IterKind::Reduction) return;
   call.fail({.code = ErrorCode::ParallelReduction,
-             .what = fmt::format("'{}' of a reduction axis, whose iterations write one element", call.primitive().name),
+             .what = fmt::format("'{}' of a reduction axis, whose iterations write one element",
+                                 call.primitive().name),
              .axis = axis.name(),
              .legal = "a data axis"});
 }

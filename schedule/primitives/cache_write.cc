@@ -47,14 +47,16 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   AxisReplacement fresh;
   std::vector<Expr> indices;
   for (const IterVar& axis : compute.axis) {
-    fresh.emplace_back(axis, IterVar(axis->domain, Var(axis.name() + ".c", axis->var.dtype()), axis->kind));
+    fresh.emplace_back(
+        axis, IterVar(axis->domain, Var(axis.name() + ".c", axis->var.dtype()), axis->kind));
     indices.push_back(axis->var);
   }
-  const te::Operation cache_op = replace_axes(stage.op, fmt::format("{}.{}", stage.name(), scope), fresh);
+  const te::Operation cache_op =
+      replace_axes(stage.op, fmt::format("{}.{}", stage.name(), scope), fresh);
   std::vector<Expr> copies;
   for (int k = 0; k < cache_op->num_outputs(); ++k) copies.push_back(cache_op.output(k)(indices));
-  const te::Operation copy_op =
-      te::compute_op(stage.name(), compute.axis, std::move(copies), stage.op->tag, stage.op->attributes);
+  const te::Operation copy_op = te::compute_op(stage.name(), compute.axis, std::move(copies),
+                                               stage.op->tag, stage.op->attributes);
 
   auto owned = std::make_unique<StageData>();
   StageData* cache = owned.get();

@@ -25,7 +25,8 @@ StepResults apply_compute_at(const PrimitiveCall& call) {
     call.fail({.code = ErrorCode::BadAttach,
                .what = "a stage cannot be computed inside its own loops",
                .axis = axis.name(),
-               .legal = fmt::format("a stage that consumes it: {}", names(all_consumers_of(call.schedule(), stage)))});
+               .legal = fmt::format("a stage that consumes it: {}",
+                                    names(all_consumers_of(call.schedule(), stage)))});
   }
   if (stage.is_output) {
     call.fail({.code = ErrorCode::BadAttach,
@@ -52,7 +53,8 @@ StepResults apply_compute_at(const PrimitiveCall& call) {
 StepResults apply_compute_inline(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   auto refuse = [&](std::string what, std::string legal) {
-    call.fail({.code = ErrorCode::CannotInline, .what = std::move(what), .legal = std::move(legal)});
+    call.fail(
+        {.code = ErrorCode::CannotInline, .what = std::move(what), .legal = std::move(legal)});
   };
   if (stage.is_output) refuse("an output has to be stored", "a stage between inputs and outputs");
   if (compute_of(stage)->is_reduction()) refuse("a reduction has to be stored", "compute_at");

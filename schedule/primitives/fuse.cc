@@ -8,7 +8,9 @@
 namespace tw {
 namespace {
 
-std::string kind_name(IterKind kind) { return kind == IterKind::Reduction ? "a reduction axis" : "a data axis"; }
+std::string kind_name(IterKind kind) {
+  return kind == IterKind::Reduction ? "a reduction axis" : "a data axis";
+}
 
 }  // namespace
 
@@ -16,7 +18,8 @@ StepResults apply_fuse(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const std::vector<IterVar>& axes = call.axes(1);
   if (axes.empty()) {
-    call.fail({.code = ErrorCode::BadArgument, .what = "fuse of no axis", .legal = "at least one axis"});
+    call.fail(
+        {.code = ErrorCode::BadArgument, .what = "fuse of no axis", .legal = "at least one axis"});
   }
   for (size_t k = 1; k < axes.size(); ++k) {
     for (size_t j = 0; j < k; ++j) {
@@ -27,15 +30,16 @@ StepResults apply_fuse(const PrimitiveCall& call) {
                  .legal = "different axes"});
     }
     if (leaf_position(stage, axes[k]) != leaf_position(stage, axes[k - 1]) + 1) {
-      call.fail({.code = ErrorCode::FuseNotAdjacent,
-                 .what = fmt::format("the axis does not stand right inside '{}'", axes[k - 1].name()),
-                 .axis = axes[k].name(),
-                 .legal = fmt::format("neighbours in the order {}", names(stage.leaf_axes))});
+      call.fail(
+          {.code = ErrorCode::FuseNotAdjacent,
+           .what = fmt::format("the axis does not stand right inside '{}'", axes[k - 1].name()),
+           .axis = axes[k].name(),
+           .legal = fmt::format("neighbours in the order {}", names(stage.leaf_axes))});
     }
     if (axes[k]->kind != axes[k - 1]->kind) {
       call.fail({.code = ErrorCode::FuseKinds,
-                 .what = fmt::format("fuse of '{}', {}, with {}", axes[k - 1].name(), kind_name(axes[k - 1]->kind),
-                                     kind_name(axes[k]->kind)),
+                 .what = fmt::format("fuse of '{}', {}, with {}", axes[k - 1].name(),
+                                     kind_name(axes[k - 1]->kind), kind_name(axes[k]->kind)),
                  .axis = axes[k].name(),
                  .legal = "axes of one kind"});
     }
@@ -50,8 +54,9 @@ StepResults apply_fuse(const PrimitiveCall& call) {
     relation->inner = axes[k];
     // The wider type of the two holds the fused index when it holds either domain's product.
     const DType a = fused->var.dtype(), b = axes[k]->var.dtype();
-    fused = IterVar({}, Var(fmt::format("{}.{}.fused", fused.name(), axes[k].name()), a.bits >= b.bits ? a : b),
-                    fused->kind);
+    fused = IterVar(
+        {}, Var(fmt::format("{}.{}.fused", fused.name(), axes[k].name()), a.bits >= b.bits ? a : b),
+        fused->kind);
     relation->fused = fused;
     add_relation(stage, RelationRef(relation), call.number());
   }

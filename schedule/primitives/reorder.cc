@@ -20,7 +20,9 @@ void order_axes(StageData& stage, const std::vector<IterVar>& axes) {
 StepResults apply_reorder(const PrimitiveCall& call) {
   const std::vector<IterVar>& axes = call.axes(1);
   if (axes.empty()) {
-    call.fail({.code = ErrorCode::BadArgument, .what = "reorder of no axis", .legal = "at least one axis"});
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "reorder of no axis",
+               .legal = "at least one axis"});
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {

@@ -9,7 +9,8 @@
 
 namespace tw {
 
-void require_positive(const PrimitiveCall& call, const IterVar& axis, std::string_view name, int64_t value) {
+void require_positive(const PrimitiveCall& call, const IterVar& axis, std::string_view name,
+                      int64_t value) {
   if (value > 0 && value <= INT32_MAX) return;
   call.fail({.code = value > 0 ? ErrorCode::BadArgument : ErrorCode::FactorNotPositive,
              .what = fmt::format("{} is {}", name, value),
@@ -38,7 +39,8 @@ StepResults apply_split(const PrimitiveCall& call) {
   const bool by_factor = call.given(2), by_nparts = call.given(3);
   if (by_factor == by_nparts) {
     call.fail({.code = ErrorCode::SplitArguments,
-               .what = by_factor ? "split with both factor and nparts" : "split with neither factor nor nparts",
+               .what = by_factor ? "split with both factor and nparts"
+                                 : "split with neither factor nor nparts",
                .axis = parent.name(),
                .legal = "one of factor and nparts"});
   }
@@ -46,8 +48,8 @@ StepResults apply_split(const PrimitiveCall& call) {
   require_positive(call, parent, by_factor ? "factor" : "nparts", size);
   require_unmarked(call, stage, parent);
   const Expr value = make_const(parent->var.dtype(), size);
-  const auto [outer, inner] =
-      split_axis(stage, parent, by_factor ? value : Expr(), by_factor ? Expr() : value, call.number());
+  const auto [outer, inner] = split_axis(stage, parent, by_factor ? value : Expr(),
+                                         by_factor ? Expr() : value, call.number());
   return {outer, inner};
 }
 
@@ -64,8 +66,10 @@ StepResults apply_tile(const PrimitiveCall& call) {
   require_positive(call, y, "y_factor", call.integer(4));
   require_unmarked(call, stage, x);
   require_unmarked(call, stage, y);
-  const auto [xo, xi] = split_axis(stage, x, make_const(x->var.dtype(), call.integer(3)), {}, call.number());
-  const auto [yo, yi] = split_axis(stage, y, make_const(y->var.dtype(), call.integer(4)), {}, call.number());
+  const auto [xo, xi] =
+      split_axis(stage, x, make_const(x->var.dtype(), call.integer(3)), {}, call.number());
+  const auto [yo, yi] =
+      split_axis(stage, y, make_const(y->var.dtype(), call.integer(4)), {}, call.number());
   order_axes(stage, {xo, yo, xi, yi});
   return {xo, yo, xi, yi};
 }

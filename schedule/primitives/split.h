@@ -11,7 +11,8 @@
 namespace tw {
 
 // FactorNotPositive unless 0 < value.
-void require_positive(const PrimitiveCall& call, const IterVar& axis, std::string_view name, int64_t value);
+void require_positive(const PrimitiveCall& call, const IterVar& axis, std::string_view name,
+                      int64_t value);
 // Splits a leaf axis; one of `factor` and `nparts` is defined.
 std::pair<IterVar, IterVar> split_axis(StageData& stage, const IterVar& parent, const Expr& factor,
                                        const Expr& nparts, int step);

@@ -23,6 +23,15 @@ void check_scalar_type(DType type, std::string_view what, const std::string& nam
   }
 }
 
+void check_index(const Expr& index, const std::string& tensor) {
+  TW_CHECK(index.defined(), "an index is undefined");
+  if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("an index of type {}", to_string(index.dtype())),
+         .stage = tensor,
+         .legal = "scalar integer indices; cast the index"});
+}
+
 bool reads_tensor(const Expr& e) {
   bool found = false;
   for_each_expr(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
@@ -50,6 +59,23 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   for (size_t d = 0; d < shape.size(); ++d) {
     check_extent(shape[d], fmt::format("extent {} of the shape", d), name);
   }
+}
+
+// What Tensor::operator() checks, for bodies that were built or parsed otherwise.
+void check_reads(const Expr& body, const std::string& name) {
+  for_each_expr(body, [&](const Expr& sub) {
+    const ProducerLoad* load = as<ProducerLoad>(sub);
+    if (!load) return;
+    const size_t rank = load->producer->output_shape(load->value_index).size();
+    if (load->indices.size() != rank) {
+      raise({.code = ErrorCode::IndexCount,
+             .what = fmt::format("{} indices for '{}' of rank {}", load->indices.size(),
+                                 load->producer->name, rank),
+             .stage = name,
+             .legal = "one index for each dimension"});
+    }
+    for (const Expr& i : load->indices) check_index(i, load->producer->name);
+  });
 }
 
 // The Reduce of a body, or null; BadReduction when one hides deeper in the expression.
@@ -197,15 +223,7 @@ Expr Tensor::operator()(const std::vector<Expr>& indices) const {
            .stage = name(),
            .legal = "one index for each dimension"});
   }
-  for (const Expr& i : indices) {
-    TW_CHECK(i.defined(), "an index is undefined");
-    if (!i.dtype().is_integer() || i.dtype().is_vector()) {
-      raise({.code = ErrorCode::TypeMismatch,
-             .what = fmt::format("an index of type {}", to_string(i.dtype())),
-             .stage = name(),
-             .legal = "scalar integer indices; cast the index"});
-    }
-  }
+  for (const Expr& i : indices) check_index(i, name());
   return make(ProducerLoad{.producer = op_, .value_index = value_index_, .indices = indices});
 }
 
@@ -244,6 +262,7 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
              .legal = "an expression for each output"});
     }
     check_scalar_type(e.dtype(), "a compute", name);
+    check_reads(e, name);
   }
   auto* node = new ComputeNode;
   const Operation op(node);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random well-typed expressions and statements, the same for the same seed. Expressions never divide
-// by zero and shift in range, so the interpreter can evaluate every one of them.
+// Random well-typed expressions and statements, the same for the same seed. Expressions never
+// divide by zero and shift in range, so the interpreter can evaluate every one of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/expr.h"
@@ -37,14 +39,14 @@ class Random {
 };
 
 struct RandomIrOptions {
-  int64_t constant_limit = 20;   // absolute value of most constants
-  bool raw = true;               // build nodes as they are, without the folding of ir/expr.h
+  int64_t constant_limit = 20;  // absolute value of most constants
+  bool raw = true;              // build nodes as they are, without the folding of ir/expr.h
   bool trunc_division = true;
   bool floor_division = true;
-  bool intrinsics = true;        // if_then_else, likely, bit operations, fabs
+  bool intrinsics = true;  // if_then_else, likely, bit operations, fabs
   bool casts = true;
   bool lets = true;
-  int lanes = 1;                 // of the expressions asked for
+  int lanes = 1;  // of the expressions asked for
 };
 
 // Expressions over given variables. `depth` bounds the height of the tree.
@@ -69,11 +71,16 @@ class RandomIr {
     for (;;) {
       switch (random_.between(0, 15)) {
         case 0:
-        case 1: return binary(NodeKind::Add, sub(), sub());
-        case 2: return binary(NodeKind::Sub, sub(), sub());
-        case 3: return binary(NodeKind::Mul, sub(), random_.chance(70) ? constant(type) : sub());
-        case 4: return binary(NodeKind::Min, sub(), sub());
-        case 5: return binary(NodeKind::Max, sub(), sub());
+        case 1:
+          return binary(NodeKind::Add, sub(), sub());
+        case 2:
+          return binary(NodeKind::Sub, sub(), sub());
+        case 3:
+          return binary(NodeKind::Mul, sub(), random_.chance(70) ? constant(type) : sub());
+        case 4:
+          return binary(NodeKind::Min, sub(), sub());
+        case 5:
+          return binary(NodeKind::Max, sub(), sub());
         case 6:
         case 7:
           if (!options_.floor_division) break;
@@ -95,20 +102,25 @@ class RandomIr {
         case 11: {
           if (!options_.intrinsics) break;
           switch (random_.between(0, 5)) {
-            case 0: return call("bitwise_and", {sub(), sub()});
-            case 1: return call("bitwise_or", {sub(), sub()});
-            case 2: return call("bitwise_xor", {sub(), sub()});
-            case 3: return call("bitwise_not", {sub()});
-            case 4: return call("shift_right", {sub(), shift_amount(type)});
-            default: return call("fabs", {sub()});
+            case 0:
+              return call("bitwise_and", {sub(), sub()});
+            case 1:
+              return call("bitwise_or", {sub(), sub()});
+            case 2:
+              return call("bitwise_xor", {sub(), sub()});
+            case 3:
+              return call("bitwise_not", {sub()});
+            case 4:
+              return call("shift_right", {sub(), shift_amount(type)});
+            default:
+              return call("fabs", {sub()});
           }
         }
         case 12:
           if (!options_.casts) break;
           return make(Cast{.type = type,
-                           .value = random_.chance(70)
-                                        ? integer(other_integer(type), depth - 1)
-                                        : boolean(type.lanes, depth - 1)});
+                           .value = random_.chance(70) ? integer(other_integer(type), depth - 1)
+                                                       : boolean(type.lanes, depth - 1)});
         case 13: {
           if (!options_.lets) break;
           const Var v(name("t"), type);
@@ -120,13 +132,13 @@ class RandomIr {
         }
         case 14:
           if (type.lanes == 1) break;
-          return random_.chance(60)
-                     ? make(Ramp{.base = integer(type.element(), depth - 1),
-                                 .stride = constant(type.element()),
-                                 .lanes = type.lanes})
-                     : make(Broadcast{.value = integer(type.element(), depth - 1),
-                                      .lanes = type.lanes});
-        default: return leaf(type);
+          return random_.chance(60) ? make(Ramp{.base = integer(type.element(), depth - 1),
+                                                .stride = constant(type.element()),
+                                                .lanes = type.lanes})
+                                    : make(Broadcast{.value = integer(type.element(), depth - 1),
+                                                     .lanes = type.lanes});
+        default:
+          return leaf(type);
       }
     }
   }
@@ -136,9 +148,12 @@ class RandomIr {
     const DType type =
         random_.chance(80) || !options_.casts ? int_type(32, lanes) : float_type(32, lanes);
     switch (random_.between(0, 9)) {
-      case 0: return binary(NodeKind::And, boolean(lanes, depth - 1), boolean(lanes, depth - 1));
-      case 1: return binary(NodeKind::Or, boolean(lanes, depth - 1), boolean(lanes, depth - 1));
-      case 2: return make(Not{.a = boolean(lanes, depth - 1)});
+      case 0:
+        return binary(NodeKind::And, boolean(lanes, depth - 1), boolean(lanes, depth - 1));
+      case 1:
+        return binary(NodeKind::Or, boolean(lanes, depth - 1), boolean(lanes, depth - 1));
+      case 2:
+        return make(Not{.a = boolean(lanes, depth - 1)});
       case 3:
         if (options_.intrinsics) {
           return call(bool_type(lanes), "likely", {boolean(lanes, depth - 1)},
@@ -146,10 +161,9 @@ class RandomIr {
         }
         [[fallthrough]];
       default: {
-        const NodeKind kind =
-            random_.pick<NodeKind>({NodeKind::Equal, NodeKind::NotEqual, NodeKind::Less,
-                                    NodeKind::LessEqual, NodeKind::Greater,
-                                    NodeKind::GreaterEqual});
+        const NodeKind kind = random_.pick<NodeKind>({NodeKind::Equal, NodeKind::NotEqual,
+                                                      NodeKind::Less, NodeKind::LessEqual,
+                                                      NodeKind::Greater, NodeKind::GreaterEqual});
         const Expr left = expr(type, depth - 1);
         return binary(kind, left, expr(type, depth - 1));
       }
@@ -160,11 +174,16 @@ class RandomIr {
     if (depth <= 0 || random_.chance(10)) return leaf(type);
     const auto sub = [&] { return floating(type, depth - 1); };
     switch (random_.between(0, 7)) {
-      case 0: return binary(NodeKind::Add, sub(), sub());
-      case 1: return binary(NodeKind::Sub, sub(), sub());
-      case 2: return binary(NodeKind::Mul, sub(), sub());
-      case 3: return binary(NodeKind::Div, sub(), float_constant(type));
-      case 4: return binary(random_.chance(50) ? NodeKind::Min : NodeKind::Max, sub(), sub());
+      case 0:
+        return binary(NodeKind::Add, sub(), sub());
+      case 1:
+        return binary(NodeKind::Sub, sub(), sub());
+      case 2:
+        return binary(NodeKind::Mul, sub(), sub());
+      case 3:
+        return binary(NodeKind::Div, sub(), float_constant(type));
+      case 4:
+        return binary(random_.chance(50) ? NodeKind::Min : NodeKind::Max, sub(), sub());
       case 5: {
         const Expr condition = boolean(type.lanes, depth - 1);
         return make(Select{.condition = condition, .true_value = sub(), .false_value = sub()});
@@ -191,7 +210,8 @@ class RandomIr {
     if (random_.chance(40)) stmts.push_back(fill(temporary, length, depth));
     stmts.push_back(fill(output, size, depth));
     readable_.push_back({output, size});
-    for (int64_t k = random_.between(0, 2); k > 0; --k) stmts.push_back(update(output, size, depth));
+    for (int64_t k = random_.between(0, 2); k > 0; --k)
+      stmts.push_back(update(output, size, depth));
     readable_.clear();
     return make(Allocate{.buffer = temporary,
                          .type = output->element,
@@ -212,13 +232,15 @@ class RandomIr {
   Expr binary(NodeKind kind, const Expr& a, const Expr& b) {
     if (!options_.raw) return make_binary(kind, a, b);
     switch (kind) {
-#define TW_RAW(Name) \
-  case NodeKind::Name: return make(Name{.a = a, .b = b});
-      TW_RAW(Add) TW_RAW(Sub) TW_RAW(Mul) TW_RAW(Div) TW_RAW(Mod) TW_RAW(FloorDiv)
-      TW_RAW(FloorMod) TW_RAW(Min) TW_RAW(Max) TW_RAW(Equal) TW_RAW(NotEqual) TW_RAW(Less)
-      TW_RAW(LessEqual) TW_RAW(Greater) TW_RAW(GreaterEqual) TW_RAW(And)
+#define TW_RAW(Name)   \
+  case NodeKind::Name: \
+    return make(Name{.a = a, .b = b});
+      TW_RAW(Add)
+      TW_RAW(Sub) TW_RAW(Mul) TW_RAW(Div) TW_RAW(Mod) TW_RAW(FloorDiv) TW_RAW(FloorMod) TW_RAW(Min)
+          TW_RAW(Max) TW_RAW(Equal) TW_RAW(NotEqual) TW_RAW(Less) TW_RAW(LessEqual) TW_RAW(Greater)
+              TW_RAW(GreaterEqual) TW_RAW(And)
 #undef TW_RAW
-      default: return make(Or{.a = a, .b = b});
+                  default : return make(Or{.a = a, .b = b});
     }
   }
 
@@ -275,14 +297,14 @@ class RandomIr {
     return make(Store{.buffer = buffer, .value = expr(type, depth), .index = index});
   }
   Stmt loop(const Var& i, int64_t extent, ForKind kind, const Stmt& body) {
-    return make(For{.var = i,
-                    .min = 0,
-                    .extent = static_cast<int>(extent),
-                    .for_kind = kind,
-                    .body = body});
+    return make(For{
+        .var = i, .min = 0, .extent = static_cast<int>(extent), .for_kind = kind, .body = body});
   }
   // Writes every element once: by one loop, by two with a guard, or in vectors with a predicate.
+  // It does not read the same buffer, so the order of its iterations is free.
   Stmt fill(const Var& buffer, int64_t size, int depth) {
+    const std::vector<Readable> readable = readable_;
+    std::erase_if(readable_, [&](const Readable& r) { return r.buffer.same_as(buffer); });
     const Var i(name("i")), j(name("j.inner"));
     const ForKind kind = random_.pick<ForKind>(
         {ForKind::Serial, ForKind::Parallel, ForKind::Unrolled, ForKind::Vectorized});
@@ -308,6 +330,7 @@ class RandomIr {
       result = loop(i, (size + lanes - 1) / lanes, ForKind::Serial, body);
     }
     variables_.resize(outer);
+    readable_ = readable;
     return result;
   }
   Stmt update(const Var& buffer, int64_t size, int depth) {
@@ -315,10 +338,10 @@ class RandomIr {
     variables_.push_back(i);
     Stmt body = store(buffer, inside(size, 1), depth);
     if (random_.chance(30)) {
-      body = make(IfThenElse{.condition = boolean(1, depth - 1),
-                             .then_case = body,
-                             .else_case = random_.chance(50) ? store(buffer, inside(size, 1), 1)
-                                                             : Stmt()});
+      body = make(
+          IfThenElse{.condition = boolean(1, depth - 1),
+                     .then_case = body,
+                     .else_case = random_.chance(50) ? store(buffer, inside(size, 1), 1) : Stmt()});
     }
     body = loop(i, random_.between(1, 4), ForKind::Serial, decorate(body, depth));
     variables_.pop_back();
@@ -328,8 +351,8 @@ class RandomIr {
   Stmt decorate(const Stmt& body, int depth) {
     switch (random_.between(0, 9)) {
       case 0:
-        return make(LetStmt{.var = Var(name("unused")), .value = integer(int_type(32), depth - 1),
-                            .body = body});
+        return make(LetStmt{
+            .var = Var(name("unused")), .value = integer(int_type(32), depth - 1), .body = body});
       case 1:
         return make(AttrStmt{.node = make_const(int_type(32), 0),
                              .key = "pragma_unroll_explicit",
@@ -339,8 +362,10 @@ class RandomIr {
         return make(AssertStmt{.condition = make(LessEqual{.a = 0, .b = 1}),
                                .message = make(StringImm{.value = "zero is \"not\" above one"}),
                                .body = body});
-      case 3: return block({body, make(Evaluate{.value = integer(int_type(32), 2)})});
-      default: return body;
+      case 3:
+        return block({body, make(Evaluate{.value = integer(int_type(32), 2)})});
+      default:
+        return body;
     }
   }
 

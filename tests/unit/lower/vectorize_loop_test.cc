@@ -44,7 +44,7 @@ for (y, 0, 4) {
 }
 )"),
             R"(for (y, 0, 4) {
-  C[ramp((y*4), 1, 4)] = A[(ramp((y*4), 1, 4)]
+  C[ramp((y*4), 1, 4)] = A[ramp(((floordiv((y*4), 8)*100) + floormod((y*4), 8)), 1, 4)]
 }
 )");
 }
@@ -83,6 +83,7 @@ for (y, 0, 2) {
 )",
                        true),
             R"(for (y, 0, 2) {
+  C[ramp((y*8), 1, 8)] = ((A[ramp((y*8), 1, 8)] if (ramp((y*8), 1, 8) < x8(9)))*x8(B[y])) if (ramp((y*8), 1, 8) < x8(9))
 }
 )");
 }
@@ -101,7 +102,12 @@ for (y, 0, 2) {
 }
 )",
                        true),
-            R"()");
+            R"(for (y, 0, 2) {
+  if (likely(((y*8) < n))) {
+    C[ramp((y*8), 1, 8)] = x8(B[y]) if (ramp((y*8), 1, 8) < x8(n))
+  }
+}
+)");
 }
 
 TEST(VectorizeLoop, ConditionsSplitIntoSharedAndLanes) {
@@ -115,7 +121,12 @@ for (y, 0, 8) {
 }
 )",
                        true),
-            R"()");
+            R"(for (y, 0, 8) {
+  if (likely((y < 5))) {
+    C[ramp((y*3), 1, 8)] = x8(1.000000f) if (ramp(0, 1, 8) < x8(3))
+  }
+}
+)");
 }
 
 TEST(VectorizeLoop, PaddingBecomesMaskedLoads) {
@@ -125,8 +136,11 @@ vectorized (x, 0, 8) {
   C[x] = tvm_if_then_else(((2 <= x) && (x < 6)), A[(x - 2)], 0.000000f)
 }
 )";
-  EXPECT_EQ(vectorized(text, true), "");
-  EXPECT_EQ(vectorized(text, false), "");
+  EXPECT_EQ(vectorized(text, true), "C[ramp(0, 1, 8)] = select(((x8(2) <= ramp(0, 1, 8)) && (ramp(0, 1, 8) < x8(6))), (A[ramp(-2, 1, 8)] if ((x8(2) <= ramp(0, 1, 8)) && (ramp(0, 1, 8) < x8(6)))), x8(0.000000f))\n");
+  EXPECT_EQ(vectorized(text, false), R"(for (x.s, 0, 8) {
+  C[x.s] = tvm_if_then_else(((2 <= x.s) && (x.s < 6)), A[(x.s - 2)], 0.000000f)
+}
+)");
 }
 
 TEST(VectorizeLoop, BuffersInsideGetAnElementALane) {
@@ -140,7 +154,12 @@ vectorized (x, 0, 4) {
   C[x] = t[1]
 }
 )"),
-            R"()");
+            R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 2 * 4]
+t[ramp(0, 1, 4)] = A[ramp(0, 1, 4)]
+t[ramp(4, 1, 4)] = (t[ramp(0, 1, 4)]*x4(2.000000f))
+C[ramp(0, 1, 4)] = t[ramp(4, 1, 4)]
+)");
 }
 
 TEST(VectorizeLoop, LoopBoundsThatDifferBetweenLanes) {
@@ -151,7 +170,12 @@ vectorized (x, 0, 4) {
   }
 }
 )"),
-            R"()");
+            R"(for (x.s, 0, 4) {
+  for (k, 0, x.s) {
+    A[x.s] = (A[x.s] + 1.000000f)
+  }
+}
+)");
 }
 
 TEST(VectorizeLoop, LetsBecomeVectorsUnlessALaneNeedsThem) {
@@ -162,7 +186,9 @@ vectorized (x, 0, 4) {
   B[x] = (t*t)
 }
 )"),
-            R"()");
+            R"(let t = (A[ramp(0, 1, 4)] + x4(1))
+B[ramp(0, 1, 4)] = (t*t)
+)");
   EXPECT_EQ(vectorized(R"(declare A: int32*
 declare B: int32*
 vectorized (x, 0, 4) {
@@ -172,7 +198,13 @@ vectorized (x, 0, 4) {
   }
 }
 )"),
-            R"()");
+            R"(for (x.s, 0, 4) {
+  let t = (A[x.s] + 1)
+  for (k, 0, t) {
+    B[x.s] = k
+  }
+}
+)");
 }
 
 TEST(VectorizeLoop, OneElementForAllLanes) {
@@ -181,7 +213,10 @@ vectorized (x, 0, 4) {
   A[0] = (A[0] + 1)
 }
 )"),
-            R"()");
+            R"(for (x.s, 0, 4) {
+  A[0] = (A[0] + 1)
+}
+)");
 }
 
 TEST(VectorizeLoop, WideLoopsAreCut) {
@@ -190,7 +225,10 @@ vectorized (x, 0, 1000) {
   A[x] = x
 }
 )"),
-            R"()");
+            R"(for (x.part, 0, 125) {
+  A[ramp((x.part*8), 1, 8)] = ramp((x.part*8), 1, 8)
+}
+)");
 }
 
 TEST(VectorizeLoop, InnermostVectorWins) {
@@ -201,7 +239,10 @@ vectorized (y, 0, 4) {
   }
 }
 )"),
-            R"()");
+            R"(for (y, 0, 4) {
+  A[ramp((y*4), 1, 4)] = x4(1)
+}
+)");
 }
 
 TEST(VectorizeLoop, SymbolicExtentIsRefused) {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs print, parse back to equal trees and print the same again; what is parsed
+// computes what the original computes.
+#include <gtest/gtest.h>
+
+#include "ir/equal.h"
+#include "ir/interpret.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "runtime/error.h"
+#include "tests/support/fuzz.h"
+#include "tests/support/random_ir.h"
+
+namespace tw {
+namespace {
+
+constexpr int64_t kSize = 11;
+
+const std::vector<DType> kTypes = {int_type(32),   int_type(64),   uint_type(8),   float_type(32),
+                                   float_type(64), float_type(16), bfloat_type(16)};
+
+// Names that are words of the language, names twice, names that are no identifiers.
+std::vector<Var> variables() {
+  return {Var("n"),
+          Var("n"),
+          Var("in", int_type(64)),
+          Var("float32", uint_type(8)),
+          Var("a b"),
+          Var("x4"),
+          Var("min", float_type(32)),
+          Var("x", float_type(64)),
+          Var("p.inner.fused", float_type(32))};
+}
+
+std::vector<int64_t> bits(const InterpreterBuffer& b) {
+  std::vector<int64_t> result;
+  for (int64_t k = 0; k < b.size(); ++k) result.push_back(b.written(k) ? b.raw(k).i : -1);
+  return result;
+}
+
+TEST(IrRoundTrip, Statements) {
+  const int cases = tilewright::test::fuzz_cases(1500);
+  for (int k = 0; k < cases; ++k) {
+    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    SCOPED_TRACE(seed);
+    const std::vector<Var> vars = variables();
+    test::RandomIr random(seed, vars, {.constant_limit = 1 + k % 40});
+    const Var out = buffer_var("out", random.random().pick(kTypes));
+    const Stmt s = random.statement(out, kSize, 2 + k % 4);
+    std::vector<Var> free = vars;
+    free.push_back(out);
+    verify(s, {Property::WellFormed, Property::Flat}, free);
+
+    const std::string text = to_string(s, {.declarations = true});
+    const Stmt parsed = parse_stmt(text);
+    ASSERT_TRUE(equal(s, parsed, {.map_free_vars = true})) << text;
+    ASSERT_EQ(structural_hash(s), structural_hash(parsed)) << text;
+    ASSERT_EQ(to_string(parsed, {.declarations = true}), text);
+
+    // Both have the same free variables, in the same order.
+    InterpreterScope scope = test::random_scope(random.random(), vars);
+    InterpreterBuffer first(out->element, kSize), second(out->element, kSize);
+    scope.buffers[out] = &first;
+    InterpreterScope parsed_scope;
+    const std::vector<Var> from = free_vars(s), to = free_vars(parsed);
+    ASSERT_EQ(from.size(), to.size());
+    for (size_t v = 0; v < from.size(); ++v) {
+      if (from[v].same_as(out)) {
+        parsed_scope.buffers[to[v]] = &second;
+      } else {
+        parsed_scope.values[to[v]] = scope.values[from[v]];
+      }
+    }
+    interpret(s, scope);
+    interpret(parsed, parsed_scope, {.shuffle_parallel = true, .seed = seed});
+    ASSERT_EQ(bits(first), bits(second)) << text;
+  }
+}
+
+TEST(IrRoundTrip, Expressions) {
+  const int cases = tilewright::test::fuzz_cases(3000);
+  for (int k = 0; k < cases; ++k) {
+    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    SCOPED_TRACE(seed);
+    test::RandomIr random(seed, variables(), {.lanes = k % 3 == 0 ? 4 : 1});
+    const DType type = random.random().pick(kTypes).with_lanes(k % 3 == 0 ? 4 : 1);
+    const Expr e = k % 5 == 0 ? random.boolean(5) : random.expr(type, 5);
+    const std::string text = to_string(e, {.declarations = true});
+    const Expr parsed = parse_expr(text);
+    ASSERT_TRUE(equal(e, parsed, {.map_free_vars = true})) << text;
+    ASSERT_EQ(structural_hash(e), structural_hash(parsed)) << text;
+    ASSERT_EQ(to_string(parsed, {.declarations = true}), text);
+  }
+}
+
+// Whatever the damage, the parser answers with a tree or with a ParseError.
+TEST(IrRoundTrip, DamagedText) {
+  const int cases = tilewright::test::fuzz_cases(1500);
+  for (int k = 0; k < cases; ++k) {
+    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    SCOPED_TRACE(seed);
+    test::RandomIr random(seed, variables());
+    const Var out = buffer_var("out", float_type(32));
+    std::string text = to_string(random.statement(out, kSize, 3), {.declarations = true});
+    test::Random& r = random.random();
+    for (int64_t edits = r.between(1, 3); edits > 0; --edits) {
+      const auto at = static_cast<size_t>(r.between(0, static_cast<int64_t>(text.size()) - 1));
+      const auto length = static_cast<size_t>(r.between(1, 8));
+      switch (r.between(0, 2)) {
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text[at] = "()[]{},=*.\"/<x40-"[r.between(0, 16)];
+          break;
+        default:
+          text.insert(at, text.substr(text.size() / 2, length));
+      }
+      if (text.empty()) text = "0";
+    }
+    try {
+      parse_stmt(text);
+    } catch (const UserError& e) {
+      ASSERT_EQ(e.code(), ErrorCode::ParseError) << e.what() << "\n" << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tw

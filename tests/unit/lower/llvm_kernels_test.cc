@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements: loops, memory, masks, threads, checks; and what the machine code looks like.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+#include "runtime/workspace.h"
+#include "tests/unit/lower/llvm_support.h"
+
+namespace tw::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+NDArray numbers(int64_t count, DType t = float_type(32)) {
+  NDArray a = NDArray::empty({count}, t);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t v = (i * 7 + 3) % 23 - 11;
+    if (t == float_type(32)) a.data_as<float>()[i] = static_cast<float>(v);
+    if (t == int_type(32)) a.data_as<int32_t>()[i] = static_cast<int32_t>(v);
+  }
+  return a;
+}
+
+// Runs the kernel compiled and interpreted; integers in floats, so results are equal bit by bit.
+void expect_as_interpreted(const Kernel& kernel, const std::vector<NDArray>& inputs,
+                           const Target& target = Target::host(),
+                           const CompileOptions& options = {}) {
+  const std::vector<NDArray> want = interpret_on(kernel, inputs);
+  std::vector<NDArray> mine;
+  for (const NDArray& a : inputs) mine.push_back(a.copy());
+  call(compile_function(kernel, target, options), mine);
+  for (size_t i = 0; i < mine.size(); ++i) {
+    ASSERT_EQ(std::memcmp(mine[i].data(), want[i].data(), static_cast<size_t>(want[i].byte_size())),
+              0)
+        << "argument " << i << " for " << target.text();
+  }
+}
+
+const TensorArgument kA{"A", float_type(32), {256}};
+const TensorArgument kB{"B", float_type(32), {256}};
+const TensorArgument kO{"O", float_type(32), {256}, true};
+
+void check(const std::string& text, const std::vector<TensorArgument>& tensors = {kA, kB, kO}) {
+  SCOPED_TRACE(text);
+  std::vector<NDArray> arrays;
+  for (const TensorArgument& t : tensors) arrays.push_back(numbers(t.shape[0], t.dtype));
+  for (const char* target : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64", "llvm -opt=0"}) {
+    expect_as_interpreted(make_kernel(text, tensors), arrays, Target::parse(target));
+  }
+  expect_as_interpreted(make_kernel(text, tensors), arrays, Target::host(), {.llvm_vectorize = true});
+}
+
+TEST(LlvmKernels, LoopsOfEveryKind) {
+  for (const char* kind : {"for", "parallel", "vectorized", "unrolled"}) {
+    check(fmt::format("{} (i, 0, 16) {{ for (j, 2, 12) {{ O[((i*16) + j)] = A[((i*16) + j)] }} }}",
+                      kind));
+  }
+  check("for (i, 0, 1) { unrolled (j, 0, 1) { O[(i + j)] = 1.000000f } }");
+  check("for (i, 0, 0) { O[i] = 1.000000f }");
+  check("for (i, 0, 16) { for (j, 0, i) { O[((i*16) + j)] = A[j] } }");
+  check("for (i, 0, 16) { for (j, (i - 8), 4) { if ((j >= 0)) { O[((i*16) + j)] = A[j] } } }");
+  check("unrolled (i, 0, 250) { unrolled (j, 0, 30) { O[((i + j) % 256)] = A[i] } }");
+  check("for (i, int64(0), int64(16)) { O[int32(i)] = A[(int32(i)*3)] }");
+}
+
+TEST(LlvmKernels, Accesses) {
+  check("for (i, 0, 4) { O[ramp((i*32), 1, 32)] = A[ramp(((i*32) + 3), 1, 32)] }");
+  check("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = A[ramp((i*3), 2, 16)] }");
+  check("for (i, 0, 4) { O[ramp((i*16), 4, 8)] = A[ramp(((i*16) + 15), -1, 8)] }");
+  check("for (i, 0, 4) { O[ramp(((i*16) + 15), -1, 16)] = A[ramp((i*16), 0, 16)] }");
+  check("for (i, 0, 4) { O[ramp((i*4), 16, 4)] = x4(A[i]) }");
+  check("for (i, 0, 4) { O[((ramp(0, 1, 16)*x16(2)) + x16(i))] = A[(x16(i) + ramp(5, 3, 16))] }");
+  check("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = A[(ramp(i, 3, 16)*ramp(0, 1, 16) % x16(256))] }");
+  check("for (i, 0, 4) { O[(ramp(i, 5, 8)*ramp(1, 1, 8) % x8(256))] = A[ramp((i*8), 1, 8)] }");
+  const TensorArgument indices{"I", int_type(32), {256}};
+  check("for (i, 0, 16) { O[ramp((i*16), 1, 16)] = A[(I[ramp((i*16), 1, 16)] + x16(11))] }",
+        {kA, indices, kO});
+}
+
+TEST(LlvmKernels, Predicates) {
+  const std::string mask = "((ramp((i*16), 1, 16)) < x16(37))";
+  for (const char* access : {"ramp((i*16), 1, 16)", "ramp((i*16), -1, 16)", "ramp((i*16), 2, 16)"}) {
+    const std::string shifted = std::string(access).replace(5, 6, "((i*16) + 20)");
+    check(fmt::format("for (i, 0, 3) {{ O[{0}] = A[{0}] if {1} }}", shifted, mask));
+    check(fmt::format("for (i, 0, 3) {{ O[{0}] = (A[{0}] if {1}) }}", shifted, mask));
+  }
+}
+
+TEST(LlvmKernels, Allocations) {
+  for (const char* scope : {"local", "global"}) {
+    for (int size : {16, 512, 40000}) {
+      check(fmt::format(R"(
+        for (i, 0, 4) {{
+          // attr [t] storage_scope = "{}"
+          allocate t[float32 * {}]
+          for (j, 0, 16) {{ t[j] = A[((i*16) + j)] }}
+          for (j, 0, 16) {{ O[((i*16) + j)] = (t[(15 - j)] + B[j]) }}
+        }})", scope, size));
+    }
+  }
+  check("for (i, 1, 8) { allocate t[float32 * i] for (j, 0, i) { t[j] = A[j] } "
+        "for (j, 0, i) { O[j] = t[j] } }");
+}
+
+TEST(LlvmKernels, Bindings) {
+  check("let n = 5 for (i, 0, n) { let x = A[i] let k = ((i*n) + 1) O[k] = (x*x) }");
+  check("for (i, 0, 16) { O[i] = (let x = A[i] in (x*(x + 1.000000f))) }");
+  check("for (i, 0, 16) { if (likely((i < 7))) { O[i] = A[i] } else { O[i] = B[i] } }");
+  check("for (i, 0, 16) { O[i] = tvm_if_then_else(((i % 3) == 0), A[(i + 200)], 0.000000f) }");
+}
+
+TEST(LlvmKernels, ComputeScope) {
+  check(R"(
+    // attr [] compute_scope = "kernel_compute"
+    for (i, 0, 16) { for (k, 0, 16) { O[i] = (O[i] + (A[((i*16) + k)]*B[k])) } })");
+}
+
+TEST(LlvmKernels, ParallelLaunch) {
+  const std::string text = R"(
+    let n = 21
+    for (o, 0, 3) {
+      let tasks = min(num_threads(), n)
+      // attr [task] parallel_launch = tasks
+      let chunk = (n/tasks)
+      let rest = (n % tasks)
+      for (y, ((task*chunk) + min(task, rest)), (chunk + select((task < rest), 1, 0))) {
+        O[((o*n) + y)] = (A[((o*n) + y)] + B[y])
+      }
+    })";
+  std::vector<NDArray> arrays = {numbers(256), numbers(256), numbers(256)};
+  const Kernel kernel = make_kernel(text, {kA, kB, kO});
+  expect_as_interpreted(kernel, arrays);
+}
+
+TEST(LlvmKernels, FailedAssertion) {
+  const Kernel kernel = make_kernel(
+      "allocate t[float32 * 4096]\nt[0] = A[0]\nassert((A[0] < 5.000000f), \"A[0] is large\")\nO[0] = t[0]",
+      {kA, kO});
+  const Function f = compile_function(kernel);
+  NDArray a = NDArray::zeros({256}, float_type(32)), o = NDArray::zeros({256}, float_type(32));
+  f(a, o);
+  const size_t kept = workspace_kept_bytes();
+  a.data_as<float>()[0] = 7;
+  try {
+    f(a, o);
+    FAIL() << "nothing thrown";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ErrorCode::AssertionFailed);
+    EXPECT_THAT(e.what(), HasSubstr("A[0] is large"));
+  }
+  EXPECT_EQ(workspace_kept_bytes(), kept) << "the workspace was not given back";
+}
+
+TEST(LlvmKernels, FailedAssertionInATask) {
+  const Kernel kernel = make_kernel(
+      "// attr [task] parallel_launch = 4\nassert((task < 3), \"task three\")\nO[task] = A[task]",
+      {kA, kO});
+  const Function f = compile_function(kernel);
+  NDArray a = numbers(256), o = NDArray::zeros({256}, float_type(32));
+  EXPECT_THROW(f(a, o), UserError);
+}
+
+TEST(LlvmKernels, ArgumentError) {
+  const Kernel kernel = make_kernel(
+      "assert((tensor_shape<int64>(0, 0) == int64(256)), argument_error<handle>(5, \"kernel\", \"A\", "
+      "0, int64(256), tensor_shape<int64>(0, 0)))\nO[0] = A[0]",
+      {kA, kO});
+  const Function f = compile_function(kernel);
+  NDArray o = NDArray::zeros({256}, float_type(32));
+  f(numbers(256), o);
+  try {
+    f(numbers(12), o);
+    FAIL() << "nothing thrown";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ErrorCode::ArgumentShape);
+    EXPECT_THAT(e.what(), HasSubstr("dimension 0 is 12, expected 256"));
+  }
+}
+
+// A register tile of mr × nr: packed panels of A and B, accumulators in an array.
+std::string register_tile(int mr, int nr, int k) {
+  return fmt::format(R"(
+    // attr [acc] storage_scope = "local"
+    allocate acc[float32 * {0}]
+    unrolled (i, 0, {1}) {{ unrolled (j, 0, {2}) {{ acc[ramp(((i*{3}) + (j*16)), 1, 16)] = x16(0.000000f) }} }}
+    for (k, 0, {4}) {{
+      unrolled (i, 0, {1}) {{ unrolled (j, 0, {2}) {{
+        acc[ramp(((i*{3}) + (j*16)), 1, 16)] = (acc[ramp(((i*{3}) + (j*16)), 1, 16)] +
+            (x16(A[((k*{1}) + i)])*B[ramp(((k*{3}) + (j*16)), 1, 16)]))
+      }} }}
+    }}
+    unrolled (i, 0, {1}) {{ unrolled (j, 0, {2}) {{
+      O[ramp(((i*{3}) + (j*16)), 1, 16)] = acc[ramp(((i*{3}) + (j*16)), 1, 16)]
+    }} }})",
+                     mr * nr, mr, nr / 16, nr, k);
+}
+Kernel register_tile_kernel(int mr, int nr, int k) {
+  return make_kernel(register_tile(mr, nr, k), {{"A", float_type(32), {mr * k}},
+                                                {"B", float_type(32), {nr * k}},
+                                                {"O", float_type(32), {mr * nr}, true}});
+}
+// The lines between the label that is jumped back to and the jump.
+std::string inner_loop(const std::string& assembly) {
+  const std::regex loop(R"((\.LBB\d+_\d+):((?:.|\n)*?)\n\s+j[a-z]+\s+\1\n)");
+  std::smatch best, match;
+  std::string longest;
+  for (auto at = assembly.cbegin(); std::regex_search(at, assembly.cend(), match, loop);
+       at = match[0].second) {
+    if (match[2].length() > static_cast<std::ptrdiff_t>(longest.size())) longest = match[2];
+  }
+  return longest;
+}
+int count(const std::string& text, const std::string& word) {
+  int n = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
+  return n;
+}
+
+TEST(LlvmKernels, RegisterTileStaysInRegisters) {
+  const Kernel kernel = register_tile_kernel(14, 32, 64);
+  // Any machine's code may be looked at.
+  const auto module = compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"));
+  const std::string loop = inner_loop(module->source("asm"));
+  EXPECT_EQ(count(loop, "vfmadd"), 28) << loop;
+  EXPECT_THAT(loop, HasSubstr("%zmm"));
+  EXPECT_THAT(loop, Not(HasSubstr("%rsp")));
+  EXPECT_THAT(loop, Not(HasSubstr("%rbp)")));
+  EXPECT_LE(count(loop, "\n"), 28 + 14 + 2 + 6) << "integer work in the inner loop:\n" << loop;
+  expect_as_interpreted(kernel, {numbers(14 * 64), numbers(32 * 64), numbers(14 * 32)});
+}
+
+TEST(LlvmKernels, BroadcastFoldsIntoFma) {
+  const auto module =
+      compile({register_tile_kernel(14, 16, 64)}, Target::parse("llvm -mcpu=znver4"));
+  EXPECT_EQ(count(inner_loop(module->source("asm")), "{1to16}"), 14);
+}
+
+TEST(LlvmKernels, PreferredWidthIsKept) {
+  // LLVM itself prefers 256 bits on this processor.
+  const std::string text = "for (i, 0, 16) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] + x16(1.000000f)) }";
+  const Kernel kernel = make_kernel(text, {kA, kO});
+  EXPECT_THAT(compile({kernel}, Target::parse("llvm -mcpu=icelake-server"))->source("asm"),
+              HasSubstr("%zmm"));
+  const std::string v3 = compile({kernel}, Target::parse("llvm -mcpu=x86-64-v3"))->source("asm");
+  EXPECT_THAT(v3, Not(HasSubstr("%zmm")));
+  EXPECT_THAT(v3, HasSubstr("%ymm"));
+}
+
+TEST(LlvmKernels, ReductionIntoMemoryIsKeptInARegister) {
+  // Without aliasing facts the store to O would force loads of O and A in each iteration.
+  const Kernel kernel = make_kernel(
+      "for (k, 0, 64) { O[ramp(0, 1, 16)] = (O[ramp(0, 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, 16)])) }",
+      {kA, {"B", float_type(32), {512}}, kO});
+  const std::string loop =
+      inner_loop(compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm"));
+  EXPECT_EQ(count(loop, "vfmadd"), 1) << loop;
+  EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
+}
+
+TEST(LlvmKernels, PredicateBecomesAMask) {
+  const Kernel kernel = make_kernel(
+      "for (i, 0, 3) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp((i*16), 1, 16) < x16(37))) "
+      "if (ramp((i*16), 1, 16) < x16(37)) }", {kA, kO});
+  const std::string assembly =
+      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  EXPECT_THAT(assembly, HasSubstr("{%k"));
+  EXPECT_THAT(assembly, Not(HasSubstr("vmovss")));
+}
+
+}  // namespace
+}  // namespace tw::testing

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lower/llvm/target.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+using ::testing::HasSubstr;
+
+void expect_unknown(const std::string& text, const std::string& what, const std::string& legal) {
+  try {
+    Target::parse(text);
+    FAIL() << text << " was accepted";
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), ErrorCode::UnknownTarget);
+    EXPECT_THAT(e.info().what, HasSubstr(what));
+    EXPECT_THAT(e.info().legal, HasSubstr(legal));
+  }
+}
+
+TEST(Target, HostIsExplicitAndStable) {
+  const Target host = Target::parse("llvm");
+  EXPECT_EQ(host.text(), Target::host().text());
+  EXPECT_THAT(host.text(), HasSubstr("-mcpu="));
+  EXPECT_EQ(Target::parse(host.text()).text(), host.text());
+  EXPECT_EQ(Target::parse("llvm -mcpu=native").text(), host.text());
+  EXPECT_TRUE(host.features_missing_on_host().empty());
+}
+
+TEST(Target, VectorFacts) {
+  const Target znver4 = Target::parse("llvm -mcpu=znver4");
+  EXPECT_EQ(znver4.vector_bits, 512);
+  EXPECT_EQ(znver4.vector_registers, 32);
+  EXPECT_EQ(znver4.vector_lanes(32), 16);
+  EXPECT_TRUE(znver4.has_fma);
+  EXPECT_TRUE(znver4.has_masks);
+  const Target v3 = Target::parse("llvm -mcpu=x86-64-v3");
+  EXPECT_EQ(v3.vector_bits, 256);
+  EXPECT_EQ(v3.vector_registers, 16);
+  EXPECT_TRUE(v3.has_fma);
+  EXPECT_FALSE(v3.has_masks);
+  const Target plain = Target::parse("llvm -mcpu=x86-64");
+  EXPECT_EQ(plain.vector_bits, 128);
+  EXPECT_FALSE(plain.has_fma);
+  EXPECT_EQ(Target::parse("llvm -mcpu=znver4 -mattr=-avx512f").vector_bits, 256);
+  EXPECT_EQ(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+avx512f").vector_bits, 512);
+}
+
+TEST(Target, OneMachineOneText) {
+  const std::string plain = Target::parse("llvm -mcpu=znver4").text();
+  EXPECT_EQ(plain, "llvm -mcpu=znver4");
+  EXPECT_EQ(Target::parse("llvm  -mattr=+avx512f,+fma -mcpu=znver4").text(), plain);
+  EXPECT_EQ(Target::parse("llvm -mcpu=x86-64 -mattr=+avx2,+avx,+fma").text(),
+            Target::parse("llvm -mcpu=x86-64 -mattr=+fma,+avx2").text());
+  EXPECT_EQ(Target::parse("llvm -mcpu=znver4 -opt=2").text(), "llvm -mcpu=znver4 -opt=2");
+  EXPECT_EQ(Target::parse("llvm -mcpu=znver4 -opt=3").text(), plain);
+}
+
+TEST(Target, UnknownPartsNameTheNearest) {
+  expect_unknown("lvm", "'lvm'", "llvm");
+  expect_unknown("", "''", "llvm");
+  expect_unknown("llvm -mcpu=znver44", "cpu 'znver44'", "znver4");
+  expect_unknown("llvm -mattr=+avx512ff", "+avx512ff", "+avx512f");
+  expect_unknown("llvm -mattr=avx2", "no sign", "+avx2");
+  expect_unknown("llvm -mcpus=znver4", "-mcpus", "-mcpu");
+  expect_unknown("llvm -opt=9", "'9'", "-opt=3");
+  expect_unknown("llvm -mtriple=pdp11-dec-unix -mcpu=x", "pdp11", "x86");
+}
+
+TEST(Target, FeaturesThatTheHostLacks) {
+  EXPECT_TRUE(Target::parse("llvm -mcpu=x86-64").features_missing_on_host().empty());
+  // No processor has both of these.
+  EXPECT_FALSE(
+      Target::parse("llvm -mcpu=x86-64-v3 -mattr=+fma4,+xop,+avx10.1-512").features_missing_on_host().empty());
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+std::string partitioned(std::string_view text, bool constant = false) {
+  return run_pass(pass::loop_partition, text, {.partition_const_loop = constant});
+}
+
+TEST(LoopPartition, SymbolicTail) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+declare n: int32
+for (y, 0, floordiv((n + 7), 8)) {
+  for (x, 0, 8) {
+    if (likely((((y*8) + x) < n))) {
+      A[((y*8) + x)] = 0.000000f
+    }
+  }
+}
+)"),
+            R"(for (y, 0, min(max(floordiv(n, 8), 0), floordiv((n + 7), 8))) {
+  for (x, 0, 8) {
+    A[((y*8) + x)] = 0.000000f
+  }
+}
+for (y_1, 0, max((floordiv((n + 7), 8) - max(floordiv(n, 8), 0)), 0)) {
+  for (x_1, 0, 8) {
+    if (likely(((((min(max(floordiv(n, 8), 0), floordiv((n + 7), 8)) + y_1)*8) + x_1) < n))) {
+      A[(((min(max(floordiv(n, 8), 0), floordiv((n + 7), 8)) + y_1)*8) + x_1)] = 0.000000f
+    }
+  }
+}
+)");
+}
+
+constexpr std::string_view kConstant = R"(declare A: float32*
+for (y, 0, 4) {
+  for (x, 0, 8) {
+    if (likely((((y*8) + x) < 29))) {
+      A[((y*8) + x)] = 0.000000f
+    }
+  }
+}
+)";
+
+TEST(LoopPartition, ConstantExtentOnlyWhenAsked) {
+  EXPECT_EQ(partitioned(kConstant), R"(for (y, 0, 4) {
+  for (x, 0, 8) {
+    if (likely((((y*8) + x) < 29))) {
+      A[((y*8) + x)] = 0.000000f
+    }
+  }
+}
+)");
+  EXPECT_EQ(partitioned(kConstant, true), R"(for (y, 0, 3) {
+  for (x, 0, 8) {
+    A[((y*8) + x)] = 0.000000f
+  }
+}
+for (x_1, 0, 5) {
+  A[((3*8) + x_1)] = 0.000000f
+}
+for (x_2, 0, 3) {
+  if (likely((((3*8) + (5 + x_2)) < 29))) {
+    A[((3*8) + (5 + x_2))] = 0.000000f
+  }
+}
+)");
+}
+
+TEST(LoopPartition, PrologueAndEpilogue) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+declare B: float32*
+for (x, 0, 12) {
+  A[x] = tvm_if_then_else((likely((2 <= x)) && likely((x < 10))), B[(x - 2)], 0.000000f)
+}
+)",
+                        true),
+            R"(for (x, 0, 2) {
+  A[x] = tvm_if_then_else((likely((2 <= x)) && likely((x < 10))), B[(x - 2)], 0.000000f)
+}
+for (x_1, 0, 8) {
+  A[(2 + x_1)] = B[((2 + x_1) - 2)]
+}
+for (x_2, 0, 2) {
+  A[(10 + x_2)] = tvm_if_then_else((likely((2 <= (10 + x_2))) && likely(((10 + x_2) < 10))), B[((10 + x_2) - 2)], 0.000000f)
+}
+)");
+}
+
+TEST(LoopPartition, ParallelLoopsStayWhole) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+parallel (y, 0, 4) {
+  if (likely((y < 3))) {
+    A[y] = 0.000000f
+  }
+}
+)",
+                        true),
+            R"(parallel (y, 0, 4) {
+  if (likely((y < 3))) {
+    A[y] = 0.000000f
+  }
+}
+)");
+}
+
+TEST(LoopPartition, ConditionsWithoutLikelyStay) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+for (y, 0, 4) {
+  if ((y < 3)) {
+    A[y] = 0.000000f
+  }
+}
+)",
+                        true),
+            R"(for (y, 0, 4) {
+  if ((y < 3)) {
+    A[y] = 0.000000f
+  }
+}
+)");
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "ir/interpret.h"
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+TEST(LowerParallel, TasksTakeChunks) {
+  EXPECT_EQ(run_pass(pass::lower_parallel, R"(declare A: float32*
+parallel (y, 0, 21) {
+  parallel (x, 0, 4) {
+    A[((y*4) + x)] = 1.000000f
+  }
+}
+)"),
+            R"(let y.tasks = min(num_threads(), 21)
+// attr [y.task] parallel_launch = y.tasks
+let y.chunk = (21/y.tasks)
+let y.rest = (21 % y.tasks)
+for (y, ((y.task*y.chunk) + min(y.task, y.rest)), (y.chunk + select((y.task < y.rest), 1, 0))) {
+  for (x, 0, 4) {
+    A[((y*4) + x)] = 1.000000f
+  }
+}
+)");
+}
+
+TEST(LowerParallel, EachIterationOnce) {
+  const Kernel kernel = run_pass(
+      pass::lower_parallel,
+      Kernel{.body = parse_stmt(
+                 "declare A: int32*\nparallel (y, 2, 7) {\n  A[y] = (A[y] + 1)\n}\n")});
+  const std::vector<Var> free = free_vars(kernel.body);
+  ASSERT_EQ(free.size(), 1u);
+  for (int threads : {1, 2, 3, 6, 7, 8, 100}) {
+    const std::vector<int32_t> zeros(10, 0);
+    InterpreterBuffer a = InterpreterBuffer::from_bytes(int_type(32), zeros.data(), 10);
+    InterpreterScope scope;
+    scope.buffers[free[0]] = &a;
+    interpret(kernel.body, scope, {.shuffle_parallel = true, .num_threads = threads});
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(a.at(i).i, i >= 2 && i < 9) << threads << " " << i;
+  }
+}
+
+}  // namespace
+}  // namespace tw
