@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker does for its measurer: one request, one reply. All requests carry "do":
+//
+//   task       {te, target, threads, seed}      what the following requests are about; no reply
+//   compile    {id, trace}                   -> {ok, seconds, ir_hash}
+//   reference  {path}                        -> {ok}; writes the reference result there
+//   tolerance  {path}                        -> {ok}; writes how far each element may be from it
+//   run        {id, budget, relative_interval, min_repeats, longest, best, give_up_factor,
+//               reference, tolerance}        -> {ok, seconds: […]}; the candidate is dropped
+//   drop       {}                               forgets all compiled candidates; no reply
+//
+// A failure is {ok: false, error: the code's text, message}.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+namespace tw::autotune {
+
+class Session {
+ public:
+  Session();
+  ~Session();
+  std::optional<nlohmann::json> handle(const nlohmann::json& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tw::autotune
