@@ -86,8 +86,9 @@ class Liveness : public Visitor {
   void on(const For& op) override {
     visit(op.min);
     visit(op.extent);
-    // Inside another one it will be serial.
-    const bool parallel = op.for_kind == ForKind::Parallel && homes_.empty();
+    // Inside another one it will be serial, and with one iteration no loop at all.
+    const bool parallel =
+        op.for_kind == ForKind::Parallel && homes_.empty() && !is_one(op.extent);
     VarSet outer;
     if (parallel) {
       homes_.push_back(&op);

@@ -136,14 +136,12 @@ bool can_tile(const Builder& b, size_t op) {
   return f.is_reduction && f.has_reuse && !f.extents.empty();
 }
 
-// Lanes of the vectors that an innermost tile is cut into: as wide as the target's, or the widest
-// that leaves none partial.
+// Lanes of the vectors that an innermost tile is cut into: a power of two, since code generation
+// takes others apart, as wide as the target's where that leaves no partial vector.
 int64_t vector_lanes(const Builder& b, int64_t tile) {
-  int64_t best = 1;
-  for (int64_t d : divisors(tile)) {
-    if (d <= b.target().vector_lanes(32)) best = d;
-  }
-  return best;
+  int64_t lanes = 1;
+  while (tile % (2 * lanes) == 0 && 2 * lanes <= b.target().vector_lanes(32)) lanes *= 2;
+  return lanes;
 }
 
 // Splits one data axis of the output and of the local stage alike, under one knob.
