@@ -101,8 +101,7 @@ Failure classify(const WorkerEvent& event, bool running, const MeasureOptions& o
   if (end.signal == 0 && running) {
     return {ErrorCode::RunCrashed, "the worker " + end.text() + " while the kernel ran"};
   }
-  return {ErrorCode::WorkerLost,
-          fmt::format("the worker {} was {}", running ? "timing it" : "compiling it", end.text())};
+  return {ErrorCode::WorkerLost, fmt::format("its worker was lost: {}", end.text())};
 }
 
 }  // namespace
@@ -132,18 +131,21 @@ const Reference* Measurer::State::reference(const Task& task, const std::atomic<
   Reference made;
   const std::pair<const char*, const MemoryFile*> parts[] = {{"reference", &made.result},
                                                              {"tolerance", &made.tolerance}};
-  size_t next = 0, waiting = 0;
-  while (!made.error && (next < std::size(parts) || waiting > 0)) {
+  std::vector<size_t> missing = {0, 1};
+  size_t waiting = 0;
+  int losses = 0;
+  while (!made.error && (!missing.empty() || waiting > 0)) {
     if (stop != nullptr && *stop) {
       pool.reset();
       return nullptr;
     }
-    for (size_t k = 0; k < pool.size() && next < std::size(parts); ++k) {
+    for (size_t k = 0; k < pool.size() && !missing.empty(); ++k) {
       if (pool.slot(k).busy) continue;
-      pool.ask(k, task, static_cast<int64_t>(next),
-               {{"do", parts[next].first}, {"path", parts[next].second->path()}},
+      const size_t part = missing.back();
+      missing.pop_back();
+      pool.ask(k, task, static_cast<int64_t>(part),
+               {{"do", parts[part].first}, {"path", parts[part].second->path()}},
                kReferenceTimeout);
-      ++next;
       ++waiting;
     }
     for (const WorkerEvent& event : pool.wait(kTick)) {
@@ -155,6 +157,11 @@ const Reference* Measurer::State::reference(const Task& task, const std::atomic<
         made.message = event.reply.value("message", "");
       } else {
         const Failure failure = classify(event, false, options);
+        const bool lost = event.kind == Kind::Died && failure.code == ErrorCode::WorkerLost;
+        if (lost && (!event.started || ++losses < kMostLosses)) {
+          missing.push_back(static_cast<size_t>(event.request));
+          continue;
+        }
         made.error = failure.code;
         made.message = event.kind == Kind::TimedOut
                            ? fmt::format("took more than {} s", kReferenceTimeout)
@@ -221,20 +228,23 @@ struct Batch {
     finish(c);
   }
 
-  // A worker is gone: what it held must be compiled again, by others.
-  void lost(size_t slot) {
+  // A worker is gone. What it held must be compiled again, by others. Whether a candidate did it:
+  // the one that it was working on, or, when it had not begun with that, the one before, unless
+  // such a thing happens once only.
+  void lost(const WorkerEvent& event, bool running) {
     for (size_t c = 0; c < stages.size(); ++c) {
-      if (stages[c] == Stage::Compiled && holders[c] == slot) stages[c] = Stage::Waiting;
+      const bool here = stages[c] == Stage::Compiled && holders[c] == event.slot;
+      if (here || (event.request >= 0 && c == index(event.request))) stages[c] = Stage::Waiting;
     }
-  }
-  // A worker ended, or was ended, on this candidate.
-  void failed_on(size_t c, const WorkerEvent& event, bool running) {
-    const Failure failure = classify(event, running, options);
-    if (failure.code == ErrorCode::WorkerLost && ++losses[c] < kMostLosses) {
-      stages[c] = Stage::Waiting;
-    } else {
-      fail(c, failure.code, failure.message);
-    }
+    const bool named = event.started || event.kind == Kind::TimedOut;
+    const int64_t culprit = named ? event.request : event.last;
+    if (culprit < first_id) return;
+    const size_t c = index(culprit);
+    if (stages[c] == Stage::Done) return;
+    Failure failure = classify(event, running, options);
+    if (!named) failure.code = ErrorCode::WorkerLost;
+    if (failure.code == ErrorCode::WorkerLost && ++losses[c] < kMostLosses) return;
+    fail(c, failure.code, failure.message);
   }
 
   void compile_phase() {
@@ -256,10 +266,8 @@ struct Batch {
   }
 
   void compile_event(const WorkerEvent& event) {
-    if (event.kind != Kind::Reply) lost(event.slot);
-    if (event.request < 0) return;
+    if (event.kind != Kind::Reply) return lost(event, false);
     const size_t c = index(event.request);
-    if (event.kind != Kind::Reply) return failed_on(c, event, false);
     Slot& slot = pool.slot(event.slot);
     ++slot.handled;
     if (!event.reply.value("ok", false)) {
@@ -299,22 +307,16 @@ struct Batch {
     pool.ask(slot, task, id(c), request, options.run_timeout);
     while (stages[c] == Stage::Compiled && !stopped()) {
       for (const WorkerEvent& event : pool.wait(kTick)) {
-        if (event.request >= 0) {
+        if (event.kind == Kind::Reply) {
           run_event(c, event);
-        } else if (event.kind != Kind::Reply) {
-          lost(event.slot);
+        } else {
+          lost(event, event.request >= 0);
         }
       }
     }
   }
 
   void run_event(size_t c, const WorkerEvent& event) {
-    if (event.kind != Kind::Reply) {
-      const Stage before = std::exchange(stages[c], Stage::Done);
-      lost(event.slot);
-      stages[c] = before;
-      return failed_on(c, event, true);
-    }
     --pool.slot(event.slot).held;
     if (!event.reply.value("ok", false)) {
       return fail(c, parse_error(event.reply), event.reply.value("message", ""));

@@ -7,8 +7,12 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime/error.h"
+
 namespace tw::autotune {
 namespace {
+
+constexpr int kMostFailedStarts = 5;
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -43,7 +47,8 @@ void WorkerPool::ask(size_t k, const Task& task, int64_t request, const nlohmann
   // A failure to send shows as the end of the stream, which `wait` reports.
   if (sent) slot.process->channel().send(message);
   slot.busy = true;
-  slot.request = request;
+  slot.started = false;
+  slot.last = std::exchange(slot.request, request);
   slot.deadline = after(seconds);
 }
 
@@ -64,14 +69,30 @@ std::vector<WorkerEvent> WorkerPool::wait(double seconds) {
   const auto now = Clock::now();
   for (size_t i = 0; i < which.size(); ++i) {
     Slot& slot = slots_[which[i]];
-    WorkerEvent event = {WorkerEvent::Kind::Reply, which[i], slot.busy ? slot.request : -1, {}, {}};
     const bool open = polled[i].revents == 0 || slot.process->channel().fill();
-    if (auto reply = slot.process->channel().take()) {
+    auto reply = slot.process->channel().take();
+    if (reply && reply->contains("started")) {
+      slot.started = true;
+      reply = slot.process->channel().take();
+    }
+    WorkerEvent event = {.kind = WorkerEvent::Kind::Reply,
+                         .slot = which[i],
+                         .request = slot.busy ? slot.request : -1,
+                         .started = slot.started,
+                         .last = slot.busy ? slot.last : slot.request};
+    if (reply) {
       slot.busy = false;
+      failed_starts_ = 0;
       event.reply = std::move(*reply);
     } else if (!open) {
       event.kind = WorkerEvent::Kind::Died;
       event.end = slot.process->end();
+      if (!event.started && event.last < 0 && ++failed_starts_ >= kMostFailedStarts) {
+        raise({.code = ErrorCode::WorkerLost,
+               .what = "the worker program ends before it does anything: it " + event.end.text(),
+               .where = program_,
+               .legal = "the tilewright-worker of the same build"});
+      }
       slot = Slot();
     } else if (slot.busy && now >= slot.deadline) {
       event.kind = WorkerEvent::Kind::TimedOut;
@@ -90,6 +111,7 @@ void WorkerPool::reset() {
       slot = Slot();
     }
     slot.held = 0;
+    slot.request = slot.last = -1;
   }
 }
 

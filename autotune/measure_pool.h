@@ -22,7 +22,9 @@ struct Slot {
   std::unique_ptr<WorkerProcess> process;
   std::string task;      // that the process was told about
   bool busy = false;     // a reply is due
+  bool started = false;  // the worker has begun what the reply is due for
   int64_t request = -1;  // what the caller calls the request that is due
+  int64_t last = -1;     // the one before it
   Clock::time_point deadline;
   int handled = 0;   // candidates that this process has compiled
   int64_t held = 0;  // compiled candidates that it still has
@@ -32,7 +34,9 @@ struct WorkerEvent {
   enum class Kind { Reply, Died, TimedOut };
   Kind kind;
   size_t slot;
-  int64_t request;       // of the slot, or -1 when it was idle
+  int64_t request;       // that was due, or -1 when the worker was idle
+  bool started;          // false: whatever happened has nothing to do with `request`
+  int64_t last;          // the request before, or -1
   nlohmann::json reply;  // Reply
   ProcessEnd end;        // Died
 };
@@ -48,7 +52,8 @@ class WorkerPool {
   void ask(size_t k, const Task& task, int64_t request, const nlohmann::json& message,
            double seconds);
   // What happened, after waiting for at most `seconds`; empty when nothing did. After Died and
-  // TimedOut the slot has no process.
+  // TimedOut the slot has no process. Throws WorkerLost when workers end again and again before
+  // they have done anything.
   std::vector<WorkerEvent> wait(double seconds);
   // Forgets compiled candidates; kills workers that are busy.
   void reset();
@@ -61,6 +66,7 @@ class WorkerPool {
   std::vector<Slot> slots_;
   std::string program_;
   uint64_t seed_;
+  int failed_starts_ = 0;
 };
 
 }  // namespace tw::autotune

@@ -61,6 +61,7 @@ int serve() {
   Channel channel(Channel::kWorkerDescriptor);
   Session session;
   while (const auto request = channel.receive()) {
+    if (Session::replies(*request) && !channel.send({{"started", true}})) break;
     const auto reply = session.handle(*request);
     if (reply && !channel.send(*reply)) break;
     if (request->value("do", "") == "compile") {

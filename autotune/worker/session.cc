@@ -292,8 +292,9 @@ struct Session::State {
   }
 
   // `first` is what the very first call took, with cold caches and untouched pages.
-  static std::vector<double> time(const Function& function, const std::vector<CallArgument>& arguments,
-                                  const json& request, double first) {
+  static std::vector<double> time(const Function& function,
+                                  const std::vector<CallArgument>& arguments, const json& request,
+                                  double first) {
     const double best = request.at("best"), factor = request.at("give_up_factor");
     const double budget = request.at("budget"), longest = request.at("longest");
     const int min_repeats = request.at("min_repeats");
@@ -325,11 +326,16 @@ struct Session::State {
 Session::Session() : state_(std::make_unique<State>()) {}
 Session::~Session() = default;
 
+bool Session::replies(const json& request) {
+  const std::string what = request.value("do", "");
+  return what != "task" && what != "drop";
+}
+
 std::optional<json> Session::handle(const json& request) {
   static const std::string_view kKinds[] = {"task",      "compile", "reference",
                                             "tolerance", "run",     "drop"};
   const std::string what = request.value("do", "");
-  const bool replies = what != "task" && what != "drop";
+  const bool replies = Session::replies(request);
   TW_CHECK(std::ranges::find(kKinds, what) != std::end(kKinds), what);
   ErrorCode unexpected = what == "run" ? ErrorCode::RunCrashed : ErrorCode::CompileFailed;
   try {

@@ -9,7 +9,8 @@
 //               reference, tolerance}        -> {ok, seconds: […]}; the candidate is dropped
 //   drop       {}                               forgets all compiled candidates; no reply
 //
-// A failure is {ok: false, error: the code's text, message}.
+// A failure is {ok: false, error: the code's text, message}. Before it begins with a request that
+// has a reply, a worker says {started: true}, so that its death is blamed on the right candidate.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@ class Session {
  public:
   Session();
   ~Session();
+  static bool replies(const nlohmann::json& request);
   std::optional<nlohmann::json> handle(const nlohmann::json& request);
 
  private:

@@ -65,8 +65,8 @@ TEST(TopiStructure, ConvolutionShapes) {
 TEST(TopiStructure, ConvolutionOfSymbolicBatchAndWiderSums) {
   const Var n = te::var("n");
   const Tensor conv =
-      nn::conv2d_nchw(tensor({n, 3, 7, 7}, "x", int_type(8)), tensor({4, 3, 3, 3}, "w", int_type(8)),
-                      {1}, {1}, {1}, 1, int_type(32));
+      nn::conv2d_nchw(tensor({n, 3, 7, 7}, "x", int_type(8)),
+                      tensor({4, 3, 3, 3}, "w", int_type(8)), {1}, {1}, {1}, 1, int_type(32));
   EXPECT_EQ(shape_text(conv.shape()), "[n, 4, 7, 7]");
   EXPECT_EQ(conv.dtype(), int_type(32));
 }
