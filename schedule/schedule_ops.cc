@@ -9,6 +9,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/infer_bound.h"
 #include "schedule/schedule_data.h"
@@ -308,10 +309,14 @@ class NestBuilder {
   }
 
   Stmt provide(const StageData& stage, const Walk& walk, size_t k, Expr value) {
-    return make(Provide{.producer = stage.op,
-                        .value_index = static_cast<int>(k),
-                        .value = std::move(value),
-                        .indices = position(stage, walk)});
+    // Inlining and reducers repeat expressions; each binding is to be of its own variable.
+    bool binds = false;
+    for_each_expr(value, [&](const Expr& e) { binds |= is<Let>(e); });
+    const Stmt store = make(Provide{.producer = stage.op,
+                                    .value_index = static_cast<int>(k),
+                                    .value = std::move(value),
+                                    .indices = position(stage, walk)});
+    return binds ? rename_bindings(store) : store;
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {

@@ -40,10 +40,10 @@ std::vector<int64_t> divisors(int64_t n) {
 std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits) {
   std::vector<std::vector<int64_t>> result;
   std::vector<int64_t> tiles;
-  bool has_good_inner = limits.preferred_inner <= 1;
+  bool has_good_inner = limits.preferred_inner <= 1;  // half vectors still do
   for (int64_t inner : divisors(extent)) {
     if (inner > limits.greatest_inner) break;
-    has_good_inner |= inner % limits.preferred_inner == 0;
+    has_good_inner |= 2 * inner % limits.preferred_inner == 0;
     tiles = {inner};
     extend(extent / inner, inner, limits.levels - 1, limits, tiles, result);
   }

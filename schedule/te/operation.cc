@@ -84,8 +84,8 @@ const Reduce* root_reduction(const Expr& body, const std::string& name) {
   for_each_expr(body, [&](const Expr& sub) {
     if (is<Reduce>(sub) && sub.get() != body.get()) {
       raise({.code = ErrorCode::BadReduction,
-             .what = root ? "a reduction inside another reduction"
-                          : "a reduction inside an expression",
+             .what =
+                 root ? "a reduction inside another reduction" : "a reduction inside an expression",
              .stage = name,
              .legal = root ? "one reduction over all the axes, or two computes"
                            : std::string(kReductionPlace)});
@@ -217,11 +217,11 @@ std::vector<Tensor> ComputeNode::input_tensors() const {
 Expr Tensor::operator()(const std::vector<Expr>& indices) const {
   TW_CHECK(defined(), "an undefined tensor is read");
   if (indices.size() != shape().size()) {
-    raise({.code = ErrorCode::IndexCount,
-           .what = fmt::format("{} indices for a tensor of rank {}", indices.size(),
-                               shape().size()),
-           .stage = name(),
-           .legal = "one index for each dimension"});
+    raise(
+        {.code = ErrorCode::IndexCount,
+         .what = fmt::format("{} indices for a tensor of rank {}", indices.size(), shape().size()),
+         .stage = name(),
+         .legal = "one index for each dimension"});
   }
   for (const Expr& i : indices) check_index(i, name());
   return make(ProducerLoad{.producer = op_, .value_index = value_index_, .indices = indices});
@@ -284,8 +284,8 @@ std::vector<Tensor> compute_many(const std::vector<Expr>& shape, const MultiComp
   check_shape(shape, name);
   if (!axis_names.empty() && axis_names.size() != shape.size()) {
     raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("{} axis names for a shape of rank {}", axis_names.size(),
-                               shape.size()),
+           .what =
+               fmt::format("{} axis names for a shape of rank {}", axis_names.size(), shape.size()),
            .stage = name,
            .legal = "one name for each dimension, or none"});
   }
@@ -392,8 +392,7 @@ Expr max(const Expr& source, const std::vector<IterVar>& axes, const Expr& condi
 Expr min(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("minimum", source);
   const auto smaller = [](const Expr& x, const Expr& y) { return tw::min(x, y); };
-  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes,
-                       condition);
+  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes, condition);
 }
 
 std::vector<Operation> operations(const std::vector<Tensor>& outputs) {

@@ -89,11 +89,9 @@ TEST(TopiErrors, ConvolutionsThatDoNotFit) {
 TEST(TopiErrors, ProductsThatDoNotFit) {
   expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2, 3}), tensor({4, 5})); });
   expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2}), tensor({4, 2})); });
-  expect_error(ErrorCode::BadShape,
-               [] { nn::dense(tensor({2, 3}), tensor({4, 3}), tensor({3})); });
+  expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2, 3}), tensor({4, 3}), tensor({3})); });
   expect_error(ErrorCode::BadShape, [] { matmul(tensor({2, 3}), tensor({4, 3})); });
-  expect_error(ErrorCode::BadShape,
-               [] { nn::batch_matmul(tensor({2, 3, 4}), tensor({3, 5, 4})); });
+  expect_error(ErrorCode::BadShape, [] { nn::batch_matmul(tensor({2, 3, 4}), tensor({3, 5, 4})); });
   expect_error(ErrorCode::BadShape, [] { nn::bias_add(tensor({2, 3}), tensor({2})); });
 }
 

@@ -15,14 +15,15 @@ namespace tw::te {
 namespace {
 
 constexpr int kRows = 3, kColumns = 4;
-const std::vector<DType> kTypes = {int_type(32),   int_type(8),    uint_type(64), float_type(32),
+const std::vector<DType> kTypes = {int_type(32),   int_type(8),    uint_type(64),  float_type(32),
                                    float_type(64), float_type(16), bfloat_type(16)};
 
 // Names that are words of the language, names twice, names that are no identifiers.
 std::string some_name(test::Random& random) {
-  return random.pick<std::string>(
-      {"A", "A", "t", "compute", "sum", "reduce", "te", "arguments", "outputs", "float32", "exp",
-       "x4", "A.v0", "A.v1", "two words", "", "größe", "placeholder", "var", "min"});
+  return random.pick<std::string>({"A",      "A",     "t",           "compute", "sum",
+                                   "reduce", "te",    "arguments",   "outputs", "float32",
+                                   "exp",    "x4",    "A.v0",        "A.v1",    "two words",
+                                   "",       "größe", "placeholder", "var",     "min"});
 }
 
 // Bodies are random expressions whose loose variables become reads of earlier tensors.
@@ -69,11 +70,16 @@ class RandomTe {
     const Expr source = expression(type, scope);
     const Expr condition = random_.chance(30) ? expression(bool_type(), scope) : Expr();
     switch (random_.between(0, 4)) {
-      case 0: return {sum(source, {k}, condition)};
-      case 1: return {prod(source, {k}, condition)};
-      case 2: return {max(source, {k}, condition)};
-      case 3: return {min(source, {k}, condition)};
-      default: break;
+      case 0:
+        return {sum(source, {k}, condition)};
+      case 1:
+        return {prod(source, {k}, condition)};
+      case 2:
+        return {max(source, {k}, condition)};
+      case 3:
+        return {min(source, {k}, condition)};
+      default:
+        break;
     }
     const Var l0(some_name(random_), type), r0(some_name(random_), type);
     const Var l1(some_name(random_)), r1(some_name(random_));
@@ -206,9 +212,15 @@ TEST(TeTextFuzz, DamagedTextIsAnErrorOfTheUser) {
       const auto character = characters[static_cast<size_t>(
           random.between(0, static_cast<int64_t>(characters.size()) - 1))];
       switch (random.between(0, 3)) {
-        case 0: text[at] = character; break;
-        case 1: text.insert(at, 1, character); break;
-        case 2: text.erase(at, length); break;
+        case 0:
+          text[at] = character;
+          break;
+        case 1:
+          text.insert(at, 1, character);
+          break;
+        case 2:
+          text.erase(at, length);
+          break;
         default: {  // a piece of the text at another place
           const auto from =
               static_cast<size_t>(random.between(0, static_cast<int64_t>(text.size()) - 1));

@@ -59,16 +59,18 @@ TEST(TopiConv2d, FollowsTheDefinition) {
       {.data = {1, 2, 9, 8}, .weight = {3, 2, 3, 2}, .stride = {2, 3}},
       {.data = {1, 2, 9, 8}, .weight = {3, 2, 3, 3}, .padding = {0, 1, 2, 3}, .dilation = {2, 3}},
       {.data = {1, 6, 5, 5}, .weight = {4, 3, 3, 3}, .padding = {1, 1, 1, 1}, .groups = 2},
-      {.data = {2, 4, 6, 6}, .weight = {8, 1, 3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1},
+      {.data = {2, 4, 6, 6},
+       .weight = {8, 1, 3, 3},
+       .stride = {2, 2},
+       .padding = {1, 1, 1, 1},
        .groups = 4},  // depthwise, two filters a channel
       {.data = {1, 8, 4, 4}, .weight = {5, 8, 1, 1}, .stride = {2, 1}},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(&c - cases);
     const Array x = sample(c.data), w = sample(c.weight, 1);
-    const Tensor conv =
-        conv2d_nchw(placeholder_like(x), placeholder_like(w, float_type(32), "W"), c.stride,
-                    c.padding, c.dilation, c.groups);
+    const Tensor conv = conv2d_nchw(placeholder_like(x), placeholder_like(w, float_type(32), "W"),
+                                    c.stride, c.padding, c.dilation, c.groups);
     const Array got = test::run(conv, {x, w}), want = reference(c, x, w);
     EXPECT_EQ(got.shape, want.shape);
     EXPECT_EQ(got.data, want.data);

@@ -33,7 +33,8 @@ TEST(TopiDense, MultipliesByTheTransposedWeightAndAddsTheBias) {
   const Array x = sample({3, 5}), w = sample({4, 5}, 1), b = sample({4}, 2), wt = transposed(w);
   const Tensor tx = placeholder_like(x), tw = placeholder_like(w, float_type(32), "W"),
                tb = placeholder_like(b, float_type(32), "b");
-  const Array plain = run(nn::dense(tx, tw), {x, w}), biased = run(nn::dense(tx, tw, tb), {x, w, b});
+  const Array plain = run(nn::dense(tx, tw), {x, w}),
+              biased = run(nn::dense(tx, tw, tb), {x, w, b});
   ASSERT_EQ(plain.shape, (std::vector<int64_t>{3, 4}));
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t j = 0; j < 4; ++j) {
@@ -86,9 +87,10 @@ TEST(TopiDense, BatchMatmul) {
   }
   // [B, K, M] · [B, K, N]
   const Array at = sample({2, 5, 3}), bn = sample({2, 5, 4}, 1);
-  const Array other = run(nn::batch_matmul(placeholder_like(at), placeholder_like(bn, float_type(32), "B"),
-                                           {}, true, false),
-                          {at, bn});
+  const Array other =
+      run(nn::batch_matmul(placeholder_like(at), placeholder_like(bn, float_type(32), "B"), {},
+                           true, false),
+          {at, bn});
   double first = 0;
   for (int64_t k = 0; k < 5; ++k) first += at({1, k, 2}) * bn({1, k, 3});
   EXPECT_EQ(other({1, 2, 3}), first);

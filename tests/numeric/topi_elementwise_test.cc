@@ -29,15 +29,27 @@ void expect_close(double got, double want) {
 TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
   const std::map<std::string_view, Unary> references = {
       {"identity", [](double x) { return x; }},
-      {"exp", std::exp}, {"log", std::log}, {"log2", std::log2}, {"log10", std::log10},
-      {"sin", std::sin}, {"cos", std::cos}, {"tan", std::tan}, {"tanh", std::tanh},
+      {"exp", std::exp},
+      {"log", std::log},
+      {"log2", std::log2},
+      {"log10", std::log10},
+      {"sin", std::sin},
+      {"cos", std::cos},
+      {"tan", std::tan},
+      {"tanh", std::tanh},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-      {"sqrt", std::sqrt}, {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"erf", std::erf}, {"abs", std::fabs}, {"floor", std::floor}, {"ceil", std::ceil},
-      {"trunc", std::trunc}, {"round", std::round},
+      {"sqrt", std::sqrt},
+      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"erf", std::erf},
+      {"abs", std::fabs},
+      {"floor", std::floor},
+      {"ceil", std::ceil},
+      {"trunc", std::trunc},
+      {"round", std::round},
       {"negative", [](double x) { return -x; }},
       {"sign", [](double x) { return double((x > 0) - (x < 0)); }},
-      {"isnan", [](double) { return 0.0; }}, {"isinf", [](double) { return 0.0; }}};
+      {"isnan", [](double) { return 0.0; }},
+      {"isinf", [](double) { return 0.0; }}};
   for (const UnaryOperator& row : unary_operators()) {
     if (row.elements == "Bool") continue;
     SCOPED_TRACE(row.name);
@@ -151,7 +163,8 @@ TEST(TopiBroadcast, EveryRowFollowsItsDefinition) {
 
 TEST(TopiBroadcast, SignsOfRemainders) {
   const Array a({4}, {-7, 7, -7, 7}), b({4}, {3, 3, -3, -3});
-  const Tensor ta = placeholder_like(a, int_type(32), "a"), tb = placeholder_like(b, int_type(32), "b");
+  const Tensor ta = placeholder_like(a, int_type(32), "a"),
+               tb = placeholder_like(b, int_type(32), "b");
   EXPECT_EQ(run(mod(ta, tb), {a, b}).data, (std::vector<double>{-1, 1, -1, 1}));
   EXPECT_EQ(run(floor_mod(ta, tb), {a, b}).data, (std::vector<double>{2, 1, -1, -2}));
   EXPECT_EQ(run(divide(ta, tb), {a, b}).data, (std::vector<double>{-2, 2, 2, -2}));
@@ -160,7 +173,8 @@ TEST(TopiBroadcast, SignsOfRemainders) {
 
 TEST(TopiBroadcast, RepeatsExtentsOfOne) {
   const Array a = sample({2, 1, 4}), b = sample({3, 1}, 1);
-  const Array got = run(subtract(placeholder_like(a), placeholder_like(b, float_type(32), "B")), {a, b});
+  const Array got =
+      run(subtract(placeholder_like(a), placeholder_like(b, float_type(32), "B")), {a, b});
   ASSERT_EQ(got.shape, (std::vector<int64_t>{2, 3, 4}));
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t j = 0; j < 3; ++j) {

@@ -31,7 +31,8 @@ std::vector<Array> in_order(const Tensor& t,
 
 TEST(TopiNormalization, LayerNorm) {
   const Array x = sample({4, 3, 5}), gamma = sample({5}, 1), beta = sample({5}, 2);
-  const Tensor t = layer_norm(named(x, "x"), named(gamma, "gamma"), named(beta, "beta"), {-1}, 1e-3);
+  const Tensor t =
+      layer_norm(named(x, "x"), named(gamma, "gamma"), named(beta, "beta"), {-1}, 1e-3);
   const Array got = run(t, in_order(t, {{"x", x}, {"gamma", gamma}, {"beta", beta}}));
   for (int64_t i = 0; i < 4; ++i) {
     for (int64_t j = 0; j < 3; ++j) {
@@ -39,7 +40,8 @@ TEST(TopiNormalization, LayerNorm) {
       for (int64_t k = 0; k < 5; ++k) mean += x({i, j, k}) / 5;
       for (int64_t k = 0; k < 5; ++k) variance += std::pow(x({i, j, k}) - mean, 2) / 5;
       for (int64_t k = 0; k < 5; ++k) {
-        const double want = (x({i, j, k}) - mean) / std::sqrt(variance + 1e-3) * gamma({k}) + beta({k});
+        const double want =
+            (x({i, j, k}) - mean) / std::sqrt(variance + 1e-3) * gamma({k}) + beta({k});
         EXPECT_NEAR(got({i, j, k}), want, 2e-5);
       }
     }
@@ -78,11 +80,10 @@ TEST(TopiNormalization, BatchNorm) {
   const Array variance({3}, {0.5, 2, 9});
   const Tensor t = batch_norm(named(x, "x"), named(gamma, "gamma"), named(beta, "beta"),
                               named(mean, "mean"), named(variance, "variance"), 1, 1e-3);
-  const Array got = run(t, in_order(t, {{"x", x},
-                                        {"gamma", gamma},
-                                        {"beta", beta},
-                                        {"mean", mean},
-                                        {"variance", variance}}));
+  const Array got = run(
+      t,
+      in_order(
+          t, {{"x", x}, {"gamma", gamma}, {"beta", beta}, {"mean", mean}, {"variance", variance}}));
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t c = 0; c < 3; ++c) {
       for (int64_t k = 0; k < 4; ++k) {

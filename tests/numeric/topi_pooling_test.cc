@@ -66,9 +66,17 @@ TEST(TopiPooling, FollowsTheDefinition) {
       {.data = shape, .kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1, 1, 1}},
       {.data = shape, .kernel = {3, 2}, .stride = {1, 3}, .padding = {1, 0, 0, 1}},
       {.data = shape, .kernel = {2, 3}, .padding = {1, 2, 1, 2}, .dilation = {3, 2}},
-      {.data = shape, .kernel = {3, 3}, .stride = {2, 3}, .padding = {1, 1, 1, 1}, .ceil_mode = true},
+      {.data = shape,
+       .kernel = {3, 3},
+       .stride = {2, 3},
+       .padding = {1, 1, 1, 1},
+       .ceil_mode = true},
       {.data = shape, .kernel = {2, 2}, .stride = {3, 3}, .ceil_mode = true},
-      {.data = shape, .kernel = {2, 3}, .stride = {4, 3}, .padding = {1, 1, 0, 1}, .dilation = {2, 2},
+      {.data = shape,
+       .kernel = {2, 3},
+       .stride = {4, 3},
+       .padding = {1, 1, 0, 1},
+       .dilation = {2, 2},
        .ceil_mode = true},
   };
   for (size_t k = cases.size(); k-- > 0;) {
@@ -77,7 +85,8 @@ TEST(TopiPooling, FollowsTheDefinition) {
   }
   for (const Case& c : cases) {
     for (PoolType type : {PoolType::Max, PoolType::Average}) {
-      SCOPED_TRACE(testing::Message() << (&c - cases.data()) << (type == PoolType::Max ? " max" : " mean"));
+      SCOPED_TRACE(testing::Message()
+                   << (&c - cases.data()) << (type == PoolType::Max ? " max" : " mean"));
       const Array x = sample(c.data);
       const Tensor pooled = pool2d(placeholder_like(x), c.kernel, c.stride, c.dilation, c.padding,
                                    type, c.ceil_mode, c.include_pad);

@@ -21,8 +21,9 @@ using Values = std::vector<double>;
 TEST(TopiReduction, OverOneAxis) {
   const Array x = sample({3, 4, 5});
   const Tensor t = placeholder_like(x);
-  const Array s = run(sum(t, {1}), {x}), most = run(max(t, {1}), {x}), least = run(min(t, {-2}), {x}),
-              p = run(prod(t, {1}), {x}), m = run(mean(t, {1}), {x});
+  const Array s = run(sum(t, {1}), {x}), most = run(max(t, {1}), {x}),
+              least = run(min(t, {-2}), {x}), p = run(prod(t, {1}), {x}),
+              m = run(mean(t, {1}), {x});
   ASSERT_EQ(s.shape, (std::vector<int64_t>{3, 5}));
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t k = 0; k < 5; ++k) {

@@ -52,7 +52,8 @@ TEST(TopiTransform, ReshapeOfASymbolicExtent) {
   InterpreterScope scope;
   scope.values[n] = {.type = int_type(32), .i = 2};
   const Array x = sample({2, 6});
-  const Array r = run(reshape(te::placeholder({n, 6}, float_type(32), "A"), {n * 2, 3}), {x}, scope);
+  const Array r =
+      run(reshape(te::placeholder({n, 6}, float_type(32), "A"), {n * 2, 3}), {x}, scope);
   EXPECT_EQ(r.shape, (std::vector<int64_t>{4, 3}));
   EXPECT_EQ(r.data, x.data);
 }
@@ -81,7 +82,8 @@ TEST(TopiTransform, Concatenate) {
 
 TEST(TopiTransform, Pad) {
   const Array x = sample({2, 3});
-  const Array got = run(nn::pad(placeholder_like(x), {1, 0}, {0, 2}, make_const_float(float_type(32), 7)), {x});
+  const Array got =
+      run(nn::pad(placeholder_like(x), {1, 0}, {0, 2}, make_const_float(float_type(32), 7)), {x});
   ASSERT_EQ(got.shape, (std::vector<int64_t>{3, 5}));
   for (int64_t i = 0; i < 3; ++i) {
     for (int64_t j = 0; j < 5; ++j) {

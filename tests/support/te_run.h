@@ -49,8 +49,7 @@ inline te::Tensor placeholder_like(const Array& a, DType type = float_type(32),
 inline InterpreterBuffer to_buffer(const std::vector<double>& data, DType type) {
   InterpreterBuffer buffer(type, static_cast<int64_t>(data.size()));
   for (size_t i = 0; i < data.size(); ++i) {
-    buffer.set(static_cast<int64_t>(i),
-               {.type = float_type(64), .i = static_cast<int64_t>(data[i]), .f = data[i]});
+    buffer.set(static_cast<int64_t>(i), {.type = float_type(64), .f = data[i]});
   }
   return buffer;
 }

@@ -76,10 +76,12 @@ TEST(TeText, SeveralOutputsAndGeneralReducers) {
             "A_red = compute([i0: 4], A_red_temp.v0(i0), tag=\"comm_reduce_idx\")\n"
             "arguments A A_red\n"
             "outputs A_red\n");
-  const std::vector<Tensor> both =
-      compute_many({4}, [&](const std::vector<Var>& i) -> std::vector<Expr> {
+  const std::vector<Tensor> both = compute_many(
+      {4},
+      [&](const std::vector<Var>& i) -> std::vector<Expr> {
         return {a(i[0], 0), cast(int_type(8), a(i[0], 1))};
-      }, "pair");
+      },
+      "pair");
   EXPECT_EQ(round_trip(make_program({both[1], both[0]})),
             "te 1\n"
             "A = placeholder(float32, [4, 8])\n"
@@ -91,8 +93,8 @@ TEST(TeText, SeveralOutputsAndGeneralReducers) {
 TEST(TeText, ConditionsAndStartsOfReductions) {
   const Tensor a = placeholder({9}, float_type(32), "A"), m = placeholder({9}, bool_type(), "mask");
   const IterVar k = reduce_axis({2, 5}, "k");
-  const Tensor s = compute(
-      {}, [&](const std::vector<Var>&) { return max(a(k.var()), {k}, m(k.var())); }, "S");
+  const Tensor s =
+      compute({}, [&](const std::vector<Var>&) { return max(a(k.var()), {k}, m(k.var())); }, "S");
   EXPECT_EQ(round_trip(make_program({s})),
             "te 1\n"
             "A = placeholder(float32, [9])\n"
@@ -104,11 +106,16 @@ TEST(TeText, ConditionsAndStartsOfReductions) {
 
 TEST(TeText, TagsAndAttributesAreKept) {
   const Tensor a = placeholder({4}, float_type(32), "A");
-  const Tensor b = compute(
-      {4}, [&](const std::vector<Var>& i) { return a(i[0]); }, "B", "a \"tag\"",
-      {{"axis", int64_t{-1}}, {"layout", "NCHW\n"}, {"pads", std::vector<int64_t>{1, -2}},
-       {"none", std::vector<int64_t>{}}, {"rate", 0.1}, {"scale", 2.0}, {"two words", int64_t{2}},
-       {"most", std::numeric_limits<double>::infinity()}});
+  const Tensor b =
+      compute({4}, [&](const std::vector<Var>& i) { return a(i[0]); }, "B", "a \"tag\"",
+              {{"axis", int64_t{-1}},
+               {"layout", "NCHW\n"},
+               {"pads", std::vector<int64_t>{1, -2}},
+               {"none", std::vector<int64_t>{}},
+               {"rate", 0.1},
+               {"scale", 2.0},
+               {"two words", int64_t{2}},
+               {"most", std::numeric_limits<double>::infinity()}});
   const std::string text = round_trip(make_program({b}));
   EXPECT_NE(text.find("B = compute([i0: 4], A(i0), tag=\"a \\\"tag\\\"\", attributes={axis: -1, "
                       "layout: \"NCHW\\n\", most: inf, none: [], pads: [1, -2], rate: 0.1, "
@@ -126,32 +133,51 @@ TEST(TeText, EveryOperatorAndIntrinsicRoundTrips) {
   const auto body = [&](const std::vector<Var>& axis) -> std::vector<Expr> {
     const Var& x = axis[0];
     const Var t("t", float_type(32));
-    return {f(x) + 1, f(x) - make_const_float(float_type(32), 0.5) * f(x), div(f(x), f(x) * f(x)), trunc_mod(i(x), 3 + i(x)),
-            floor_mod(i(x), 3), floor_div(i(x), 3), min(i(x), 7), max(f(x), f(x) * 2),
-            f(x) == 1, f(x) != 1, i(x) < 2, i(x) <= 2, i(x) > 2, i(x) >= 2, i(x) > 1 && i(x) < 3,
-            i(x) > 1 || !(i(x) < 3 && f(x) > 0), select(i(x) > 0, f(x), -f(x)),
+    return {f(x) + 1,
+            f(x) - make_const_float(float_type(32), 0.5) * f(x),
+            div(f(x), f(x) * f(x)),
+            trunc_mod(i(x), 3 + i(x)),
+            floor_mod(i(x), 3),
+            floor_div(i(x), 3),
+            min(i(x), 7),
+            max(f(x), f(x) * 2),
+            f(x) == 1,
+            f(x) != 1,
+            i(x) < 2,
+            i(x) <= 2,
+            i(x) > 2,
+            i(x) >= 2,
+            i(x) > 1 && i(x) < 3,
+            i(x) > 1 || !(i(x) < 3 && f(x) > 0),
+            select(i(x) > 0, f(x), -f(x)),
             if_then_else(x > 0, f(x - 1), make_const_float(float_type(32), 1e-30)),
-            call("exp", {f(x)}), call("fma", {f(x), f(x), f(x)}), call("isnan", {f(x)}),
-            call("shift_left", {i(x), Expr(2)}), likely(i(x) > 2), cast(bfloat_type(16), f(x)),
-            g(x) * make_const_float(float_type(16), 0.1), u(x) + max_value(uint_type(64)),
+            call("exp", {f(x)}),
+            call("fma", {f(x), f(x), f(x)}),
+            call("isnan", {f(x)}),
+            call("shift_left", {i(x), Expr(2)}),
+            likely(i(x) > 2),
+            cast(bfloat_type(16), f(x)),
+            g(x) * make_const_float(float_type(16), 0.1),
+            u(x) + max_value(uint_type(64)),
             cast(float_type(64), f(x)) * make_const_float(float_type(64), 0.1),
             call(int_type(32), "reinterpret", {f(x)}, CallKind::PureIntrinsic),
             make(Let{.var = t, .value = f(x), .body = t * t}),
             make_const_float(float_type(32), -std::numeric_limits<double>::infinity()),
-            f(floor_mod(i(x), 4)), make_bool(true)};
+            f(floor_mod(i(x), 4)),
+            make_bool(true)};
   };
   round_trip(make_program({compute_many({4}, body, "all")[0]}));
 }
 
 TEST(TeText, NamesThatClashOrCannotBeWrittenAreMadeUnique) {
   const Var n = var("n");
-  const Tensor a = placeholder({n, 3}, float_type(32), "x"), b = placeholder({3}, float_type(32), "x");
-  const Tensor c = compute(
-      {n, 3}, [&](const std::vector<Var>& i) { return a(i[0], i[1]) + b(i[1]); }, "exp", "", {},
-      {"n", "n"});
-  const Tensor d = compute(
-      {n, 3}, [&](const std::vector<Var>& i) { return c(i[0], i[1]); }, "no name", "", {},
-      {"float32", ""});
+  const Tensor a = placeholder({n, 3}, float_type(32), "x"),
+               b = placeholder({3}, float_type(32), "x");
+  const Tensor c =
+      compute({n, 3}, [&](const std::vector<Var>& i) { return a(i[0], i[1]) + b(i[1]); }, "exp", "",
+              {}, {"n", "n"});
+  const Tensor d = compute({n, 3}, [&](const std::vector<Var>& i) { return c(i[0], i[1]); },
+                           "no name", "", {}, {"float32", ""});
   EXPECT_EQ(round_trip(make_program({d})),
             "te 1\n"
             "n = var(int32)\n"
@@ -218,7 +244,8 @@ TEST(WorkloadHash, TellsShapesTypesBodiesAndArgumentOrderApart) {
   std::swap(others.back().arguments[0], others.back().arguments[1]);
   const Tensor a = placeholder({4}), b = placeholder({4});
   const auto program = [](const Tensor& x, auto f) {
-    return make_program({compute({4}, [&](const std::vector<Var>& i) { return f(x(i[0]), i[0]); })});
+    return make_program(
+        {compute({4}, [&](const std::vector<Var>& i) { return f(x(i[0]), i[0]); })});
   };
   others.push_back(program(a, [](const Expr& e, const Var&) { return e + 1; }));
   others.push_back(program(a, [](const Expr& e, const Var&) { return e + 2; }));
