@@ -151,6 +151,7 @@ void add_costs(Row& row, const StatementCost& c) {
   row.log("traffic_l1", c.traffic[0]);
   row.log("traffic_l2", c.traffic[1]);
   row.log("traffic_l3", c.traffic[2]);
+  row.log("pages", c.pages);
   row.log("accumulators", c.accumulators);
   row.log("speedup", c.speedup);
   row.log("total", c.total);

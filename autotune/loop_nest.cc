@@ -237,6 +237,7 @@ class NestWalk : public Visitor {
     a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);
+    a.row_bytes = double(shape.extents.empty() ? 1 : shape.extents.back()) * a.element_bytes;
     a.elements.assign(depths, 0);
     a.rows.assign(depths, 0);
     a.lines.assign(depths, 0);

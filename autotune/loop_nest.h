@@ -30,6 +30,7 @@ struct Access {
   std::vector<int64_t> strides;       // elements the address moves by when loop l steps; by loop
   bool has_reuse = false;             // some loop does not move it
   double allocated_elements = 0;      // of the realized buffer; of the tensor for arguments
+  double row_bytes = 0;               // from one row of the innermost dimension to the next
 };
 
 // Operations of one execution of a statement, by class.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/machine.h"
 
@@ -17,7 +18,8 @@ constexpr double kDivideCycles = 8, kMathCycles = 20;
 constexpr double kGatherCycles = 1.5;       // an element of a strided vector access
 constexpr double kLoopCycles = 2;
 constexpr double kForkCycles = 5000;
-constexpr double kLineBytes = 64;
+constexpr double kLineBytes = 64, kPageBytes = 4096;
+constexpr double kPageCycles = 7;           // a translation found in the second-level buffer
 constexpr double kUsableCache = 0.75;       // of a cache's size, before conflicts
 
 // The innermost loops whose bodies stand side by side in one piece of straight code.
@@ -83,26 +85,59 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
          (a.is_store ? elements : 0) * double(s.loops.empty() ? 0 : 1);
 }
 
+// Rows whose distance is a multiple of a large power of two fall on few sets of a cache: how many
+// of them it can hold at once.
+double rows_that_fit(double row_bytes, double cache_bytes, double ways) {
+  const auto way = static_cast<int64_t>(cache_bytes / ways);
+  const auto stride = static_cast<int64_t>(row_bytes);
+  if (way <= 0 || stride <= 0) return 1e18;
+  return ways * double(way) / double(std::gcd(way, stride));
+}
+
+bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways) {
+  double bytes = 0;
+  for (const Access& a : s.accesses) {
+    bytes += a.lines[depth] * kLineBytes;
+    if (a.rows[depth] > rows_that_fit(a.row_bytes, cache_bytes, ways)) return false;
+  }
+  return bytes <= kUsableCache * cache_bytes;
+}
+
+// The outermost depth at which `holds` is true: what is inside is fetched once for each run of it.
+template <class Predicate>
+size_t resident_depth(const NestStatement& s, Predicate holds) {
+  size_t depth = 0;
+  while (depth < s.loops.size() && !holds(depth)) ++depth;
+  return depth;
+}
+
+double pages_touched(const Access& a, size_t depth) {
+  const double bytes = a.elements[depth] * a.element_bytes;
+  if (a.row_bytes >= kPageBytes) return a.rows[depth] * std::max(1.0, bytes / a.rows[depth] / kPageBytes);
+  // Shorter rows share pages, as far as they lie next to each other.
+  return std::max(1.0, std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
+}
+
 void add_traffic(const NestStatement& s, const MachineModel& machine, StatementCost& cost) {
   for (int level = 0; level < 3; ++level) {
-    // The outermost depth whose whole working set stays in this cache: what is inside is fetched
-    // once for each run of it.
-    size_t depth = s.loops.size();
-    for (size_t d = 0; d <= s.loops.size(); ++d) {
-      double bytes = 0;
-      for (const Access& a : s.accesses) bytes += a.lines[d] * kLineBytes;
-      if (bytes <= kUsableCache * machine.cache_bytes[level]) {
-        depth = d;
-        break;
-      }
-    }
+    const double bytes = machine.cache_bytes[level];
+    const size_t depth = resident_depth(
+        s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
     const double runs = extents_outside(s, depth);
     for (const Access& a : s.accesses) {
+      // A small buffer that stays in this cache anyway costs only its first use.
       const double whole = a.allocated_elements * a.element_bytes;
-      // A small buffer that the next level holds anyway costs only its first use.
-      if (a.is_local && whole <= kUsableCache * machine.cache_bytes[level]) continue;
+      if (a.is_local && whole <= kUsableCache * bytes) continue;
       cost.traffic[level] += a.lines[depth] * kLineBytes * runs;
     }
+  }
+  const size_t depth = resident_depth(s, [&](size_t d) {
+    double pages = 0;
+    for (const Access& a : s.accesses) pages += pages_touched(a, d);
+    return pages <= machine.page_entries;
+  });
+  for (const Access& a : s.accesses) {
+    cost.pages += pages_touched(a, depth) * extents_outside(s, depth);
   }
 }
 
@@ -157,6 +192,8 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
     longest = std::max(longest, cycles);
     sum += cycles;
   }
+  sum += cost.pages * kPageCycles;
+  longest = std::max(longest, cost.pages * kPageCycles);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
 
   for (const NestLoop& l : s.loops) {

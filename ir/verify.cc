@@ -264,13 +264,19 @@ class NoLoops : public Visitor {
   ForKind kind_;
 };
 
-// A parallel loop starts anew: what its iterations allocate belongs to them.
+// A parallel loop, and a launch of tasks, start anew: what these allocate belongs to them.
 class HoistedStorage : public Visitor {
  protected:
   using Visitor::on;
   void on(const For& op) override {
     const int outer = serial_loops_;
     serial_loops_ = op.for_kind == ForKind::Parallel ? 0 : outer + 1;
+    Visitor::on(op);
+    serial_loops_ = outer;
+  }
+  void on(const AttrStmt& op) override {
+    const int outer = serial_loops_;
+    if (bound_by(op) != nullptr) serial_loops_ = 0;
     Visitor::on(op);
     serial_loops_ = outer;
   }

@@ -12,9 +12,13 @@
 //                                    A[y] = 0
 //                                  }
 //
-// A parallel loop inside another one becomes serial: the threads are taken already.
+// A buffer around the whole body is allocated once a task. A parallel loop inside another one becomes
+// serial: the threads are taken already.
+#include <algorithm>
+
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "lower/passes.h"
 
@@ -32,8 +36,17 @@ class LowerParallel : public Mutator {
       return with(s, [](For& f) { f.for_kind = ForKind::Serial; });
     }
     inside_ = true;
-    const Stmt body = mutate(op.body);
+    Stmt body = mutate(op.body);
     inside_ = false;
+    std::vector<Allocate> buffers;
+    while (const Allocate* a = as<Allocate>(body)) {
+      if (std::any_of(a->extents.begin(), a->extents.end(),
+                      [&](const Expr& e) { return uses(e, op.var); })) {
+        break;
+      }
+      buffers.push_back(*a);
+      body = a->body;
+    }
 
     const DType type = op.var.dtype();
     const auto named = [&](const char* suffix) { return Var(op.var.name() + suffix, type); };
@@ -49,6 +62,10 @@ class LowerParallel : public Mutator {
         .min = op.min + (task * chunk + min(task, rest)),
         .extent = chunk + select(task < rest, make_const(type, 1), make_const(type, 0)),
         .body = body});
+    for (auto a = buffers.rbegin(); a != buffers.rend(); ++a) {
+      a->body = loop;
+      loop = make(*a);
+    }
     loop = make(LetStmt{.var = rest, .value = trunc_mod(op.extent, tasks), .body = loop});
     loop = make(LetStmt{.var = chunk, .value = trunc_div(op.extent, tasks), .body = loop});
     loop = make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = tasks, .body = loop});

@@ -12,6 +12,7 @@ Kernel storage_flatten(Kernel kernel, const PassContext& context);
 Kernel canonical_simplify(Kernel kernel, const PassContext& context);
 Kernel loop_partition(Kernel kernel, const PassContext& context);
 Kernel vectorize_loop(Kernel kernel, const PassContext& context);
+Kernel unmask_accumulator(Kernel kernel, const PassContext& context);
 Kernel storage_rewrite(Kernel kernel, const PassContext& context);
 Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);

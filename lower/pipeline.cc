@@ -26,6 +26,8 @@ using enum Property;
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices as
 //   linear forms.
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
+// - unmask_accumulator between the two: masks are there then, and a buffer's life is still the scope of
+//   its allocation.
 // - storage_rewrite before unroll_loop: copies of a loop body share the buffers they take in turn,
 //   and liveness is decided on few statements.
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
@@ -43,6 +45,8 @@ const std::vector<Pass>& table() {
        "loops are cut where their likely conditions are certain"},
       {"vectorize_loop", pass::vectorize_loop, {Flat}, {NoVectorLoops}, false,
        "vectorized loops become vector statements"},
+      {"unmask_accumulator", pass::unmask_accumulator, {Flat, NoVectorLoops}, {}, true,
+       "masks go from accumulators, which can then stay in registers"},
       {"storage_rewrite", pass::storage_rewrite, {Flat}, {HoistedStorage}, true,
        "buffers move out of loops and share memory"},
       {"unroll_loop", pass::unroll_loop, {Flat}, {}, true,

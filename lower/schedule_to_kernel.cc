@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/expr.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
+#include "schedule/schedule_data.h"
 
 namespace tw {
 namespace {
@@ -23,36 +26,40 @@ std::string interface_names(const Schedule& schedule) {
   return names;
 }
 
-bool contains(const std::vector<te::Tensor>& tensors, const te::Tensor& t) {
-  for (const te::Tensor& other : tensors) {
-    if (other == t) return true;
-  }
-  return false;
+// A tensor of the schedule by its stage: primitives replace operations, stages stay.
+struct Slot {
+  const StageData* stage = nullptr;  // null: not of this schedule
+  int value_index = 0;
+  bool operator==(const Slot&) const = default;
+};
+Slot slot_of(const Schedule& schedule, const te::Tensor& t) {
+  return {find_stage(schedule.data(), t.op().get()), t.value_index()};
 }
 
 void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>& arguments) {
-  std::vector<te::Tensor> given, known;
-  for (const te::Operation& op : te::operations(schedule.outputs())) {
-    for (int k = 0; k < op->num_outputs(); ++k) known.push_back(op.output(k));
-  }
+  std::vector<Slot> given;
+  const auto is_given = [&](const Slot& s) {
+    return std::find(given.begin(), given.end(), s) != given.end();
+  };
   for (const LowerArgument& a : arguments) {
     if (!a.tensor.defined()) {
       if (a.scalar.defined()) continue;
       raise({.code = ErrorCode::BadArgument, .what = "an argument is neither tensor nor variable"});
     }
-    if (!contains(known, a.tensor)) {
+    const Slot slot = slot_of(schedule, a.tensor);
+    if (slot.stage == nullptr) {
       not_in_program(fmt::format("argument '{}' is not in the program", a.tensor.name()),
                      fmt::format("the inputs and outputs: {}", interface_names(schedule)));
     }
-    if (contains(given, a.tensor)) {
+    if (is_given(slot)) {
       raise({.code = ErrorCode::BadArgument,
              .what = fmt::format("argument '{}' is given twice", a.tensor.name()),
              .legal = "each tensor once"});
     }
-    given.push_back(a.tensor);
+    given.push_back(slot);
   }
   const auto require = [&](const te::Tensor& t, const char* role) {
-    if (contains(given, t)) return;
+    if (is_given(slot_of(schedule, t))) return;
     not_in_program(fmt::format("{} '{}' is not among the arguments", role, t.name()),
                    fmt::format("arguments that contain {}", interface_names(schedule)));
   };

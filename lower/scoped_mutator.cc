@@ -13,6 +13,19 @@ Expr strip_likely(const Expr& condition) {
   });
 }
 
+namespace {
+
+// A scalar integer that reads nothing but variables: it may be computed anywhere in their scope.
+bool is_arithmetic(const Expr& value) {
+  bool plain = value.dtype().is_integer() && !value.dtype().is_vector();
+  for_each_expr(value, [&](const Expr& e) {
+    plain &= !is<Load>(e) && !is<ProducerLoad>(e) && !is<Call>(e);
+  });
+  return plain;
+}
+
+}  // namespace
+
 Stmt ScopedMutator::on(const For& op, const Stmt& self) {
   const Expr min = mutate(op.min), extent = mutate(op.extent);
   analyzer_.bind(op.var, Range{min, extent});
@@ -27,7 +40,7 @@ Stmt ScopedMutator::on(const For& op, const Stmt& self) {
 
 Stmt ScopedMutator::on(const LetStmt& op, const Stmt& self) {
   const Expr value = mutate(op.value);
-  if (value.dtype().is_integer() && !value.dtype().is_vector()) analyzer_.bind(op.var, value);
+  if (is_arithmetic(value)) analyzer_.bind(op.var, value);
   const Stmt body = mutate(op.body);
   if (value.same_as(op.value) && body.same_as(op.body)) return self;
   return with(self, [&](LetStmt& l) {

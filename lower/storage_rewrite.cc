@@ -86,7 +86,9 @@ class Liveness : public Visitor {
   void on(const For& op) override {
     visit(op.min);
     visit(op.extent);
-    const bool parallel = op.for_kind == ForKind::Parallel;
+    // Inside another one it will be serial, and with one iteration no loop at all.
+    const bool parallel =
+        op.for_kind == ForKind::Parallel && homes_.empty() && !is_one(op.extent);
     VarSet outer;
     if (parallel) {
       homes_.push_back(&op);
@@ -355,7 +357,6 @@ class Rewrite : public Mutator {
   }
   Stmt on(const For& op, const Stmt& self) override {
     const Stmt s = Mutator::on(op, self);
-    if (op.for_kind != ForKind::Parallel) return s;
     const Stmt body = allocate_at(&op, as<For>(s)->body);
     return body.same_as(as<For>(s)->body) ? s : with(s, [&](For& f) { f.body = body; });
   }

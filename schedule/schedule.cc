@@ -204,6 +204,20 @@ void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").ap
 // Schedule
 
 Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
+  for (const te::Tensor& output : outputs) {
+    if (output.op()->op_kind != te::OperationKind::Placeholder) continue;
+    raise({.code = ErrorCode::PlaceholderStage,
+           .what = "an output that is a placeholder is computed by nobody",
+           .stage = output.name(),
+           .where = SourceScope::current(),
+           .legal = "outputs that are computed"});
+  }
+  if (outputs.empty()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "a schedule of no output",
+           .where = SourceScope::current(),
+           .legal = "at least one output"});
+  }
   Schedule result;
   result.data_ = std::make_shared<ScheduleData>();
   ScheduleData& data = *result.data_;
@@ -220,7 +234,7 @@ Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
     data.program_stages.push_back(stage.get());
     data.stages.push_back(std::move(stage));
   }
-  if (!data.stages.empty()) refresh_consumers(data, *data.stages.front());
+  refresh_consumers(data, *data.stages.front());
   return result;
 }
 

@@ -101,7 +101,9 @@ class Stage {
 class Schedule {
  public:
   Schedule() = default;
-  // One stage per operation that the outputs need, in canonical order.
+  // One stage per operation that the outputs need, in canonical order. An output must be computed
+  // (PlaceholderStage). Where operations share an axis, each but the first gets one of its own;
+  // the primitives take the shared axis for it.
   static Schedule create(const std::vector<te::Tensor>& outputs);
 
   bool defined() const { return data_ != nullptr; }

@@ -9,6 +9,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/infer_bound.h"
 #include "schedule/schedule_data.h"
@@ -64,10 +65,12 @@ class NestBuilder {
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
     Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
-    if (stage.is_output) return body;
     std::vector<Range> bounds;
     for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
     for (int k = stage.op->num_outputs(); k-- > 0;) {
+      const te::Tensor tensor = stage.op.output(k);
+      const auto& outputs = schedule_.outputs;
+      if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = bounds,
@@ -306,10 +309,14 @@ class NestBuilder {
   }
 
   Stmt provide(const StageData& stage, const Walk& walk, size_t k, Expr value) {
-    return make(Provide{.producer = stage.op,
-                        .value_index = static_cast<int>(k),
-                        .value = std::move(value),
-                        .indices = position(stage, walk)});
+    // Inlining and reducers repeat expressions; each binding is to be of its own variable.
+    bool binds = false;
+    for_each_expr(value, [&](const Expr& e) { binds |= is<Let>(e); });
+    const Stmt store = make(Provide{.producer = stage.op,
+                                    .value_index = static_cast<int>(k),
+                                    .value = std::move(value),
+                                    .indices = position(stage, walk)});
+    return binds ? rename_bindings(store) : store;
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {

@@ -83,7 +83,7 @@ class Builder {
   std::vector<std::vector<AttachPoint>> attach_points_;
 };
 
-constexpr int64_t kUnrollSteps[] = {0, 16, 64, 512};
+constexpr int64_t kUnrollSteps[] = {0, 16, 64, 256};
 
 // The argument numbers of split's factor and pragma's value; see primitives.def.
 constexpr size_t kSplitFactor = 2;
@@ -136,11 +136,19 @@ bool can_tile(const Builder& b, size_t op) {
   return f.is_reduction && f.has_reuse && !f.extents.empty();
 }
 
+// Lanes of the vectors that an innermost tile is cut into: a power of two, since code generation
+// takes others apart, as wide as the target's where that leaves no partial vector.
+int64_t vector_lanes(const Builder& b, int64_t tile) {
+  int64_t lanes = 1;
+  while (tile % (2 * lanes) == 0 && 2 * lanes <= b.target().vector_lanes(32)) lanes *= 2;
+  return lanes;
+}
+
 // Splits one data axis of the output and of the local stage alike, under one knob.
 struct TiledAxis {
   IterVar o0, o1, o2;        // of the output; o1 and o2 undefined for axes of extent 1
-  IterVar o3;                // vector lanes, of the last axis only
-  IterVar s2, s3;            // of the local stage
+  IterVar o3, o_lanes;       // vectors and their lanes, of the last axis only
+  IterVar s2, s3, s_lanes;   // of the local stage; lanes of the last axis only
   size_t knob = 0;
 };
 
@@ -171,13 +179,18 @@ std::vector<TiledAxis> split_output(Builder& b, const Stage& output, size_t op,
     a.o2 = inner;
     if (last) {
       knob.places.push_back({b.next_step(), kSplitFactor});
-      auto [o2, o3] = output.split(inner, 1);
+      auto [o2, vectors] = output.split(inner, 1);
+      knob.places.push_back({b.next_step(), kSplitFactor});
+      auto [o3, lanes_axis] = output.split(vectors, 1);
       a.o2 = o2;
       a.o3 = o3;
+      a.o_lanes = lanes_axis;
     }
     for (const auto& t : knob.choices) {
       knob.values.push_back({t[0] * t[1] * t[2], t[1] * t[2]});
-      if (last) knob.values.back().push_back(t[2]);
+      if (!last) continue;
+      knob.values.back().push_back(t[2]);
+      knob.values.back().push_back(vector_lanes(b, t[2]));
     }
     a.knob = knobs.size();
     knobs.push_back(std::move(knob));
@@ -199,8 +212,17 @@ void split_local(Builder& b, const Stage& local, std::vector<TiledAxis>& axes,
     auto [s2, s3] = local.split(root, 1);
     a.s2 = s2;
     a.s3 = s3;
+    const bool last = k + 1 == axes.size();
+    if (last) {
+      knob.places.push_back({b.next_step(), kSplitFactor});
+      auto [vectors, lanes] = local.split(s3, 1);
+      a.s3 = vectors;
+      a.s_lanes = lanes;
+    }
     for (size_t c = 0; c < knob.choices.size(); ++c) {
-      knob.values[c].push_back(knob.choices[c].back());
+      const int64_t tile = knob.choices[c].back();
+      knob.values[c].push_back(tile);
+      if (last) knob.values[c].push_back(vector_lanes(b, tile));
     }
   }
 }
@@ -236,7 +258,6 @@ ReduceAxes split_reduction(Builder& b, const Stage& local, size_t op, std::vecto
 // some left for operands.
 void limit_registers(Builder& b, const std::vector<TiledAxis>& axes,
                      const std::vector<Knob>& knobs) {
-  const int lanes = b.target().vector_lanes(32);
   Limit limit{.greatest = b.target().vector_registers - 2};
   for (size_t k = 0; k < axes.size(); ++k) {
     if (!axes[k].o1.defined()) continue;
@@ -244,7 +265,7 @@ void limit_registers(Builder& b, const std::vector<TiledAxis>& axes,
     limit.knobs.push_back(b.num_knobs() + axes[k].knob);
     limit.weights.emplace_back();
     for (const auto& t : knobs[axes[k].knob].choices) {
-      limit.weights.back().push_back(last ? (t.back() + lanes - 1) / lanes : t.back());
+      limit.weights.back().push_back(last ? t.back() / vector_lanes(b, t.back()) : t.back());
     }
   }
   if (!limit.knobs.empty()) b.add_limit(std::move(limit));
@@ -291,21 +312,25 @@ void apply_tile(Builder& b, size_t op) {
   const std::vector<IterVar> o0 = concatenate(column(axes, &TiledAxis::o0));
   const std::vector<IterVar> o1 = concatenate(column(axes, &TiledAxis::o1));
   const std::vector<IterVar> o2 = concatenate(column(axes, &TiledAxis::o2));
-  output.reorder(concatenate(o0, o1, o2, column(axes, &TiledAxis::o3)));
+  const std::vector<IterVar> inner =
+      concatenate(column(axes, &TiledAxis::o3), column(axes, &TiledAxis::o_lanes));
+  output.reorder(concatenate(o0, o1, o2, inner));
   const IterVar fused = o0.size() > 1 ? output.fuse(o0) : o0[0];
   output.parallel(fused);
-  if (axes.back().o3.defined()) output.vectorize(axes.back().o3);
+  if (!inner.empty()) {
+    output.unroll(inner[0]);
+    output.vectorize(inner[1]);
+  }
 
   const IterVar attach = o1.empty() ? fused : o1.back();
   local.compute_at(output, attach);
   split_local(b, local, axes, knobs);
   ReduceAxes reduce = split_reduction(b, local, op, knobs);
   const std::vector<IterVar> s3 = concatenate(column(axes, &TiledAxis::s3));
-  local.reorder(concatenate(reduce.r0, column(axes, &TiledAxis::s2), reduce.r1, s3));
-  for (size_t k = 0; k < s3.size(); ++k) {
-    const bool vector = k + 1 == s3.size() && axes.back().s3.defined();
-    vector ? local.vectorize(s3[k]) : local.unroll(s3[k]);
-  }
+  const std::vector<IterVar> lanes = concatenate(column(axes, &TiledAxis::s_lanes));
+  local.reorder(concatenate(reduce.r0, column(axes, &TiledAxis::s2), reduce.r1, s3, lanes));
+  for (const IterVar& axis : s3) local.unroll(axis);
+  for (const IterVar& axis : lanes) local.vectorize(axis);
 
   limit_registers(b, axes, knobs);
   for (Knob& knob : knobs) b.add_knob(std::move(knob));
@@ -359,7 +384,7 @@ void apply_loops(Builder& b, size_t op) {
     Knob knob{.kind = Knob::Kind::Tile,
               .label = fmt::format("{}.{}", f.op.name(), stage.axis(static_cast<int>(last)).name())};
     knob.choices = tile_choices(f.extents[last], {.levels = 2,
-                                                  .greatest_inner = 4 * lanes,
+                                                  .greatest_inner = lanes,
                                                   .greatest_product = 1 << 16,
                                                   .preferred_inner = lanes});
     knob.places.push_back({b.next_step(), kSplitFactor});

@@ -40,21 +40,22 @@ std::vector<int64_t> divisors(int64_t n) {
 std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits) {
   std::vector<std::vector<int64_t>> result;
   std::vector<int64_t> tiles;
-  bool has_good_inner = limits.preferred_inner <= 1;
+  bool has_good_inner = limits.preferred_inner <= 1;  // half vectors still do
   for (int64_t inner : divisors(extent)) {
     if (inner > limits.greatest_inner) break;
-    has_good_inner |= 2 * inner >= limits.preferred_inner;
+    has_good_inner |= 2 * inner % limits.preferred_inner == 0;
     tiles = {inner};
     extend(extent / inner, inner, limits.levels - 1, limits, tiles, result);
   }
-  if (!has_good_inner && extent > limits.preferred_inner / 2) {
-    for (int64_t inner : {limits.preferred_inner / 2, limits.preferred_inner,
-                          2 * limits.preferred_inner}) {
-      if (inner > extent || inner > limits.greatest_inner) continue;
-      for (int64_t outer = 1; outer * inner <= extent; outer *= 2) {
+  if (!has_good_inner) {
+    // Tiles of whole vectors, the last of them partial.
+    for (int64_t inner = limits.preferred_inner;
+         inner <= limits.greatest_inner && inner < extent + limits.preferred_inner;
+         inner += limits.preferred_inner) {
+      for (int64_t middle = 1; middle == 1 || middle * inner < 2 * extent; middle *= 2) {
         std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
         partial.back() = inner;
-        if (limits.levels > 1) partial.front() = outer;
+        if (limits.levels > 1) partial[partial.size() - 2] = middle;
         result.push_back(partial);
       }
     }

@@ -367,7 +367,7 @@ Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
 }
 
 ConstBound Context::symbolic_bound(const Expr& e) {
-  if (in_symbolic_ || symbolic_vars_ == 0) return {};
+  if (in_symbolic_ || symbolic_vars_ == 0 || e.dtype().is_vector()) return {};
   in_symbolic_ = true;
   ConstBound result;
   Expr low = e, high = e;

@@ -58,7 +58,7 @@ class StmtSimplifier : public Mutator {
         return mutate(op.body);
       }
     }
-    if (v.dtype().is_int()) context_.bind_bounds(op.var, v);
+    if (v.dtype().is_int() && !v.dtype().is_vector()) context_.bind_bounds(op.var, v);
     const Stmt body = mutate(op.body);
     if (!body.defined()) return {};
     if (v.same_as(op.value) && body.same_as(op.body)) return self;

@@ -14,6 +14,7 @@
 
 #include "ir/print.h"
 #include "lower/llvm/emit.h"
+#include "lower/llvm/generate.h"
 #include "lower/llvm/jit.h"
 #include "lower/llvm/link.h"
 #include "lower/llvm/machine.h"
@@ -83,22 +84,22 @@ void verify_module(llvm::Module& module) {
 struct Compilation {
   llvm::LLVMContext context;
   llvm::Module module;
-  llvm::TargetMachine& machine;
+  codegen::Machine& machine;
 
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
               const CompileOptions& options, CompileTimings& timings)
-      : module("tilewright", context), machine(codegen::target_machine(target)) {
+      : module("tilewright", context), machine(codegen::machine_for(target)) {
     Stopwatch watch;
     context.setDiscardValueNames(!options.keep_sources);
     module.setTargetTriple(target.triple);
-    module.setDataLayout(machine.createDataLayout());
+    module.setDataLayout(machine.llvm->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
     const codegen::EmitResult emitted = codegen::emit(
         kernels, target,
         {.contract = options.fast_math_contract, .vectorize = options.llvm_vectorize}, module);
     verify_module(module);
     timings.emit += watch.lap();
-    codegen::optimize(module, machine,
+    codegen::optimize(module, *machine.llvm,
                       {.level = target.opt_level,
                        .vectorize = options.llvm_vectorize,
                        .unroll = emitted.has_unroll_requests});
@@ -119,13 +120,12 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
       : kernels_(std::move(kernels)), target_(std::move(target)), options_(options),
         info_(describe(kernels_, target_)) {
     // What this machine cannot run is compiled all the same, to be exported; running it is refused.
-    const bool runs = target_.features_missing_on_host().empty();
     Compilation compilation(kernels_, target_, options_, timings);
     if (options_.keep_sources) {
       ll_ = compilation.text();
       asm_ = assembly();
     }
-    if (!runs) return;
+    if (!compilation.machine.missing_features.empty()) return;
     Stopwatch watch;
     llvm::SmallVector<char, 0> object =
         codegen::generate_object(compilation.module, compilation.machine);

@@ -14,6 +14,7 @@
 #include <list>
 #include <memory>
 
+#include "lower/llvm/pipeline.h"
 #include "runtime/error.h"
 
 namespace tw::codegen {
@@ -40,11 +41,6 @@ std::unique_ptr<llvm::TargetMachine> create(const Target& target) {
   return machine;
 }
 
-struct CachedMachine {
-  std::string key;
-  std::unique_ptr<llvm::TargetMachine> machine;
-};
-
 }  // namespace
 
 void initialize_llvm() {
@@ -63,20 +59,27 @@ const std::string& host_triple() {
   return triple;
 }
 
-llvm::TargetMachine& target_machine(const Target& target) {
+Machine::Machine() = default;
+Machine::Machine(Machine&&) noexcept = default;
+Machine::~Machine() = default;
+
+Machine& machine_for(const Target& target) {
   constexpr size_t kKept = 4;
-  thread_local std::list<CachedMachine> cache;
+  thread_local std::list<Machine> cache;
   std::string key = fmt::format("{}|{}|{}|{}", target.triple, target.cpu, feature_text(target),
                                 target.opt_level);
   for (auto it = cache.begin(); it != cache.end(); ++it) {
     if (it->key == key) {
       cache.splice(cache.begin(), cache, it);
-      return *cache.front().machine;
+      return cache.front();
     }
   }
-  cache.push_front({std::move(key), create(target)});
+  Machine& machine = cache.emplace_front();
+  machine.key = std::move(key);
+  machine.llvm = create(target);
+  machine.missing_features = target.features_missing_on_host();
   if (cache.size() > kKept) cache.pop_back();
-  return *cache.front().machine;
+  return machine;
 }
 
 void add_target_attributes(llvm::Function& function, const Target& target) {

@@ -221,7 +221,7 @@ Code Compiler::read(const ProducerLoad& op) {
   TensorState* t = &run_.tensor(op.producer.get(), op.value_index);
   std::vector<Code> indices;
   for (const Expr& i : op.indices) indices.push_back(compile(i));
-  TW_CHECK(indices.size() == t->shape.size(), "a read with another number of indices than the rank");
+  TW_CHECK(indices.size() == t->shape.size(), "the number of indices is not the rank");
   return {t->type, [t, indices] {
             int64_t flat = 0;
             for (size_t d = 0; d < indices.size(); ++d) {

@@ -23,6 +23,15 @@ void check_scalar_type(DType type, std::string_view what, const std::string& nam
   }
 }
 
+void check_index(const Expr& index, const std::string& tensor) {
+  TW_CHECK(index.defined(), "an index is undefined");
+  if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("an index of type {}", to_string(index.dtype())),
+         .stage = tensor,
+         .legal = "scalar integer indices; cast the index"});
+}
+
 bool reads_tensor(const Expr& e) {
   bool found = false;
   for_each_expr(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
@@ -52,14 +61,31 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   }
 }
 
+// What Tensor::operator() checks, for bodies that were built or parsed otherwise.
+void check_reads(const Expr& body, const std::string& name) {
+  for_each_expr(body, [&](const Expr& sub) {
+    const ProducerLoad* load = as<ProducerLoad>(sub);
+    if (!load) return;
+    const size_t rank = load->producer->output_shape(load->value_index).size();
+    if (load->indices.size() != rank) {
+      raise({.code = ErrorCode::IndexCount,
+             .what = fmt::format("{} indices for '{}' of rank {}", load->indices.size(),
+                                 load->producer->name, rank),
+             .stage = name,
+             .legal = "one index for each dimension"});
+    }
+    for (const Expr& i : load->indices) check_index(i, load->producer->name);
+  });
+}
+
 // The Reduce of a body, or null; BadReduction when one hides deeper in the expression.
 const Reduce* root_reduction(const Expr& body, const std::string& name) {
   const Reduce* root = as<Reduce>(body);
   for_each_expr(body, [&](const Expr& sub) {
     if (is<Reduce>(sub) && sub.get() != body.get()) {
       raise({.code = ErrorCode::BadReduction,
-             .what = root ? "a reduction inside another reduction"
-                          : "a reduction inside an expression",
+             .what =
+                 root ? "a reduction inside another reduction" : "a reduction inside an expression",
              .stage = name,
              .legal = root ? "one reduction over all the axes, or two computes"
                            : std::string(kReductionPlace)});
@@ -191,21 +217,13 @@ std::vector<Tensor> ComputeNode::input_tensors() const {
 Expr Tensor::operator()(const std::vector<Expr>& indices) const {
   TW_CHECK(defined(), "an undefined tensor is read");
   if (indices.size() != shape().size()) {
-    raise({.code = ErrorCode::IndexCount,
-           .what = fmt::format("{} indices for a tensor of rank {}", indices.size(),
-                               shape().size()),
-           .stage = name(),
-           .legal = "one index for each dimension"});
+    raise(
+        {.code = ErrorCode::IndexCount,
+         .what = fmt::format("{} indices for a tensor of rank {}", indices.size(), shape().size()),
+         .stage = name(),
+         .legal = "one index for each dimension"});
   }
-  for (const Expr& i : indices) {
-    TW_CHECK(i.defined(), "an index is undefined");
-    if (!i.dtype().is_integer() || i.dtype().is_vector()) {
-      raise({.code = ErrorCode::TypeMismatch,
-             .what = fmt::format("an index of type {}", to_string(i.dtype())),
-             .stage = name(),
-             .legal = "scalar integer indices; cast the index"});
-    }
-  }
+  for (const Expr& i : indices) check_index(i, name());
   return make(ProducerLoad{.producer = op_, .value_index = value_index_, .indices = indices});
 }
 
@@ -244,6 +262,7 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
              .legal = "an expression for each output"});
     }
     check_scalar_type(e.dtype(), "a compute", name);
+    check_reads(e, name);
   }
   auto* node = new ComputeNode;
   const Operation op(node);
@@ -265,8 +284,8 @@ std::vector<Tensor> compute_many(const std::vector<Expr>& shape, const MultiComp
   check_shape(shape, name);
   if (!axis_names.empty() && axis_names.size() != shape.size()) {
     raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("{} axis names for a shape of rank {}", axis_names.size(),
-                               shape.size()),
+           .what =
+               fmt::format("{} axis names for a shape of rank {}", axis_names.size(), shape.size()),
            .stage = name,
            .legal = "one name for each dimension, or none"});
   }
@@ -373,8 +392,7 @@ Expr max(const Expr& source, const std::vector<IterVar>& axes, const Expr& condi
 Expr min(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("minimum", source);
   const auto smaller = [](const Expr& x, const Expr& y) { return tw::min(x, y); };
-  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes,
-                       condition);
+  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes, condition);
 }
 
 std::vector<Operation> operations(const std::vector<Tensor>& outputs) {

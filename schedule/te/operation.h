@@ -30,8 +30,8 @@ struct OperationNode : Producer {
   Attributes attributes;
   explicit OperationNode(OperationKind k) : op_kind(k) {}
   // Axes of the output, in order; empty for placeholders.
-  virtual const std::vector<IterVar>& root_axes() const = 0;        // data axes, then reduce axes
-  virtual std::vector<Tensor> input_tensors() const = 0;            // each once, by first read
+  virtual const std::vector<IterVar>& root_axes() const = 0;  // data axes, then reduce axes
+  virtual std::vector<Tensor> input_tensors() const = 0;      // each once, by first read
 };
 
 class Operation : public Ref<OperationNode> {

@@ -64,6 +64,14 @@ class Line {
     at_ += w.size();
     return w;
   }
+  // A string with its quotes.
+  std::string_view quoted() {
+    skip_spaces();
+    if (!peek("\"")) expected("a string in quotes");
+    const size_t start = at_;
+    skip_string();
+    return text_.substr(start, ++at_ - start);
+  }
   // The text up to the next comma or bracket that closes what is open here.
   std::string_view expression(size_t& start) {
     skip_spaces();
@@ -399,10 +407,9 @@ class Reader {
   static std::string read_string(Line& line) {
     ParseScope nothing;
     const size_t at = (line.skip_spaces(), line.position());
-    const Expr e = read_expr(line, nothing);
-    const StringImm* text = as<StringImm>(e);
-    if (!text) line.fail("this is no string", "a string in quotes", at);
-    return text->value;
+    nothing.line = line.number();
+    nothing.column = static_cast<int>(at) + 1;
+    return as<StringImm>(parse_expr(line.quoted(), nothing))->value;
   }
 
   static int64_t read_integer(Line& line) {

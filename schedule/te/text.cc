@@ -26,9 +26,7 @@ namespace {
          .legal = std::move(legal)});
 }
 
-std::string quoted(const std::string& text) {
-  return to_string(make(StringImm{.value = text}));
-}
+std::string quoted(const std::string& text) { return to_string(make(StringImm{.value = text})); }
 
 std::string attribute_text(double value) {
   std::string text = fmt::format("{}", value);
@@ -249,9 +247,7 @@ Program make_program(const std::vector<Tensor>& outputs) {
 
 std::string to_text(const Program& program) { return Writer(false).program(program); }
 
-uint64_t workload_hash(const Program& program) {
-  return hash_bytes(Writer(true).program(program));
-}
+uint64_t workload_hash(const Program& program) { return hash_bytes(Writer(true).program(program)); }
 
 std::string workload_id(const Program& program) {
   return fmt::format("{:016x}", workload_hash(program));

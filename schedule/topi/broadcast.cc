@@ -17,7 +17,9 @@ Tensor combine(std::string_view op, const Tensor& a, const Tensor& b, Element el
                const std::string& label, const std::string& tag) {
   return te::compute(
       broadcast_shape(a.shape(), b.shape(), op),
-      [&](const std::vector<Var>& i) { return element(read_broadcast(a, i), read_broadcast(b, i)); },
+      [&](const std::vector<Var>& i) {
+        return element(read_broadcast(a, i), read_broadcast(b, i));
+      },
       label, tag);
 }
 
@@ -65,34 +67,32 @@ Expr read_broadcast(const Tensor& t, const std::vector<Var>& position) {
   return t(indices);
 }
 
-#define BINARY(name, expression, doc)                                                     \
-  Tensor name(const Tensor& a, const Tensor& b, const std::string& label,                 \
-              const std::string& tag) {                                                   \
-    return combine(#name, a, b, &element_##name, label, tag);                             \
-  }                                                                                       \
-  Tensor name(const Tensor& a, const Expr& b, const std::string& label,                   \
-              const std::string& tag) {                                                   \
-    const auto body = [&](const std::vector<Var>& i) {                                    \
-      return element_##name(a(to_exprs(i)), b);                                           \
-    };                                                                                    \
-    return te::compute(a.shape(), body, label, tag);                                      \
-  }                                                                                       \
-  Tensor name(const Expr& a, const Tensor& b, const std::string& label,                   \
-              const std::string& tag) {                                                   \
-    const auto body = [&](const std::vector<Var>& i) {                                    \
-      return element_##name(a, b(to_exprs(i)));                                           \
-    };                                                                                    \
-    return te::compute(b.shape(), body, label, tag);                                      \
+#define BINARY(name, expression, doc)                                                             \
+  Tensor name(const Tensor& a, const Tensor& b, const std::string& label,                         \
+              const std::string& tag) {                                                           \
+    return combine(#name, a, b, &element_##name, label, tag);                                     \
+  }                                                                                               \
+  Tensor name(const Tensor& a, const Expr& b, const std::string& label, const std::string& tag) { \
+    const auto body = [&](const std::vector<Var>& i) {                                            \
+      return element_##name(a(to_exprs(i)), b);                                                   \
+    };                                                                                            \
+    return te::compute(a.shape(), body, label, tag);                                              \
+  }                                                                                               \
+  Tensor name(const Expr& a, const Tensor& b, const std::string& label, const std::string& tag) { \
+    const auto body = [&](const std::vector<Var>& i) {                                            \
+      return element_##name(a, b(to_exprs(i)));                                                   \
+    };                                                                                            \
+    return te::compute(b.shape(), body, label, tag);                                              \
   }
 #include "schedule/topi/broadcast.def"
 #undef BINARY
 
 const std::vector<BinaryOperator>& binary_operators() {
   static const std::vector<BinaryOperator> rows = {
-#define BINARY(name, expression, doc)                                                          \
-  {#name, doc,                                                                                 \
-   static_cast<Tensor (*)(const Tensor&, const Tensor&, const std::string&,                    \
-                          const std::string&)>(&topi::name),                                   \
+#define BINARY(name, expression, doc)                                                             \
+  {#name, doc,                                                                                    \
+   static_cast<Tensor (*)(const Tensor&, const Tensor&, const std::string&, const std::string&)>( \
+       &topi::name),                                                                              \
    &element_##name},
 #include "schedule/topi/broadcast.def"
 #undef BINARY
@@ -113,10 +113,10 @@ Tensor broadcast_to(const Tensor& x, const std::vector<Expr>& shape, const std::
   const bool fits = common.size() == shape.size() &&
                     std::equal(common.begin(), common.end(), shape.begin(), same_extent);
   if (!fits) {
-    bad_shape({"broadcast_to", "shape"},
-              fmt::format("shape {} does not broadcast to {}", shape_text(x.shape()),
-                          shape_text(shape)),
-              "extents of x that are 1 or those of the new shape");
+    bad_shape(
+        {"broadcast_to", "shape"},
+        fmt::format("shape {} does not broadcast to {}", shape_text(x.shape()), shape_text(shape)),
+        "extents of x that are 1 or those of the new shape");
   }
   return te::compute(
       shape, [&](const std::vector<Var>& i) { return read_broadcast(x, i); }, label, tag);

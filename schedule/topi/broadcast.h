@@ -20,12 +20,12 @@ Expr read_broadcast(const Tensor& t, const std::vector<Var>& position);
 
 // broadcast.def gives three functions a row: of two tensors, and of a tensor and a scalar
 // expression. Types that do not go together are a TypeMismatch.
-#define BINARY(name, expression, doc)                                                \
+#define BINARY(name, expression, doc)                                                  \
   Tensor name(const Tensor& a, const Tensor& b, const std::string& label = "T_" #name, \
-              const std::string& tag = kBroadcast);                                  \
-  Tensor name(const Tensor& a, const Expr& b, const std::string& label = "T_" #name, \
-              const std::string& tag = kElementwise);                                \
-  Tensor name(const Expr& a, const Tensor& b, const std::string& label = "T_" #name, \
+              const std::string& tag = kBroadcast);                                    \
+  Tensor name(const Tensor& a, const Expr& b, const std::string& label = "T_" #name,   \
+              const std::string& tag = kElementwise);                                  \
+  Tensor name(const Expr& a, const Tensor& b, const std::string& label = "T_" #name,   \
               const std::string& tag = kElementwise);
 #include "schedule/topi/broadcast.def"
 #undef BINARY

@@ -98,9 +98,12 @@ Padding normalize_padding(const Place& place, const std::vector<int64_t>& values
     if (v < 0) bad_argument(place, fmt::format("{}", v), "at least 0");
   }
   switch (values.size()) {
-    case 1: return {values[0], values[0], values[0], values[0]};
-    case 2: return {values[0], values[1], values[0], values[1]};
-    case 4: return {values[0], values[1], values[2], values[3]};
+    case 1:
+      return {values[0], values[0], values[0], values[0]};
+    case 2:
+      return {values[0], values[1], values[0], values[1]};
+    case 4:
+      return {values[0], values[1], values[2], values[3]};
     default:
       bad_argument(place, fmt::format("{} values", values.size()),
                    "one value, (vertical, horizontal), or (top, left, bottom, right)");

@@ -14,9 +14,9 @@ namespace tw::topi {
 using te::Tensor;
 
 // Tags say what kind of index function a compute is; schedules and fusion may read them.
-inline constexpr char kElementwise[] = "elemwise";      // out(i) from in(i)
-inline constexpr char kBroadcast[] = "broadcast";       // out(i) from in(some of i)
-inline constexpr char kInjective[] = "injective";       // out(i) from in(f(i)), f one to one
+inline constexpr char kElementwise[] = "elemwise";  // out(i) from in(i)
+inline constexpr char kBroadcast[] = "broadcast";   // out(i) from in(some of i)
+inline constexpr char kInjective[] = "injective";   // out(i) from in(f(i)), f one to one
 inline constexpr char kReduction[] = "comm_reduce";
 inline constexpr char kIndexReduction[] = "comm_reduce_idx";
 

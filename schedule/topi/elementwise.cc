@@ -39,10 +39,10 @@ Tensor map(const Tensor& x, const std::string& label, const std::string& tag, F 
 
 }  // namespace
 
-#define UNARY(name, elements, expression, doc)                                         \
-  Tensor name(const Tensor& t, const std::string& label, const std::string& tag) {     \
-    check_elements(#name, Elements::elements, t.dtype());                              \
-    return map(t, label, tag, [](const Expr& x) -> Expr { return expression; });       \
+#define UNARY(name, elements, expression, doc)                                     \
+  Tensor name(const Tensor& t, const std::string& label, const std::string& tag) { \
+    check_elements(#name, Elements::elements, t.dtype());                          \
+    return map(t, label, tag, [](const Expr& x) -> Expr { return expression; });   \
   }
 #include "schedule/topi/elementwise.def"
 #undef UNARY
@@ -73,12 +73,11 @@ Tensor clip(const Tensor& x, double low, double high, const std::string& label,
   const auto bound = [&](double v) {
     return tw::cast(x.dtype(), make_const_float(float_type(64), v));
   };
-  return map(x, label, tag,
-             [&](const Expr& e) { return max(min(e, bound(high)), bound(low)); });
+  return map(x, label, tag, [&](const Expr& e) { return max(min(e, bound(high)), bound(low)); });
 }
 
-Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value,
-            const std::string& label, const std::string& tag) {
+Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value, const std::string& label,
+            const std::string& tag) {
   return te::compute(
       shape, [&](const std::vector<Var>&) { return tw::cast(type, value); }, label, tag);
 }

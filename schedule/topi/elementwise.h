@@ -12,7 +12,7 @@
 namespace tw::topi {
 
 // Elements of another kind than the row's are a TypeMismatch.
-#define UNARY(name, elements, expression, doc) \
+#define UNARY(name, elements, expression, doc)                        \
   Tensor name(const Tensor& x, const std::string& label = "T_" #name, \
               const std::string& tag = kElementwise);
 #include "schedule/topi/elementwise.def"

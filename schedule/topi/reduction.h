@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions over axes, NumPy's sum, max, min, prod, mean, argmax, argmin (ONNX ReduceSum, …).
 // `axis` lists dimensions, counted from the end when negative; empty means all of them. Reduced
-// dimensions vanish, or stay with extent 1 with `keepdims`. BadArgument for axes that are not there.
+// dimensions vanish, or stay with extent 1 with `keepdims`. BadArgument for axes that are not
+// there.
 #pragma once
 
 #include <vector>
@@ -21,9 +22,9 @@ Tensor all(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims 
 Tensor any(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false);
 // sum / number of elements. TypeMismatch unless floating.
 Tensor mean(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false);
-// Position of the extreme element in the reduced dimensions, row-major, int32; of several equal ones
-// the first, or the last with `select_last_index`. A compute with two outputs, index and value, then
-// one that keeps the index.
+// Position of the extreme element in the reduced dimensions, row-major, int32; of several equal
+// ones the first, or the last with `select_last_index`. A compute with two outputs, index and
+// value, then one that keeps the index.
 Tensor argmax(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false,
               bool select_last_index = false);
 Tensor argmin(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false,

@@ -50,10 +50,10 @@ Tensor conv2d_nchw(const Tensor& data, const Tensor& weight, const std::vector<i
     }
   }
   const auto amount = [](int64_t v) { return Expr(static_cast<int>(v)); };
-  const Tensor padded = border.any() ? pad(data, {0, 0, amount(border.top), amount(border.left)},
-                                           {0, 0, amount(border.bottom), amount(border.right)},
-                                           {}, "pad_temp")
-                                     : data;
+  const Tensor padded =
+      border.any() ? pad(data, {0, 0, amount(border.top), amount(border.left)},
+                         {0, 0, amount(border.bottom), amount(border.right)}, {}, "pad_temp")
+                   : data;
 
   const DType type = out_type.value_or(data.dtype());
   const auto axis = [](const Expr& extent, const char* name) {

@@ -22,14 +22,13 @@ struct Product {
     require_extent({op, "the second operand"}, b, transpose_b ? 1 : 0, depth);
     const DType type = out_type.value_or(a.dtype());
     const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
-    return te::compute(
-        {sa[transpose_a ? 1 : 0], sb[transpose_b ? 0 : 1]},
-        [&](const std::vector<Var>& i) {
-          const Expr ea = transpose_a ? a(k.var(), i[0]) : a(i[0], k.var());
-          const Expr eb = transpose_b ? b(i[1], k.var()) : b(k.var(), i[1]);
-          return te::sum(tw::cast(type, ea) * tw::cast(type, eb), {k});
-        },
-        name, tag, {}, {"i", "j"});
+    return te::compute({sa[transpose_a ? 1 : 0], sb[transpose_b ? 0 : 1]},
+                       [&](const std::vector<Var>& i) {
+                         const Expr ea = transpose_a ? a(k.var(), i[0]) : a(i[0], k.var());
+                         const Expr eb = transpose_b ? b(i[1], k.var()) : b(k.var(), i[1]);
+                         return te::sum(tw::cast(type, ea) * tw::cast(type, eb), {k});
+                       },
+                       name, tag, {}, {"i", "j"});
   }
 };
 
@@ -41,12 +40,11 @@ Tensor with_bias(std::string_view op, const Tensor& product, const Tensor& bias)
   if (!bias.defined()) return product;
   require_rank({op, "bias"}, bias, 1);
   require_extent({op, "bias"}, bias, 0, product.shape()[1]);
-  return te::compute(
-      product.shape(),
-      [&](const std::vector<Var>& i) {
-        return product(i[0], i[1]) + tw::cast(product.dtype(), bias(i[1]));
-      },
-      "T_bias", kBroadcast, {}, {"i", "j"});
+  return te::compute(product.shape(),
+                     [&](const std::vector<Var>& i) {
+                       return product(i[0], i[1]) + tw::cast(product.dtype(), bias(i[1]));
+                     },
+                     "T_bias", kBroadcast, {}, {"i", "j"});
 }
 
 }  // namespace

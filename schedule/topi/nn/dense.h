@@ -30,7 +30,6 @@ Tensor bias_add(const Tensor& data, const Tensor& bias, int axis = 1);
 namespace tw::topi {
 
 // a [M, K], b [K, N] -> [M, N]; TVM's topi.matmul.
-Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false,
-              bool transpose_b = false);
+Tensor matmul(const Tensor& a, const Tensor& b, bool transpose_a = false, bool transpose_b = false);
 
 }  // namespace tw::topi

@@ -40,7 +40,8 @@ Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
           std::vector<Expr> position;
           size_t next = 0, reduced = 0;
           for (size_t d = 0; d < in.size(); ++d) {
-            position.push_back(normalized(d) ? Expr(reduce_axes[reduced++].var()) : Expr(i[next++]));
+            position.push_back(normalized(d) ? Expr(reduce_axes[reduced++].var())
+                                             : Expr(i[next++]));
           }
           return te::sum(f(data(position), to_exprs(i)), reduce_axes);
         },

@@ -30,8 +30,7 @@ Tensor pad(const Tensor& data, const std::vector<Expr>& before, const std::vecto
   const std::vector<Expr> inside = data.shape();
   std::vector<Expr> shape;
   for (size_t d = 0; d < inside.size(); ++d) shape.push_back(before[d] + inside[d] + behind[d]);
-  const Expr filling =
-      value.defined() ? tw::cast(data.dtype(), value) : make_zero(data.dtype());
+  const Expr filling = value.defined() ? tw::cast(data.dtype(), value) : make_zero(data.dtype());
   return te::compute(
       shape,
       [&](const std::vector<Var>& i) -> Expr {

@@ -12,8 +12,7 @@ namespace tw::topi::nn {
 // as `before`, `value` undefined means zero. Dimensions without padding are copied plainly. The
 // condition is that of an element being inside: tvm_if_then_else(((2 <= i2) && (i2 < 9)), …).
 // BadShape unless there is an amount for each dimension and constant ones are at least 0. ONNX Pad.
-Tensor pad(const Tensor& data, const std::vector<Expr>& before,
-           const std::vector<Expr>& after = {}, const Expr& value = {},
-           const std::string& name = "PadInput");
+Tensor pad(const Tensor& data, const std::vector<Expr>& before, const std::vector<Expr>& after = {},
+           const Expr& value = {}, const std::string& name = "PadInput");
 
 }  // namespace tw::topi::nn

@@ -34,8 +34,8 @@ struct Windows {
     }
     const auto count = as_const_int(positions);
     if (count && *count <= 0) {
-      bad_shape({kOp, "kernel"}, fmt::format("a window of {} taps over {} elements", kernel,
-                                             *as_const_int(extent)),
+      bad_shape({kOp, "kernel"},
+                fmt::format("a window of {} taps over {} elements", kernel, *as_const_int(extent)),
                 "a kernel no larger than the padded data");
     }
   }

@@ -51,25 +51,24 @@ Parts parts_of(std::string_view op, const Tensor& x, int axis) {
 
 Tensor softmax(const Tensor& x, int axis) {
   const Parts p = parts_of("softmax", x, axis);
-  return te::compute(
-      x.shape(),
-      [&](const std::vector<Var>& i) {
-        const std::vector<Expr> position = to_exprs(i);
-        return div(p.exponential(position), p.total(Parts::without(position, p.axis)));
-      },
-      "T_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
+  return te::compute(x.shape(),
+                     [&](const std::vector<Var>& i) {
+                       const std::vector<Expr> position = to_exprs(i);
+                       return div(p.exponential(position),
+                                  p.total(Parts::without(position, p.axis)));
+                     },
+                     "T_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const Parts p = parts_of("log_softmax", x, axis);
-  return te::compute(
-      x.shape(),
-      [&](const std::vector<Var>& i) {
-        const std::vector<Expr> position = to_exprs(i);
-        const std::vector<Expr> group = Parts::without(position, p.axis);
-        return x(position) - p.max(group) - call("log", {p.total(group)});
-      },
-      "T_log_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
+  return te::compute(x.shape(),
+                     [&](const std::vector<Var>& i) {
+                       const std::vector<Expr> position = to_exprs(i);
+                       const std::vector<Expr> group = Parts::without(position, p.axis);
+                       return x(position) - p.max(group) - call("log", {p.total(group)});
+                     },
+                     "T_log_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
 }
 
 }  // namespace tw::topi::nn

@@ -64,7 +64,7 @@ TEST(LlvmKernels, LoopsOfEveryKind) {
   check("for (i, 0, 0) { O[i] = 1.000000f }");
   check("for (i, 0, 16) { for (j, 0, i) { O[((i*16) + j)] = A[j] } }");
   check("for (i, 0, 16) { for (j, (i - 8), 4) { if ((j >= 0)) { O[((i*16) + j)] = A[j] } } }");
-  check("unrolled (i, 0, 250) { unrolled (j, 0, 30) { O[((i + j) % 256)] = A[i] } }");
+  check("unrolled (i, 0, 90) { unrolled (j, 0, 50) { O[((i + j) % 256)] = A[i] } }");
   check("for (i, int64(0), int64(16)) { O[int32(i)] = A[(int32(i)*3)] }");
 }
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites a te program into the one that bounds its rounding errors; reference.h says how.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <unordered_map>
+
+#include "autotune/reference.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
+#include "runtime/error.h"
+
+namespace tw::autotune {
+namespace {
+
+const DType kReal = float_type(64);
+
+Expr real(double value) { return make_const_float(kReal, value); }
+Expr absolute(const Expr& e) { return call("fabs", {e}); }
+// The value itself, as the program computes it.
+Expr value(const Expr& e) { return cast(kReal, e); }
+
+double epsilon_of(DType type) {
+  if (type.code == TypeCode::BFloat) return 0x1p-7;
+  switch (type.bits) {
+    case 16:
+      return 0x1p-10;
+    case 32:
+      return 0x1p-23;
+    default:
+      return 0x1p-52;
+  }
+}
+
+bool reads_floats(const Expr& e) {
+  bool found = false;
+  for_each_expr(
+      e, [&](const Expr& part) { found |= is<ProducerLoad>(part) && part.dtype().is_float(); });
+  return found;
+}
+
+// A function's |f| + |f'|·m, where x is the argument's value and m its magnitude.
+struct FunctionRule {
+  std::string_view name;
+  Expr (*bound)(const Expr& x, const Expr& m);
+};
+const FunctionRule kFunctions[] = {
+    {"exp", [](const Expr& x, const Expr& m) { return call("exp", {x}) * (real(1) + m); }},
+    {"exp2", [](const Expr& x, const Expr& m) { return call("exp2", {x}) * (real(1) + m); }},
+    {"log",
+     [](const Expr& x, const Expr& m) { return absolute(call("log", {x})) + div(m, absolute(x)); }},
+    {"log2",
+     [](const Expr& x, const Expr& m) {
+       return absolute(call("log2", {x})) + div(m * real(1.5), absolute(x));
+     }},
+    {"log10", [](const Expr& x,
+                 const Expr& m) { return absolute(call("log10", {x})) + div(m, absolute(x)); }},
+    {"sqrt",
+     [](const Expr& x, const Expr& m) { return call("sqrt", {x}) + div(m, call("sqrt", {x})); }},
+    {"rsqrt", [](const Expr& x,
+                 const Expr& m) { return call("rsqrt", {x}) * (real(1) + div(m, absolute(x))); }},
+    {"tan",
+     [](const Expr& x, const Expr& m) {
+       return (real(1) + call("tan", {x}) * call("tan", {x})) * (real(1) + m);
+     }},
+    {"sinh", [](const Expr& x, const Expr& m) { return call("cosh", {x}) * (real(1) + m); }},
+    {"cosh", [](const Expr& x, const Expr& m) { return call("cosh", {x}) * (real(1) + m); }},
+    {"asin",
+     [](const Expr& x, const Expr& m) {
+       return real(2) + div(m, call("sqrt", {max(real(1) - x * x, real(1e-12))}));
+     }},
+    {"acos",
+     [](const Expr& x, const Expr& m) {
+       return real(4) + div(m, call("sqrt", {max(real(1) - x * x, real(1e-12))}));
+     }},
+    // Bounded functions with |f'| of about 1 or less need no value.
+    {"sin", [](const Expr&, const Expr& m) { return real(1) + m; }},
+    {"cos", [](const Expr&, const Expr& m) { return real(1) + m; }},
+    {"tanh", [](const Expr&, const Expr& m) { return real(1) + m; }},
+    {"sigmoid", [](const Expr&, const Expr& m) { return real(1) + m; }},
+    {"erf", [](const Expr&, const Expr& m) { return real(1) + m * real(1.2); }},
+    {"atan", [](const Expr&, const Expr& m) { return real(2) + m; }},
+    {"fabs", [](const Expr&, const Expr& m) { return m; }},
+};
+// Steps: where two ways of summing fall on either side of one, the results differ by 1, whatever ε.
+bool is_step(std::string_view name) {
+  return name == "floor" || name == "ceil" || name == "round" || name == "trunc" ||
+         name == "nearbyint";
+}
+
+class Magnitudes {
+ public:
+  // Index of output `k` of `op` among those of its magnitude, or -1 for what is exact.
+  struct Image {
+    te::Operation op;
+    std::vector<int> index;
+    double reduction = 1;  // product of reduction extents on the way here
+    double epsilon = 0;    // of the least precise type on the way
+  };
+
+  const Image& of(const te::Operation& op) {
+    if (const auto found = images_.find(op.get()); found != images_.end()) return found->second;
+    Image image = make(op);
+    return images_.emplace(op.get(), std::move(image)).first->second;
+  }
+
+ private:
+  Image make(const te::Operation& op) {
+    Image image;
+    const auto* compute = te::as_op<te::ComputeNode>(op);
+    image.index.assign(static_cast<size_t>(op->num_outputs()), -1);
+    if (compute == nullptr) return image;
+
+    for (const te::Tensor& input : compute->input_tensors()) {
+      const Image& before = of(input.op());
+      image.reduction = std::max(image.reduction, before.reduction);
+      image.epsilon = std::max(image.epsilon, before.epsilon);
+    }
+    // Axes of its own, and everything inside in terms of them.
+    VarMap renamed;
+    const auto fresh = [&](const std::vector<IterVar>& axes) {
+      std::vector<IterVar> result;
+      for (const IterVar& axis : axes) {
+        const Var var(axis.name(), axis.var().dtype());
+        renamed[axis.var()] = var;
+        result.emplace_back(axis->domain, var, axis->kind);
+      }
+      return result;
+    };
+    const std::vector<IterVar> axes = fresh(compute->axis);
+    reduce_axes_ = fresh(compute->reduce_axis);
+    for (const IterVar& axis : compute->reduce_axis) {
+      image.reduction *= static_cast<double>(as_const_int(axis->domain.extent).value_or(1));
+    }
+
+    std::vector<Expr> bodies;
+    for (size_t k = 0; k < compute->body.size(); ++k) {
+      if (!compute->body[k].dtype().is_float()) continue;
+      image.epsilon = std::max(image.epsilon, epsilon_of(compute->body[k].dtype()));
+      image.index[k] = static_cast<int>(bodies.size());
+      bodies.push_back(Expr());
+    }
+    if (bodies.empty()) return image;
+    if (compute->is_reduction()) {
+      bodies = reduction(*compute, renamed);
+    } else {
+      for (size_t k = 0; k < compute->body.size(); ++k) {
+        if (image.index[k] < 0) continue;
+        bodies[static_cast<size_t>(image.index[k])] =
+            magnitude(substitute(compute->body[k], renamed));
+      }
+    }
+    image.op = te::compute_op(op->name + "_bound", axes, bodies);
+    return image;
+  }
+
+  // The components of a reduction that are floats.
+  std::vector<Expr> reduction(const te::ComputeNode& compute, const VarMap& renamed) {
+    const auto* first = as<Reduce>(compute.body.front());
+    TW_CHECK(first != nullptr, "a reduction without a Reduce at its root");
+    const CommReducer& combiner = first->combiner;
+    const Expr condition =
+        first->condition.defined() ? substitute(first->condition, renamed) : Expr();
+    const bool all_floats = std::all_of(compute.body.begin(), compute.body.end(),
+                                        [](const Expr& e) { return e.dtype().is_float(); });
+    CommReducer bound;
+    std::vector<Expr> sources;
+    for (size_t k = 0; k < combiner.result.size(); ++k) {
+      if (!compute.body[k].dtype().is_float()) continue;
+      const Var l("l", kReal), r("r", kReal);
+      combined_[combiner.lhs[k]] = l;
+      combined_[combiner.rhs[k]] = r;
+      bound.lhs.push_back(l);
+      bound.rhs.push_back(r);
+      sources.push_back(magnitude(substitute(first->source[k], renamed)));
+      // The identities of max and min are the ends of the type, which no element is.
+      const auto* identity = as<FloatImm>(combiner.identity[k]);
+      const bool end = identity == nullptr || !(std::abs(identity->value) < 1e4);
+      bound.identity.push_back(real(end ? 0 : std::abs(identity->value)));
+    }
+    for (size_t k = 0, at = 0; k < combiner.result.size(); ++k) {
+      if (!compute.body[k].dtype().is_float()) continue;
+      // Tuples with an integer (a position) choose one of the elements.
+      bound.result.push_back(all_floats ? magnitude(combiner.result[k])
+                                        : max(bound.lhs[at], bound.rhs[at]));
+      ++at;
+    }
+    return te::reduce(bound, sources, reduce_axes_, condition);
+  }
+
+  Expr magnitude(const Expr& e) {
+    if (!e.dtype().is_float()) return absolute(value(e));
+    if (const auto* n = as<Variable>(e)) {
+      const auto found = combined_.find(Var(n));
+      return found != combined_.end() ? found->second : absolute(value(e));
+    }
+    if (const auto* n = as<FloatImm>(e)) return real(std::abs(n->value));
+    if (const auto* n = as<ProducerLoad>(e)) return load(*n, e);
+    if (const auto* n = as<Cast>(e)) return magnitude(n->value);
+    if (const auto* n = as<Add>(e)) return magnitude(n->a) + magnitude(n->b);
+    if (const auto* n = as<Sub>(e)) return magnitude(n->a) + magnitude(n->b);
+    if (const auto* n = as<Mul>(e)) return magnitude(n->a) * magnitude(n->b);
+    if (const auto* n = as<Div>(e)) {
+      // |a|/|b| · (1 + εb/|b|): a divisor that is mostly rounding error spoils the quotient.
+      if (is_const(n->b)) return div(magnitude(n->a), absolute(value(n->b)));
+      const Expr b = absolute(value(n->b));
+      return div(magnitude(n->a), b) * div(magnitude(n->b), b);
+    }
+    if (const auto* n = as<Mod>(e)) return magnitude(n->a) + magnitude(n->b);
+    if (const auto* n = as<FloorMod>(e)) return magnitude(n->a) + magnitude(n->b);
+    if (const auto* n = as<Min>(e)) return max(magnitude(n->a), magnitude(n->b));
+    if (const auto* n = as<Max>(e)) return max(magnitude(n->a), magnitude(n->b));
+    if (const auto* n = as<Select>(e)) {
+      // A comparison of floats may fall either way near equality.
+      if (reads_floats(n->condition)) return magnitude(n->true_value) + magnitude(n->false_value);
+      return select(n->condition, magnitude(n->true_value), magnitude(n->false_value));
+    }
+    if (const auto* n = as<Let>(e)) return magnitude(substitute(n->body, {{n->var, n->value}}));
+    if (const auto* n = as<Call>(e)) return function(*n, e);
+    return absolute(value(e));
+  }
+
+  Expr load(const ProducerLoad& n, const Expr& self) {
+    const auto* op = dynamic_cast<const te::ComputeNode*>(n.producer.get());
+    if (op == nullptr) return absolute(value(self));
+    const auto found = images_.find(op);
+    TW_CHECK(found != images_.end(), "a read of an operation that is no input");
+    const int index = found->second.index[static_cast<size_t>(n.value_index)];
+    return found->second.op.output(index)(n.indices);
+  }
+
+  Expr function(const Call& n, const Expr& self) {
+    if (n.name == "if_then_else") {
+      // The condition may guard an access, so it stays.
+      return if_then_else(n.args[0], magnitude(n.args[1]), magnitude(n.args[2]));
+    }
+    if (n.name == "fma") return magnitude(n.args[0]) * magnitude(n.args[1]) + magnitude(n.args[2]);
+    if (n.name == "pow") {
+      const Expr x = value(n.args[0]), y = value(n.args[1]);
+      const Expr log_x = call("log", {max(absolute(x), real(1e-30))});
+      return absolute(call("pow", {x, y})) *
+             (real(1) + div(absolute(y) * magnitude(n.args[0]), absolute(x)) +
+              absolute(log_x) * magnitude(n.args[1]));
+    }
+    if (n.name == "atan2") {
+      const Expr y = value(n.args[0]), x = value(n.args[1]);
+      return real(std::numbers::pi) +
+             div(magnitude(n.args[0]) * absolute(x) + magnitude(n.args[1]) * absolute(y),
+                 x * x + y * y);
+    }
+    if (is_step(n.name)) {
+      return magnitude(n.args[0]) + real(1 / epsilon_of(self.dtype()));
+    }
+    for (const FunctionRule& rule : kFunctions) {
+      if (rule.name == n.name) return rule.bound(value(n.args[0]), magnitude(n.args[0]));
+    }
+    return absolute(value(self));
+  }
+
+  // Looked up only, never walked through.
+  std::unordered_map<const Producer*, Image> images_;
+  VarMap combined_;
+  std::vector<IterVar> reduce_axes_;
+};
+
+}  // namespace
+
+ErrorBound error_bound(const te::Program& program) {
+  Magnitudes magnitudes;
+  ErrorBound result;
+  std::vector<te::Tensor> bounds;
+  for (const te::Tensor& output : program.outputs) {
+    const auto& image = magnitudes.of(output.op());
+    const int index = image.index[static_cast<size_t>(output.value_index())];
+    result.factors.push_back(index < 0 ? 0 : rounding_factor(image.reduction, image.epsilon));
+    result.outputs.push_back(index < 0 ? -1 : static_cast<int>(bounds.size()));
+    if (index >= 0) bounds.push_back(image.op.output(index));
+  }
+  if (!bounds.empty()) result.program = te::make_program(bounds);
+  return result;
+}
+
+}  // namespace tw::autotune

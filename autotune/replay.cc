@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/replay.h"
+
+#include <fmt/format.h>
+
+#include "autotune/workloads.h"
+#include "ir/equal.h"
+#include "ir/visit.h"
+#include "runtime/error.h"
+
+namespace tw::autotune {
+namespace {
+
+// What to type to tune a program: its name on the command line if it has one.
+std::string tuning_command(const std::string& workload, const Log& log, const Target& target,
+                           int threads) {
+  std::string name;
+  for (const Log::Workload& known : log.workloads()) {
+    if (known.id == workload) name = known.name;
+  }
+  for (const NamedWorkload& known : named_workloads()) {
+    if (!name.empty()) break;
+    const std::string text = fmt::format("{}:{}", known.kind, known.name);
+    if (te::workload_id(parse_workload(text).program) == workload) name = text;
+  }
+  if (name.empty() || name == workload) {
+    return fmt::format("tilewright.autotune.tune(program, target=\"{}\", threads={}, log=\"{}\")",
+                       target.text(), threads, log.path());
+  }
+  return fmt::format("autotune {} --target=\"{}\" --threads={} --log={}", name, target.text(),
+                     threads, log.path());
+}
+
+}  // namespace
+
+Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
+                       int threads) {
+  const std::string workload = te::workload_id(program);
+  const auto record = log.best(workload, target.text(), threads);
+  if (!record) {
+    raise({.code = ErrorCode::NoRecord,
+           .what = fmt::format("no record of workload {} on target \"{}\" with {} thread{}",
+                               workload, target.text(), threads, threads == 1 ? "" : "s"),
+           .where = log.path(),
+           .legal = "tune it first: " + tuning_command(workload, log, target, threads)});
+  }
+  return replay(program, record->trace);
+}
+
+Schedule replay(const te::Program& program, const std::string& trace_text) {
+  Schedule schedule = Schedule::create(program.outputs);
+  schedule.apply(parse_trace(trace_text));
+  return schedule;
+}
+
+std::string ir_hash(const Kernel& kernel) {
+  // Names stand in the messages of checks; what the kernel does is the same without them.
+  const Stmt unnamed = rewrite(
+      kernel.body, [](const Expr& e) { return is<StringImm>(e) ? make(StringImm{}) : Expr(); });
+  return fmt::format("{:016x}", structural_hash(unnamed));
+}
+
+Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
+                     const std::string& name) {
+  LowerOptions options;
+  options.name = name;
+  options.passes.partition_const_loop = true;
+  return lower(schedule, {program.arguments.begin(), program.arguments.end()}, target, options);
+}
+
+}  // namespace tw::autotune

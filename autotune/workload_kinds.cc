@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/workload_kinds.h"
+
+#include <fmt/format.h>
+
+#include "schedule/topi/topi.h"
+
+namespace tw::autotune {
+namespace {
+
+using te::Tensor;
+
+Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
+  std::vector<Expr> extents;
+  for (int64_t extent : shape) extents.emplace_back(static_cast<int>(extent));
+  return te::placeholder(extents, sizes.dtype, name);
+}
+
+std::optional<SizeProblem> nothing(const Sizes&) { return {}; }
+
+te::Program gemm(const Sizes& s) {
+  const Tensor a = input(s, {s["m"], s["k"]}, "A"), b = input(s, {s["k"], s["n"]}, "B");
+  return te::make_program({topi::nn::matmul(a, b)});
+}
+te::Program dense(const Sizes& s) {
+  const Tensor data = input(s, {s["m"], s["k"]}, "data");
+  const Tensor weight = input(s, {s["n"], s["k"]}, "weight");
+  return te::make_program({topi::nn::dense(data, weight)});
+}
+te::Program batch_gemm(const Sizes& s) {
+  const Tensor a = input(s, {s["b"], s["m"], s["k"]}, "A");
+  const Tensor b = input(s, {s["b"], s["k"], s["n"]}, "B");
+  return te::make_program({topi::nn::batch_matmul(a, b, {}, false, false)});
+}
+
+std::optional<SizeProblem> check_window(const Sizes& s) {
+  const int64_t reach = (s["k"] - 1) * s["d"] + 1;
+  for (const char* side : {"h", "w"}) {
+    const int64_t padded = s[side] + 2 * s["p"];
+    if (reach > padded) {
+      return SizeProblem{
+          fmt::format("a kernel that reaches over {} does not fit into {}={} with padding {}",
+                      reach, side, s[side], s["p"]),
+          fmt::format("k such that (k-1)*d+1 is at most {}", padded)};
+    }
+  }
+  if (s["p"] >= reach) {
+    return SizeProblem{fmt::format("size 'p' is {}, so that some windows see padding only", s["p"]),
+                       fmt::format("0 to {}", reach - 1)};
+  }
+  return {};
+}
+std::optional<SizeProblem> check_conv2d(const Sizes& s) {
+  if (s["ci"] % s["g"] != 0 || s["co"] % s["g"] != 0) {
+    return SizeProblem{
+        fmt::format("{} groups do not divide ci={} and co={}", s["g"], s["ci"], s["co"]),
+        "g that divides both channel counts"};
+  }
+  return check_window(s);
+}
+Tensor convolution(const Sizes& s) {
+  const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
+  const Tensor weight = input(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
+  return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"]);
+}
+te::Program conv2d(const Sizes& s) { return te::make_program({convolution(s)}); }
+te::Program conv2d_bias_relu(const Sizes& s) {
+  const Tensor bias = input(s, {s["co"]}, "bias");
+  return te::make_program({topi::nn::relu(topi::nn::bias_add(convolution(s), bias))});
+}
+te::Program depthwise_conv2d(const Sizes& s) {
+  const Tensor data = input(s, {s["n"], s["c"], s["h"], s["w"]}, "data");
+  const Tensor weight = input(s, {s["c"], 1, s["k"], s["k"]}, "weight");
+  return te::make_program(
+      {topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["c"])});
+}
+te::Program softmax(const Sizes& s) {
+  return te::make_program({topi::nn::softmax(input(s, {s["m"], s["n"]}, "data"))});
+}
+te::Program layer_norm(const Sizes& s) {
+  return te::make_program(
+      {topi::nn::layer_norm(input(s, {s["m"], s["n"]}, "data"), input(s, {s["n"]}, "gamma"),
+                            input(s, {s["n"]}, "beta"))});
+}
+te::Program elementwise(const Sizes& s) {
+  const Tensor x = input(s, {s["m"], s["n"]}, "x"),
+               residual = input(s, {s["m"], s["n"]}, "residual");
+  const Tensor scale = input(s, {s["m"], 1}, "scale"), shift = input(s, {s["m"], 1}, "shift");
+  const Tensor scaled = topi::add(topi::multiply(x, scale), shift);
+  return te::make_program({topi::nn::relu(topi::add(scaled, residual))});
+}
+
+std::string gemm_shape(const Sizes& s) { return fmt::format("{}x{}x{}", s["m"], s["n"], s["k"]); }
+std::string batch_shape(const Sizes& s) { return fmt::format("{}x {}", s["b"], gemm_shape(s)); }
+std::string matrix_shape(const Sizes& s) { return fmt::format("{}x{}", s["m"], s["n"]); }
+std::string window(const Sizes& s) {
+  std::string text = fmt::format("{0}x{0}", s["k"]);
+  if (s["s"] != 1) text += fmt::format("/{}", s["s"]);
+  if (s["d"] != 1) text += fmt::format(" dilated {}", s["d"]);
+  return text;
+}
+std::string batch_prefix(const Sizes& s) {
+  return s["n"] == 1 ? std::string() : fmt::format("{}x ", s["n"]);
+}
+std::string conv2d_shape(const Sizes& s) {
+  std::string text = fmt::format("{}{}->{} at {}x{}, {}", batch_prefix(s), s["ci"], s["co"], s["h"],
+                                 s["w"], window(s));
+  if (s["g"] != 1) text += fmt::format(", {} groups", s["g"]);
+  return text;
+}
+std::string depthwise_shape(const Sizes& s) {
+  return fmt::format("{}{} at {}x{}, {}", batch_prefix(s), s["c"], s["h"], s["w"], window(s));
+}
+
+const SizeName kM = {"m", "rows"}, kN = {"n", "columns"}, kK = {"k", "terms of each sum"};
+const SizeName kBatch = {"n", "images", 1}, kHeight = {"h", "height"};
+const SizeName kWidth = {"w", "width; h unless given", {}, "h"};
+const SizeName kStride = {"s", "stride", 1}, kDilation = {"d", "dilation", 1, "", 1, false};
+const SizeName kPadding = {"p", "padding on each side", 0, "", 0};
+const std::vector<SizeName> kConv2d = {kBatch,
+                                       {"ci", "input channels"},
+                                       kHeight,
+                                       kWidth,
+                                       {"co", "output channels"},
+                                       {"k", "kernel height and width"},
+                                       kStride,
+                                       kPadding,
+                                       kDilation,
+                                       {"g", "groups", 1, "", 1, false}};
+const std::vector<SizeName> kDepthwise = {kBatch,
+                                          {"c", "channels"},
+                                          kHeight,
+                                          kWidth,
+                                          {"k", "kernel height and width", 3},
+                                          kStride,
+                                          {"p", "padding on each side", 1, "", 0},
+                                          kDilation};
+
+}  // namespace
+
+std::span<const WorkloadKind> workload_kinds() {
+  static const std::vector<WorkloadKind> kinds = {
+      {"gemm", "C[m,n] = A[m,k] B[k,n]", {kM, kN, kK}, false, nothing, gemm, gemm_shape},
+      {"dense", "C[m,n] = A[m,k] weight[n,k]", {kM, kN, kK}, false, nothing, dense, gemm_shape},
+      {"batch_gemm",
+       "C[b,m,n] = A[b,m,k] B[b,k,n]",
+       {{"b", "products"}, kM, kN, kK},
+       false,
+       nothing,
+       batch_gemm,
+       batch_shape},
+      {"conv2d", "convolution, NCHW", kConv2d, false, check_conv2d, conv2d, conv2d_shape},
+      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, false, check_conv2d,
+       conv2d_bias_relu, conv2d_shape},
+      {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise, false,
+       check_window, depthwise_conv2d, depthwise_shape},
+      {"softmax", "softmax of each row", {kM, kN}, true, nothing, softmax, matrix_shape},
+      {"layer_norm",
+       "layer normalization of each row",
+       {kM, kN},
+       true,
+       nothing,
+       layer_norm,
+       matrix_shape},
+      {"elementwise",
+       "relu(x[m,n] * scale[m] + shift[m] + residual[m,n])",
+       {kM, kN},
+       false,
+       nothing,
+       elementwise,
+       matrix_shape},
+  };
+  return kinds;
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// unmask_accumulator: masks go from accesses to a local buffer whose masked-off elements nobody
+// reads, so that code generation can keep the buffer in registers.
+//
+// before:                                          after:
+//   allocate t[float32 * 2 * 16]                     allocate t[float32 * 2 * 16]
+//   for (k, 0, 9) {                                  for (k, 0, 9) {
+//     t[ramp(0, 1, 16)] =                              t[ramp(0, 1, 16)] =
+//         (t[ramp(0, 1, 16)] if m) + … if m                t[ramp(0, 1, 16)] + …
+//   }                                                }
+//   C[ramp((x*16), 1, 16)] =                         C[ramp((x*16), 1, 16)] =
+//       (t[ramp(0, 1, 16)] if m) if m                    t[ramp(0, 1, 16)] if m
+//
+// with m = ramp((x*16), 1, 16) < x16(40). Each access must be a whole vector of one width, aligned
+// to it, so that an element always meets the same lane; and its mask must depend on nothing but the
+// element's place in the last dimension and on what stands still while the buffer lives. Then the
+// lanes that are off are off in every access to these elements: what is stored there is never seen.
+#include <optional>
+
+#include "ir/equal.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "lower/passes.h"
+#include "lower/scoped_mutator.h"
+
+namespace tw::pass {
+namespace {
+
+// One conjunct of a mask: lane l of column c is on when base + c + l < limit.
+struct Bound {
+  Expr base, limit;
+};
+
+// Looks at all accesses to one buffer; changes nothing.
+class Accesses : public ScopedMutator {
+ public:
+  Accesses(const Allocate& allocate) : buffer_(allocate.buffer) {
+    width_ = as_const_int(allocate.extents.back()).value_or(0);
+    ok_ = width_ > 0;
+  }
+  // True when every mask can go.
+  bool check(const Stmt& body) {
+    mutate(body);
+    if (!ok_ || !bounds_) return false;
+    // What the masks compare with must not change while the buffer lives.
+    for (const Bound& b : *bounds_) {
+      for (const Expr& e : {b.base, b.limit}) {
+        if (uses_any(e, bound_)) return false;
+      }
+    }
+    return true;
+  }
+
+ protected:
+  using ScopedMutator::on;
+
+  Stmt on(const For& op, const Stmt& self) override {
+    bound_.insert(op.var);
+    return ScopedMutator::on(op, self);
+  }
+  Stmt on(const LetStmt& op, const Stmt& self) override {
+    bound_.insert(op.var);
+    return ScopedMutator::on(op, self);
+  }
+  Expr on(const Let& op, const Expr& self) override {
+    bound_.insert(op.var);
+    return ScopedMutator::on(op, self);
+  }
+  Expr on(const Load& op, const Expr& self) override {
+    if (op.buffer.same_as(buffer_)) access(op.index, op.predicate);
+    return ScopedMutator::on(op, self);
+  }
+  Stmt on(const Store& op, const Stmt& self) override {
+    if (op.buffer.same_as(buffer_)) access(op.index, op.predicate);
+    return ScopedMutator::on(op, self);
+  }
+  Expr on(const Variable& op, const Expr& self) override {
+    ok_ &= &op != buffer_.operator->();
+    return self;
+  }
+  // A lane that is off may hold anything, zero too.
+  Expr on(const Div& op, const Expr& self) override { return division(op, self); }
+  Expr on(const Mod& op, const Expr& self) override { return division(op, self); }
+  Expr on(const FloorDiv& op, const Expr& self) override { return division(op, self); }
+  Expr on(const FloorMod& op, const Expr& self) override { return division(op, self); }
+
+ private:
+  template <class T>
+  Expr division(const T& op, const Expr& self) {
+    ok_ &= op.dtype.is_float() || !op.dtype.is_vector() || as_const_int(op.b).has_value();
+    return ScopedMutator::on(op, self);
+  }
+
+  void access(const Expr& index, const Expr& predicate) {
+    if (!ok_) return;
+    ok_ = false;
+    const Ramp* r = as<Ramp>(index);
+    if (r == nullptr || !is_one(r->stride) || !predicate.defined()) return;
+    if (lanes_ == 0) lanes_ = r->lanes;
+    if (lanes_ != r->lanes || width_ % lanes_ != 0) return;
+    const ModularFact m = analyzer_.modular(r->base);
+    if (m.modulus % lanes_ != 0 || m.residue % lanes_ != 0) return;
+    const Expr column = analyzer_.canonical_simplify(
+        floor_mod(r->base, make_const(r->base.dtype(), width_)));
+    std::vector<Bound> bounds;
+    if (!bounds_of(predicate, column, bounds)) return;
+    if (!bounds_) bounds_ = bounds;
+    if (bounds_->size() != bounds.size()) return;
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      const Bound &a = (*bounds_)[i], &b = bounds[i];
+      if (!equal(a.base, b.base) || !equal(a.limit, b.limit)) return;
+    }
+    ok_ = true;
+  }
+
+  bool bounds_of(const Expr& predicate, const Expr& column, std::vector<Bound>& out) {
+    if (const And* a = as<And>(predicate)) {
+      return bounds_of(a->a, column, out) && bounds_of(a->b, column, out);
+    }
+    const Less* less = as<Less>(predicate);
+    if (less == nullptr) return false;
+    const Ramp* r = as<Ramp>(less->a);
+    const Broadcast* limit = as<Broadcast>(less->b);
+    if (r == nullptr || limit == nullptr || !is_one(r->stride)) return false;
+    out.push_back({analyzer_.canonical_simplify(r->base - column), limit->value});
+    return true;
+  }
+
+  Var buffer_;
+  int64_t width_ = 0;  // elements of the last dimension
+  int lanes_ = 0;
+  bool ok_ = true;
+  std::optional<std::vector<Bound>> bounds_;
+  VarSet bound_;  // variables bound while the buffer lives
+};
+
+class DropMasks : public Mutator {
+ public:
+  explicit DropMasks(Var buffer) : buffer_(std::move(buffer)) {}
+
+ protected:
+  using Mutator::on;
+  Expr on(const Load& op, const Expr& self) override {
+    const Expr e = Mutator::on(op, self);
+    return op.buffer.same_as(buffer_) ? with(e, [](Load& l) { l.predicate = {}; }) : e;
+  }
+  Stmt on(const Store& op, const Stmt& self) override {
+    const Stmt s = Mutator::on(op, self);
+    return op.buffer.same_as(buffer_) ? with(s, [](Store& n) { n.predicate = {}; }) : s;
+  }
+
+ private:
+  Var buffer_;
+};
+
+class Unmask : public Mutator {
+ protected:
+  using Mutator::on;
+  Stmt on(const Allocate& op, const Stmt& self) override {
+    const Stmt s = Mutator::on(op, self);
+    if (op.scope != "local") return s;
+    const Stmt& body = as<Allocate>(s)->body;
+    if (!Accesses(op).check(body)) return s;
+    const Stmt unmasked = DropMasks(op.buffer).mutate(body);
+    return with(s, [&](Allocate& a) { a.body = unmasked; });
+  }
+};
+
+}  // namespace
+
+Kernel unmask_accumulator(Kernel kernel, const PassContext&) {
+  kernel.body = Unmask().mutate(kernel.body);
+  return kernel;
+}
+
+}  // namespace tw::pass

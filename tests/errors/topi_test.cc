@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bad call of an operator each.
+#include <gtest/gtest.h>
+
+#include "ir/expr.h"
+#include "schedule/topi/topi.h"
+#include "tests/support/expect_error.h"
+
+namespace tw::topi {
+namespace {
+
+using test::expect_error;
+
+Tensor tensor(const std::vector<Expr>& shape, DType type = float_type(32)) {
+  return te::placeholder(shape, type, "x");
+}
+
+TEST(TopiErrors, ShapesThatDoNotBroadcast) {
+  const ErrorInfo e =
+      expect_error(ErrorCode::BadShape, [] { add(tensor({2, 3}), tensor({2, 4})); });
+  EXPECT_EQ(e.where, "add");
+  EXPECT_EQ(e.what, "shapes [2, 3] and [2, 4] do not go together");
+  // Two variables, or a variable and a number, may differ at run time.
+  const Var n = te::var("n"), m = te::var("m");
+  expect_error(ErrorCode::BadShape, [&] { add(tensor({n}), tensor({m})); });
+  expect_error(ErrorCode::BadShape, [&] { add(tensor({n}), tensor({4})); });
+  expect_error(ErrorCode::BadShape, [] { broadcast_to(tensor({2, 3}), {3}); });
+  expect_error(ErrorCode::BadShape, [] { broadcast_to(tensor({3}), {1}); });
+}
+
+TEST(TopiErrors, ElementsOfTheWrongKind) {
+  expect_error(ErrorCode::TypeMismatch, [] { exp(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::TypeMismatch, [] { negative(tensor({2}, bool_type())); });
+  expect_error(ErrorCode::TypeMismatch, [] { logical_not(tensor({2})); });
+  expect_error(ErrorCode::TypeMismatch,
+               [] { add(tensor({2}, int_type(32)), tensor({2}, uint_type(32))); });
+  expect_error(ErrorCode::TypeMismatch, [] { sum(tensor({2}, bool_type())); });
+  expect_error(ErrorCode::TypeMismatch, [] { mean(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::TypeMismatch, [] { nn::softmax(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::TypeMismatch,
+               [] { concatenate({tensor({2}), tensor({2}, int_type(32))}); });
+}
+
+TEST(TopiErrors, AxesThatAreNotThere) {
+  const ErrorInfo e = expect_error(ErrorCode::BadArgument, [] { sum(tensor({2, 3}), {2}); });
+  EXPECT_EQ(e.what, "axis 2 of a tensor of rank 2");
+  EXPECT_EQ(e.legal, "axes from -2 to 1");
+  expect_error(ErrorCode::BadArgument, [] { sum(tensor({2, 3}), {1, -1}); });
+  expect_error(ErrorCode::BadShape, [] { sum(tensor({})); });
+  expect_error(ErrorCode::BadArgument, [] { transpose(tensor({2, 3}), {0}); });
+  expect_error(ErrorCode::BadArgument, [] { transpose(tensor({2, 3}), {0, 0}); });
+  expect_error(ErrorCode::BadArgument, [] { nn::softmax(tensor({2, 3}), 2); });
+  expect_error(ErrorCode::BadArgument, [] { expand_dims(tensor({2}), 3); });
+  expect_error(ErrorCode::BadArgument, [] { nn::bias_add(tensor({2}), tensor({2}), 1); });
+}
+
+TEST(TopiErrors, ShapesThatDoNotHoldTheElements) {
+  expect_error(ErrorCode::BadShape, [] { reshape(tensor({2, 3}), {7}); });
+  expect_error(ErrorCode::BadShape, [] { reshape(tensor({2, 3}), {-1, 4}); });
+  expect_error(ErrorCode::BadShape, [] { reshape(tensor({2, 3}), {-1, -1}); });
+  expect_error(ErrorCode::BadShape, [] { squeeze(tensor({2, 1}), {0}); });
+  expect_error(ErrorCode::BadShape, [] { concatenate({tensor({2, 3}), tensor({2, 4})}, 0); });
+  expect_error(ErrorCode::BadArgument, [] { concatenate({}); });
+  expect_error(ErrorCode::BadShape, [] { nn::flatten(tensor({})); });
+}
+
+TEST(TopiErrors, ConvolutionsThatDoNotFit) {
+  const Tensor x = tensor({1, 4, 8, 8}), w = tensor({6, 4, 3, 3});
+  const auto conv = [](const Tensor& data, const Tensor& weight, std::vector<int64_t> stride,
+                       std::vector<int64_t> padding, std::vector<int64_t> dilation = {1},
+                       int64_t groups = 1) {
+    return [=] { nn::conv2d_nchw(data, weight, stride, padding, dilation, groups); };
+  };
+  const ErrorInfo e = expect_error(ErrorCode::BadShape, conv(x, tensor({6, 3, 3, 3}), {1}, {0}));
+  EXPECT_EQ(e.where, "conv2d_nchw, weight");
+  EXPECT_EQ(e.what, "dimension 1 of shape [6, 3, 3, 3] is 3");
+  expect_error(ErrorCode::BadShape, conv(tensor({4, 8, 8}), w, {1}, {0}));
+  expect_error(ErrorCode::BadShape, conv(x, tensor({6, 4, 9, 3}), {1}, {0}));
+  expect_error(ErrorCode::BadShape, conv(x, tensor({6, 2, 3, 3}), {1}, {0}, {1}, 3));
+  expect_error(ErrorCode::BadShape, conv(x, tensor({5, 2, 3, 3}), {1}, {0}, {1}, 2));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {0}, {0}));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {1, 1, 1}, {0}));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {-1}));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1, 1, 1}));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1}, {0}));
+  expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1}, {1}, 0));
+}
+
+TEST(TopiErrors, ProductsThatDoNotFit) {
+  expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2, 3}), tensor({4, 5})); });
+  expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2}), tensor({4, 2})); });
+  expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2, 3}), tensor({4, 3}), tensor({3})); });
+  expect_error(ErrorCode::BadShape, [] { matmul(tensor({2, 3}), tensor({4, 3})); });
+  expect_error(ErrorCode::BadShape, [] { nn::batch_matmul(tensor({2, 3, 4}), tensor({3, 5, 4})); });
+  expect_error(ErrorCode::BadShape, [] { nn::bias_add(tensor({2, 3}), tensor({2})); });
+}
+
+TEST(TopiErrors, PaddingAndPoolingThatDoNotFit) {
+  expect_error(ErrorCode::BadShape, [] { nn::pad(tensor({2, 3}), {1}); });
+  expect_error(ErrorCode::BadShape, [] { nn::pad(tensor({2}), {-1}); });
+  const auto pool = [](const Tensor& x, int64_t kernel, int64_t stride) {
+    return [=] { nn::pool2d(x, {kernel}, {stride}, {1}, {0}, nn::PoolType::Average); };
+  };
+  expect_error(ErrorCode::BadShape, pool(tensor({4, 8, 8}), 2, 1));
+  expect_error(ErrorCode::BadShape, pool(tensor({1, 4, 8, 8}), 9, 1));
+  expect_error(ErrorCode::BadArgument, pool(tensor({1, 4, 8, 8}), 0, 1));
+  expect_error(ErrorCode::BadArgument, pool(tensor({1, 4, 8, 8}), 2, 0));
+  expect_error(ErrorCode::TypeMismatch, pool(tensor({1, 4, 8, 8}, int_type(32)), 2, 1));
+  expect_error(ErrorCode::BadShape, [] { nn::global_pool(tensor({4}), nn::PoolType::Max); });
+}
+
+TEST(TopiErrors, StatisticsThatDoNotFit) {
+  const Tensor x = tensor({2, 3, 4}), three = tensor({3}), four = tensor({4});
+  expect_error(ErrorCode::BadShape, [&] { nn::layer_norm(x, three, four); });
+  expect_error(ErrorCode::BadShape, [&] { nn::layer_norm(x, four, four, {1, 2}); });
+  expect_error(ErrorCode::BadShape, [&] { nn::batch_norm(x, three, four, three, three); });
+  expect_error(ErrorCode::BadShape, [&] { nn::prelu(x, four); });
+}
+
+}  // namespace
+}  // namespace tw::topi

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random schedules through code generation and back.
+#include <gtest/gtest.h>
+
+#include "tests/support/fuzz.h"
+#include "tests/support/jit_check.h"
+
+namespace tw::test {
+namespace {
+
+TEST(JitFuzz, MachineCodeComputesTheDefinition) {
+  fuzz_schedules(jit_checks(Target::host()), tilewright::test::fuzz_cases(100),
+                 tilewright::test::fuzz_seed());
+}
+
+// The same on a smaller vector unit without masks.
+TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
+  const Target target = Target::parse("llvm -mcpu=x86-64-v3");
+  if (!target.features_missing_on_host().empty()) GTEST_SKIP() << "the host has no AVX2";
+  fuzz_schedules(jit_checks(target), tilewright::test::fuzz_cases(50),
+                 tilewright::test::fuzz_seed() + 1);
+}
+
+}  // namespace
+}  // namespace tw::test

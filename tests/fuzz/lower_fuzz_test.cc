@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random schedules through the passes, with all of them and with some disabled.
+#include <gtest/gtest.h>
+
+#include "tests/support/fuzz.h"
+#include "tests/support/lower_check.h"
+
+namespace tw::test {
+namespace {
+
+TEST(LowerFuzz, EveryPassKeepsTheMeaning) {
+  fuzz_schedules(lower_checks(), tilewright::test::fuzz_cases(150),
+                 tilewright::test::fuzz_seed());
+}
+
+}  // namespace
+}  // namespace tw::test

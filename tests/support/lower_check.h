@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowering a random schedule: after every pass the kernel is verified, run by the interpreter, and
+// printed and parsed. The first pass after which something differs is the bug.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/parse.h"
+#include "lower/pipeline.h"
+#include "tests/support/random_schedule.h"
+
+namespace tw::test {
+
+inline std::vector<LowerArgument> lower_arguments(const ScheduleCase& c) {
+  std::vector<LowerArgument> arguments;
+  for (const te::Tensor& t : c.program.arguments) arguments.emplace_back(t);
+  for (const auto& [var, value] : c.scalars) arguments.emplace_back(var);
+  return arguments;
+}
+
+// Options drawn from the case, so that a shrunk case keeps them.
+inline LowerOptions random_lower_options(uint64_t seed, bool disable) {
+  Random random(seed ^ 0x6c6f776572);
+  LowerOptions options{.name = "f", .verify = true};
+  options.schedule.clamp_split_factor = random.chance(70);
+  options.schedule.keep_trivial_loops = random.chance(20);
+  options.passes.predicate_tail = random.chance(60);
+  options.passes.partition_const_loop = random.chance(50);
+  options.passes.auto_unroll_max_step = random.chance(50) ? 0 : 16;
+  options.passes.unroll_explicit = random.chance(80);
+  if (!disable) return options;
+  for (const Pass& p : passes()) {
+    if (p.optional && random.chance(40)) options.disabled.emplace_back(p.name);
+  }
+  return options;
+}
+
+inline std::string round_trip(const Stmt& body) {
+  const std::string text = to_string(body, {.declarations = true});
+  const Stmt again = parse_stmt(text);
+  if (to_string(again, {.declarations = true}) != text) return "text changes when it is parsed and printed";
+  if (!equal(again, body, {.map_free_vars = true})) return "parsing the text gives another tree";
+  return {};
+}
+
+// Runs the kernel in whatever stage it is.
+inline std::string run_kernel(const Kernel& kernel, bool has_signature, const ScheduleCase& c,
+                              const CaseData& data) {
+  std::vector<InterpreterBuffer> buffers = data.fresh();
+  InterpreterScope scope;
+  for (size_t k = 0; k < kernel.arguments.size(); ++k) {
+    const KernelArgument& a = kernel.arguments[k];
+    if (k >= buffers.size()) {
+      const Value value{.type = int_type(64), .i = c.scalars[k - buffers.size()].second};
+      scope.arguments.push_back({.value = value});
+      if (!has_signature) scope.values[a.var] = value;
+      continue;
+    }
+    scope.arguments.push_back({.tensor = &buffers[k], .shape = data.shapes[k]});
+    if (has_signature) continue;
+    scope.buffers[a.var] = &buffers[k];
+  }
+  if (!has_signature) {
+    for (const auto& [var, value] : c.scalars) scope.values[var] = {.type = var.dtype(), .i = value};
+  }
+  interpret(kernel.body, scope, {.shuffle_parallel = true, .seed = c.data_seed});
+  return data.difference(c, buffers);
+}
+
+inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
+                                    const LowerOptions& options) {
+  std::string wrong;
+  bool has_signature = false;
+  std::string current = "schedule_to_kernel";
+  Kernel last;
+  const auto observer = [&](std::string_view pass, const Kernel& kernel) {
+    if (!wrong.empty()) return;
+    current = pass;
+    has_signature |= pass == "make_api";
+    const std::string before = last.body.defined() ? to_string(last.body) : std::string("…\n");
+    last = kernel;
+    try {
+      wrong = run_kernel(kernel, has_signature, c, data);
+      if (wrong.empty()) wrong = round_trip(kernel.body);
+    } catch (const Error& error) {
+      wrong = error.what();
+    }
+    if (!wrong.empty()) {
+      wrong = "after " + current + ": " + wrong + "\n---- before\n" + before + "---- after\n" +
+              to_string(kernel.body);
+    }
+  };
+  try {
+    lower(c.schedule(), lower_arguments(c), Target{}, options, nullptr, observer);
+  } catch (const Error& error) {
+    if (is_refusal(error)) throw;
+    if (wrong.empty()) {
+      wrong = std::string(error.what()) + "\n---- last\n" +
+              (last.body.defined() ? to_string(last.body) : std::string());
+    }
+  }
+  if (wrong.empty()) return wrong;
+  std::string text = "clamp " + std::to_string(options.schedule.clamp_split_factor) +
+                     ", masks " + std::to_string(options.passes.predicate_tail) + ", partition " +
+                     std::to_string(options.passes.partition_const_loop) + ", unroll " +
+                     std::to_string(options.passes.auto_unroll_max_step) + ", disabled";
+  for (const std::string& d : options.disabled) text += " " + d;
+  return text + "\n" + wrong;
+}
+
+inline std::vector<ScheduleCheck> lower_checks() {
+  return {
+      {"every pass",
+       [](const ScheduleCase& c, const CaseData& d) {
+         return check_every_pass(c, d, random_lower_options(c.data_seed, false));
+       }},
+      {"some passes disabled",
+       [](const ScheduleCase& c, const CaseData& d) {
+         return check_every_pass(c, d, random_lower_options(c.data_seed, true));
+       }},
+  };
+}
+
+}  // namespace tw::test

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random small te programs over int32, the same for the same seed: element-wise, broadcast, shape
+// changes, windows, padding, strides, gathers, reductions (conditional, tuple, to rank 0), several
+// outputs, extents that do not divide, symbolic extents. Values are bounded so that nothing
+// overflows, whatever the order of a reduction.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/expr.h"
+#include "schedule/te/operation.h"
+#include "schedule/te/text.h"
+#include "tests/support/random_ir.h"
+
+namespace tw::test {
+
+struct RandomProgramOptions {
+  int least_operations = 1, most_operations = 5;
+  int64_t most_elements = 300;  // of one tensor
+  bool symbolic = true;         // some programs have an extent that is a variable
+};
+
+struct ProgramCase {
+  te::Program program;
+  std::vector<std::pair<Var, int64_t>> scalars;  // values of the symbolic extents
+};
+
+class RandomProgram {
+ public:
+  explicit RandomProgram(Random& random, RandomProgramOptions options = {})
+      : random_(random), options_(options), symbol_("n") {}
+
+  ProgramCase make() {
+    if (options_.symbolic && random_.chance(15)) symbol_value_ = random_.between(1, 9);
+    const int64_t wanted = random_.between(options_.least_operations, options_.most_operations);
+    for (int tries = 0; computed_ < wanted && tries < 200; ++tries) step();
+    if (computed_ == 0) elementwise();
+    std::vector<te::Tensor> outputs;
+    for (const Node& node : nodes_) {
+      if (node.is_input) continue;
+      if (!node.is_read || random_.chance(10)) outputs.push_back(node.tensor);
+    }
+    ProgramCase result{.program = te::make_program(outputs), .scalars = {}};
+    if (symbol_value_) result.scalars.emplace_back(symbol_, symbol_value_);
+    return result;
+  }
+
+ private:
+  // An extent as the program has it and as the test runs it.
+  struct Extent {
+    Expr expr;
+    int64_t value;
+  };
+  using Shape = std::vector<Extent>;
+  struct Node {
+    te::Tensor tensor;
+    Shape shape;
+    int64_t bound;  // no element is larger in absolute value
+    bool is_input = false;
+    bool is_read = false;
+  };
+  static constexpr int64_t kBound = int64_t{1} << 28;
+
+  std::string fresh_name() { return "T" + std::to_string(names_++); }
+  static Extent constant(int64_t v) { return {make_const(int_type(32), v), v}; }
+  Extent some_extent() {
+    if (symbol_value_ && random_.chance(40)) return {symbol_, symbol_value_};
+    static const std::vector<int64_t> extents = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13};
+    return constant(random_.pick(extents));
+  }
+  static int64_t elements(const Shape& shape) {
+    int64_t n = 1;
+    for (const Extent& e : shape) n *= e.value;
+    return n;
+  }
+  static std::vector<Expr> exprs(const Shape& shape) {
+    std::vector<Expr> result;
+    for (const Extent& e : shape) result.push_back(e.expr);
+    return result;
+  }
+  static bool same(const Shape& a, const Shape& b) {
+    if (a.size() != b.size()) return false;
+    for (size_t d = 0; d < a.size(); ++d) {
+      const bool symbolic = !is_const(a[d].expr) || !is_const(b[d].expr);
+      if (symbolic ? !a[d].expr.same_as(b[d].expr) : a[d].value != b[d].value) return false;
+    }
+    return true;
+  }
+
+  Node& input(const Shape& shape) {
+    for (Node& node : nodes_) {
+      if (node.is_input && same(node.shape, shape) && random_.chance(50)) return node;
+    }
+    nodes_.push_back({te::placeholder(exprs(shape), int_type(32), "A" + std::to_string(names_++)),
+                      shape, 8, true});
+    return nodes_.back();
+  }
+  // A tensor to read, mostly one that was computed. Copies: the list grows while nodes are in use.
+  Node source(int least_rank = 0, int most_rank = 3) {
+    std::vector<size_t> fitting;
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      const int rank = static_cast<int>(nodes_[k].shape.size());
+      if (rank < least_rank || rank > most_rank) continue;
+      // Recent tensors that nobody reads yet make deeper graphs.
+      for (int weight = nodes_[k].is_read || nodes_[k].is_input ? 1 : 4; weight > 0; --weight)
+        fitting.push_back(k);
+    }
+    if (fitting.empty() || random_.chance(10)) {
+      Shape shape;
+      const int64_t rank = random_.between(least_rank, std::min(most_rank, 3));
+      for (int64_t d = 0; d < rank; ++d) shape.push_back(some_extent());
+      while (elements(shape) > options_.most_elements) {
+        std::max_element(shape.begin(), shape.end(),
+                         [](auto& a, auto& b) { return a.value < b.value; })[0] = constant(2);
+      }
+      return read(input(shape));
+    }
+    return read(nodes_[random_.pick(fitting)]);
+  }
+  Node read(Node& node) {
+    node.is_read = true;
+    return node;
+  }
+  Node matching(const Shape& shape) {
+    std::vector<size_t> fitting;
+    for (size_t k = 0; k < nodes_.size(); ++k) {
+      if (same(nodes_[k].shape, shape)) fitting.push_back(k);
+    }
+    return read(fitting.empty() || random_.chance(20) ? input(shape)
+                                                      : nodes_[random_.pick(fitting)]);
+  }
+  bool fits(const Shape& shape, int64_t bound) const {
+    return elements(shape) <= options_.most_elements && bound < kBound &&
+           std::all_of(shape.begin(), shape.end(), [](const Extent& e) { return e.value > 0; });
+  }
+  void add(const std::vector<te::Tensor>& tensors, const Shape& shape, int64_t bound) {
+    for (const te::Tensor& t : tensors) nodes_.push_back({t, shape, bound});
+    ++computed_;
+  }
+  template <class F>
+  void compute(const Shape& shape, int64_t bound, F f) {
+    if (!fits(shape, bound)) return;
+    add({te::compute(exprs(shape), f, fresh_name())}, shape, bound);
+  }
+  static std::vector<Expr> indices(const std::vector<Var>& v) { return {v.begin(), v.end()}; }
+
+  void step() {
+    switch (random_.between(0, 15)) {
+      case 0:
+      case 1:
+        return elementwise();
+      case 2:
+      case 3:
+        return binary();
+      case 4:
+        return broadcast();
+      case 5:
+        return permute();
+      case 6:
+        return flatten();
+      case 7:
+      case 8:
+        return window();
+      case 9:
+        return pad();
+      case 10:
+        return stride();
+      case 11:
+        return random_.chance(50) ? gather() : several_outputs();
+      case 12:
+        return reduce_one();
+      case 13:
+        return contract();
+      case 14:
+        return convolve();
+      default:
+        return tuple_reduce();
+    }
+  }
+
+  void elementwise() {
+    const Node a = source();
+    const int64_t kind = random_.between(0, 4), c = random_.between(1, 5);
+    const int64_t bound = kind == 0 ? a.bound * c + 1 : a.bound + c + 16;
+    compute(a.shape, bound, [&](const std::vector<Var>& i) -> Expr {
+      const Expr v = a.tensor(indices(i));
+      const auto k = [&](int64_t value) { return make_const(int_type(32), value); };
+      switch (kind) {
+        case 0:
+          return v * k(c) + 1;
+        case 1:
+          return max(v, k(-c));
+        case 2:
+          return select(v > 0, v, 0 - v);
+        case 3:
+          return floor_mod(v, k(c + 1));
+        default:
+          return i.empty() ? v + k(c) : select(floor_mod(i[0], k(2)) == 0, v, v + k(c));
+      }
+    });
+  }
+  void binary() {
+    const Node a = source(), b = matching(a.shape);
+    const int64_t kind = random_.between(0, 2);
+    compute(a.shape, a.bound + b.bound, [&](const std::vector<Var>& i) -> Expr {
+      const Expr x = a.tensor(indices(i)), y = b.tensor(indices(i));
+      return kind == 0 ? x + y : kind == 1 ? x - y : max(x, y);
+    });
+  }
+  void broadcast() {
+    const Node a = source(1, 3);
+    Shape row = {a.shape.back()};
+    if (random_.chance(20)) row.clear();
+    const Node b = matching(row);
+    compute(a.shape, a.bound + b.bound, [&](const std::vector<Var>& i) -> Expr {
+      return a.tensor(indices(i)) +
+             (row.empty() ? b.tensor(std::vector<Expr>{}) : b.tensor(i.back()));
+    });
+  }
+  void permute() {
+    const Node a = source(1, 3);
+    const bool reverse = a.shape.size() == 1 || random_.chance(30);
+    Shape shape = a.shape;
+    if (!reverse) std::rotate(shape.begin(), shape.begin() + 1, shape.end());
+    compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> at = indices(i);
+      if (reverse) {
+        at[0] = a.shape[0].expr - 1 - at[0];
+      } else {
+        std::rotate(at.begin(), at.end() - 1, at.end());
+      }
+      return a.tensor(at);
+    });
+  }
+  void flatten() {
+    if (random_.chance(50)) {
+      const Node a = source(2, 2);
+      const Extent all = {a.shape[0].expr * a.shape[1].expr, a.shape[0].value * a.shape[1].value};
+      compute({all}, a.bound, [&](const std::vector<Var>& i) -> Expr {
+        return a.tensor(floor_div(i[0], a.shape[1].expr), floor_mod(i[0], a.shape[1].expr));
+      });
+    } else {
+      const Node a = source(1, 1);
+      const int64_t inner = random_.between(2, 4);
+      if (!is_const(a.shape[0].expr) || a.shape[0].value % inner != 0) return;
+      compute({constant(a.shape[0].value / inner), constant(inner)}, a.bound,
+              [&](const std::vector<Var>& i) -> Expr {
+                return a.tensor(i[0] * static_cast<int>(inner) + i[1]);
+              });
+    }
+  }
+  void window() {
+    const Node a = source(1, 3);
+    const size_t d =
+        static_cast<size_t>(random_.between(0, static_cast<int64_t>(a.shape.size()) - 1));
+    const int64_t reach = random_.between(1, 3);
+    Shape shape = a.shape;
+    shape[d] = {a.shape[d].expr - static_cast<int>(reach), a.shape[d].value - reach};
+    compute(shape, a.bound * 3, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> first = indices(i), middle = first, last = first;
+      middle[d] = middle[d] + static_cast<int>(reach / 2);
+      last[d] = last[d] + static_cast<int>(reach);
+      return a.tensor(first) + a.tensor(middle) - a.tensor(last);
+    });
+  }
+  void pad() {
+    const Node a = source(1, 2);
+    const int before = static_cast<int>(random_.between(0, 3)),
+              after = static_cast<int>(random_.between(0, 3));
+    Shape shape = a.shape;
+    for (Extent& e : shape) e = {e.expr + (before + after), e.value + before + after};
+    compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
+      Expr inside = make_bool(true);
+      std::vector<Expr> at;
+      for (size_t d = 0; d < i.size(); ++d) {
+        inside = inside && i[d] >= before && i[d] < a.shape[d].expr + before;
+        at.push_back(i[d] - before);
+      }
+      return if_then_else(inside, a.tensor(at), make_const(int_type(32), 7));
+    });
+  }
+  void stride() {
+    const Node a = source(1, 2);
+    const int by = static_cast<int>(random_.between(2, 3)),
+              first = static_cast<int>(random_.between(0, 1));
+    if (a.shape[0].value <= first) return;
+    Shape shape = a.shape;
+    shape[0] = {floor_div(a.shape[0].expr - first + (by - 1), Expr(by)),
+                (a.shape[0].value - first + by - 1) / by};
+    compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> at = indices(i);
+      at[0] = at[0] * by + first;
+      return a.tensor(at);
+    });
+  }
+  void gather() {
+    const Node a = source(1, 2), which = source(1, 1);
+    Shape shape = a.shape;
+    shape[0] = which.shape[0];
+    compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> at = indices(i);
+      at[0] = max(min(which.tensor(i[0]), a.shape[0].expr - 1), Expr(0));
+      return a.tensor(at);
+    });
+  }
+  void several_outputs() {
+    const Node a = source(0, 2);
+    if (!fits(a.shape, a.bound * 2 + 1)) return;
+    const auto f = [&](const std::vector<Var>& i) {
+      const Expr v = a.tensor(indices(i));
+      return std::vector<Expr>{v + 1, v * 2};
+    };
+    add(te::compute_many(exprs(a.shape), f, fresh_name()), a.shape, a.bound * 2 + 1);
+  }
+
+  void reduce_one() {
+    const Node a = source(1, 3);
+    const size_t d =
+        static_cast<size_t>(random_.between(0, static_cast<int64_t>(a.shape.size()) - 1));
+    const int64_t kind = random_.between(0, 3);
+    const int first = kind == 2 && a.shape[d].value > 1 && is_const(a.shape[d].expr) ? 1 : 0;
+    Shape shape = a.shape;
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
+    const IterVar k = te::reduce_axis({first, a.shape[d].expr - first}, "k" + std::to_string(d));
+    compute(shape, std::max<int64_t>(a.bound * a.shape[d].value, 16),
+            [&](const std::vector<Var>& i) -> Expr {
+              std::vector<Expr> at = indices(i);
+              at.insert(at.begin() + static_cast<std::ptrdiff_t>(d), k.var());
+              const Expr condition =
+                  kind == 3 ? floor_mod(k.var() + (i.empty() ? Expr(0) : Expr(i[0])), Expr(2)) == 0
+                            : Expr();
+              return te::sum(a.tensor(at), {k}, condition);
+            });
+  }
+  void contract() {
+    const Node a = source(2, 2);
+    const Extent columns = some_extent();
+    const Node b = matching({a.shape[1], columns});
+    const IterVar k = te::reduce_axis({0, a.shape[1].expr}, "k");
+    const bool largest = random_.chance(25);
+    const Shape shape = {a.shape[0], columns};
+    compute(shape, a.bound * b.bound * a.shape[1].value, [&](const std::vector<Var>& i) -> Expr {
+      const Expr term = a.tensor(i[0], k.var()) * b.tensor(k.var(), i[1]);
+      return largest ? te::max(term, {k}) : te::sum(term, {k});
+    });
+  }
+  void convolve() {
+    const int64_t rank = random_.between(1, 2);
+    const Node a = source(static_cast<int>(rank), static_cast<int>(rank));
+    const int by = static_cast<int>(random_.between(1, 2));
+    Shape shape, kernel;
+    std::vector<IterVar> axes;
+    int64_t terms = 1;
+    for (size_t d = 0; d < a.shape.size(); ++d) {
+      const int size = static_cast<int>(random_.between(1, 3));
+      if (a.shape[d].value < size) return;
+      kernel.push_back(constant(size));
+      shape.push_back(
+          {floor_div(a.shape[d].expr - size, Expr(by)) + 1, (a.shape[d].value - size) / by + 1});
+      axes.push_back(te::reduce_axis({0, size}, "r" + std::to_string(d)));
+      terms *= size;
+    }
+    const Node w = matching(kernel);
+    compute(shape, a.bound * w.bound * terms, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> at, of;
+      for (size_t d = 0; d < i.size(); ++d) {
+        at.push_back(i[d] * by + axes[d].var());
+        of.push_back(axes[d].var());
+      }
+      return te::sum(a.tensor(at) * w.tensor(of), axes);
+    });
+  }
+  // Sum and sum of squares, or the largest element and its first place: the second reads what the
+  // first replaces.
+  void tuple_reduce() {
+    const Node a = source(1, 2);
+    const bool place = random_.chance(60);
+    if (!place && a.bound > 1000) return;
+    const Shape shape(a.shape.begin(), a.shape.end() - 1);
+    const int64_t bound =
+        place ? std::max<int64_t>(a.bound, 64) : a.bound * a.bound * a.shape.back().value;
+    if (!fits(shape, bound)) return;
+    CommReducer reducer;
+    for (const char* name : {"x", "y"}) {
+      reducer.lhs.emplace_back(std::string(name) + "0");
+      reducer.rhs.emplace_back(std::string(name) + "1");
+    }
+    const auto &l = reducer.lhs, &r = reducer.rhs;
+    if (place) {
+      const Expr keep = l[0] > r[0] || (l[0] == r[0] && l[1] < r[1]);
+      reducer.result = {select(keep, l[0], r[0]), select(keep, l[1], r[1])};
+      reducer.identity = {make_const(int_type(32), -kBound), make_const(int_type(32), 63)};
+    } else {
+      reducer.result = {l[0] + r[0], l[1] + r[1]};
+      reducer.identity = {0, 0};
+    }
+    const IterVar k = te::reduce_axis({0, a.shape.back().expr}, "k");
+    const auto f = [&](const std::vector<Var>& i) {
+      std::vector<Expr> at = indices(i);
+      at.push_back(k.var());
+      const Expr v = a.tensor(at);
+      return te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k});
+    };
+    add(te::compute_many(exprs(shape), f, fresh_name()), shape, bound);
+  }
+
+  Random& random_;
+  RandomProgramOptions options_;
+  Var symbol_;
+  int64_t symbol_value_ = 0;  // 0: no symbolic extent
+  std::vector<Node> nodes_;
+  int computed_ = 0;
+  int names_ = 0;
+};
+
+inline ProgramCase random_program(Random& random, RandomProgramOptions options = {}) {
+  return RandomProgram(random, options).make();
+}
+
+}  // namespace tw::test

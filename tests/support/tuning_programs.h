@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small integer programs of every shape that sketches must cope with, as te text: exact in any
+// order of summation.
+#pragma once
+
+#include <string_view>
+
+namespace tw::test {
+
+struct TuningProgram {
+  std::string_view name, text;
+};
+
+inline constexpr TuningProgram kTuningPrograms[] = {
+    {"gemm", R"(te 1
+A = placeholder(int32, [12, 20])
+B = placeholder(int32, [20, 48])
+C = compute([i: 12, j: 48], reduce [k: 20], sum((A(i, k)*B(k, j))))
+arguments A B C
+outputs C
+)"},
+    {"gemm of odd sizes, bias and relu", R"(te 1
+A = placeholder(int32, [13, 7])
+B = placeholder(int32, [7, 37])
+bias = placeholder(int32, [37])
+C = compute([i: 13, j: 37], reduce [k: 7], sum((A(i, k)*B(k, j))))
+D = compute([i: 13, j: 37], (C(i, j) + bias(j)))
+E = compute([i: 13, j: 37], max(D(i, j), 0))
+arguments A B bias E
+outputs E
+)"},
+    {"three operands that nobody named", R"(te 1
+A = placeholder(int32, [10, 9, 8])
+B = placeholder(int32, [8, 16])
+W = placeholder(int32, [9, 16])
+C = compute([a: 10, d: 16], reduce [b: 9, c: 8], sum(((A(a, b, c)*B(c, d))*W(b, d))))
+arguments A B W C
+outputs C
+)"},
+    {"padded convolution", R"(te 1
+x = placeholder(int32, [1, 4, 9, 14])
+w = placeholder(int32, [6, 4, 3, 3])
+p = compute([n: 1, c: 4, y: 11, z: 16], tvm_if_then_else(((((1 <= y) && (y < 10)) && (1 <= z)) && (z < 15)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 1, f: 6, y: 9, z: 14], reduce [c: 4, i: 3, j: 3], sum((p(n, c, (y + i), (z + j))*w(f, c, i, j))))
+arguments x w o
+outputs o
+)"},
+    {"depthwise, strided", R"(te 1
+x = placeholder(int32, [1, 6, 17, 17])
+w = placeholder(int32, [6, 3, 3])
+o = compute([n: 1, c: 6, y: 8, z: 8], reduce [i: 3, j: 3], sum((x(n, c, ((y*2) + i), ((z*2) + j))*w(c, i, j))))
+r = compute([n: 1, c: 6, y: 8, z: 8], max(o(n, c, y, z), 0))
+arguments x w r
+outputs r
+)"},
+    {"elementwise chain", R"(te 1
+A = placeholder(int32, [5, 33])
+B = compute([i: 5, j: 33], (A(i, j)*3))
+C = compute([i: 5, j: 33], max((B(i, j) - 4), A(i, j)))
+arguments A C
+outputs C
+)"},
+    {"row sums", R"(te 1
+A = placeholder(int32, [24, 50])
+S = compute([i: 24], reduce [k: 50], sum(A(i, k)))
+arguments A S
+outputs S
+)"},
+    {"column maxima, then a difference", R"(te 1
+A = placeholder(int32, [30, 40])
+M = compute([j: 40], reduce [k: 30], max(A(k, j)))
+D = compute([i: 30, j: 40], (A(i, j) - M(j)))
+arguments A D
+outputs D
+)"},
+    {"two outputs that share a stage", R"(te 1
+A = placeholder(int32, [8, 24])
+B = compute([i: 8, j: 24], (A(i, j) + 7))
+C = compute([i: 8, j: 24], (B(i, j)*2))
+D = compute([i: 8], reduce [k: 24], sum(B(i, k)))
+arguments A C D
+outputs C D
+)"},
+    {"two products in a row", R"(te 1
+A = placeholder(int32, [8, 12])
+B = placeholder(int32, [12, 16])
+W = placeholder(int32, [16, 20])
+C = compute([i: 8, j: 16], reduce [k: 12], sum((A(i, k)*B(k, j))))
+D = compute([i: 8, j: 20], reduce [k: 16], sum((C(i, k)*W(k, j))))
+arguments A B W D
+outputs D
+)"},
+    {"whole sum", R"(te 1
+A = placeholder(int32, [19, 3])
+S = compute([], reduce [i: 19, j: 3], sum(A(i, j)))
+arguments A S
+outputs S
+)"},
+    {"matrix times vector", R"(te 1
+A = placeholder(int32, [40, 64])
+v = placeholder(int32, [64])
+y = compute([i: 40], reduce [k: 64], sum((A(i, k)*v(k))))
+arguments A v y
+outputs y
+)"},
+};
+
+}  // namespace tw::test

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/measure.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "autotune/worker_process.h"
+#include "autotune/workloads.h"
+#include "runtime/error.h"
+#include "schedule/schedule.h"
+
+namespace tw::autotune {
+namespace {
+
+// Faults are asked for through the environment that workers inherit.
+class Measure : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("TILEWRIGHT_WORKER_FAULT"); }
+  static void fault(const char* list) { setenv("TILEWRIGHT_WORKER_FAULT", list, 1); }
+
+  static MeasureOptions options(int workers = 2) {
+    MeasureOptions o;
+    o.workers = workers;
+    o.run_budget = 0.002;
+    o.give_up_factor = 0;
+    return o;
+  }
+};
+
+Task gemm_task(const char* text = "gemm:m=16,n=24,k=20") {
+  return make_task(parse_workload(text).program, Target::host(), 1, text);
+}
+
+// Candidate k splits the columns by k + 2.
+std::vector<Candidate> candidates(const Task& task, int count) {
+  std::vector<Candidate> batch;
+  for (int k = 0; k < count; ++k) {
+    const Schedule s = Schedule::create(task.program.outputs);
+    const Stage stage = s[task.program.outputs[0]];
+    const auto [outer, inner] = stage.split(stage.axis(1), k + 2);
+    stage.reorder({outer, stage.reduce_axis(0), inner});
+    batch.push_back({.trace = s.trace(), .origin = Origin::Script, .predicted = k * 0.5});
+  }
+  return batch;
+}
+
+TEST_F(Measure, EveryCandidateIsCompiledTimedAndVerified) {
+  const Task task = gemm_task();
+  Measurer measurer(options());
+  size_t told = 0;
+  const auto records =
+      measurer.measure(task, candidates(task, 6), 0, [&](const Record&) { ++told; });
+  ASSERT_EQ(records.size(), 6u);
+  EXPECT_EQ(told, 6u);
+  std::set<std::string> hashes;
+  for (size_t k = 0; k < records.size(); ++k) {
+    const Record& r = records[k];
+    EXPECT_TRUE(r.ok()) << to_string(*r.error) << ": " << r.message;
+    EXPECT_EQ(r.trace, to_text(candidates(task, 6)[k].trace));
+    EXPECT_GE(r.seconds.size(), 3u);
+    EXPECT_GT(r.median(), 0);
+    EXPECT_GT(r.compile_seconds, 0);
+    EXPECT_EQ(r.workload, task.workload);
+    EXPECT_EQ(r.target, task.target_text);
+    EXPECT_EQ(r.origin, Origin::Script);
+    EXPECT_EQ(r.predicted, static_cast<double>(k) * 0.5);
+    hashes.insert(r.ir_hash);
+  }
+  EXPECT_EQ(hashes.size(), 6u);
+  EXPECT_GT(measurer.worker_memory(), 0);
+  EXPECT_GT(measurer.timings().compile_cpu, 0);
+  EXPECT_GT(measurer.timings().run, 0);
+}
+
+TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
+  fault(
+      "crash@0,hang@1,exit@2,wrong@3,unwritten@4,compile-crash@5,compile-hang@6,compile-exit@7,"
+      "kill@9");
+  const Task task = gemm_task();
+  MeasureOptions o = options();
+  o.run_timeout = 0.5;
+  o.compile_timeout = 0.5;
+  Measurer measurer(o);
+  const auto records = measurer.measure(task, candidates(task, 12), 0, {});
+  ASSERT_EQ(records.size(), 12u);
+  const auto code = [&](size_t k) { return records[k].error.value_or(ErrorCode::Internal); };
+  EXPECT_EQ(code(0), ErrorCode::RunCrashed);
+  EXPECT_NE(records[0].message.find("SIGSEGV"), std::string::npos) << records[0].message;
+  EXPECT_EQ(code(1), ErrorCode::RunTimeout);
+  EXPECT_EQ(code(2), ErrorCode::RunCrashed);
+  EXPECT_EQ(code(3), ErrorCode::WrongResult);
+  EXPECT_NE(records[3].message.find("[15, 23] is "), std::string::npos) << records[3].message;
+  EXPECT_EQ(code(4), ErrorCode::WrongResult);
+  EXPECT_NE(records[4].message.find("nan"), std::string::npos) << records[4].message;
+  EXPECT_EQ(code(5), ErrorCode::CompileFailed);
+  EXPECT_EQ(code(6), ErrorCode::CompileTimeout);
+  EXPECT_EQ(code(7), ErrorCode::WorkerLost);
+  EXPECT_EQ(code(9), ErrorCode::WorkerLost);
+  for (size_t k : {8u, 10u, 11u}) {
+    EXPECT_TRUE(records[k].ok()) << k << ": " << records[k].message;
+  }
+}
+
+TEST_F(Measure, WhatADeadWorkerHeldIsCompiledAgain) {
+  fault("crash@0,lost@3");
+  const Task task = gemm_task();
+  Measurer measurer(options(1));  // one worker holds the whole batch
+  const auto records = measurer.measure(task, candidates(task, 5), 0, {});
+  ASSERT_EQ(records.size(), 5u);
+  EXPECT_EQ(records[0].error, ErrorCode::RunCrashed);
+  EXPECT_EQ(records[3].error, ErrorCode::WorkerLost);
+  for (size_t k : {1u, 2u, 4u}) EXPECT_TRUE(records[k].ok()) << records[k].message;
+}
+
+#if !defined(__has_feature) || !__has_feature(address_sanitizer)
+TEST_F(Measure, MemoryThatRunsOutIsAFailureOfTheCandidate) {
+  fault("memory@0,compile-memory@1");
+  const Task task = gemm_task();
+  Measurer measurer(options());
+  const auto records = measurer.measure(task, candidates(task, 3), 0, {});
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].error, ErrorCode::OutOfMemory);
+  EXPECT_EQ(records[1].error, ErrorCode::OutOfMemory);
+  EXPECT_TRUE(records[2].ok());
+}
+#endif
+
+TEST_F(Measure, ATraceThatDoesNotApplyIsACompileFailure) {
+  const Task task = gemm_task();
+  std::vector<Candidate> batch = candidates(task, 2);
+  for (auto& argument : batch[0].trace.steps[0].arguments) {
+    if (std::holds_alternative<int64_t>(argument)) argument = int64_t{-3};
+  }
+  Measurer measurer(options());
+  const auto records = measurer.measure(task, batch, 0, {});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].error, ErrorCode::CompileFailed);
+  EXPECT_NE(records[0].message.find("factor-not-positive"), std::string::npos)
+      << records[0].message;
+  EXPECT_TRUE(records[1].ok());
+}
+
+TEST_F(Measure, WorkersAreReplacedAfterSoManyCandidates) {
+  const Task task = gemm_task();
+  MeasureOptions o = options(1);
+  o.recycle_after = 2;
+  Measurer measurer(o);
+  for (int round = 0; round < 3; ++round) {
+    for (const Record& r : measurer.measure(task, candidates(task, 2), 0, {})) {
+      EXPECT_TRUE(r.ok()) << r.message;
+    }
+  }
+}
+
+TEST_F(Measure, SlowCandidatesAreTimedOnce) {
+  const Task task = gemm_task();
+  MeasureOptions o = options(1);
+  o.give_up_factor = 4;
+  Measurer measurer(o);
+  // Nothing is a quarter as fast as this.
+  const auto records = measurer.measure(task, candidates(task, 1), 1e-12, {});
+  ASSERT_EQ(records.size(), 1u);
+  ASSERT_TRUE(records[0].ok()) << records[0].message;
+  EXPECT_EQ(records[0].seconds.size(), 1u);
+}
+
+TEST_F(Measure, StopReturnsWhatIsKnown) {
+  fault("hang@2");
+  const Task task = gemm_task();
+  MeasureOptions o = options();
+  o.run_timeout = 600;
+  Measurer measurer(o);
+  std::atomic<bool> stop = false;
+  std::vector<Record> seen;
+  const auto records = measurer.measure(
+      task, candidates(task, 5), 0,
+      [&](const Record& r) {
+        seen.push_back(r);
+        // While the next one hangs.
+        if (seen.size() == 2) stop = true;
+      },
+      &stop);
+  EXPECT_EQ(records.size(), 2u);
+  unsetenv("TILEWRIGHT_WORKER_FAULT");
+  stop = false;
+  EXPECT_EQ(measurer.measure(task, candidates(task, 3), 0, {}, &stop).size(), 3u);
+}
+
+TEST_F(Measure, WhatTheCallerThrowsLeavesTheMeasurerUsable) {
+  const Task task = gemm_task();
+  Measurer measurer(options());
+  EXPECT_THROW(measurer.measure(task, candidates(task, 4), 0,
+                                [](const Record&) { throw std::runtime_error("disk full"); }),
+               std::runtime_error);
+  for (const Record& r : measurer.measure(task, candidates(task, 4), 0, {})) {
+    EXPECT_TRUE(r.ok()) << r.message;
+  }
+}
+
+TEST_F(Measure, OneMeasurerServesSeveralTasks) {
+  Measurer measurer(options());
+  for (const char* text : {"gemm:m=16,n=24,k=20", "dense:m=8,n=12,k=70", "gemm:m=16,n=24,k=20",
+                           "gemm:m=9,n=8,k=7,dtype=int32", "gemm:m=8,n=8,k=300,dtype=float64"}) {
+    const Task task = gemm_task(text);
+    for (const Record& r : measurer.measure(task, candidates(task, 2), 0, {})) {
+      EXPECT_TRUE(r.ok()) << text << ": " << r.message;
+    }
+  }
+}
+
+TEST_F(Measure, AMissingWorkerProgramIsAnError) {
+  MeasureOptions o = options();
+  o.worker_path = "/nonexistent/tilewright-worker";
+  const Task task = gemm_task();
+  Measurer measurer(o);
+  try {
+    measurer.measure(task, candidates(task, 1), 0, {});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::WorkerLost);
+    EXPECT_EQ(e.info().where, o.worker_path);
+  }
+}
+
+TEST_F(Measure, AProgramThatIsNoWorkerIsAnError) {
+  MeasureOptions o = options();
+  o.worker_path = "/bin/true";
+  const Task task = gemm_task();
+  Measurer measurer(o);
+  try {
+    measurer.measure(task, candidates(task, 1), 0, {});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::WorkerLost);
+  }
+}
+
+TEST_F(Measure, WorkersEndWithTheirMeasurer) {
+  pid_t pid = 0;
+  {
+    WorkerProcess worker(worker_program(""));
+    pid = worker.pid();
+    EXPECT_EQ(kill(pid, 0), 0);
+    EXPECT_NE(getpgid(pid), getpgrp());
+  }
+  EXPECT_NE(kill(pid, 0), 0);
+}
+
+TEST_F(Measure, NoRecordNamesWhatAnIdleWorkerDiedOf) {
+  // Killed from outside between two batches: the next batch does not notice.
+  const Task task = gemm_task();
+  Measurer measurer(options(1));
+  pid_t worker = 0;
+  measurer.measure(task, candidates(task, 1), 0, {});
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream stat(entry.path() / "stat");
+    std::string pid, command, state;
+    pid_t parent = 0;
+    stat >> pid >> command >> state >> parent;
+    if (parent == getpid() && command == "(tilewright-work)") worker = std::stoi(pid);
+  }
+  ASSERT_NE(worker, 0);
+  kill(worker, SIGKILL);
+  const auto records = measurer.measure(task, candidates(task, 2), 0, {});
+  ASSERT_EQ(records.size(), 2u);
+  for (const Record& r : records) EXPECT_TRUE(r.ok()) << r.message;
+}
+
+}  // namespace
+}  // namespace tw::autotune

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+std::string unmasked(std::string_view text) { return run_pass(pass::unmask_accumulator, text); }
+
+TEST(UnmaskAccumulator, SameMaskEverywhere) {
+  EXPECT_EQ(unmasked(R"(declare A: float32*
+declare C: float32*
+for (x, 0, 3) {
+  // attr [t] storage_scope = "local"
+  allocate t[float32 * 2 * 32]
+  for (i, 0, 2) {
+    for (v, 0, 2) {
+      t[ramp(((i*32) + (v*16)), 1, 16)] = x16(0.000000f) if (ramp(((x*32) + (v*16)), 1, 16) < x16(40))
+    }
+  }
+  for (i, 0, 2) {
+    for (w, 0, 2) {
+      C[ramp(((((i*3) + x)*32) + (w*16)), 1, 16)] = (t[ramp(((i*32) + (w*16)), 1, 16)] if (ramp(((x*32) + (w*16)), 1, 16) < x16(40))) if (ramp(((x*32) + (w*16)), 1, 16) < x16(40))
+    }
+  }
+}
+)"),
+            R"(for (x, 0, 3) {
+  // attr [t] storage_scope = "local"
+  allocate t[float32 * 2 * 32]
+  for (i, 0, 2) {
+    for (v, 0, 2) {
+      t[ramp(((i*32) + (v*16)), 1, 16)] = x16(0.000000f)
+    }
+  }
+  for (i, 0, 2) {
+    for (w, 0, 2) {
+      C[ramp(((((i*3) + x)*32) + (w*16)), 1, 16)] = t[ramp(((i*32) + (w*16)), 1, 16)] if (ramp(((x*32) + (w*16)), 1, 16) < x16(40))
+    }
+  }
+}
+)");
+}
+
+TEST(UnmaskAccumulator, MasksThatDifferStay) {
+  // The second store must not touch lanes that the first one wrote.
+  EXPECT_EQ(unmasked(R"(declare C: float32*
+// attr [t] storage_scope = "local"
+allocate t[float32 * 8]
+t[ramp(0, 1, 8)] = x8(0.000000f) if (ramp(0, 1, 8) < x8(7))
+t[ramp(0, 1, 8)] = x8(1.000000f) if (ramp(0, 1, 8) < x8(3))
+C[ramp(0, 1, 8)] = (t[ramp(0, 1, 8)] if (ramp(0, 1, 8) < x8(7)))
+)"),
+            R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 8]
+t[ramp(0, 1, 8)] = x8(0.000000f) if (ramp(0, 1, 8) < x8(7))
+t[ramp(0, 1, 8)] = x8(1.000000f) if (ramp(0, 1, 8) < x8(3))
+C[ramp(0, 1, 8)] = (t[ramp(0, 1, 8)] if (ramp(0, 1, 8) < x8(7)))
+)");
+}
+
+TEST(UnmaskAccumulator, OverlappingVectorsStay) {
+  // Row 1 starts in the lanes that are off in row 0.
+  EXPECT_EQ(unmasked(R"(declare C: float32*
+// attr [t] storage_scope = "local"
+allocate t[float32 * 2 * 9]
+for (y, 0, 2) {
+  t[ramp((y*9), 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(9))
+}
+)"),
+            R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 2 * 9]
+for (y, 0, 2) {
+  t[ramp((y*9), 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(9))
+}
+)");
+}
+
+TEST(UnmaskAccumulator, LimitsThatMoveStay) {
+  EXPECT_EQ(unmasked(R"(declare C: float32*
+// attr [t] storage_scope = "local"
+allocate t[float32 * 8]
+for (k, 0, 2) {
+  t[ramp(0, 1, 8)] = x8(0.000000f) if (ramp(0, 1, 8) < x8(k))
+}
+)"),
+            R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 8]
+for (k, 0, 2) {
+  t[ramp(0, 1, 8)] = x8(0.000000f) if (ramp(0, 1, 8) < x8(k))
+}
+)");
+}
+
+}  // namespace
+}  // namespace tw
