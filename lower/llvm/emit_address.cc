@@ -104,7 +104,7 @@ void FunctionEmitter::accumulate(const Expr& e, int64_t scale, Linear& out) {
         return;
       }
       const int level = std::max(a.terms.back().level, b.terms.back().level);
-      // The product may stand outside loops that we are in, and so must all that it needs.
+      // The factors stand where the product does, their constants included.
       llvm::Value* x = place(level, [&] { return sum(a); });
       llvm::Value* y = place(level, [&] { return sum(b); });
       const StepKey key{{x, y}, INT64_MIN};
