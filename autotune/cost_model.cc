@@ -157,7 +157,8 @@ class XGBoostModel : public CostModel {
         {"tree_method", "hist"},  {"max_depth", "5"},  {"eta", "0.25"},
         {"lambda", "0.05"},       {"gamma", "0.0005"}, {"min_child_weight", "0"},
         {"base_score", "0"},      {"verbosity", "0"},  {"seed", std::to_string(seed_ % 100000)},
-        {"disable_default_eval_metric", "1"}};
+        // A few thousand rows: threads would spend their time waiting for each other.
+        {"nthread", "1"},         {"disable_default_eval_metric", "1"}};
     for (const auto& [name, value] : parameters) {
       check(XGBoosterSetParam(booster_, name, value.c_str()), name);
     }

@@ -52,7 +52,8 @@ class Measurer {
   explicit Measurer(const MeasureOptions& options);
   ~Measurer();
 
-  // Records in the order of the candidates (id, run and elapsed are left to the caller). `done` is
+  // Records in the order of the candidates (id, run and elapsed are left to the caller).
+  // `best_seconds` is the fastest known so far, 0 when nothing is. `done` is
   // called as each becomes known. Stops early, with the records so far, once `stop` is set.
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,

@@ -211,7 +211,7 @@ class Tuner {
     std::vector<Candidate> batch;
     for (const Proposal& p : proposals) batch.push_back(p.candidate);
     ThreadPool::global().park();  // nobody but the candidates has the cores
-    measurer_.measure(*s.task, batch, s.best(), [&](const Record& measured) {
+    measurer_.measure(*s.task, batch, s.summary.best_seconds, [&](const Record& measured) {
       Record r = measured;
       r.run = run_;
       r.seed = options_.seed;

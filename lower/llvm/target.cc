@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <llvm/ADT/StringMap.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Host.h>
@@ -264,5 +265,7 @@ std::vector<std::string> Target::features_missing_on_host() const {
   }
   return missing;
 }
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 }  // namespace tw

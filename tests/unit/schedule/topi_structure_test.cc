@@ -2,6 +2,7 @@
 // What schedules and printed IR see of topi: stages, names, axes, conditions, shapes.
 #include <gtest/gtest.h>
 
+#include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "schedule/te/text.h"
@@ -43,6 +44,8 @@ TEST(TopiStructure, PaddedConvolutionReadsAsInTheSeeds) {
   EXPECT_EQ(body(pad),
             "tvm_if_then_else(((((2 <= i2) && (i2 < 9)) && (2 <= i3)) && (i3 < 11)), "
             "input0(i0, i1, (i2 - 2), (i3 - 2)), 0.000000f)");
+  const Expr condition = as<Call>(node(pad).body[0])->args[0];
+  EXPECT_EQ(to_string(simplify(condition)), to_string(condition));
   EXPECT_EQ(to_string(as<Reduce>(node(conv).body[0])->source[0]),
             "(pad_temp(nn, rc, (yy + ry), (xx + rx))*input1(ff, rc, ry, rx))");
 }

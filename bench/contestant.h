@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who computes a workload in a comparison. A new peer is a file with one factory, and a row of the
+// list in peers.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "autotune/workloads.h"
+#include "bench/options.h"
+#include "bench/results.h"
+#include "runtime/ndarray.h"
+
+namespace tw::bench {
+
+// A workload with its input data, which all contestants share.
+struct Problem {
+  autotune::Workload workload;
+  std::string kind;                     // "gemm"
+  std::map<std::string, int64_t> size;  // "m": 512
+  std::vector<NDArray> inputs;          // in argument order
+  std::vector<int64_t> output_shape;
+  double operations = 0;
+};
+
+class Contestant {
+ public:
+  virtual ~Contestant() = default;
+  virtual std::string name() const = 0;  // "tuned", "openblas"
+  // Untimed, before each repetition: sets the library's number of threads.
+  virtual void prepare() {}
+  virtual void run() = 0;
+  // Written by run().
+  virtual const NDArray& output() const = 0;
+};
+using Contestants = std::vector<std::unique_ptr<Contestant>>;
+
+// A row of the list of peers.
+struct Library {
+  std::string name;
+  // Appends who takes part for this problem on so many threads; nobody for problems that the
+  // library does not know.
+  void (*enter)(const Problem& problem, int threads, const Options& options, Contestants& list);
+  std::string (*version)();
+  // Untimed: returns when none of the library's threads wants a core.
+  void (*park)();
+};
+
+// ours.cc: the loop nest as written, the prior's schedule, and the best of --log.
+Library ours();
+// openblas.cc
+Library openblas();
+
+}  // namespace tw::bench

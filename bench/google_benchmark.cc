@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/google_benchmark.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <map>
+
+#include "runtime/error.h"
+
+namespace tw::bench {
+namespace {
+
+// A run longer than this is timed alone and fewer times.
+constexpr double kSlowSeconds = 0.2;
+constexpr int kSlowRepetitions = 3;
+
+class Collector final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.error_occurred) {
+        raise({.code = ErrorCode::Internal,
+               .what = fmt::format("{}: {}", run.benchmark_name(), run.error_message)});
+      }
+      if (run.run_type != Run::RT_Iteration || run.iterations == 0) continue;
+      samples_[run.run_name.function_name].push_back(run.real_accumulated_time /
+                                                     static_cast<double>(run.iterations));
+    }
+  }
+  std::vector<double> take(const std::string& name) { return std::move(samples_[name]); }
+
+ private:
+  std::map<std::string, std::vector<double>> samples_;
+};
+
+void run_each(benchmark::State& state, const Subject& subject) {
+  for (auto _ : state) {
+    subject.prepare();
+    const auto start = std::chrono::steady_clock::now();
+    subject.run();
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(time.count());
+  }
+}
+
+void run_many(benchmark::State& state, const Subject& subject) {
+  if (subject.prepare) subject.prepare();
+  if (subject.slow_seconds < kSlowSeconds) subject.run();  // warm: caches, pools
+  for (auto _ : state) subject.run();
+}
+
+}  // namespace
+
+void time_interleaved(const std::vector<Subject>& subjects, const Repetition& repetition,
+                      Results& results) {
+  std::vector<std::string> words = {
+      "tilewright-bench", "--benchmark_enable_random_interleaving=true",
+      fmt::format("--benchmark_repetitions={}", repetition.count),
+      // The library divides the minimal time among interleaved repetitions.
+      fmt::format("--benchmark_min_time={:f}", repetition.seconds * repetition.count)};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+
+  benchmark::ClearRegisteredBenchmarks();
+  for (const Subject& subject : subjects) {
+    auto* registered =
+        benchmark::RegisterBenchmark(subject.name.c_str(), [&subject](benchmark::State& state) {
+          subject.prepare_each ? run_each(state, subject) : run_many(state, subject);
+        });
+    subject.prepare_each ? registered->UseManualTime() : registered->UseRealTime();
+    registered->Unit(benchmark::kSecond);
+    if (subject.slow_seconds >= kSlowSeconds) {
+      registered->Iterations(1)->Repetitions(std::min(kSlowRepetitions, repetition.count));
+    }
+  }
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector, ".");
+  for (const Subject& subject : subjects) {
+    results.add(
+        {.name = subject.name, .samples = collector.take(subject.name), .labels = subject.labels});
+  }
+}
+
+}  // namespace tw::bench

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of ours: from a task and a trace to something that can be called, with time by phase.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autotune/task.h"
+#include "lower/kernel.h"
+#include "runtime/module.h"
+#include "schedule/trace.h"
+
+namespace tw::bench {
+
+// Seconds by phase, in the order in which they pass.
+using Phases = std::vector<std::pair<std::string, double>>;
+
+struct BuiltKernel {
+  Kernel lowered;
+  Function function;
+};
+// From te text and trace text, as a worker and a replay do: parse, schedule, lower, compile.
+// `phases` gets "parse", "schedule", "infer_bound and schedule_ops", each pass of the table, and
+// "emit", "optimize", "generate", "link" of LLVM.
+BuiltKernel build_kernel(const std::string& te_text, const std::string& trace_text,
+                         const Target& target, Phases* phases = nullptr);
+
+}  // namespace tw::bench

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmark program: runs one section and writes what it measured as JSON. bench/run.py is the
+// driver that people use.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "bench/sections.h"
+#include "runtime/machine.h"
+#include "runtime/version.h"
+
+namespace tw::bench {
+namespace {
+
+struct Section {
+  std::string_view name;
+  void (*measure)(const Options&, Results&);
+  std::string_view doc;
+};
+constexpr Section kSections[] = {
+    {"peak", measure_peak, "f32 fma rate, copy bandwidth by size"},
+    {"fork-join", measure_fork_join, "latency of a parallel region, workers spinning or parked"},
+    {"compile", measure_compile, "te text and trace to callable, by phase, in a warm process"},
+    {"cold", measure_cold_compile, "the first compile of a process"},
+    {"soak", measure_soak, "resident memory over many compiles"},
+    {"search", measure_search, "features and proposals a second"},
+    {"tune", measure_tuning, "one run of the tuner: curve, throughput, memory"},
+    {"peers", measure_peers, "ours against other libraries, in one process"},
+};
+
+int run(const std::vector<std::string>& words) {
+  for (const Section& section : kSections) {
+    if (words.empty() || words[0] != section.name) continue;
+    const Options options({words.begin() + 1, words.end()});
+    const std::string path = options.text("json");
+    Results results;
+    results.fact("version", std::string(version()));
+    results.fact("llvm", llvm_version());
+    results.fact("cpu", host().cpu_name);
+    results.fact("cores", host().usable_cores);
+    results.fact("target", options.target().text());
+    section.measure(options, results);
+    options.check_all_used();
+    results.write(path);
+    return 0;
+  }
+  fmt::print(stderr, "usage: tilewright-bench SECTION [--name=value...] [--json=FILE]\n\n");
+  for (const Section& section : kSections) {
+    fmt::print(stderr, "  {:<11}{}\n", section.name, section.doc);
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace tw::bench
+
+int main(int argc, char** argv) {
+  try {
+    return tw::bench::run({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "tilewright-bench: {}\n", e.what());
+    return 1;
+  }
+}

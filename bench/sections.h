@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subjects of the benchmark program, each a file of its own and a row of the table in main.cc.
+#pragma once
+
+#include "bench/options.h"
+#include "bench/results.h"
+
+namespace tw::bench {
+
+// machine_peak.cc: what the machine gives at best. Arithmetic, copies by size.
+void measure_peak(const Options& options, Results& results);
+// fork_join.cc: latency of a parallel region of the thread pool.
+void measure_fork_join(const Options& options, Results& results);
+// compile_latency.cc: te text and trace to callable, by phase; cold, warm, and memory over many.
+void measure_compile(const Options& options, Results& results);
+void measure_cold_compile(const Options& options, Results& results);
+void measure_soak(const Options& options, Results& results);
+// search_rate.cc: features and proposals a second.
+void measure_search(const Options& options, Results& results);
+// tuning.cc: one run of the tuner, with its curve, its throughput and its memory.
+void measure_tuning(const Options& options, Results& results);
+// peers.cc: ours against others in one process.
+void measure_peers(const Options& options, Results& results);
+
+}  // namespace tw::bench

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// One wrong step each. Whatever fails leaves the schedule and its trace as they were.
+#include <gtest/gtest.h>
+
+#include "ir/expr.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/scheduled.h"
+
+namespace tw {
+namespace {
+
+using test::expect_error;
+using test::loops;
+using test::scheduled;
+
+// s0 A, s1 P of A, s2 B, s3 C = reduction of P and B, s4 D, an output.
+constexpr char kProgram[] =
+    "A = placeholder(int32, [4, 6])\n"
+    "P = compute([y: 4, x: 6], (A(y, x) + 1))\n"
+    "B = placeholder(int32, [6, 8])\n"
+    "C = compute([y: 4, x: 8], reduce [k: 6], sum((P(y, k)*B(k, x))))\n"
+    "D = compute([y: 4, x: 8], (C(y, x) + 1))\n"
+    "arguments A B D\noutputs D\n";
+
+// Applies `before`, then expects `step` to fail with `code` and to change nothing.
+ErrorInfo refused(ErrorCode code, std::string_view step, std::string_view before = "",
+                  std::string_view program = kProgram) {
+  const Schedule s = scheduled(program, before);
+  const std::string trace = to_text(s.trace());
+  const std::string statement = loops(s);
+  const Trace wrong = parse_trace(step);
+  const ErrorInfo info = expect_error(code, [&] { s.apply(wrong.steps.at(0)); });
+  EXPECT_EQ(to_text(s.trace()), trace);
+  EXPECT_EQ(loops(s), statement);
+  return info;
+}
+
+TEST(ScheduleErrors, FactorIsPositive) {
+  const ErrorInfo e = refused(ErrorCode::FactorNotPositive, "split@1(s3, s3:1, factor=0)");
+  EXPECT_EQ(e.what, "factor is 0");
+  EXPECT_EQ(e.stage, "C");
+  EXPECT_EQ(e.axis, "x");
+  EXPECT_EQ(e.where, "step t0 split@1(s3, s3:1, factor=0)");
+  EXPECT_EQ(e.legal, "a positive 32-bit integer");
+  EXPECT_EQ(refused(ErrorCode::FactorNotPositive, "split@1(s3, s3:1, nparts=-4)").what,
+            "nparts is -4");
+  EXPECT_EQ(refused(ErrorCode::FactorNotPositive, "tile@1(s3, s3:0, s3:1, 4, 0)").axis, "x");
+  refused(ErrorCode::BadArgument, "split@1(s3, s3:1, factor=4294967296)");
+}
+
+TEST(ScheduleErrors, SplitTakesFactorOrParts) {
+  EXPECT_EQ(refused(ErrorCode::SplitArguments, "split@1(s3, s3:1, factor=2, nparts=2)").what,
+            "split with both factor and nparts");
+  EXPECT_EQ(refused(ErrorCode::SplitArguments, "split@1(s3, s3:1)").legal,
+            "one of factor and nparts");
+}
+
+TEST(ScheduleErrors, AnAxisThatWasConsumed) {
+  const ErrorInfo e = refused(ErrorCode::NotALeafAxis, "vectorize@1(s3, s3:1)",
+                              "split@1(s3, s3:1, factor=4)  # gemm.py:9");
+  EXPECT_EQ(e.what, "the axis is no longer a loop: step t0 split (gemm.py:9) consumed it");
+  EXPECT_EQ(e.stage, "C");
+  EXPECT_EQ(e.axis, "x");
+  EXPECT_EQ(e.legal, "the leaf axes of 'C': y, x.outer, x.inner, k");
+  refused(ErrorCode::NotALeafAxis, "reorder@1(s3, [s3:0, s3:1])", "fuse@1(s3, [s3:0, s3:1])");
+  refused(ErrorCode::NotALeafAxis, "compute_at@1(s1, s3, s3:0)", "tile@1(s3, s3:0, s3:1, 2, 2)");
+}
+
+TEST(ScheduleErrors, AnAxisOfAnotherStage) {
+  const ErrorInfo e = refused(ErrorCode::NotAnAxisOfStage, "split@1(s4, s3:1, factor=2)");
+  EXPECT_EQ(e.stage, "D");
+  EXPECT_EQ(e.legal, "the leaf axes of 'D': y, x");
+  refused(ErrorCode::NotAnAxisOfStage, "compute_at@1(s1, s3, s4:0)");
+  refused(ErrorCode::NotAnAxisOfStage, "split@1(s4, s4:2, factor=2)");
+  // The methods say it too, with the script's line.
+  const Schedule s = scheduled(kProgram);
+  const SourceScope place("gemm.py:3");
+  const Stage c = s.stage({.index = 3}), d = s.stage({.index = 4});
+  EXPECT_EQ(expect_error(ErrorCode::NotAnAxisOfStage, [&] { d.split(c.axis(0), 2); }).where,
+            "gemm.py:3");
+  EXPECT_EQ(expect_error(ErrorCode::FactorNotPositive, [&] { d.split(d.axis(0), 0); }).where,
+            "gemm.py:3");
+  expect_error(ErrorCode::NotAnAxisOfStage, [&] { d.split(IterVar(), 2); });
+}
+
+TEST(ScheduleErrors, AnAxisTwice) {
+  EXPECT_EQ(refused(ErrorCode::DuplicateAxis, "reorder@1(s3, [s3:1, s3:0, s3:1])").axis, "x");
+  refused(ErrorCode::DuplicateAxis, "tile@1(s3, s3:1, s3:1, 2, 2)");
+  refused(ErrorCode::DuplicateAxis, "fuse@1(s3, [s3:1, s3:1])");
+}
+
+TEST(ScheduleErrors, ListsOfAxesAreNotEmpty) {
+  refused(ErrorCode::BadArgument, "fuse@1(s3, [])");
+  refused(ErrorCode::BadArgument, "reorder@1(s3, [])");
+}
+
+TEST(ScheduleErrors, FuseOfNeighboursOfOneKind) {
+  const ErrorInfo e = refused(ErrorCode::FuseNotAdjacent, "fuse@1(s3, [s3:0, s3:2])");
+  EXPECT_EQ(e.axis, "k");
+  EXPECT_EQ(e.legal, "neighbours in the order y, x, k");
+  refused(ErrorCode::FuseNotAdjacent, "fuse@1(s3, [s3:1, s3:0])");
+  EXPECT_EQ(refused(ErrorCode::FuseKinds, "fuse@1(s3, [s3:1, s3:2])").what,
+            "fuse of 'x', a data axis, with a reduction axis");
+}
+
+TEST(ScheduleErrors, ReductionsDoNotRunAtOnce) {
+  refused(ErrorCode::ParallelReduction, "parallel@1(s3, s3:2)");
+  refused(ErrorCode::ParallelReduction, "vectorize@1(s3, s3:2)");
+  refused(ErrorCode::ParallelReduction, "parallel@1(s3, t0.0)", "split@1(s3, s3:2, factor=2)");
+}
+
+constexpr char kSymbolic[] =
+    "n = var(int32)\n"
+    "A = placeholder(int32, [n])\n"
+    "B = compute([i: n], (A(i) + 1))\n"
+    "C = compute([i: n], reduce [k: n], sum((B(i)*A(k))))\n"
+    "arguments A C\noutputs C\n";
+
+TEST(ScheduleErrors, SymbolicExtentsAreNotLanes) {
+  const ErrorInfo e = refused(ErrorCode::SymbolicExtent, "vectorize@1(s2, s2:0)", "", kSymbolic);
+  EXPECT_EQ(e.stage, "C");
+  EXPECT_EQ(e.axis, "i");
+  refused(ErrorCode::SymbolicExtent, "vectorize@1(s2, t0.0)", "split@1(s2, s2:0, factor=4)",
+          kSymbolic);
+  refused(ErrorCode::SymbolicExtent, "unroll@1(s2, t0.1)", "split@1(s2, s2:0, nparts=4)",
+          kSymbolic);
+  refused(ErrorCode::SymbolicExtent, "unroll@1(s2, s2:1)", "", kSymbolic);
+}
+
+// B may still be computed inside a loop of C, for a part of constant size; lowering knows.
+TEST(ScheduleErrors, SymbolicExtentsAtLowering) {
+  const ErrorInfo e = expect_error(ErrorCode::SymbolicExtent,
+                                   [] { loops(kSymbolic, "vectorize@1(s1, s1:0)  # a.py:4"); });
+  EXPECT_EQ(e.stage, "B");
+  EXPECT_EQ(e.axis, "i");
+  EXPECT_EQ(e.where, "a.py:4");
+}
+
+TEST(ScheduleErrors, ComputeAtAStageThatDoesNotConsume) {
+  const ErrorInfo e = refused(ErrorCode::NotAConsumer, "compute_at@1(s3, s1, s1:0)");
+  EXPECT_EQ(e.stage, "C");
+  EXPECT_EQ(e.what, "'P' does not consume it");
+  EXPECT_EQ(e.legal, "D");
+  EXPECT_EQ(refused(ErrorCode::BadAttach, "compute_at@1(s4, s3, s3:0)").stage, "D");
+}
+
+TEST(ScheduleErrors, ComputeAtWhereItCannotBe) {
+  EXPECT_EQ(refused(ErrorCode::BadAttach, "compute_at@1(s3, s3, s3:0)").what,
+            "a stage cannot be computed inside its own loops");
+  EXPECT_EQ(refused(ErrorCode::BadAttach, "compute_at@1(s4, s3, s3:0)").legal, "compute_root");
+  refused(ErrorCode::BadAttach, "compute_at@1(s2, s3, s3:0)", "compute_inline@1(s3)",
+          "A = placeholder(int32, [4])\nB = placeholder(int32, [4])\n"
+          "P = compute([i: 4], (A(i) + B(i)))\nC = compute([i: 4], (P(i) + 1))\n"
+          "D = compute([i: 4], (C(i) + 1))\narguments A B D\noutputs D\n");
+}
+
+TEST(ScheduleErrors, AConsumerThatCannotSeeItsProducer) {
+  const Schedule s = scheduled(kProgram, "compute_at@1(s1, s4, s4:0)");
+  const ErrorInfo e = expect_error(ErrorCode::BadAttach, [&] { loops(s); });
+  EXPECT_EQ(e.stage, "P");
+  EXPECT_EQ(e.what, "computed inside 'y' of 'D', where its consumer 'C' cannot see it");
+  EXPECT_EQ(e.legal, "compute_root, or 'C' computed inside that loop too");
+  // Inside the same stage, but further in than the consumer.
+  expect_error(ErrorCode::BadAttach,
+               [&] { loops(kProgram, "compute_at@1(s3, s4, s4:0)\ncompute_at@1(s1, s4, s4:1)"); });
+  loops(kProgram, "compute_at@1(s3, s4, s4:1)\ncompute_at@1(s1, s4, s4:0)");
+}
+
+TEST(ScheduleErrors, AnAxisThatAStageIsComputedAt) {
+  const ErrorInfo e =
+      refused(ErrorCode::BadAttach, "split@1(s3, s3:0, factor=2)", "compute_at@1(s1, s3, s3:0)");
+  EXPECT_EQ(e.what, "stage 'P' is computed at this axis, so 'split' cannot consume it");
+  refused(ErrorCode::BadAttach, "fuse@1(s3, [s3:0, s3:1])", "compute_at@1(s1, s3, s3:1)");
+}
+
+TEST(ScheduleErrors, AnAxisThatIsMarked) {
+  EXPECT_EQ(
+      refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=2)", "parallel@1(s3, s3:0)").axis,
+      "y");
+  refused(ErrorCode::BadArgument, "fuse@1(s3, [s3:0, s3:1])", "vectorize@1(s3, s3:1)");
+  refused(ErrorCode::BadArgument, "tile@1(s3, s3:0, s3:1, 2, 2)", "unroll@1(s3, s3:1)");
+}
+
+TEST(ScheduleErrors, WhatCannotBeInlined) {
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)").what,
+            "a reduction has to be stored");
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s4)").what,
+            "an output has to be stored");
+  const char* program =
+      "A = placeholder(int32, [4])\n"
+      "P = compute([i: 4], (A(i) + 1))\n"
+      "B = compute([i: 4], [P(i), (A(i)*2)])\n"
+      "C = compute([i: 4], (B.v0(i) + B.v1(i)))\n"
+      "D = compute([i: 4], (C(i) + 1))\n"
+      "arguments A D\noutputs D\n";
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s2)", "", program).what,
+            "the operation has several outputs");
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)", "compute_at@1(s2, s3, s3:0)",
+                    program)
+                .legal,
+            "move 'B' first");
+}
+
+TEST(ScheduleErrors, WhatCannotBeCached) {
+  EXPECT_EQ(
+      refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "split@1(s3, s3:0, factor=2)")
+          .legal,
+      "cache_write first");
+  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "reorder@1(s3, [s3:1, s3:0])");
+  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "parallel@1(s3, s3:0)");
+  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "compute_at@1(s1, s3, s3:2)");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"shared\")").legal,
+            "global, local");
+  // One output of several.
+  const te::Tensor a = te::placeholder({4});
+  const auto two = te::compute_many(
+      {4}, [&](const std::vector<Var>& i) { return std::vector<Expr>{a(i[0]), a(i[0]) + 1}; }, "B");
+  const Schedule s = Schedule::create(two);
+  expect_error(ErrorCode::CannotCache, [&] { s.cache_write(two[0], "local"); });
+  expect_error(ErrorCode::CannotCache, [&] { s.cache_write({two[1], two[0]}, "local"); });
+  EXPECT_EQ(s.cache_write(two, "local").size(), 2u);
+}
+
+TEST(ScheduleErrors, PlaceholdersAreNotComputed) {
+  for (const char* step :
+       {"compute_root@1(s0)", "compute_inline@1(s0)", "cache_write@1(s0, \"local\")",
+        "compute_at@1(s0, s1, s1:0)", "reorder@1(s2, [])"}) {
+    refused(ErrorCode::PlaceholderStage, step);
+  }
+}
+
+TEST(ScheduleErrors, PragmasHaveNames) {
+  refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")");
+}
+
+}  // namespace
+}  // namespace tw
