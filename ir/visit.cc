@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/visit.h"
 
+#include <optional>
+#include <type_traits>
+
 #include "ir/fields.h"
 #include "runtime/error.h"
 
@@ -37,57 +40,59 @@ struct FieldWalk {
   void operator()(const T&) {}
 };
 
+// Mutates each field of a node. Most nodes do not change, so the copy waits for the first field
+// that does.
+template <class T>
 struct FieldMutate {
   Mutator& m;
-  bool changed = false;
-  template <class H>
-  void handle(H& h) {
-    H next = m.mutate(h);
-    if (!next.same_as(h)) {
-      h = next;
-      changed = true;
+  const T& op;
+  std::optional<T> copy = {};
+
+  T& edited() {
+    if (!copy) copy = op;
+    return *copy;
+  }
+  template <class F>
+  void field(F T::*member) {
+    const F& old = op.*member;
+    if constexpr (std::is_same_v<F, Expr> || std::is_same_v<F, Stmt>) {
+      F next = m.mutate(old);
+      if (!next.same_as(old)) edited().*member = std::move(next);
+    } else if constexpr (std::is_same_v<F, std::vector<Expr>> ||
+                         std::is_same_v<F, std::vector<Stmt>>) {
+      for (size_t k = 0; k < old.size(); ++k) {
+        auto next = m.mutate(old[k]);
+        if (!next.same_as(old[k])) (edited().*member)[k] = std::move(next);
+      }
+    } else if constexpr (std::is_same_v<F, std::vector<Range>>) {
+      for (size_t k = 0; k < old.size(); ++k) {
+        if (Range next = old[k]; mutate(next)) (edited().*member)[k] = std::move(next);
+      }
+    } else if constexpr (std::is_same_v<F, std::vector<IterVar>>) {
+      // The domains of a reduction's axes; the axis keeps its variable, hence its uses.
+      for (size_t k = 0; k < old.size(); ++k) {
+        Range next = old[k]->domain;
+        if (mutate(next)) (edited().*member)[k] = IterVar(next, old[k]->var, old[k]->kind);
+      }
     }
+    // Variables in binding and buffer positions, and data, stay.
   }
-  void operator()(Expr& e) { handle(e); }
-  void operator()(Stmt& s) { handle(s); }
-  void operator()(std::vector<Expr>& list) {
-    for (Expr& e : list) handle(e);
+  bool mutate(Range& r) {
+    const Range next = m.mutate(r);
+    const bool changed = !next.min.same_as(r.min) || !next.extent.same_as(r.extent);
+    r = next;
+    return changed;
   }
-  void operator()(std::vector<Stmt>& list) {
-    for (Stmt& s : list) handle(s);
-  }
-  void operator()(Range& r) {
-    handle(r.min);
-    handle(r.extent);
-  }
-  void operator()(std::vector<Range>& list) {
-    for (Range& r : list) (*this)(r);
-  }
-  void operator()(Var&) {}
-  // The domains of a reduction's axes; the axis keeps its variable, hence its uses.
-  void operator()(std::vector<IterVar>& list) {
-    for (IterVar& iv : list) {
-      FieldMutate domain{m};
-      Range r = iv->domain;
-      domain(r);
-      if (!domain.changed) continue;
-      iv = IterVar(r, iv->var, iv->kind);
-      changed = true;
-    }
-  }
-  template <class T>
-  void operator()(T&) {}
 };
 
 template <class T, class H>
 H mutate_fields(Mutator& m, const T& op, const H& self) {
-  T copy = op;
-  FieldMutate walk{m};
-  for_each_field(copy, walk);
-  if (!walk.changed) return self;
+  FieldMutate<T> walk{m, op};
+  std::apply([&](auto... member) { (walk.field(member), ...); }, NodeFields<T>::value);
+  if (!walk.copy) return self;
   // A statement may have become several.
-  if constexpr (std::is_same_v<T, Block>) return block(copy.stmts);
-  return make(std::move(copy));
+  if constexpr (std::is_same_v<T, Block>) return block(walk.copy->stmts);
+  return make(std::move(*walk.copy));
 }
 
 }  // namespace

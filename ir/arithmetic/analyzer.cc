@@ -35,7 +35,8 @@ void Context::bind(const Var& var, const Range& range) {
   forget();
   const Expr min = simplify(range.min), extent = simplify(range.extent);
   if (is_one(extent)) return bind(var, min);
-  const Expr greatest = combine(NodeKind::Add, min, combine(NodeKind::Sub, extent, make_const(extent.dtype(), 1)));
+  const Expr greatest =
+      combine(NodeKind::Add, min, combine(NodeKind::Sub, extent, make_const(extent.dtype(), 1)));
   forget();
   Knowledge& k = vars_[var];
   symbolic_vars_ -= k.least.defined() || k.greatest.defined();
@@ -101,9 +102,9 @@ void Context::learn(const Expr& condition, bool truth) {
       const int64_t strict = kind == NodeKind::Less;
       if (kind == NodeKind::Less || kind == NodeKind::LessEqual) {
         if (cb) {
-          facts_.push_back({*a, {kMin, *cb - strict}});
+          facts_.push_back({*a, add({kMin, *cb}, {kMin, -strict})});
         } else if (ca) {
-          facts_.push_back({*b, {*ca + strict, kMax}});
+          facts_.push_back({*b, add({*ca, kMax}, {strict, kMax})});
         } else {
           add_difference_fact(*a, *b, {kMin, -strict});
         }
@@ -154,7 +155,9 @@ ConstBound Analyzer::const_bound(const Expr& e) {
   return arithmetic::intersect(state_->context.const_bound(e),
                                state_->context.const_bound(state_->context.simplify(e)));
 }
-ModularFact Analyzer::modular(const Expr& e) { return state_->context.modular(state_->context.simplify(e)); }
+ModularFact Analyzer::modular(const Expr& e) {
+  return state_->context.modular(state_->context.simplify(e));
+}
 Interval Analyzer::interval(const Expr& e, const IntervalMap& relaxed) {
   return state_->context.interval(e, relaxed);
 }

@@ -29,7 +29,8 @@ bool same_factors(const Monomial& a, const Monomial& b) {
 
 bool add_to(Polynomial& p, Monomial m) {
   for (Monomial& x : p) {
-    if (same_factors(x, m)) return !__builtin_add_overflow(x.coefficient, m.coefficient, &x.coefficient);
+    if (same_factors(x, m))
+      return !__builtin_add_overflow(x.coefficient, m.coefficient, &x.coefficient);
   }
   p.push_back(std::move(m));
   return p.size() <= kMaxMonomials;
@@ -39,7 +40,8 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
   switch (e->kind) {
     case NodeKind::IntImm: {
       Monomial m;
-      if (__builtin_mul_overflow(static_cast<const IntImm*>(e.get())->value, coefficient, &m.coefficient)) {
+      if (__builtin_mul_overflow(static_cast<const IntImm*>(e.get())->value, coefficient,
+                                 &m.coefficient)) {
         return false;
       }
       return add_to(result, std::move(m));
@@ -63,9 +65,9 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
           m.written = x.written;
           m.written.insert(m.written.end(), y.written.begin(), y.written.end());
           for (const Expr& f : y.factors) {
-            const auto at = std::upper_bound(
-                m.factors.begin(), m.factors.end(), f,
-                [](const Expr& l, const Expr& r) { return compare(l, r) < 0; });
+            const auto at =
+                std::upper_bound(m.factors.begin(), m.factors.end(), f,
+                                 [](const Expr& l, const Expr& r) { return compare(l, r) < 0; });
             m.factors.insert(at, f);
           }
           if (!add_to(result, std::move(m))) return false;
@@ -73,7 +75,8 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
       }
       return true;
     }
-    default: return add_to(result, Monomial{{e}, {e}, coefficient});
+    default:
+      return add_to(result, Monomial{{e}, {e}, coefficient});
   }
 }
 
@@ -107,20 +110,20 @@ class Canonical : public Mutator {
   Expr on(const Add& op, const Expr& self) override { return on_sum(op, self); }
   Expr on(const Sub& op, const Expr& self) override { return on_sum(op, self); }
   Expr on(const Mul& op, const Expr& self) override { return on_sum(op, self); }
-#define OPAQUE(Name)                                         \
-  Expr on(const Name& op, const Expr& self) override {       \
-    const bool saved = inside_;                              \
-    inside_ = false;                                         \
-    Expr next = Mutator::on(op, self);                       \
-    inside_ = saved;                                         \
-    return next;                                             \
+#define OPAQUE(Name)                                   \
+  Expr on(const Name& op, const Expr& self) override { \
+    const bool saved = inside_;                        \
+    inside_ = false;                                   \
+    Expr next = Mutator::on(op, self);                 \
+    inside_ = saved;                                   \
+    return next;                                       \
   }
-  OPAQUE(FloorDiv) OPAQUE(FloorMod) OPAQUE(Div) OPAQUE(Mod) OPAQUE(Min) OPAQUE(Max) OPAQUE(Load)
-  OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast)
-  OPAQUE(Reduce)
+  OPAQUE(FloorDiv)
+  OPAQUE(FloorMod) OPAQUE(Div) OPAQUE(Mod) OPAQUE(Min) OPAQUE(Max) OPAQUE(Load) OPAQUE(Select)
+      OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
 #undef OPAQUE
-  template <class T>
-  Expr on_comparison(const T& op, const Expr& self) {
+          template <class T>
+          Expr on_comparison(const T& op, const Expr& self) {
     Expr next = Mutator::on(op, self);
     const T* c = as<T>(next);
     if (!c || !c->a.dtype().is_int() || c->a.dtype().lanes != 1) return next;
@@ -146,7 +149,8 @@ Expr Context::expand(const Expr& e) {
   size_t operations = 0;
   for (const Monomial& m : p) {
     if (m.coefficient == 0) continue;
-    operations += m.factors.size() + (m.factors.empty() || (m.coefficient != 1 && m.coefficient != -1));
+    operations +=
+        m.factors.size() + (m.factors.empty() || (m.coefficient != 1 && m.coefficient != -1));
   }
   if (operations >= count_operations(e.get())) return {};
   Sum sum;

@@ -126,7 +126,8 @@ ConstBound Context::const_bound(const Expr& e) {
       }
       return facts_.empty() ? bound : bound_from_facts(e.get(), bound);
     }
-    default: break;
+    default:
+      break;
   }
   if (const ConstBound* known = bounds_.find(e.get())) return *known;
   ConstBound bound = compute_bound(e.get());
@@ -174,8 +175,10 @@ ConstBound Context::compute_bound(const ExprBase* e) {
     if (o.a.dtype().is_float() || o.a.dtype().is_handle()) return {};
     const ConstBound a = const_bound(o.a), b = const_bound(o.b);
     switch (e->kind) {
-      case NodeKind::Add: return add(a, b);
-      case NodeKind::Sub: return intersect(subtract(a, b), difference_bound(o.a, o.b));
+      case NodeKind::Add:
+        return add(a, b);
+      case NodeKind::Sub:
+        return intersect(subtract(a, b), difference_bound(o.a, o.b));
       case NodeKind::Mul: {
         ConstBound r = multiply(a, b);
         if (same(o.a, o.b)) r.least = std::max<int64_t>(r.least, 0);
@@ -185,10 +188,13 @@ ConstBound Context::compute_bound(const ExprBase* e) {
         if (b.least == b.greatest && b.least > 0) return floor_divide(a, b.least);
         if (b.least > 0) {
           // The quotient is nearer to zero, or -1, than the dividend.
-          const int64_t low = a.least >= 0 ? (infinite(b.greatest) ? 0 : infinite(a.least) ? 0 : a.least / b.greatest)
-                                           : (infinite(a.least) ? kMin : floor_quotient(a.least, b.least));
-          const int64_t high = infinite(a.greatest) ? kMax
-                               : a.greatest >= 0    ? a.greatest / b.least
+          const int64_t low = a.least >= 0
+                                  ? (infinite(b.greatest) ? 0
+                                     : infinite(a.least)  ? 0
+                                                          : a.least / b.greatest)
+                                  : (infinite(a.least) ? kMin : floor_quotient(a.least, b.least));
+          const int64_t high = infinite(a.greatest)   ? kMax
+                               : a.greatest >= 0      ? a.greatest / b.least
                                : infinite(b.greatest) ? -1
                                                       : floor_quotient(a.greatest, b.greatest);
           return {low, high};
@@ -215,7 +221,8 @@ ConstBound Context::compute_bound(const ExprBase* e) {
           }
           return {0, a.least >= 0 ? std::min(top, a.greatest) : top};
         }
-        return b.greatest < 0 ? ConstBound{infinite(b.least) ? kMin : b.least + 1, 0} : ConstBound{};
+        return b.greatest < 0 ? ConstBound{infinite(b.least) ? kMin : b.least + 1, 0}
+                              : ConstBound{};
       case NodeKind::Div:
         if (b.least == b.greatest && b.least > 0) {
           return {infinite(a.least) ? kMin : a.least / b.least,
@@ -227,16 +234,22 @@ ConstBound Context::compute_bound(const ExprBase* e) {
         if (infinite(b.least) || infinite(b.greatest)) {
           return {std::min<int64_t>(a.least, 0), std::max<int64_t>(a.greatest, 0)};
         }
-        const int64_t top = std::max(b.greatest > 0 ? b.greatest : 0, b.least < 0 ? -b.least : 0) - 1;
+        const int64_t top =
+            std::max(b.greatest > 0 ? b.greatest : 0, b.least < 0 ? -b.least : 0) - 1;
         if (top < 0) return {};
         return {a.least >= 0 ? 0 : std::max(-top, a.least),
                 a.greatest <= 0 ? 0 : std::min(top, a.greatest)};
       }
-      case NodeKind::Min: return {std::min(a.least, b.least), std::min(a.greatest, b.greatest)};
-      case NodeKind::Max: return {std::max(a.least, b.least), std::max(a.greatest, b.greatest)};
-      case NodeKind::And: return {std::min(a.least, b.least), std::min(a.greatest, b.greatest)};
-      case NodeKind::Or: return {std::max(a.least, b.least), std::max(a.greatest, b.greatest)};
-      default: return {0, 1};
+      case NodeKind::Min:
+        return {std::min(a.least, b.least), std::min(a.greatest, b.greatest)};
+      case NodeKind::Max:
+        return {std::max(a.least, b.least), std::max(a.greatest, b.greatest)};
+      case NodeKind::And:
+        return {std::min(a.least, b.least), std::min(a.greatest, b.greatest)};
+      case NodeKind::Or:
+        return {std::max(a.least, b.least), std::max(a.greatest, b.greatest)};
+      default:
+        return {0, 1};
     }
   }
   switch (e->kind) {
@@ -259,7 +272,8 @@ ConstBound Context::compute_bound(const ExprBase* e) {
     case NodeKind::Cast: {
       const Cast* c = static_cast<const Cast*>(e);
       const DType from = c->value.dtype();
-      if (!(from.is_integer() || from.is_bool()) || !(c->type.is_integer() || c->type.is_bool())) return {};
+      if (!(from.is_integer() || from.is_bool()) || !(c->type.is_integer() || c->type.is_bool()))
+        return {};
       const ConstBound v = const_bound(c->value);
       ConstBound target = type_bound(c->type);
       if (c->type.is_int() && c->type.bits < 64) {
@@ -269,13 +283,16 @@ ConstBound Context::compute_bound(const ExprBase* e) {
       const bool widens = from.is_int() == c->type.is_int() && from.bits <= c->type.bits;
       return widens || (target.least <= v.least && v.greatest <= target.greatest) ? v : target;
     }
-    case NodeKind::Broadcast: return const_bound(static_cast<const Broadcast*>(e)->value);
+    case NodeKind::Broadcast:
+      return const_bound(static_cast<const Broadcast*>(e)->value);
     case NodeKind::Ramp: {
       const Ramp* r = static_cast<const Ramp*>(e);
       return add(const_bound(r->base), unite({0, 0}, scale(const_bound(r->stride), r->lanes - 1)));
     }
-    case NodeKind::Let: return const_bound(static_cast<const Let*>(e)->body);
-    default: return {};
+    case NodeKind::Let:
+      return const_bound(static_cast<const Let*>(e)->body);
+    default:
+      return {};
   }
 }
 
@@ -286,24 +303,27 @@ ModularFact Context::compute_modular(const ExprBase* e) {
   const auto of = [&](const Expr& x) { return compute_modular(x.get()); };
   const auto checked = [](ModularFact f) { return small(f) ? f : ModularFact{}; };
   switch (e->kind) {
-    case NodeKind::IntImm: return {0, static_cast<const IntImm*>(e)->value};
+    case NodeKind::IntImm:
+      return {0, static_cast<const IntImm*>(e)->value};
     case NodeKind::Variable: {
       auto it = vars_.find(Var(static_cast<const Variable*>(e)));
       return it == vars_.end() ? ModularFact{} : it->second.modular;
     }
-    case NodeKind::Broadcast: return of(static_cast<const Broadcast*>(e)->value);
+    case NodeKind::Broadcast:
+      return of(static_cast<const Broadcast*>(e)->value);
     case NodeKind::Ramp: {
       const Ramp* r = static_cast<const Ramp*>(e);
       const ModularFact base = of(r->base), stride = of(r->stride);
       if (!small(base) || !small(stride)) return {};
-      return join(base, normalized(gcd(base.modulus, gcd(stride.modulus, stride.residue)),
-                                   base.residue));
+      return join(base,
+                  normalized(gcd(base.modulus, gcd(stride.modulus, stride.residue)), base.residue));
     }
     case NodeKind::Select: {
       const Select* s = static_cast<const Select*>(e);
       return join(of(s->true_value), of(s->false_value));
     }
-    case NodeKind::Let: return of(static_cast<const Let*>(e)->body);
+    case NodeKind::Let:
+      return of(static_cast<const Let*>(e)->body);
     case NodeKind::Cast: {
       const Cast* c = static_cast<const Cast*>(e);
       const DType from = c->value.dtype();
@@ -314,7 +334,8 @@ ModularFact Context::compute_modular(const ExprBase* e) {
       const Call* c = static_cast<const Call*>(e);
       return c->name == "if_then_else" ? join(of(c->args[1]), of(c->args[2])) : ModularFact{};
     }
-    default: break;
+    default:
+      break;
   }
   if (!is_binary(e->kind) || e->dtype.is_uint()) return {};
   const Operands o = operands(e);
@@ -330,7 +351,8 @@ ModularFact Context::compute_modular(const ExprBase* e) {
       const ModularFact a = of(o.a), b = of(o.b);
       if (!small(a) || !small(b)) return {};
       // (m x + r)(n y + s) = mn xy + ms x + nr y + rs
-      const int64_t m = gcd(a.modulus * b.modulus, gcd(a.modulus * b.residue, b.modulus * a.residue));
+      const int64_t m =
+          gcd(a.modulus * b.modulus, gcd(a.modulus * b.residue, b.modulus * a.residue));
       return checked(normalized(m, a.residue * b.residue));
     }
     case NodeKind::FloorDiv:
@@ -361,8 +383,10 @@ ModularFact Context::compute_modular(const ExprBase* e) {
       return g <= 1 ? ModularFact{} : normalized(g, a.residue);
     }
     case NodeKind::Min:
-    case NodeKind::Max: return join(of(o.a), of(o.b));
-    default: return {};
+    case NodeKind::Max:
+      return join(of(o.a), of(o.b));
+    default:
+      return {};
   }
 }
 

@@ -114,6 +114,8 @@ class Context {
   Expr merge_terms(NodeKind kind, const Expr& a, const Expr& b);
   // a // divisor or a % divisor for a sum; undefined when nothing is gained.
   Expr divide_sum(NodeKind kind, const Expr& a, int64_t divisor);
+  // The same for a divisor that is no constant: products that have it as a factor go out.
+  Expr divide_products(NodeKind kind, const Expr& a, const Expr& divisor);
   // The sum of `sum` in the canonical form; undefined when a coefficient does not fit.
   Expr rebuild(const Sum& sum, DType type);
   // Compares terms of both sides; undefined when nothing is gained.
@@ -138,6 +140,7 @@ class Context {
   Expr decide(const Expr& e);
   Expr extend_conjunction(NodeKind kind, const Expr& a, const Expr& b);
   bool holds(const Expr& condition);
+  Expr without_factor(const Expr& product, const Expr& factor);
   Expr joined_dividend(const ExprBase* quotient, const ExprBase* remainder, int64_t m);
 
   ConstBound compute_bound(const ExprBase* e);

@@ -15,32 +15,56 @@ class IntervalEvaluator {
       : context_(context), relaxed_(relaxed) {}
 
   Interval evaluate(const Expr& e) {
+    Interval r = evaluate_node(e);
+    // What is one value in every lane stands as a scalar above; lanes that differ are not told
+    // apart.
+    const auto vector = [](const Expr& end) { return end.defined() && end.dtype().is_vector(); };
+    if (!vector(r.least) && !vector(r.greatest)) return r;
+    if (e.dtype().is_bool()) return boolean();
+    if (!e.dtype().is_int()) return Interval::everything();
+    const ConstBound b = context_.const_bound(e);
+    const auto end = [&](int64_t v, int64_t none) {
+      return v == none || !fits(e.dtype(), v) ? Expr() : make_const(e.dtype().element(), v);
+    };
+    return {end(b.least, ConstBound::kMin), end(b.greatest, ConstBound::kMax)};
+  }
+
+ private:
+  Interval evaluate_node(const Expr& e) {
     switch (e->kind) {
       case NodeKind::IntImm:
       case NodeKind::FloatImm:
-      case NodeKind::StringImm: return Interval::single(e);
-      case NodeKind::Variable: return variable(e);
-      case NodeKind::Broadcast: return evaluate(static_cast<const Broadcast*>(e.get())->value);
-      case NodeKind::Ramp: return ramp(*as<Ramp>(e));
+      case NodeKind::StringImm:
+        return Interval::single(e);
+      case NodeKind::Variable:
+        return variable(e);
+      case NodeKind::Broadcast:
+        return evaluate(static_cast<const Broadcast*>(e.get())->value);
+      case NodeKind::Ramp:
+        return ramp(*as<Ramp>(e));
       case NodeKind::Select: {
         const Select* s = as<Select>(e);
         return choose(e, s->condition, s->true_value, s->false_value);
       }
-      case NodeKind::Call: return call(*as<Call>(e), e);
-      case NodeKind::Cast: return cast_of(*as<Cast>(e), e);
+      case NodeKind::Call:
+        return call(*as<Call>(e), e);
+      case NodeKind::Cast:
+        return cast_of(*as<Cast>(e), e);
       case NodeKind::Not: {
         const Interval a = evaluate(as<Not>(e)->a);
-        if (a.is_single()) return unchanged(a, as<Not>(e)->a) ? Interval::single(e) : Interval::single(context_.combine_not(a.least));
+        if (a.is_single())
+          return unchanged(a, as<Not>(e)->a) ? Interval::single(e)
+                                             : Interval::single(context_.combine_not(a.least));
         if (!a.is_bounded()) return boolean();
         return {context_.combine_not(a.greatest), context_.combine_not(a.least)};
       }
-      default: break;
+      default:
+        break;
     }
     if (is_binary(e->kind) && !e.dtype().is_float()) return binary(e);
     return opaque(e);
   }
 
- private:
   static bool unchanged(const Interval& i, const Expr& e) { return i.least.same_as(e); }
   static Interval boolean() { return {make_bool(false), make_bool(true)}; }
   Expr combine(NodeKind kind, const Expr& a, const Expr& b) { return context_.combine(kind, a, b); }
@@ -81,8 +105,10 @@ class IntervalEvaluator {
     if (!stride.is_bounded()) return Interval::everything();
     const DType t = op.base.dtype();
     const Expr last = make_const(t, op.lanes - 1);
-    const Expr low = combine(NodeKind::Min, combine(NodeKind::Mul, stride.least, last), make_zero(t));
-    const Expr high = combine(NodeKind::Max, combine(NodeKind::Mul, stride.greatest, last), make_zero(t));
+    const Expr low =
+        combine(NodeKind::Min, combine(NodeKind::Mul, stride.least, last), make_zero(t));
+    const Expr high =
+        combine(NodeKind::Max, combine(NodeKind::Mul, stride.greatest, last), make_zero(t));
     return {base.least.defined() ? combine(NodeKind::Add, base.least, low) : Expr(),
             base.greatest.defined() ? combine(NodeKind::Add, base.greatest, high) : Expr()};
   }
@@ -112,7 +138,8 @@ class IntervalEvaluator {
   Interval call(const Call& op, const Expr& e) {
     if (op.name == "if_then_else") {
       const Interval c = evaluate(op.args[0]);
-      if (c.is_single() || e.dtype().is_float()) return choose(e, op.args[0], op.args[1], op.args[2]);
+      if (c.is_single() || e.dtype().is_float())
+        return choose(e, op.args[0], op.args[1], op.args[2]);
       // Each side under its condition.
       const size_t mark = context_.num_facts();
       context_.learn(op.args[0], true);
@@ -133,7 +160,8 @@ class IntervalEvaluator {
     const Interval v = evaluate(op.value);
     const DType from = op.value.dtype(), to = op.type.element();
     if (v.is_single()) {
-      return unchanged(v, op.value) ? Interval::single(e) : Interval::single(context_.simplify(cast(to, v.least)));
+      return unchanged(v, op.value) ? Interval::single(e)
+                                    : Interval::single(context_.simplify(cast(to, v.least)));
     }
     if (!(from.is_int() || from.is_bool()) || !to.is_int()) return opaque(e);
     bool exact = from.is_bool() || from.bits <= to.bits;
@@ -177,12 +205,14 @@ class IntervalEvaluator {
 
   Interval binary(const Expr& e) {
     const Operands o = operands(e.get());
-    if (o.a.dtype().is_float() || o.a.dtype().is_handle() || o.a.dtype().is_uint()) return opaque(e);
+    if (o.a.dtype().is_float() || o.a.dtype().is_handle() || o.a.dtype().is_uint())
+      return opaque(e);
     const Interval a = evaluate(o.a), b = evaluate(o.b);
     const bool one_lane = e.dtype().lanes == 1 && o.a.dtype().lanes == 1;
     if (a.is_single() && b.is_single() && one_lane) {
-      return unchanged(a, o.a) && unchanged(b, o.b) ? Interval::single(e)
-                                                    : Interval::single(combine(e->kind, a.least, b.least));
+      return unchanged(a, o.a) && unchanged(b, o.b)
+                 ? Interval::single(e)
+                 : Interval::single(combine(e->kind, a.least, b.least));
     }
     switch (e->kind) {
       case NodeKind::Add:
@@ -196,15 +226,18 @@ class IntervalEvaluator {
           return {combine(e->kind, a.least, b.least), if_both(e->kind, a.greatest, b.greatest)};
         }
         if (!a.is_bounded() || !b.is_bounded()) return Interval::everything();
-        const Expr p = combine(e->kind, a.least, b.least), q = combine(e->kind, a.least, b.greatest);
-        const Expr r = combine(e->kind, a.greatest, b.least), s = combine(e->kind, a.greatest, b.greatest);
+        const Expr p = combine(e->kind, a.least, b.least),
+                   q = combine(e->kind, a.least, b.greatest);
+        const Expr r = combine(e->kind, a.greatest, b.least),
+                   s = combine(e->kind, a.greatest, b.greatest);
         return {combine(NodeKind::Min, combine(NodeKind::Min, p, q), combine(NodeKind::Min, r, s)),
                 combine(NodeKind::Max, combine(NodeKind::Max, p, q), combine(NodeKind::Max, r, s))};
       }
       case NodeKind::FloorDiv:
       case NodeKind::Div: {
         if (!b.is_single()) {
-          if (at_least(a.least, 0) && at_least(b.least, 1)) return {make_zero(a.least.dtype()), a.greatest};
+          if (at_least(a.least, 0) && at_least(b.least, 1))
+            return {make_zero(a.least.dtype()), a.greatest};
           return Interval::everything();
         }
         const Interval r{if_both(e->kind, a.least, b.least), if_both(e->kind, a.greatest, b.least)};
@@ -212,13 +245,15 @@ class IntervalEvaluator {
         if (at_most(b.least, -1)) return {r.greatest, r.least};
         return Interval::everything();
       }
-      case NodeKind::FloorMod: return remainder(a, b);
+      case NodeKind::FloorMod:
+        return remainder(a, b);
       case NodeKind::Mod: {
         if (at_least(a.least, 0)) return remainder(a, b);
         auto c = b.is_single() ? as_const_int(b.least) : std::nullopt;
         if (!c || *c <= 0) return Interval::everything();
         const Expr most = make_const(b.least.dtype(), *c - 1);
-        return {make_const(b.least.dtype(), 1 - *c), at_most(a.greatest, 0) ? make_zero(b.least.dtype()) : most};
+        return {make_const(b.least.dtype(), 1 - *c),
+                at_most(a.greatest, 0) ? make_zero(b.least.dtype()) : most};
       }
       case NodeKind::Min:
       case NodeKind::Max: {
@@ -233,10 +268,14 @@ class IntervalEvaluator {
       case NodeKind::Or:
         if (!a.is_bounded() || !b.is_bounded()) return boolean();
         return {combine(e->kind, a.least, b.least), combine(e->kind, a.greatest, b.greatest)};
-      case NodeKind::Less: return compare(a, b, NodeKind::Less, NodeKind::LessEqual);
-      case NodeKind::LessEqual: return compare(a, b, NodeKind::LessEqual, NodeKind::Less);
-      case NodeKind::Greater: return compare(b, a, NodeKind::Less, NodeKind::LessEqual);
-      case NodeKind::GreaterEqual: return compare(b, a, NodeKind::LessEqual, NodeKind::Less);
+      case NodeKind::Less:
+        return compare(a, b, NodeKind::Less, NodeKind::LessEqual);
+      case NodeKind::LessEqual:
+        return compare(a, b, NodeKind::LessEqual, NodeKind::Less);
+      case NodeKind::Greater:
+        return compare(b, a, NodeKind::Less, NodeKind::LessEqual);
+      case NodeKind::GreaterEqual:
+        return compare(b, a, NodeKind::LessEqual, NodeKind::Less);
       case NodeKind::Equal:
       case NodeKind::NotEqual: {
         const auto below = [&](const Expr& x, const Expr& y) {
@@ -247,7 +286,8 @@ class IntervalEvaluator {
         }
         return boolean();
       }
-      default: return opaque(e);
+      default:
+        return opaque(e);
     }
   }
 
@@ -256,7 +296,8 @@ class IntervalEvaluator {
     if (a.greatest.defined() && b.least.defined() && is_one(combine(kind, a.greatest, b.least))) {
       return Interval::single(make_bool(true));
     }
-    if (a.least.defined() && b.greatest.defined() && is_one(combine(converse, b.greatest, a.least))) {
+    if (a.least.defined() && b.greatest.defined() &&
+        is_one(combine(converse, b.greatest, a.least))) {
       return Interval::single(make_bool(false));
     }
     return boolean();
@@ -277,7 +318,8 @@ class IntervalEvaluator {
       const Expr low = combine(NodeKind::FloorDiv, a.least, c);
       const Expr high = combine(NodeKind::FloorDiv, a.greatest, c);
       if (same(low, high) || is_zero(combine(NodeKind::Sub, high, low))) {
-        return {combine(NodeKind::FloorMod, a.least, c), combine(NodeKind::FloorMod, a.greatest, c)};
+        return {combine(NodeKind::FloorMod, a.least, c),
+                combine(NodeKind::FloorMod, a.greatest, c)};
       }
     }
     Expr most = combine(NodeKind::Sub, c, make_const(t, 1));
@@ -340,7 +382,7 @@ Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
 }
 
 ConstBound Context::symbolic_bound(const Expr& e) {
-  if (in_symbolic_ || symbolic_vars_ == 0 || e.dtype().is_vector()) return {};
+  if (in_symbolic_ || symbolic_vars_ == 0) return {};
   in_symbolic_ = true;
   ConstBound result;
   Expr low = e, high = e;
@@ -350,13 +392,16 @@ ConstBound Context::symbolic_bound(const Expr& e) {
       IntervalMap relaxed;
       for (const Var& v : free_vars(x)) {
         auto it = vars_.find(v);
-        if (it == vars_.end() || (!it->second.least.defined() && !it->second.greatest.defined())) continue;
+        if (it == vars_.end() || (!it->second.least.defined() && !it->second.greatest.defined()))
+          continue;
         const Knowledge& k = it->second;
         Interval& i = relaxed[v];
         i.least = k.least;
         i.greatest = k.greatest;
-        if (!i.least.defined() && k.bound.least != ConstBound::kMin) i.least = make_const(v.dtype(), k.bound.least);
-        if (!i.greatest.defined() && k.bound.greatest != ConstBound::kMax) i.greatest = make_const(v.dtype(), k.bound.greatest);
+        if (!i.least.defined() && k.bound.least != ConstBound::kMin)
+          i.least = make_const(v.dtype(), k.bound.least);
+        if (!i.greatest.defined() && k.bound.greatest != ConstBound::kMax)
+          i.greatest = make_const(v.dtype(), k.bound.greatest);
       }
       if (relaxed.empty()) return Interval{};
       return IntervalEvaluator(*this, relaxed).evaluate(x);
@@ -379,8 +424,9 @@ Interval Interval::of(const Range& r) {
   Context context;
   const Expr least = context.simplify(r.min), extent = context.simplify(r.extent);
   if (is_one(extent)) return single(least);
-  return {least, context.combine(NodeKind::Add, least,
-                                 context.combine(NodeKind::Sub, extent, make_const(extent.dtype(), 1)))};
+  return {least,
+          context.combine(NodeKind::Add, least,
+                          context.combine(NodeKind::Sub, extent, make_const(extent.dtype(), 1)))};
 }
 
 Range Interval::range() const {
@@ -389,7 +435,8 @@ Range Interval::range() const {
   Context context;
   const Expr low = context.simplify(least);
   const Expr span = context.combine(NodeKind::Sub, context.simplify(greatest), low);
-  return {low, context.canonical_simplify(context.combine(NodeKind::Add, span, make_const(span.dtype(), 1)))};
+  return {low, context.canonical_simplify(
+                   context.combine(NodeKind::Add, span, make_const(span.dtype(), 1)))};
 }
 
 Interval unite(const Interval& a, const Interval& b) {

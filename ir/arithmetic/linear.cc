@@ -24,20 +24,24 @@ class LinearCollector {
     switch (e->kind) {
       case NodeKind::Variable:
         for (size_t i = 0; i < vars_.size(); ++i) {
-          if (vars_[i].same_as(e)) accumulate(form_.coefficients[i], make_const(e.dtype(), 1), factor);
+          if (vars_[i].same_as(e))
+            accumulate(form_.coefficients[i], make_const(e.dtype(), 1), factor);
         }
         return true;
-      case NodeKind::Add: return add(as<Add>(e)->a, factor) && add(as<Add>(e)->b, factor);
+      case NodeKind::Add:
+        return add(as<Add>(e)->a, factor) && add(as<Add>(e)->b, factor);
       case NodeKind::Sub:
         return add(as<Sub>(e)->a, factor) &&
-               add(as<Sub>(e)->b, context_.combine(NodeKind::Mul, factor, make_const(e.dtype(), -1)));
+               add(as<Sub>(e)->b,
+                   context_.combine(NodeKind::Mul, factor, make_const(e.dtype(), -1)));
       case NodeKind::Mul: {
         const Mul* m = as<Mul>(e);
         if (!uses_any(m->b, set_)) return add(m->a, context_.combine(NodeKind::Mul, factor, m->b));
         if (!uses_any(m->a, set_)) return add(m->b, context_.combine(NodeKind::Mul, factor, m->a));
         return false;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -99,7 +103,8 @@ class BoundDeducer {
   }
 
   std::optional<Interval> nonempty(const Interval& i) {
-    if (i.is_bounded() && is_one(context_.combine(NodeKind::Less, i.greatest, i.least))) return std::nullopt;
+    if (i.is_bounded() && is_one(context_.combine(NodeKind::Less, i.greatest, i.least)))
+      return std::nullopt;
     return i;
   }
 
@@ -137,8 +142,8 @@ class BoundDeducer {
       return Interval{Expr(), context_.combine(NodeKind::FloorDiv, room, number(*k))};
     }
     // var >= ceil(-room / -k)
-    const Expr need = context_.combine(NodeKind::Add, context_.combine(NodeKind::Mul, room, number(-1)),
-                                       number(-*k - 1));
+    const Expr need = context_.combine(
+        NodeKind::Add, context_.combine(NodeKind::Mul, room, number(-1)), number(-*k - 1));
     return Interval{context_.combine(NodeKind::FloorDiv, need, number(-*k)), Expr()};
   }
 

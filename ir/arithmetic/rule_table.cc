@@ -64,8 +64,12 @@ class RuleParser {
   }
   const RuleNode& at(int16_t index) const { return rule_.nodes[static_cast<size_t>(index)]; }
   int16_t binary(NodeKind kind, int16_t a, int16_t b) {
-    return add({.op = Op::Binary, .kind = kind, .constant = at(a).constant && at(b).constant,
-                .boolean = kind >= NodeKind::Equal && kind <= NodeKind::Or, .a = a, .b = b});
+    return add({.op = Op::Binary,
+                .kind = kind,
+                .constant = at(a).constant && at(b).constant,
+                .boolean = kind >= NodeKind::Equal && kind <= NodeKind::Or,
+                .a = a,
+                .b = b});
   }
 
   int16_t disjunction() {
@@ -81,8 +85,8 @@ class RuleParser {
   int16_t comparison() {
     const int16_t a = sum();
     static constexpr std::pair<std::string_view, NodeKind> kComparisons[] = {
-        {"==", NodeKind::Equal},     {"!=", NodeKind::NotEqual},      {"<=", NodeKind::LessEqual},
-        {"<", NodeKind::Less},       {">=", NodeKind::GreaterEqual},  {">", NodeKind::Greater}};
+        {"==", NodeKind::Equal}, {"!=", NodeKind::NotEqual},     {"<=", NodeKind::LessEqual},
+        {"<", NodeKind::Less},   {">=", NodeKind::GreaterEqual}, {">", NodeKind::Greater}};
     for (const auto& [token, kind] : kComparisons) {
       if (accept(token)) return binary(kind, a, sum());
     }
@@ -117,8 +121,11 @@ class RuleParser {
   int16_t unary() {
     if (accept("!")) {
       const int16_t a = unary();
-      return add({.op = Op::Not, .kind = NodeKind::Not, .constant = at(a).constant,
-                  .boolean = true, .a = a});
+      return add({.op = Op::Not,
+                  .kind = NodeKind::Not,
+                  .constant = at(a).constant,
+                  .boolean = true,
+                  .a = a});
     }
     if (accept("-")) {
       const int16_t a = unary();
@@ -147,7 +154,8 @@ class RuleParser {
   int16_t leaf() {
     skip_space();
     const size_t begin = position_;
-    while (position_ < rule_.text.size() && std::isalnum(static_cast<unsigned char>(rule_.text[position_]))) {
+    while (position_ < rule_.text.size() &&
+           std::isalnum(static_cast<unsigned char>(rule_.text[position_]))) {
       ++position_;
     }
     const std::string_view word = rule_.text.substr(begin, position_ - begin);
@@ -169,7 +177,8 @@ class RuleParser {
       const int16_t a = leaf();
       expect(")");
       if (at(a).op != Op::Var) fail("a letter");
-      return add({.op = word == "least" ? Op::Least : Op::Greatest, .index = at(a).index,
+      return add({.op = word == "least" ? Op::Least : Op::Greatest,
+                  .index = at(a).index,
                   .constant = true});
     }
     if (word == "select") {
@@ -183,8 +192,8 @@ class RuleParser {
       return add({.op = Op::Select, .kind = NodeKind::Select, .a = a, .b = b, .c = c});
     }
     if (word.size() == 2 && word[0] == 'c' && word[1] >= '0' && word[1] < '0' + kMaxConstants) {
-      return add({.op = Op::Constant, .index = static_cast<uint8_t>(word[1] - '0'),
-                  .constant = true});
+      return add(
+          {.op = Op::Constant, .index = static_cast<uint8_t>(word[1] - '0'), .constant = true});
     }
     static constexpr std::string_view kLetters = "xyzwuvpqr";
     static_assert(kLetters.size() == kMaxVars);
@@ -242,7 +251,8 @@ bool match(const Rule& rule, int16_t index, const ExprBase* e, Bindings& binding
              match(rule, n.b, s->true_value.get(), bindings) &&
              match(rule, n.c, s->false_value.get(), bindings);
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -250,10 +260,13 @@ bool match(const Rule& rule, int16_t index, const ExprBase* e, Bindings& binding
 uint32_t operand_kinds(const RuleNode& n) {
   const auto bit = [](NodeKind k) { return uint32_t{1} << static_cast<unsigned>(k); };
   switch (n.op) {
-    case Op::Var: return ~uint32_t{0};
+    case Op::Var:
+      return ~uint32_t{0};
     case Op::Constant:
-    case Op::Literal: return bit(NodeKind::IntImm) | bit(NodeKind::Broadcast);
-    default: return bit(n.kind);
+    case Op::Literal:
+      return bit(NodeKind::IntImm) | bit(NodeKind::Broadcast);
+    default:
+      return bit(n.kind);
   }
 }
 
@@ -300,16 +313,17 @@ bool is_binary(NodeKind kind) { return kind >= NodeKind::Add && kind <= NodeKind
 
 Operands operands(const ExprBase* e) {
   switch (e->kind) {
-#define BINARY(Name)                                  \
-  case NodeKind::Name: {                              \
-    const Name* n = static_cast<const Name*>(e);      \
-    return {n->a, n->b};                              \
+#define BINARY(Name)                             \
+  case NodeKind::Name: {                         \
+    const Name* n = static_cast<const Name*>(e); \
+    return {n->a, n->b};                         \
   }
-    BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod)
-    BINARY(Min) BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual)
-    BINARY(Greater) BINARY(GreaterEqual) BINARY(And) BINARY(Or)
+    BINARY(Add)
+    BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min)
+        BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
+            BINARY(GreaterEqual) BINARY(And) BINARY(Or)
 #undef BINARY
-    default: raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+                default : raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }
 }
 
@@ -321,10 +335,12 @@ bool same(const ExprBase* a, const ExprBase* b) {
     return same(x.b.get(), y.b.get()) && same(x.a.get(), y.a.get());
   }
   switch (a->kind) {
-    case NodeKind::Variable: return false;
+    case NodeKind::Variable:
+      return false;
     case NodeKind::IntImm:
       return static_cast<const IntImm*>(a)->value == static_cast<const IntImm*>(b)->value;
-    default: return equal(Expr::of(a), Expr::of(b));
+    default:
+      return equal(Expr::of(a), Expr::of(b));
   }
 }
 

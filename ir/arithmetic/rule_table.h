@@ -4,10 +4,11 @@
 // A rule is a line of text,   pattern => replacement if guard   , where
 //   x y z w u v   stand for any integer expression (the same letter for the same expression),
 //   p q r         stand for any bool expression,
-//   c0 … c7       stand for integer constants; what consists of constants only is folded, and a rule
+//   c0 … c7       stand for integer constants; what consists of constants only is folded, and a
+//   rule
 //                 whose folding overflows the expression's type does not apply,
-//   //  %         are floor division and floor modulo; truncdiv, truncmod, min, max, select are calls,
-//   least(x), greatest(x)   in guards, are the constant bounds of what x stands for.
+//   //  %         are floor division and floor modulo; truncdiv, truncmod, min, max, select are
+//   calls, least(x), greatest(x)   in guards, are the constant bounds of what x stands for.
 #pragma once
 
 #include <array>
@@ -66,7 +67,8 @@ class RuleTable {
       uint64_t candidates = root.first[static_cast<size_t>(a->kind)][w];
       if (b) candidates &= root.second[static_cast<size_t>(b->kind)][w];
       while (candidates != 0) {
-        const Rule& rule = rules_[root.rules[w * 64 + static_cast<size_t>(__builtin_ctzll(candidates))]];
+        const Rule& rule =
+            rules_[root.rules[w * 64 + static_cast<size_t>(__builtin_ctzll(candidates))]];
         candidates &= candidates - 1;
         Bindings bindings;
         if (match_root(rule, a, b, c, bindings) && f(rule, bindings)) return true;
@@ -91,8 +93,8 @@ class RuleTable {
   std::array<Root, kKinds> roots_;
 };
 
-// The value of a node made of constants: nothing when it overflows or divides by zero. `bound` gives
-// the ConstBound of a letter, for guards.
+// The value of a node made of constants: nothing when it overflows or divides by zero. `bound`
+// gives the ConstBound of a letter, for guards.
 template <class Bound>
 std::optional<int64_t> fold(const Rule& rule, int node, const Bindings& bindings, Bound&& bound);
 
@@ -116,10 +118,14 @@ template <class Bound>
 std::optional<int64_t> fold(const Rule& rule, int node, const Bindings& bindings, Bound&& bound) {
   const RuleNode& n = rule.nodes[static_cast<size_t>(node)];
   switch (n.op) {
-    case RuleNode::Op::Literal: return n.literal;
-    case RuleNode::Op::Constant: return bindings.constants[n.index];
-    case RuleNode::Op::Least: return bound(n.index).least;
-    case RuleNode::Op::Greatest: return bound(n.index).greatest;
+    case RuleNode::Op::Literal:
+      return n.literal;
+    case RuleNode::Op::Constant:
+      return bindings.constants[n.index];
+    case RuleNode::Op::Least:
+      return bound(n.index).least;
+    case RuleNode::Op::Greatest:
+      return bound(n.index).greatest;
     case RuleNode::Op::Not: {
       auto a = fold(rule, n.a, bindings, bound);
       return a ? std::optional<int64_t>(!*a) : std::nullopt;
@@ -138,7 +144,8 @@ std::optional<int64_t> fold(const Rule& rule, int node, const Bindings& bindings
       if (!compares && (infinite(*a) || infinite(*b))) return std::nullopt;
       return fold_integers(n.kind, int_type(64), *a, *b);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

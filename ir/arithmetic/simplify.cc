@@ -32,18 +32,19 @@ struct DepthGuard {
 
 Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
-#define BINARY(Name)        \
-  case NodeKind::Name: {    \
-    Name n;                 \
-    n.a = a;                \
-    n.b = b;                \
+#define BINARY(Name)           \
+  case NodeKind::Name: {       \
+    Name n;                    \
+    n.a = a;                   \
+    n.b = b;                   \
     return make(std::move(n)); \
   }
-    BINARY(Add) BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod)
-    BINARY(Min) BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual)
-    BINARY(Greater) BINARY(GreaterEqual) BINARY(And) BINARY(Or)
+    BINARY(Add)
+    BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min)
+        BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
+            BINARY(GreaterEqual) BINARY(And) BINARY(Or)
 #undef BINARY
-    default: return make_binary(kind, a, b);
+                default : return make_binary(kind, a, b);
   }
 }
 
@@ -56,7 +57,8 @@ Expr Context::replacement(const Rule& rule, int16_t index, const Bindings& bindi
     return constant(wanted, *v);
   }
   switch (n.op) {
-    case RuleNode::Op::Var: return Expr::of(bindings.vars[n.index]);
+    case RuleNode::Op::Var:
+      return Expr::of(bindings.vars[n.index]);
     case RuleNode::Op::Not: {
       const Expr a = replacement(rule, n.a, bindings, wanted);
       return a.defined() ? combine_not(a) : Expr();
@@ -76,7 +78,8 @@ Expr Context::replacement(const Rule& rule, int16_t index, const Bindings& bindi
       if (!b.defined() || a.dtype() != b.dtype()) return {};
       return combine(n.kind, a, b);
     }
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -128,7 +131,8 @@ Expr Context::combine_vectors(NodeKind kind, const Expr& a, const Expr& b) {
     return make(Ramp{.base = base, .stride = stride, .lanes = lanes});
   };
   if (kind == NodeKind::Add || kind == NodeKind::Sub) {
-    if (ra && rb) return ramp(combine(kind, ra->base, rb->base), combine(kind, ra->stride, rb->stride));
+    if (ra && rb)
+      return ramp(combine(kind, ra->base, rb->base), combine(kind, ra->stride, rb->stride));
     if (ra && bb) return ramp(combine(kind, ra->base, bb->value), ra->stride);
     if (ba && rb) {
       const Expr base = combine(kind, ba->value, rb->base);
@@ -138,12 +142,16 @@ Expr Context::combine_vectors(NodeKind kind, const Expr& a, const Expr& b) {
     }
   }
   if (kind == NodeKind::Mul) {
-    if (ra && bb) return ramp(combine(kind, ra->base, bb->value), combine(kind, ra->stride, bb->value));
-    if (ba && rb) return ramp(combine(kind, rb->base, ba->value), combine(kind, rb->stride, ba->value));
+    if (ra && bb)
+      return ramp(combine(kind, ra->base, bb->value), combine(kind, ra->stride, bb->value));
+    if (ba && rb)
+      return ramp(combine(kind, rb->base, ba->value), combine(kind, rb->stride, ba->value));
   }
   const auto divisor = bb ? as_const_int(bb->value) : std::nullopt;
   const auto stride = ra ? as_const_int(ra->stride) : std::nullopt;
-  if ((kind == NodeKind::FloorDiv || kind == NodeKind::FloorMod) && divisor && stride && *divisor > 0) {
+  if (stride && !fits(int_type(32), *stride)) return {};
+  if ((kind == NodeKind::FloorDiv || kind == NodeKind::FloorMod) && divisor && stride &&
+      *divisor > 0) {
     const Expr c = bb->value;
     if (*stride % *divisor == 0) {
       if (kind == NodeKind::FloorMod) return broadcast(combine(kind, ra->base, c), lanes);
@@ -151,13 +159,16 @@ Expr Context::combine_vectors(NodeKind kind, const Expr& a, const Expr& b) {
     }
     // All lanes within one multiple of the divisor.
     const Expr remainder = combine(NodeKind::FloorMod, ra->base, c);
-    const ConstBound r = add(const_bound(remainder), unite({0, 0}, {*stride * (lanes - 1), *stride * (lanes - 1)}));
-    const ConstBound span = *stride >= 0 ? r : add(const_bound(remainder), {*stride * (lanes - 1), 0});
+    const ConstBound r =
+        add(const_bound(remainder), unite({0, 0}, {*stride * (lanes - 1), *stride * (lanes - 1)}));
+    const ConstBound span =
+        *stride >= 0 ? r : add(const_bound(remainder), {*stride * (lanes - 1), 0});
     const ModularFact fact = modular(ra->base);
     const int64_t extent = *stride * (lanes - 1);
-    const bool aligned = fact.modulus != 0 && fact.modulus % *divisor == 0 &&
-                         floor_remainder(fact.residue, *divisor) + std::min<int64_t>(extent, 0) >= 0 &&
-                         floor_remainder(fact.residue, *divisor) + std::max<int64_t>(extent, 0) < *divisor;
+    const bool aligned =
+        fact.modulus != 0 && fact.modulus % *divisor == 0 &&
+        floor_remainder(fact.residue, *divisor) + std::min<int64_t>(extent, 0) >= 0 &&
+        floor_remainder(fact.residue, *divisor) + std::max<int64_t>(extent, 0) < *divisor;
     if ((span.least >= 0 && span.greatest < *divisor) || aligned) {
       if (kind == NodeKind::FloorDiv) return broadcast(combine(kind, ra->base, c), lanes);
       return ramp(remainder, ra->stride);
@@ -172,7 +183,8 @@ Expr Context::extend_conjunction(NodeKind kind, const Expr& a, const Expr& b) {
   const Operands o = operands(a.get());
   Expr last = apply_rules(kind, o.b, b, Expr());
   if (last.defined()) return combine(kind, o.a, last);
-  Expr first = o.a->kind == kind ? extend_conjunction(kind, o.a, b) : apply_rules(kind, o.a, b, Expr());
+  Expr first =
+      o.a->kind == kind ? extend_conjunction(kind, o.a, b) : apply_rules(kind, o.a, b, Expr());
   if (first.defined()) return combine(kind, first, o.b);
   return {};
 }
@@ -215,8 +227,10 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
           if (x.greatest <= y.least) return truth(true);
           if (y.greatest < x.least) return truth(false);
           break;
-        case NodeKind::Greater: return combine(NodeKind::Less, b, a);
-        case NodeKind::GreaterEqual: return combine(NodeKind::LessEqual, b, a);
+        case NodeKind::Greater:
+          return combine(NodeKind::Less, b, a);
+        case NodeKind::GreaterEqual:
+          return combine(NodeKind::LessEqual, b, a);
         default:
           if (same(a, b)) return truth(kind == NodeKind::Equal);
           break;
@@ -241,7 +255,9 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
     case NodeKind::FloorMod:
       if (cb && *cb > 0) {
         if (Expr e = divide_sum(kind, a, *cb); e.defined()) return e;
-      } else if (symbolic_vars_ > 0 || !facts_.empty()) {
+      } else if (!cb) {
+        if (Expr e = divide_products(kind, a, b); e.defined()) return e;
+        if (symbolic_vars_ == 0 && facts_.empty()) break;
         if (holds(raw_binary(NodeKind::LessEqual, make_zero(type), a)) &&
             holds(raw_binary(NodeKind::Less, a, b))) {
           return kind == NodeKind::FloorDiv ? make_zero(type) : a;
@@ -266,8 +282,8 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
     case NodeKind::NotEqual:
       if (cb) {
         const ModularFact f = modular(a);
-        const bool differs = f.modulus == 0 ? f.residue != *cb
-                                            : floor_remainder(*cb, f.modulus) != f.residue;
+        const bool differs =
+            f.modulus == 0 ? f.residue != *cb : floor_remainder(*cb, f.modulus) != f.residue;
         if (differs) return constant(bool_type(type.lanes), kind == NodeKind::NotEqual);
       }
       [[fallthrough]];
@@ -281,7 +297,8 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
     case NodeKind::Or:
       if (Expr e = extend_conjunction(kind, a, b); e.defined()) return e;
       break;
-    default: break;
+    default:
+      break;
   }
   return decide(node_or_hint(kind, a, b, hint));
 }
@@ -292,7 +309,8 @@ Expr Context::combine_not(const Expr& a, const Expr* hint) {
   return decide(hint ? *hint : make(Not{.a = a}));
 }
 
-Expr Context::combine_select(const Expr& condition, const Expr& t, const Expr& f, const Expr* hint) {
+Expr Context::combine_select(const Expr& condition, const Expr& t, const Expr& f,
+                             const Expr* hint) {
   if (auto v = as_const_int(condition)) return *v ? t : f;
   const auto ct = as_const_int(t), cf = as_const_int(f);
   if (t.dtype().is_bool() && t.dtype() == condition.dtype() && ct && cf) {
@@ -308,14 +326,16 @@ Expr Context::simplify(const Expr& e) {
   switch (e->kind) {
     case NodeKind::IntImm:
     case NodeKind::FloatImm:
-    case NodeKind::StringImm: return e;
+    case NodeKind::StringImm:
+      return e;
     case NodeKind::Variable: {
       auto it = vars_.find(Var(static_cast<const Variable*>(e.get())));
       if (it != vars_.end() && it->second.value.defined()) return it->second.value;
       if (!e.dtype().is_int() || (it == vars_.end() && facts_.empty())) return decide(e);
       return decide(e);
     }
-    default: break;
+    default:
+      break;
   }
   if (e->refs.unique()) return simplify_node(e);
   if (const Expr* known = simplified_.find(e.get())) return *known;
@@ -337,7 +357,8 @@ Expr Context::simplify_call(const Call& op, const Expr& self) {
     const Expr f = simplify(op.args[2]);
     truncate_facts(mark);
     if (same(t, f)) return t;
-    if (condition.same_as(op.args[0]) && t.same_as(op.args[1]) && f.same_as(op.args[2])) return self;
+    if (condition.same_as(op.args[0]) && t.same_as(op.args[1]) && f.same_as(op.args[2]))
+      return self;
     return with(self, [&](Call& c) { c.args = {condition, t, f}; });
   }
   if (op.name == "likely") {
@@ -364,6 +385,22 @@ Expr Context::simplify_call(const Call& op, const Expr& self) {
 Expr Context::simplify_node(const Expr& e) {
   if (is_binary(e->kind)) {
     const Operands o = operands(e.get());
+    const bool chains = e->kind == NodeKind::And || e->kind == NodeKind::Or ||
+                        (e->kind == NodeKind::Add && e.dtype().is_int());
+    if (chains && o.b->kind == e->kind) {
+      // A chain to the right becomes one to the left in one go, not level by level.
+      Expr result;
+      const auto fold = [&](const auto& self, const Expr& part) -> void {
+        if (part->kind == e->kind) {
+          self(self, operands(part.get()).a);
+          return self(self, operands(part.get()).b);
+        }
+        const Expr next = simplify(part);
+        result = result.defined() ? combine(e->kind, result, next) : next;
+      };
+      fold(fold, e);
+      return result;
+    }
     const Expr a = simplify(o.a), b = simplify(o.b);
     return combine(e->kind, a, b, a.same_as(o.a) && b.same_as(o.b) ? &e : nullptr);
   }
@@ -400,7 +437,8 @@ Expr Context::simplify_node(const Expr& e) {
       if (v.same_as(op.value)) return decide(e);
       return decide(make(Cast{.type = op.type, .value = v}));
     }
-    case NodeKind::Call: return simplify_call(static_cast<const Call&>(*e), e);
+    case NodeKind::Call:
+      return simplify_call(static_cast<const Call&>(*e), e);
     case NodeKind::Load: {
       const Load& op = static_cast<const Load&>(*e);
       const Expr index = simplify(op.index);
@@ -480,7 +518,8 @@ Expr Context::simplify_node(const Expr& e) {
       Expr result = make(std::move(copy));
       return equal(result, e) ? e : result;
     }
-    default: return e;
+    default:
+      return e;
   }
 }
 

@@ -37,10 +37,10 @@ class StmtSimplifier : public Mutator {
     context_.bind(op.var, Range{min, extent});
     // A loop of one iteration is its body at `min`.
     if (is_one(extent)) return mutate(op.body);
-    const Stmt body = count.least >= 1 ? mutate(op.body)
-                                       : under(make(LessEqual{.a = make_const(extent.dtype(), 1),
-                                                              .b = extent}),
-                                               op.body);
+    const Stmt body =
+        count.least >= 1
+            ? mutate(op.body)
+            : under(make(LessEqual{.a = make_const(extent.dtype(), 1), .b = extent}), op.body);
     if (!body.defined()) return {};
     if (min.same_as(op.min) && extent.same_as(op.extent) && body.same_as(op.body)) return self;
     return with(self, [&](For& f) {
@@ -72,10 +72,13 @@ class StmtSimplifier : public Mutator {
     const Expr condition = value(op.condition);
     if (auto c = as_const_int(condition)) return mutate(*c ? op.then_case : op.else_case);
     const Stmt t = under(condition, op.then_case);
-    const Stmt f = op.else_case.defined() ? under(context_.combine_not(condition), op.else_case) : Stmt();
+    const Stmt f =
+        op.else_case.defined() ? under(context_.combine_not(condition), op.else_case) : Stmt();
     if (!t.defined() && !f.defined()) return {};
-    if (!t.defined()) return make(IfThenElse{.condition = context_.combine_not(condition), .then_case = f});
-    if (condition.same_as(op.condition) && t.same_as(op.then_case) && f.same_as(op.else_case)) return self;
+    if (!t.defined())
+      return make(IfThenElse{.condition = context_.combine_not(condition), .then_case = f});
+    if (condition.same_as(op.condition) && t.same_as(op.then_case) && f.same_as(op.else_case))
+      return self;
     return make(IfThenElse{.condition = condition, .then_case = t, .else_case = f});
   }
 
@@ -84,7 +87,8 @@ class StmtSimplifier : public Mutator {
     if (is_one(condition)) return op.body.defined() ? mutate(op.body) : Stmt();
     const Expr message = value(op.message);
     const Stmt body = op.body.defined() ? under(condition, op.body) : Stmt();
-    if (condition.same_as(op.condition) && message.same_as(op.message) && body.same_as(op.body)) return self;
+    if (condition.same_as(op.condition) && message.same_as(op.message) && body.same_as(op.body))
+      return self;
     return with(self, [&](AssertStmt& a) {
       a.condition = condition;
       a.message = message;
@@ -110,7 +114,8 @@ class StmtSimplifier : public Mutator {
     if (predicate.defined() && is_zero(predicate)) return {};
     if (predicate.defined() && is_one(predicate)) predicate = Expr();
     const Expr v = value(op.value), index = value(op.index);
-    if (v.same_as(op.value) && index.same_as(op.index) && predicate.same_as(op.predicate)) return self;
+    if (v.same_as(op.value) && index.same_as(op.index) && predicate.same_as(op.predicate))
+      return self;
     return with(self, [&](Store& s) {
       s.value = v;
       s.index = index;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums: what no rule over two operands can see. Terms that cancel or join may stand far apart and at
-// different depths of nested products such as ((a*7 + b)*9 + c); only the products on the way to them
-// are multiplied out, so that the nested form stays wherever nothing is gained.
+// Sums: what no rule over two operands can see. Terms that cancel or join may stand far apart and
+// at different depths of nested products such as ((a*7 + b)*9 + c); only the products on the way to
+// them are multiplied out, so that the nested form stays wherever nothing is gained.
 #include "ir/arithmetic/context.h"
 
 namespace tw::arithmetic {
@@ -29,9 +29,9 @@ bool multiply_checked(int64_t a, int64_t b, int64_t& result) {
   return !__builtin_mul_overflow(a, b, &result);
 }
 
-// Calls take(atom, coefficient) for the terms of coefficient * e, in order, and adds up the constants.
-// A nested sum (y + z)*c is one term unless open(y + z, its coefficient) says otherwise. False when a
-// number overflows or `take` says so.
+// Calls take(atom, coefficient) for the terms of coefficient * e, in order, and adds up the
+// constants. A nested sum (y + z)*c is one term unless open(y + z, its coefficient) says otherwise.
+// False when a number overflows or `take` says so.
 template <class Open, class Take>
 bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open, Take&& take) {
   if (is_sum(e.get())) {
@@ -99,11 +99,10 @@ void Leaves::gather(const Expr& e, int64_t coefficient) {
 
 Expr Context::rebuild(const Sum& sum, DType type) {
   const auto scaled = [&](const Term& t, int64_t coefficient) {
-    return coefficient == 1 ? t.atom
-                            : combine(NodeKind::Mul, t.atom, constant(type, coefficient));
+    return coefficient == 1 ? t.atom : combine(NodeKind::Mul, t.atom, constant(type, coefficient));
   };
   for (const Term& t : sum.terms) {
-    if (!fits(type, t.coefficient) || t.coefficient == INT64_MIN) return {};
+    if (!fits(type, t.coefficient) || !fits(type, -t.coefficient)) return {};
   }
   if (!fits(type, sum.constant)) return {};
   Expr result;
@@ -133,8 +132,8 @@ Expr Context::rebuild(const Sum& sum, DType type) {
   return rest == 0 ? result : combine(NodeKind::Add, result, constant(type, rest));
 }
 
-// The u for which `quotient` is u // m and `remainder`, which is v % m, is u % m; undefined when there
-// is none. Both may have been simplified beyond the text of u.
+// The u for which `quotient` is u // m and `remainder`, which is v % m, is u % m; undefined when
+// there is none. Both may have been simplified beyond the text of u.
 Expr Context::joined_dividend(const ExprBase* quotient, const ExprBase* remainder, int64_t m) {
   const Operands o = operands(remainder);
   int64_t divisor = 0, inner = 0;
@@ -147,7 +146,8 @@ Expr Context::joined_dividend(const ExprBase* quotient, const ExprBase* remainde
       same(*dividend, *inner_dividend)) {
     return o.a;
   }
-  if (dividend && divisor == m && same(combine(NodeKind::FloorMod, *dividend, o.b).get(), remainder)) {
+  if (dividend && divisor == m &&
+      same(combine(NodeKind::FloorMod, *dividend, o.b).get(), remainder)) {
     return *dividend;
   }
   if ((dividend || is_sum(o.a.get())) &&
@@ -192,7 +192,8 @@ Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
         const Operands o = operands(r.atom);
         if (auto m = constant_of(o.b.get())) {
           int64_t expected = 0;
-          if (*m > 0 && multiply_checked(r.coefficient, *m, expected) && expected == q.coefficient) {
+          if (*m > 0 && multiply_checked(r.coefficient, *m, expected) &&
+              expected == q.coefficient) {
             if (Expr u = joined_dividend(q.atom, r.atom, *m); u.defined()) {
               join(i, j, std::move(u), r.coefficient);
             }
@@ -241,7 +242,8 @@ Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
 Expr Context::divide_sum(NodeKind kind, const Expr& a, int64_t divisor) {
   const DType type = a.dtype();
   const bool modulo = kind == NodeKind::FloorMod;
-  // A nested sum is opened when some leaf of it shares more with the divisor than it does as a whole.
+  // A nested sum is opened when some leaf of it shares more with the divisor than it does as a
+  // whole.
   const auto open = [&](const Expr& nested, int64_t coefficient) {
     if (coefficient % divisor == 0) return false;
     Leaves leaves;
@@ -357,6 +359,37 @@ Expr Context::divide_sum(NodeKind kind, const Expr& a, int64_t divisor) {
   if (modulo) return last;
   quotient.terms.push_back({last, 1});
   return rebuild(quotient, type);
+}
+
+// `product` without one factor that equals `factor`; undefined when it has none.
+Expr Context::without_factor(const Expr& product, const Expr& factor) {
+  if (same(product, factor)) return constant(factor.dtype(), 1);
+  if (product->kind != NodeKind::Mul) return {};
+  const Operands o = operands(product.get());
+  if (Expr b = without_factor(o.b, factor); b.defined()) return combine(NodeKind::Mul, o.a, b);
+  if (Expr a = without_factor(o.a, factor); a.defined()) return combine(NodeKind::Mul, a, o.b);
+  return {};
+}
+
+Expr Context::divide_products(NodeKind kind, const Expr& a, const Expr& divisor) {
+  Sum sum, quotient, rest;
+  if (!flatten(a, 1, sum, [](const Expr&, int64_t) { return false; })) return {};
+  rest.constant = sum.constant;
+  for (const Term& t : sum.terms) {
+    Expr q = without_factor(t.atom, divisor);
+    if (q.defined()) {
+      quotient.terms.push_back({std::move(q), t.coefficient});
+    } else {
+      rest.terms.push_back(t);
+    }
+  }
+  if (quotient.terms.empty()) return {};
+  const Expr remaining = rebuild(rest, a.dtype());
+  if (!remaining.defined()) return {};
+  Expr last = combine(kind, remaining, divisor);
+  if (kind == NodeKind::FloorMod) return last;
+  quotient.terms.push_back({std::move(last), 1});
+  return rebuild(quotient, a.dtype());
 }
 
 Expr Context::compare_sums(NodeKind kind, const Expr& a, const Expr& b) {

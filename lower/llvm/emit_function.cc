@@ -176,7 +176,9 @@ llvm::AllocaInst* FunctionEmitter::entry_alloca(llvm::Type* t, llvm::Align align
 }
 
 llvm::Value* FunctionEmitter::string(const std::string& text) {
-  return b_.CreateGlobalString(text, "text", 0, &k_.module);
+  llvm::Constant*& known = k_.strings[text];
+  if (known == nullptr) known = b_.CreateGlobalString(text, "text", 0, &k_.module);
+  return known;
 }
 
 void FunctionEmitter::return_error(llvm::Value* status) {
@@ -195,6 +197,19 @@ void FunctionEmitter::return_on_failure(llvm::Value* status) {
   return_error(status);
   b_.SetInsertPoint(passed);
 }
+
+namespace {
+
+bool contains_compute_scope(const Stmt& body) {
+  bool found = false;
+  for_each_stmt(body, [&](const Stmt& s) {
+    const AttrStmt* attribute = as<AttrStmt>(s);
+    found |= attribute != nullptr && attribute->key == attr::kComputeScope;
+  });
+  return found;
+}
+
+}  // namespace
 
 void FunctionEmitter::finish() { b_.CreateRet(b_.getInt32(0)); }
 
@@ -219,6 +234,12 @@ void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   emitter.bind_arguments(kernel);
   emitter.emit(kernel.body);
   emitter.finish();
+  // Where the loops are a function of their own, what is left here checks arguments, once a call:
+  // not worth the time that optimising it takes.
+  if (contains_compute_scope(kernel.body)) {
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
 }
 
 // Before make_api the arguments' variables are free in the body: they get their values unchecked.

@@ -42,7 +42,8 @@ TEST(ScheduleErrors, FactorIsPositive) {
   EXPECT_EQ(e.axis, "x");
   EXPECT_EQ(e.where, "step t0 split@1(s3, s3:1, factor=0)");
   EXPECT_EQ(e.legal, "a positive 32-bit integer");
-  EXPECT_EQ(refused(ErrorCode::FactorNotPositive, "split@1(s3, s3:1, nparts=-4)").what, "nparts is -4");
+  EXPECT_EQ(refused(ErrorCode::FactorNotPositive, "split@1(s3, s3:1, nparts=-4)").what,
+            "nparts is -4");
   EXPECT_EQ(refused(ErrorCode::FactorNotPositive, "tile@1(s3, s3:0, s3:1, 4, 0)").axis, "x");
   refused(ErrorCode::BadArgument, "split@1(s3, s3:1, factor=4294967296)");
 }
@@ -50,7 +51,8 @@ TEST(ScheduleErrors, FactorIsPositive) {
 TEST(ScheduleErrors, SplitTakesFactorOrParts) {
   EXPECT_EQ(refused(ErrorCode::SplitArguments, "split@1(s3, s3:1, factor=2, nparts=2)").what,
             "split with both factor and nparts");
-  EXPECT_EQ(refused(ErrorCode::SplitArguments, "split@1(s3, s3:1)").legal, "one of factor and nparts");
+  EXPECT_EQ(refused(ErrorCode::SplitArguments, "split@1(s3, s3:1)").legal,
+            "one of factor and nparts");
 }
 
 TEST(ScheduleErrors, AnAxisThatWasConsumed) {
@@ -74,8 +76,10 @@ TEST(ScheduleErrors, AnAxisOfAnotherStage) {
   const Schedule s = scheduled(kProgram);
   const SourceScope place("gemm.py:3");
   const Stage c = s.stage({.index = 3}), d = s.stage({.index = 4});
-  EXPECT_EQ(expect_error(ErrorCode::NotAnAxisOfStage, [&] { d.split(c.axis(0), 2); }).where, "gemm.py:3");
-  EXPECT_EQ(expect_error(ErrorCode::FactorNotPositive, [&] { d.split(d.axis(0), 0); }).where, "gemm.py:3");
+  EXPECT_EQ(expect_error(ErrorCode::NotAnAxisOfStage, [&] { d.split(c.axis(0), 2); }).where,
+            "gemm.py:3");
+  EXPECT_EQ(expect_error(ErrorCode::FactorNotPositive, [&] { d.split(d.axis(0), 0); }).where,
+            "gemm.py:3");
   expect_error(ErrorCode::NotAnAxisOfStage, [&] { d.split(IterVar(), 2); });
 }
 
@@ -116,8 +120,10 @@ TEST(ScheduleErrors, SymbolicExtentsAreNotLanes) {
   const ErrorInfo e = refused(ErrorCode::SymbolicExtent, "vectorize@1(s2, s2:0)", "", kSymbolic);
   EXPECT_EQ(e.stage, "C");
   EXPECT_EQ(e.axis, "i");
-  refused(ErrorCode::SymbolicExtent, "vectorize@1(s2, t0.0)", "split@1(s2, s2:0, factor=4)", kSymbolic);
-  refused(ErrorCode::SymbolicExtent, "unroll@1(s2, t0.1)", "split@1(s2, s2:0, nparts=4)", kSymbolic);
+  refused(ErrorCode::SymbolicExtent, "vectorize@1(s2, t0.0)", "split@1(s2, s2:0, factor=4)",
+          kSymbolic);
+  refused(ErrorCode::SymbolicExtent, "unroll@1(s2, t0.1)", "split@1(s2, s2:0, nparts=4)",
+          kSymbolic);
   refused(ErrorCode::SymbolicExtent, "unroll@1(s2, s2:1)", "", kSymbolic);
 }
 
@@ -155,27 +161,31 @@ TEST(ScheduleErrors, AConsumerThatCannotSeeItsProducer) {
   EXPECT_EQ(e.what, "computed inside 'y' of 'D', where its consumer 'C' cannot see it");
   EXPECT_EQ(e.legal, "compute_root, or 'C' computed inside that loop too");
   // Inside the same stage, but further in than the consumer.
-  expect_error(ErrorCode::BadAttach, [&] {
-    loops(kProgram, "compute_at@1(s3, s4, s4:0)\ncompute_at@1(s1, s4, s4:1)");
-  });
+  expect_error(ErrorCode::BadAttach,
+               [&] { loops(kProgram, "compute_at@1(s3, s4, s4:0)\ncompute_at@1(s1, s4, s4:1)"); });
   loops(kProgram, "compute_at@1(s3, s4, s4:1)\ncompute_at@1(s1, s4, s4:0)");
 }
 
 TEST(ScheduleErrors, AnAxisThatAStageIsComputedAt) {
-  const ErrorInfo e = refused(ErrorCode::BadAttach, "split@1(s3, s3:0, factor=2)", "compute_at@1(s1, s3, s3:0)");
+  const ErrorInfo e =
+      refused(ErrorCode::BadAttach, "split@1(s3, s3:0, factor=2)", "compute_at@1(s1, s3, s3:0)");
   EXPECT_EQ(e.what, "stage 'P' is computed at this axis, so 'split' cannot consume it");
   refused(ErrorCode::BadAttach, "fuse@1(s3, [s3:0, s3:1])", "compute_at@1(s1, s3, s3:1)");
 }
 
 TEST(ScheduleErrors, AnAxisThatIsMarked) {
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=2)", "parallel@1(s3, s3:0)").axis, "y");
+  EXPECT_EQ(
+      refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=2)", "parallel@1(s3, s3:0)").axis,
+      "y");
   refused(ErrorCode::BadArgument, "fuse@1(s3, [s3:0, s3:1])", "vectorize@1(s3, s3:1)");
   refused(ErrorCode::BadArgument, "tile@1(s3, s3:0, s3:1, 2, 2)", "unroll@1(s3, s3:1)");
 }
 
 TEST(ScheduleErrors, WhatCannotBeInlined) {
-  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)").what, "a reduction has to be stored");
-  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s4)").what, "an output has to be stored");
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)").what,
+            "a reduction has to be stored");
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s4)").what,
+            "an output has to be stored");
   const char* program =
       "A = placeholder(int32, [4])\n"
       "P = compute([i: 4], (A(i) + 1))\n"
@@ -185,17 +195,22 @@ TEST(ScheduleErrors, WhatCannotBeInlined) {
       "arguments A D\noutputs D\n";
   EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s2)", "", program).what,
             "the operation has several outputs");
-  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)", "compute_at@1(s2, s3, s3:0)", program).legal,
+  EXPECT_EQ(refused(ErrorCode::CannotInline, "compute_inline@1(s3)", "compute_at@1(s2, s3, s3:0)",
+                    program)
+                .legal,
             "move 'B' first");
 }
 
 TEST(ScheduleErrors, WhatCannotBeCached) {
-  EXPECT_EQ(refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "split@1(s3, s3:0, factor=2)").legal,
-            "cache_write first");
+  EXPECT_EQ(
+      refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "split@1(s3, s3:0, factor=2)")
+          .legal,
+      "cache_write first");
   refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "reorder@1(s3, [s3:1, s3:0])");
   refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "parallel@1(s3, s3:0)");
   refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "compute_at@1(s1, s3, s3:2)");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"shared\")").legal, "global, local");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"shared\")").legal,
+            "global, local");
   // One output of several.
   const te::Tensor a = te::placeholder({4});
   const auto two = te::compute_many(
@@ -223,13 +238,16 @@ TEST(ScheduleErrors, ScopesOfStages) {
 }
 
 TEST(ScheduleErrors, PlaceholdersAreNotComputed) {
-  for (const char* step : {"compute_root@1(s0)", "compute_inline@1(s0)", "cache_write@1(s0, \"local\")",
-                           "compute_at@1(s0, s1, s1:0)", "reorder@1(s2, [])"}) {
+  for (const char* step :
+       {"compute_root@1(s0)", "compute_inline@1(s0)", "cache_write@1(s0, \"local\")",
+        "compute_at@1(s0, s1, s1:0)", "reorder@1(s2, [])"}) {
     refused(ErrorCode::PlaceholderStage, step);
   }
 }
 
-TEST(ScheduleErrors, PragmasHaveNames) { refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")"); }
+TEST(ScheduleErrors, PragmasHaveNames) {
+  refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")");
+}
 
 }  // namespace
 }  // namespace tw

@@ -69,29 +69,52 @@ class AffineIr {
   AffineIr(Random& random, const Domain& domain) : random_(random), domain_(domain) {}
   Expr expr(int depth) {
     const DType t = domain_.vars[0].dtype();
-    const auto constant = [&](int64_t low, int64_t high) { return make_const(t, random_.between(low, high)); };
+    const auto constant = [&](int64_t low, int64_t high) {
+      return make_const(t, random_.between(low, high));
+    };
     const auto raw = [&](auto node, const Expr& a, const Expr& b) {
       node.a = a;
       node.b = b;
       return make(std::move(node));
     };
     if (depth == 0) return random_.chance(85) ? Expr(random_.pick(domain_.vars)) : constant(-9, 9);
+    if (depth >= 2 && random_.chance(8)) {
+      // Products with, and division by, what is no constant.
+      const Expr n = random_.pick(domain_.vars), a = expr(depth - 2);
+      switch (random_.between(0, 3)) {
+        case 0:
+          return raw(Mul{}, a, n);
+        case 1:
+          return raw(FloorDiv{}, raw(Add{}, raw(Mul{}, a, n), expr(depth - 2)), n);
+        case 2:
+          return raw(FloorMod{}, raw(Add{}, expr(depth - 2), raw(Mul{}, n, a)), n);
+        default:
+          return raw(Add{}, raw(Mul{}, raw(FloorDiv{}, a, n), n), raw(FloorMod{}, a, n));
+      }
+    }
     switch (random_.between(0, 9)) {
       case 0:
       case 1:
-      case 2: return raw(Add{}, expr(depth - 1), expr(depth - 1));
-      case 3: return raw(Sub{}, expr(depth - 1), expr(depth - 1));
+      case 2:
+        return raw(Add{}, expr(depth - 1), expr(depth - 1));
+      case 3:
+        return raw(Sub{}, expr(depth - 1), expr(depth - 1));
       case 4:
-      case 5: return raw(Mul{}, expr(depth - 1), constant(random_.chance(80) ? 1 : -6, 12));
-      case 6: return raw(FloorDiv{}, expr(depth - 1), constant(1, 12));
-      case 7: return raw(FloorMod{}, expr(depth - 1), constant(1, 12));
+      case 5:
+        return raw(Mul{}, expr(depth - 1), constant(random_.chance(80) ? 1 : -6, 12));
+      case 6:
+        return raw(FloorDiv{}, expr(depth - 1), constant(1, 12));
+      case 7:
+        return raw(FloorMod{}, expr(depth - 1), constant(1, 12));
       case 8: {
         // A split and its join.
         const Expr e = expr(depth - 1), c = constant(1, 9), k = constant(1, 5);
         const Expr quotient = raw(FloorDiv{}, e, c), rest = raw(FloorMod{}, e, c);
-        return raw(Add{}, raw(Mul{}, quotient, floor_div(c * k, Expr(make_const(t, 1)))), raw(Mul{}, rest, k));
+        return raw(Add{}, raw(Mul{}, quotient, floor_div(c * k, Expr(make_const(t, 1)))),
+                   raw(Mul{}, rest, k));
       }
-      default: return raw(Mul{}, raw(Add{}, expr(depth - 1), expr(depth - 1)), constant(1, 9));
+      default:
+        return raw(Mul{}, raw(Add{}, expr(depth - 1), expr(depth - 1)), constant(1, 9));
     }
   }
 
@@ -111,10 +134,14 @@ class ArithmeticFuzz : public ::testing::TestWithParam<int> {
     if (!boolean) return ir.expr(type, 4);
     const Expr a = random_expr(domain, false), b = random_expr(domain, false);
     switch (random.between(0, 4)) {
-      case 0: return make(Less{.a = a, .b = b});
-      case 1: return make(LessEqual{.a = a, .b = b});
-      case 2: return make(Equal{.a = a, .b = b});
-      case 3: return make(Less{.a = a, .b = make_const(type, random.between(-40, 200))});
+      case 0:
+        return make(Less{.a = a, .b = b});
+      case 1:
+        return make(LessEqual{.a = a, .b = b});
+      case 2:
+        return make(Equal{.a = a, .b = b});
+      case 3:
+        return make(Less{.a = a, .b = make_const(type, random.between(-40, 200))});
       default: {
         RandomIr other(random.bits(), domain.vars, {.casts = false});
         return other.boolean(1, 4);
@@ -153,8 +180,21 @@ TEST_P(ArithmeticFuzz, VectorsKeepTheirValues) {
     const Expr simple = analyzer.simplify(e);
     const ConstBound bound = analyzer.const_bound(e);
     ASSERT_EQ(simple.dtype(), e.dtype());
+    // One interval for every lane.
+    const DType element = d.vars[0].dtype();
+    const IntervalMap relaxed{
+        {d.vars[0], {make_const(element, d.least[0]), make_const(element, d.greatest[0])}}};
+    const Interval interval = analyzer.interval(e, relaxed);
     for (int k = 0; k < 10; ++k) {
       const InterpreterScope scope = d.values(random);
+      if (interval.is_bounded()) {
+        const int64_t low = evaluate(interval.least, scope).i,
+                      high = evaluate(interval.greatest, scope).i;
+        for (const Value& v : evaluate_lanes(e, scope)) {
+          ASSERT_LE(low, v.i) << to_string(e);
+          ASSERT_GE(high, v.i) << to_string(e);
+        }
+      }
       const auto a = evaluate_lanes(e, scope), b = evaluate_lanes(simple, scope);
       for (size_t lane = 0; lane < 4; ++lane) {
         ASSERT_EQ(a[lane].i, b[lane].i) << to_string(e) << "\n" << to_string(simple);
@@ -165,9 +205,49 @@ TEST_P(ArithmeticFuzz, VectorsKeepTheirValues) {
   }
 }
 
+// Ranges whose ends speak of other variables.
+TEST_P(ArithmeticFuzz, SymbolicRangesKeepValues) {
+  for (int round = 0; round < fuzz_cases(200); ++round) {
+    Domain d(random, int_type(32), 3);
+    d.least[0] = random.between(0, 3);
+    d.greatest[0] = d.least[0] + random.between(0, 12);
+    const Var &n = d.vars[0], &y = d.vars[1], &z = d.vars[2];
+    const int64_t width = random.between(1, 6);
+    Analyzer analyzer;
+    analyzer.bind(n, d.range(0));
+    analyzer.bind(y, Range{0, n + 1});
+    analyzer.bind(z, Range{n * 2, make_const(int_type(32), width)});
+    const int lanes = random.chance(50) ? 1 : 4;
+    RandomIr ir(random.bits(), d.vars, {.casts = false, .lanes = lanes});
+    Expr e = random.chance(60) ? ir.boolean(3) : ir.expr(int_type(32, lanes), 3);
+    if (lanes == 1 && random.chance(50)) {
+      const auto side = [&] { return AffineIr(random, d).expr(3); };
+      e = random.chance(50) ? make(Less{.a = side(), .b = side()})
+                            : make(Min{.a = side(), .b = side()});
+    }
+    const Expr simple = analyzer.simplify(e);
+    const bool proven = e.dtype().is_bool() && analyzer.can_prove(e);
+    for (int k = 0; k < 20; ++k) {
+      InterpreterScope scope = d.values(random);
+      const int64_t extent = scope.values[n].i;
+      scope.values[y].i = random.between(0, extent);
+      scope.values[z].i = extent * 2 + random.between(0, width - 1);
+      try {
+        const auto a = evaluate_lanes(e, scope), b = evaluate_lanes(simple, scope);
+        for (size_t lane = 0; lane < a.size(); ++lane) {
+          ASSERT_EQ(a[lane].i, b[lane].i) << to_string(e) << "\n" << to_string(simple);
+          if (proven) ASSERT_EQ(1, a[lane].i) << to_string(e);
+        }
+      } catch (const UserError& error) {
+        ASSERT_EQ(error.code(), ErrorCode::DivisionByZero) << to_string(e);
+      }
+    }
+  }
+}
+
 // Casts wrap, and so does unsigned arithmetic; both meet signed arithmetic that does neither.
 TEST_P(ArithmeticFuzz, WrappingKeepsItsValue) {
-  const std::vector<DType> types{int_type(8), int_type(16), int_type(32), int_type(64),
+  const std::vector<DType> types{int_type(8),  int_type(16),  int_type(32), int_type(64),
                                  uint_type(8), uint_type(16), uint_type(32)};
   for (int round = 0; round < fuzz_cases(400); ++round) {
     const Domain d(random, int_type(64), 3);
@@ -179,12 +259,14 @@ TEST_P(ArithmeticFuzz, WrappingKeepsItsValue) {
       const DType t = random.pick(types);
       const Expr a = cast_to(t, self(self, depth - 1));
       if (t.is_int()) return cast_to(int_type(64), a);
-      const Expr b = random.chance(50) ? cast_to(t, self(self, depth - 1)) : make_const(t, random.between(1, 250));
+      const Expr b = random.chance(50) ? cast_to(t, self(self, depth - 1))
+                                       : make_const(t, random.between(1, 250));
       const NodeKind kind = random.pick<NodeKind>(
-          {NodeKind::Add, NodeKind::Sub, NodeKind::Mul, NodeKind::Min, NodeKind::Max, NodeKind::FloorDiv,
-           NodeKind::FloorMod, NodeKind::Div, NodeKind::Mod, NodeKind::Less, NodeKind::LessEqual,
-           NodeKind::Equal});
-      if (kind >= NodeKind::Div && kind <= NodeKind::FloorMod && !is_const(b)) return cast_to(int_type(64), a);
+          {NodeKind::Add, NodeKind::Sub, NodeKind::Mul, NodeKind::Min, NodeKind::Max,
+           NodeKind::FloorDiv, NodeKind::FloorMod, NodeKind::Div, NodeKind::Mod, NodeKind::Less,
+           NodeKind::LessEqual, NodeKind::Equal});
+      if (kind >= NodeKind::Div && kind <= NodeKind::FloorMod && !is_const(b))
+        return cast_to(int_type(64), a);
       return cast_to(int_type(64), make_binary(kind, a, b));
     };
     Expr e = make(Add{.a = grow(grow, 2), .b = random_expr(d, false)});
@@ -216,17 +298,18 @@ TEST_P(ArithmeticFuzz, FloatsKeepEveryBit) {
     for (int k = 0; k < 10; ++k) {
       InterpreterScope scope = d.values(random);
       for (const Var& v : floats) {
-        const double special[] = {0.0, -0.0, INFINITY, NAN, 1e-45};
+        const double special[] = {0.0, -0.0, INFINITY, NAN, 0x1p-149};
         scope.values[v] = {.type = type,
-                           .f = random.chance(40) ? special[random.between(0, 4)]
-                                                  : static_cast<double>(random.between(-64, 64)) / 8.0};
+                           .f = random.chance(40)
+                                    ? special[random.between(0, 4)]
+                                    : static_cast<double>(random.between(-64, 64)) / 8.0};
       }
       const double v = evaluate(e, scope).f, w = evaluate(simple, scope).f;
       if (std::isnan(v)) {
         ASSERT_TRUE(std::isnan(w)) << to_string(e) << "\n" << to_string(simple);
       } else {
-        ASSERT_EQ(std::bit_cast<uint64_t>(v), std::bit_cast<uint64_t>(w))
-            << to_string(e) << "\n" << to_string(simple);
+        ASSERT_EQ(std::bit_cast<uint64_t>(v), std::bit_cast<uint64_t>(w)) << to_string(e) << "\n"
+                                                                          << to_string(simple);
       }
     }
   }
@@ -280,7 +363,8 @@ TEST_P(ArithmeticFuzz, IntervalsHoldEveryValue) {
       return o;
     }();
     for (size_t k = free; k < d.vars.size(); ++k) {
-      const Expr low = random.chance(50) ? AffineIr(random, outer).expr(1) : make_const(d.vars[k].dtype(), d.least[k]);
+      const Expr low = random.chance(50) ? AffineIr(random, outer).expr(1)
+                                         : make_const(d.vars[k].dtype(), d.least[k]);
       const Expr high = low + make_const(d.vars[k].dtype(), random.between(0, 7));
       lows[k] = low;
       highs[k] = high;
@@ -326,8 +410,8 @@ TEST_P(ArithmeticFuzz, SimplifiedUnderFactsKeepsItsValueWhereTheyHold) {
       if (!v) continue;
       ASSERT_EQ(v, value_of(after, scope)) << to_string(e) << "\n" << to_string(after);
       if (holds != 1) continue;
-      ASSERT_EQ(v, value_of(simple, scope))
-          << to_string(e) << "\nunder " << to_string(fact) << "\n" << to_string(simple);
+      ASSERT_EQ(v, value_of(simple, scope)) << to_string(e) << "\nunder " << to_string(fact) << "\n"
+                                            << to_string(simple);
     }
   }
 }
@@ -340,10 +424,12 @@ TEST_P(ArithmeticFuzz, DeducedBoundsMakeTheConditionHold) {
     const DType t = v.dtype();
     const auto side = [&]() -> Expr {
       Expr e = AffineIr(random, d).expr(2);
-      return random.chance(50) ? e + v * make_const(t, random.between(-5, 5)) : floor_div(e + v, make_const(t, random.between(1, 6)));
+      return random.chance(50) ? e + v * make_const(t, random.between(-5, 5))
+                               : floor_div(e + v, make_const(t, random.between(1, 6)));
     };
     Expr condition = random.chance(50) ? side() < side() : side() <= side();
-    if (random.chance(30)) condition = likely(condition) && (v < make_const(t, random.between(-5, 30)));
+    if (random.chance(30))
+      condition = likely(condition) && (v < make_const(t, random.between(-5, 30)));
     if (is_const(condition)) continue;
     IntervalMap relaxed;
     for (size_t k = 1; k < 3; ++k) {
@@ -355,12 +441,18 @@ TEST_P(ArithmeticFuzz, DeducedBoundsMakeTheConditionHold) {
     for (int k = 0; k < 40; ++k) {
       InterpreterScope scope = d.values(random);
       const auto low = bound->least.defined() ? value_of(bound->least, scope) : -60;
-      const auto high = bound->greatest.defined() ? value_of(bound->greatest, scope) : *low + 60;
+      const auto high =
+          bound->greatest.defined() ? value_of(bound->greatest, scope) : low.value_or(0) + 60;
+      if (!low || !high) continue;
       const int64_t first = bound->least.defined() ? *low : *high - 60;
       if (first > *high) continue;
-      scope.values[v].i = random.chance(30) ? first : random.chance(50) ? *high : random.between(first, *high);
+      scope.values[v].i = random.chance(30)   ? first
+                          : random.chance(50) ? *high
+                                              : random.between(first, *high);
       const auto truth = value_of(condition, scope);
-      if (truth) ASSERT_EQ(1, *truth) << to_string(condition) << " with " << v.name() << " = " << scope.values[v].i;
+      if (truth)
+        ASSERT_EQ(1, *truth) << to_string(condition) << " with " << v.name() << " = "
+                             << scope.values[v].i;
     }
   }
   EXPECT_GT(found, 0);

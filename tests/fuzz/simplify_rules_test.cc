@@ -47,7 +47,8 @@ Instance make_instance(Random& random) {
     const bool boolean = k >= 6;
     instance.bindings.vars[k] = instance.vars[k].get();
     const int64_t least = boolean ? 0 : random.chance(40) ? 0 : random.between(-16, 16);
-    instance.ranges[k] = {least, boolean ? 1 : least + random.between(0, random.chance(50) ? 3 : 24)};
+    instance.ranges[k] = {least,
+                          boolean ? 1 : least + random.between(0, random.chance(50) ? 3 : 24)};
   }
   return instance;
 }
@@ -60,7 +61,8 @@ Expr build(const Rule& rule, int node, const Instance& instance, DType wanted) {
     return v ? make_const(wanted, *v) : Expr();
   }
   switch (n.op) {
-    case Op::Var: return instance.vars[n.index];
+    case Op::Var:
+      return instance.vars[n.index];
     case Op::Not: {
       const Expr a = build(rule, n.a, instance, bool_type());
       return a.defined() ? make(Not{.a = a}) : Expr();
@@ -155,9 +157,8 @@ TEST_F(RuleFuzz, SimplifiedInstancesKeepTheirValue) {
       Analyzer analyzer;
       for (size_t k = 0; k < 6; ++k) {
         const ConstBound& r = instance.ranges[k];
-        analyzer.bind(instance.vars[k],
-                      Range{make_const(int_type(32), r.least),
-                            make_const(int_type(32), r.greatest - r.least + 1)});
+        analyzer.bind(instance.vars[k], Range{make_const(int_type(32), r.least),
+                                              make_const(int_type(32), r.greatest - r.least + 1)});
       }
       const Expr simple = analyzer.simplify(left);
       bool compared = false;
@@ -176,7 +177,8 @@ TEST_F(RuleFuzz, SimplifiedInstancesKeepTheirValue) {
   }
 }
 
-// A row whose pattern no simplified expression can have, or that an earlier row shadows, is dead text.
+// A row whose pattern no simplified expression can have, or that an earlier row shadows, is dead
+// text.
 TEST_F(RuleFuzz, EveryRowMatchesItsOwnPattern) {
   Random random(tilewright::test::fuzz_seed() + 13);
   for (const Rule& rule : RuleTable::get().rules()) {

@@ -221,7 +221,8 @@ class RandomSchedule {
   Stage some_stage() {
     const std::vector<Stage> stages = schedule_.stages();
     Stage stage = random_.pick(stages);
-    for (int tries = 0; tries < 5 && stage.leaf_axes().empty(); ++tries) stage = random_.pick(stages);
+    for (int tries = 0; tries < 5 && stage.leaf_axes().empty(); ++tries)
+      stage = random_.pick(stages);
     return stage;
   }
   // Mostly one that consumes `stage`, be it through others.

@@ -49,7 +49,8 @@ TEST_F(Bounds, Division) {
 }
 
 TEST_F(Bounds, Types) {
-  expect(make(Load{.type = int_type(8), .buffer = buffer_var("b", int_type(8)), .index = i}), -128, 127);
+  expect(make(Load{.type = int_type(8), .buffer = buffer_var("b", int_type(8)), .index = i}), -128,
+         127);
   expect(Var("u", uint_type(8)), 0, 255);
   expect(Var("p", bool_type()), 0, 1);
   expect(Var("u", uint_type(8)) + make_const(uint_type(8), 1), 0, 255);

@@ -16,7 +16,8 @@ class SimplifyStmt : public ::testing::Test {
   Stmt store(const Expr& index) {
     return make(Store{.buffer = a, .value = make_zero(float_type(32)), .index = index});
   }
-  static Stmt loop(const Var& v, const Expr& extent, const Stmt& body, ForKind kind = ForKind::Serial) {
+  static Stmt loop(const Var& v, const Expr& extent, const Stmt& body,
+                   ForKind kind = ForKind::Serial) {
     return make(For{.var = v, .min = 0, .extent = extent, .for_kind = kind, .body = body});
   }
   static Stmt when(const Expr& condition, const Stmt& then_case, const Stmt& else_case = {}) {
@@ -27,7 +28,8 @@ class SimplifyStmt : public ::testing::Test {
 
 TEST_F(SimplifyStmt, LoopRangesDecideConditions) {
   EXPECT_EQ(text(loop(i, 16, when(likely(i < 16), store(i)))), to_string(loop(i, 16, store(i))));
-  EXPECT_EQ(text(loop(i, 16, when(likely(i < 9), store(i)))), to_string(loop(i, 16, when(likely(i < 9), store(i)))));
+  EXPECT_EQ(text(loop(i, 16, when(likely(i < 9), store(i)))),
+            to_string(loop(i, 16, when(likely(i < 9), store(i)))));
   EXPECT_EQ(text(loop(i, n, when(i < n, store(i)))), to_string(loop(i, n, store(i))));
 }
 
@@ -43,11 +45,12 @@ TEST_F(SimplifyStmt, ConditionsHoldInTheirBranches) {
   EXPECT_EQ(text(s), to_string(when(i < 4, store(i), store(n))));
   EXPECT_EQ(text(when(make_bool(false), store(i), store(j))), to_string(store(j)));
   EXPECT_EQ(text(block({store(n), when(make_bool(false), store(i))})), to_string(store(n)));
-  const Stmt checked = make(AssertStmt{.condition = n == 4, .message = make(StringImm{.value = "n"}),
+  const Stmt checked = make(AssertStmt{.condition = n == 4,
+                                       .message = make(StringImm{.value = "n"}),
                                        .body = when(n < 5, store(n))});
-  EXPECT_EQ(text(checked), to_string(make(AssertStmt{.condition = n == 4,
-                                                     .message = make(StringImm{.value = "n"}),
-                                                     .body = store(4)})));
+  EXPECT_EQ(text(checked),
+            to_string(make(AssertStmt{
+                .condition = n == 4, .message = make(StringImm{.value = "n"}), .body = store(4)})));
 }
 
 TEST_F(SimplifyStmt, LetsOfConstantsAndVariablesGo) {
@@ -64,14 +67,21 @@ TEST_F(SimplifyStmt, UnchangedStatementsComeBackAsThemselves) {
 // The padded input of the five by five convolution, as the reference prints it.
 TEST_F(SimplifyStmt, PaddedConvolution) {
   const Var fused("i0.i1.fused"), i2("i2"), i3("i3");
-  const Var input = buffer_var("input0", float_type(32)), pad = buffer_var("pad_temp", float_type(32));
+  const Var input = buffer_var("input0", float_type(32)),
+            pad = buffer_var("pad_temp", float_type(32));
   const Expr n0 = floor_div(fused, 3), c = floor_mod(fused, 3);
   const Expr inside = i2 >= 2 && i2 - 2 < 7 && i3 >= 2 && i3 - 2 < 9;
-  const Expr read = make(Load{.type = float_type(32), .buffer = input,
+  const Expr read = make(Load{.type = float_type(32),
+                              .buffer = input,
                               .index = ((n0 * 3 + c) * 7 + (i2 - 2)) * 9 + (i3 - 2)});
-  const Stmt s = loop(fused, 21, loop(i2, 11, loop(i3, 13, make(Store{
-      .buffer = pad, .value = if_then_else(inside, read, make_zero(float_type(32))),
-      .index = ((n0 * 3 + c) * 11 + i2) * 13 + i3}))), ForKind::Parallel);
+  const Stmt s =
+      loop(fused, 21,
+           loop(i2, 11,
+                loop(i3, 13,
+                     make(Store{.buffer = pad,
+                                .value = if_then_else(inside, read, make_zero(float_type(32))),
+                                .index = ((n0 * 3 + c) * 11 + i2) * 13 + i3}))),
+           ForKind::Parallel);
   const std::string expected =
       "pad_temp[((((i0.i1.fused*11) + i2)*13) + i3)] = tvm_if_then_else(((((2 <= i2) && (i2 < 9)) "
       "&& (2 <= i3)) && (i3 < 11)), input0[(((((i0.i1.fused*7) + i2)*9) + i3) + -20)], 0.000000f)";

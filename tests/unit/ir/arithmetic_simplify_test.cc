@@ -36,7 +36,8 @@ TEST_F(Simplify, ConstantsStandOnTheRightAndOutside) {
 
 TEST_F(Simplify, TheNestedFormStays) {
   EXPECT_EQ(text((x * 7 + y) * 9 + z), "((((x*7) + y)*9) + z)");
-  EXPECT_EQ(text((((x * 64 + y) * 56 + z) * 56 + i) * 4 + j), "((((((((x*64) + y)*56) + z)*56) + i)*4) + j)");
+  EXPECT_EQ(text((((x * 64 + y) * 56 + z) * 56 + i) * 4 + j),
+            "((((((((x*64) + y)*56) + z)*56) + i)*4) + j)");
 }
 
 TEST_F(Simplify, SumsKeepTheOrderOfTheirTerms) {
@@ -169,7 +170,8 @@ TEST_F(Simplify, MinimaMaximaAndChoices) {
   EXPECT_EQ(text(min(x + 3, x + 5)), "(x + 3)");
   EXPECT_EQ(text(select(k < 16, x, y)), "x");
   EXPECT_EQ(text(if_then_else(k >= 16, x, y)), "y");
-  EXPECT_EQ(text(if_then_else(x < 4, if_then_else(x < 5, y, z), z)), to_string(if_then_else(x < 4, y, z)));
+  EXPECT_EQ(text(if_then_else(x < 4, if_then_else(x < 5, y, z), z)),
+            to_string(if_then_else(x < 4, y, z)));
 }
 
 TEST_F(Simplify, FactsHoldUntilTheirScopeEnds) {
@@ -219,7 +221,8 @@ TEST_F(Simplify, LargeConstantsDoNotOverflow) {
   EXPECT_EQ(text((x + big) + big), to_string((x + big) + big));
   EXPECT_EQ(text((x * 65536) * 65536), to_string((x * 65536) * 65536));
   const Var w("w", int_type(64));
-  EXPECT_EQ(text((w * 65536) * 65536), "(w*" + to_string(make_const(int_type(64), int64_t{1} << 32)) + ")");
+  EXPECT_EQ(text((w * 65536) * 65536),
+            "(w*" + to_string(make_const(int_type(64), int64_t{1} << 32)) + ")");
 }
 
 TEST_F(Simplify, DivisionByZeroIsLeftWhereItStands) {

@@ -43,21 +43,30 @@ TEST(IndexRange, CoversEveryValue) {
   test::Random random(tilewright::test::fuzz_seed());
   const std::vector<Var> vars = {Var("x"), Var("y"), Var("t")};
   const auto grow = [&](auto& self, int depth) -> Expr {
-    if (depth == 0) return random.chance(80) ? Expr(random.pick(vars)) : constant(random.between(-4, 9));
+    if (depth == 0)
+      return random.chance(80) ? Expr(random.pick(vars)) : constant(random.between(-4, 9));
     const Expr a = self(self, depth - 1);
     switch (random.between(0, 7)) {
       case 0:
-      case 1: return a + self(self, depth - 1);
-      case 2: return a - self(self, depth - 1);
-      case 3: return a * constant(random.between(-3, 4));
-      case 4: return floor_div(a, constant(random.between(1, 7)));
-      case 5: return floor_mod(a, constant(random.between(1, 7)));
-      case 6: return min(a, self(self, depth - 1));
-      default: return max(a, constant(random.between(-3, 8)));
+      case 1:
+        return a + self(self, depth - 1);
+      case 2:
+        return a - self(self, depth - 1);
+      case 3:
+        return a * constant(random.between(-3, 4));
+      case 4:
+        return floor_div(a, constant(random.between(1, 7)));
+      case 5:
+        return floor_mod(a, constant(random.between(1, 7)));
+      case 6:
+        return min(a, self(self, depth - 1));
+      default:
+        return max(a, constant(random.between(-3, 8)));
     }
   };
   for (int k = 0; k < fuzz_cases(500); ++k) {
-    const int64_t stride = random.between(1, 5), nx = random.between(1, 6), ny = random.between(1, 4);
+    const int64_t stride = random.between(1, 5), nx = random.between(1, 6),
+                  ny = random.between(1, 4);
     const DomainMap ranges = {{vars[0], {Expr(vars[2]) * constant(stride), constant(nx)}},
                               {vars[1], {constant(random.between(-2, 2)), constant(ny)}}};
     Analyzer analyzer;
@@ -67,7 +76,9 @@ TEST(IndexRange, CoversEveryValue) {
     if (!is_known(r)) continue;
     for (int64_t t = 0; t < 5; ++t) {
       InterpreterScope scope;
-      const auto set = [&](const Var& v, int64_t i) { scope.values[v] = {.type = int_type(32), .i = i}; };
+      const auto set = [&](const Var& v, int64_t i) {
+        scope.values[v] = {.type = int_type(32), .i = i};
+      };
       set(vars[2], t);
       const int64_t least = evaluate(r.min, scope).i, end = least + evaluate(r.extent, scope).i;
       const int64_t y0 = evaluate(ranges.at(vars[1]).min).i;
@@ -76,7 +87,8 @@ TEST(IndexRange, CoversEveryValue) {
           set(vars[0], t * stride + x);
           set(vars[1], y0 + y);
           const int64_t v = evaluate(e, scope).i;
-          ASSERT_TRUE(least <= v && v < end) << to_string(e) << " gives " << v << ", not in " << text(r);
+          ASSERT_TRUE(least <= v && v < end)
+              << to_string(e) << " gives " << v << ", not in " << text(r);
         }
       }
     }

@@ -26,7 +26,8 @@ std::string region(const Schedule& schedule, int k, const ScheduleOptions& optio
 
 constexpr char kConvolution[] =
     "data = placeholder(float32, [2, 16, 16])\n"
-    "pad = compute([c: 2, h: 18, w: 18], tvm_if_then_else(((((h >= 1) && (h < 17)) && (w >= 1)) && (w < 17)), "
+    "pad = compute([c: 2, h: 18, w: 18], tvm_if_then_else(((((h >= 1) && (h < 17)) && (w >= 1)) && "
+    "(w < 17)), "
     "data(c, (h - 1), (w - 1)), 0.0f))\n"
     "weight = placeholder(float32, [4, 2, 3, 3])\n"
     "conv = compute([f: 4, y: 16, x: 16], reduce [rc: 2, ry: 3, rx: 3], "
@@ -41,13 +42,18 @@ TEST(InferBound, StagesAtTheOutermostLevelAreComputedWhole) {
 
 // Padding at an outer row loop: the rows of a tile and their halo.
 TEST(InferBound, PaddingInsideALoopOfTheConvolution) {
-  EXPECT_EQ(region(scheduled(kConvolution, "split@1(s3, s3:1, factor=4)\ncompute_at@1(s1, s3, t0.0)"), 1),
-            "[0, 2] [(y.outer*4), 6] [0, 18]");
-  EXPECT_EQ(region(scheduled(kConvolution, "split@1(s3, s3:1, factor=5)\ncompute_at@1(s1, s3, t0.0)"), 1),
-            "[0, 2] [(y.outer*5), 7] [0, 18]");
-  EXPECT_EQ(region(scheduled(kConvolution, "reorder@1(s3, [s3:0, s3:1, s3:3, s3:2])\ncompute_at@1(s1, s3, s3:3)"), 1),
+  EXPECT_EQ(
+      region(scheduled(kConvolution, "split@1(s3, s3:1, factor=4)\ncompute_at@1(s1, s3, t0.0)"), 1),
+      "[0, 2] [(y.outer*4), 6] [0, 18]");
+  EXPECT_EQ(
+      region(scheduled(kConvolution, "split@1(s3, s3:1, factor=5)\ncompute_at@1(s1, s3, t0.0)"), 1),
+      "[0, 2] [(y.outer*5), 7] [0, 18]");
+  EXPECT_EQ(region(scheduled(kConvolution,
+                             "reorder@1(s3, [s3:0, s3:1, s3:3, s3:2])\ncompute_at@1(s1, s3, s3:3)"),
+                   1),
             "[rc, 1] [y, 3] [0, 18]");
-  EXPECT_EQ(region(scheduled(kConvolution, "compute_at@1(s1, s3, s3:5)"), 1), "[rc, 1] [(y + ry), 1] [(x + rx), 1]");
+  EXPECT_EQ(region(scheduled(kConvolution, "compute_at@1(s1, s3, s3:5)"), 1),
+            "[rc, 1] [(y + ry), 1] [(x + rx), 1]");
 }
 
 // Through a stage that is itself inside: its loops run, and move the region.
@@ -70,11 +76,12 @@ TEST(InferBound, AFusedLoop) {
             "[floordiv(f.y.fused, 16), 1] [floormod(f.y.fused, 16), 1] [0, 16]");
   // Tiles of the fused axis that never cross a row, that are rows, and that cross.
   const auto tile = [&](int by) {
-    return region(scheduled(kConvolution, std::string(fused) + "split@1(s4, t0.0, factor=" + std::to_string(by) +
-                                              ")\ncompute_at@1(s3, s4, t1.0)"),
+    return region(scheduled(kConvolution, std::string(fused) + "split@1(s4, t0.0, factor=" +
+                                              std::to_string(by) + ")\ncompute_at@1(s3, s4, t1.0)"),
                   3);
   };
-  EXPECT_EQ(tile(8), "[floordiv(f.y.fused.outer, 2), 1] [(floormod(f.y.fused.outer, 2)*8), 8] [0, 16]");
+  EXPECT_EQ(tile(8),
+            "[floordiv(f.y.fused.outer, 2), 1] [(floormod(f.y.fused.outer, 2)*8), 8] [0, 16]");
   EXPECT_EQ(tile(32), "[(f.y.fused.outer*2), 2] [0, 16] [0, 16]");
   EXPECT_EQ(tile(12), "[floordiv((f.y.fused.outer*3), 4), 2] [0, 16] [0, 16]");
 }
@@ -86,7 +93,8 @@ TEST(InferBound, TheUnionOfConsumersAndReads) {
       "C = compute([i: 16], (B(i) + B((i + 3))))\n"
       "D = compute([i: 16], (C(i) + B((i + 1))))\n"
       "arguments A D\noutputs D\n";
-  const char* trace = "split@1(s3, s3:0, factor=4)\ncompute_at@1(s2, s3, t0.0)\ncompute_at@1(s1, s3, t0.0)";
+  const char* trace =
+      "split@1(s3, s3:0, factor=4)\ncompute_at@1(s2, s3, t0.0)\ncompute_at@1(s1, s3, t0.0)";
   EXPECT_EQ(region(scheduled(program, trace), 1), "[(i.outer*4), 7]");
   EXPECT_EQ(region(scheduled(program, trace), 2), "[(i.outer*4), 4]");
 }
@@ -100,8 +108,9 @@ TEST(InferBound, SymbolicShapes) {
       "C = compute([i: n, j: m], (B(i, j)*2))\n"
       "arguments A C\noutputs C\n";
   EXPECT_EQ(region(scheduled(program), 1), "[0, n] [0, m]");
-  EXPECT_EQ(region(scheduled(program, "split@1(s2, s2:0, factor=8)\ncompute_at@1(s1, s2, t0.0)"), 1),
-            "[(i.outer*8), 8] [0, m]");
+  EXPECT_EQ(
+      region(scheduled(program, "split@1(s2, s2:0, factor=8)\ncompute_at@1(s1, s2, t0.0)"), 1),
+      "[(i.outer*8), 8] [0, m]");
 }
 
 TEST(InferBound, WhatIsNotKnownIsReadWhole) {
@@ -115,7 +124,9 @@ TEST(InferBound, WhatIsNotKnownIsReadWhole) {
 }
 
 TEST(InferBound, FactorsAboveTheRegion) {
-  const Schedule s = scheduled(kConvolution, "tile@1(s4, s4:1, s4:2, 8, 4)\ncompute_at@1(s3, s4, t0.1)\nsplit@1(s3, s3:2, factor=16)");
+  const Schedule s = scheduled(
+      kConvolution,
+      "tile@1(s4, s4:1, s4:2, 8, 4)\ncompute_at@1(s3, s4, t0.1)\nsplit@1(s3, s3:2, factor=16)");
   const auto inner = [&](const ScheduleOptions& options) {
     const Schedule n = normalize(s);
     return *as_const_int(infer_bound(n, options).at(n.axis({.step = 2, .index = 1})->var).extent);

@@ -59,7 +59,8 @@ TEST(Primitive, ArgumentsAreCheckedByType) {
   const auto fails = [&](std::vector<Argument> arguments, ErrorCode code = ErrorCode::BadArgument) {
     return expect_error(code, [&] { s.apply(Step{.primitive = "split", .arguments = arguments}); });
   };
-  EXPECT_EQ(fails({b, int64_t{0}, int64_t{2}}).what, "argument 'parent' of 'split' has the wrong type");
+  EXPECT_EQ(fails({b, int64_t{0}, int64_t{2}}).what,
+            "argument 'parent' of 'split' has the wrong type");
   EXPECT_EQ(fails({b, i, std::string("2")}).legal, "int");
   EXPECT_EQ(fails({b}).what, "argument 'parent' of 'split' is missing");
   EXPECT_EQ(fails({b, i, int64_t{2}, {}, {}}).what, "'split' takes 4 arguments, 5 were given");

@@ -110,7 +110,8 @@ TEST(CacheWrite, OfAReduction) {
 
 TEST(CacheWrite, OfAnOutputAndOfACache) {
   const te::Tensor a = te::placeholder({4}, int_type(32), "A");
-  const te::Tensor b = te::compute({4}, [&](const std::vector<Var>& i) { return a(i[0]) + 1; }, "B");
+  const te::Tensor b =
+      te::compute({4}, [&](const std::vector<Var>& i) { return a(i[0]) + 1; }, "B");
   const Schedule s = Schedule::create({b});
   const te::Tensor first = s.cache_write(b, "global");
   const te::Tensor second = s.cache_write(first, "local");

@@ -84,7 +84,8 @@ TEST(Split, AFactorAboveTheExtentIsTheExtentUnlessAskedOtherwise) {
 // Past the inner part's end begins the next outer one: that needs a test of its own. Past the outer
 // part's end, the test of the whole axis holds the line.
 TEST(Split, OfASplit) {
-  EXPECT_EQ(loops(kVector, "split@1(s1, s1:0, factor=3)\nsplit@1(s1, t0.1, factor=2)"), R"(produce B {
+  EXPECT_EQ(loops(kVector, "split@1(s1, s1:0, factor=3)\nsplit@1(s1, t0.1, factor=2)"),
+            R"(produce B {
   for (i.outer, 0, 3) {
     for (i.inner.outer, 0, 2) {
       for (i.inner.inner, 0, 2) {
@@ -96,7 +97,8 @@ TEST(Split, OfASplit) {
   }
 }
 )");
-  EXPECT_EQ(loops(kVector, "split@1(s1, s1:0, factor=3)\nsplit@1(s1, t0.0, factor=2)"), R"(produce B {
+  EXPECT_EQ(loops(kVector, "split@1(s1, s1:0, factor=3)\nsplit@1(s1, t0.0, factor=2)"),
+            R"(produce B {
   for (i.outer.outer, 0, 2) {
     for (i.outer.inner, 0, 2) {
       for (i.inner, 0, 3) {

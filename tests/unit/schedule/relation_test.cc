@@ -150,7 +150,8 @@ TEST(Relation, FuseParts) {
       parts[f.relation.fused->var] = range(first, count);
       f.relation.domain_up(parts, f.domains, analyzer);
       const Range &o = parts.at(f.relation.outer->var), &i = parts.at(f.relation.inner->var);
-      const int64_t o0 = value(o.min), on = value(o.extent), i0 = value(i.min), in = value(i.extent);
+      const int64_t o0 = value(o.min), on = value(o.extent), i0 = value(i.min),
+                    in = value(i.extent);
       for (int64_t v = first; v < first + count; ++v) {
         EXPECT_TRUE(o0 <= v / 6 && v / 6 < o0 + on);
         EXPECT_TRUE(i0 <= v % 6 && v % 6 < i0 + in);
@@ -170,14 +171,16 @@ TEST(Relation, FusePartsOfTiles) {
   analyzer.bind(t, range(0, 8));
   const auto extents = [&](int64_t tile) {
     DomainMap parts;
-    parts[f.relation.fused->var] = {Expr(t) * static_cast<int>(tile), make_const(int_type(32), tile)};
+    parts[f.relation.fused->var] = {Expr(t) * static_cast<int>(tile),
+                                    make_const(int_type(32), tile)};
     f.relation.domain_up(parts, f.domains, analyzer);
-    return std::pair(value(parts.at(f.relation.outer->var).extent), value(parts.at(f.relation.inner->var).extent));
+    return std::pair(value(parts.at(f.relation.outer->var).extent),
+                     value(parts.at(f.relation.inner->var).extent));
   };
-  EXPECT_EQ(extents(3), std::pair(int64_t{1}, int64_t{3}));    // never crosses a row
-  EXPECT_EQ(extents(6), std::pair(int64_t{1}, int64_t{6}));    // a row
-  EXPECT_EQ(extents(12), std::pair(int64_t{2}, int64_t{6}));   // two rows
-  EXPECT_EQ(extents(4), std::pair(int64_t{2}, int64_t{6}));    // crosses
+  EXPECT_EQ(extents(3), std::pair(int64_t{1}, int64_t{3}));   // never crosses a row
+  EXPECT_EQ(extents(6), std::pair(int64_t{1}, int64_t{6}));   // a row
+  EXPECT_EQ(extents(12), std::pair(int64_t{2}, int64_t{6}));  // two rows
+  EXPECT_EQ(extents(4), std::pair(int64_t{2}, int64_t{6}));   // crosses
 }
 
 TEST(Relation, RebaseKeepsOffsets) {

@@ -18,7 +18,9 @@ constexpr char kMatmul[] =
 
 // Data loops before the first reduction loop are shared; those after it run twice.
 TEST(ScheduleOps, TheReductionStartsWhereItsFirstLoopDoes) {
-  EXPECT_EQ(loops(kMatmul, "split@1(s2, s2:1, factor=3)\nreorder@1(s2, [s2:0, s2:2, t0.0, t0.1])\nvectorize@1(s2, t0.1)"),
+  EXPECT_EQ(loops(kMatmul,
+                  "split@1(s2, s2:1, factor=3)\nreorder@1(s2, [s2:0, s2:2, t0.0, "
+                  "t0.1])\nvectorize@1(s2, t0.1)"),
             R"(produce C {
   for (y, 0, 4) {
     for (x.outer.init, 0, 3) {
@@ -72,11 +74,12 @@ TEST(ScheduleOps, AProducerBetweenInitializationAndUpdateIsInTheUpdate) {
 
 // The place of the largest element must not be compared with the element just replaced.
 TEST(ScheduleOps, TuplesAreComputedBeforeAnyIsStored) {
-  EXPECT_EQ(loops("A = placeholder(int32, [8])\n"
-                  "M = compute([], reduce [k: 8], reduce(identity=[-100, 9], lhs=[v0, i0], rhs=[v1, i1], "
-                  "result=[max(v0, v1), select((v0 >= v1), i0, i1)], source=[A(k), k]))\n"
-                  "arguments A M.v0 M.v1\noutputs M.v0 M.v1\n"),
-            R"(produce M {
+  EXPECT_EQ(
+      loops("A = placeholder(int32, [8])\n"
+            "M = compute([], reduce [k: 8], reduce(identity=[-100, 9], lhs=[v0, i0], rhs=[v1, i1], "
+            "result=[max(v0, v1), select((v0 >= v1), i0, i1)], source=[A(k), k]))\n"
+            "arguments A M.v0 M.v1\noutputs M.v0 M.v1\n"),
+      R"(produce M {
   M.v0() = -100
   M.v1() = 9
   for (k, 0, 8) {
@@ -89,16 +92,18 @@ TEST(ScheduleOps, TuplesAreComputedBeforeAnyIsStored) {
 }
 
 TEST(ScheduleOps, IndependentComponentsNeedNoVariable) {
-  EXPECT_EQ(loops("A = placeholder(int32, [8])\n"
-                  "M = compute([], reduce [k: 8], reduce(identity=[0, 0], lhs=[a0, b0], rhs=[a1, b1], "
-                  "result=[(a0 + a1), (b0 + b1)], source=[A(k), (A(k)*A(k))]))\n"
-                  "arguments A M.v0 M.v1\noutputs M.v0 M.v1\n")
-                .find("let"),
-            std::string::npos);
+  EXPECT_EQ(
+      loops("A = placeholder(int32, [8])\n"
+            "M = compute([], reduce [k: 8], reduce(identity=[0, 0], lhs=[a0, b0], rhs=[a1, b1], "
+            "result=[(a0 + a1), (b0 + b1)], source=[A(k), (A(k)*A(k))]))\n"
+            "arguments A M.v0 M.v1\noutputs M.v0 M.v1\n")
+          .find("let"),
+      std::string::npos);
 }
 
 TEST(ScheduleOps, TrivialLoops) {
-  const char* trace = "split@1(s2, s2:0, factor=4)\nsplit@1(s2, s2:1, factor=1)\nvectorize@1(s2, t1.1)";
+  const char* trace =
+      "split@1(s2, s2:0, factor=4)\nsplit@1(s2, s2:1, factor=1)\nvectorize@1(s2, t1.1)";
   EXPECT_EQ(loops(kMatmul, trace), R"(produce C {
   for (y.inner, 0, 4) {
     for (x.outer, 0, 8) {
@@ -117,9 +122,10 @@ TEST(ScheduleOps, TrivialLoops) {
 
 // An output that is not asked for still needs its place.
 TEST(ScheduleOps, OutputsOfTheCallerAreNotRealized) {
-  const std::string text = loops("A = placeholder(int32, [4])\n"
-                                 "B = compute([i: 4], [(A(i) + 1), (A(i)*2)])\n"
-                                 "arguments A B.v1\noutputs B.v1\n");
+  const std::string text = loops(
+      "A = placeholder(int32, [4])\n"
+      "B = compute([i: 4], [(A(i) + 1), (A(i)*2)])\n"
+      "arguments A B.v1\noutputs B.v1\n");
   EXPECT_NE(text.find("realize B.v0<global>([0, 4])"), std::string::npos);
   EXPECT_EQ(text.find("realize B.v1"), std::string::npos);
 }

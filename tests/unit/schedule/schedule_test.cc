@@ -17,8 +17,10 @@ using test::scheduled;
 
 struct Chain {
   te::Tensor a = te::placeholder({8, 8}, float_type(32), "A");
-  te::Tensor b = te::compute({8, 8}, [this](const std::vector<Var>& i) { return a(i[0], i[1]) + 1; }, "B");
-  te::Tensor c = te::compute({8, 8}, [this](const std::vector<Var>& i) { return b(i[0], i[1]) * 2; }, "C");
+  te::Tensor b =
+      te::compute({8, 8}, [this](const std::vector<Var>& i) { return a(i[0], i[1]) + 1; }, "B");
+  te::Tensor c =
+      te::compute({8, 8}, [this](const std::vector<Var>& i) { return b(i[0], i[1]) * 2; }, "C");
   Schedule s = Schedule::create({c});
 };
 
@@ -61,8 +63,8 @@ TEST(Schedule, RecordsWhatIsDone) {
   EXPECT_EQ(x.s.ref_of(c, c.axis(1)), (AxisRef{.index = 1, .stage = {.index = 2}}));
   EXPECT_EQ(c.data().where, "script.py:7");
   // Stores say which line scheduled them.
-  EXPECT_NE(loops(x.s).find("source_line = \"script.py:7\""), std::string::npos);
-  EXPECT_EQ(loops(x.s, {.source_lines = false}).find("source_line"), std::string::npos);
+  EXPECT_NE(loops(x.s, {.source_lines = true}).find("source_line = \"script.py:7\""), std::string::npos);
+  EXPECT_EQ(loops(x.s).find("source_line"), std::string::npos);
 }
 
 TEST(Schedule, CopiesAreIndependent) {
@@ -101,7 +103,8 @@ TEST(Schedule, ATraceFollowsTheStepsThatAreThere) {
   Chain x;
   x.s[x.b].parallel(x.s[x.b].axis(0));
   x.s.apply(parse_trace("split@1(s2, s2:0, factor=2)\nvectorize@1(s2, t0.1)"));
-  EXPECT_EQ(to_text(x.s.trace()), "parallel@1(s1, s1:0)\nsplit@1(s2, s2:0, factor=2)\nvectorize@1(s2, t1.1)\n");
+  EXPECT_EQ(to_text(x.s.trace()),
+            "parallel@1(s1, s1:0)\nsplit@1(s2, s2:0, factor=2)\nvectorize@1(s2, t1.1)\n");
 }
 
 TEST(Schedule, ReplayErrorsNameTheStep) {
@@ -118,8 +121,12 @@ TEST(Schedule, ReplayErrorsNameTheStep) {
 TEST(Schedule, SharedAxesAreToldApart) {
   const te::Tensor a = te::placeholder({8, 8}, int_type(32), "A");
   const IterVar k = te::reduce_axis({0, 8}, "k");
-  const te::Tensor rows = te::compute({8}, [&](const std::vector<Var>& i) { return te::sum(a(i[0], k.var()), {k}); }, "R");
-  const te::Tensor all = te::compute({8}, [&](const std::vector<Var>& i) { return te::sum(a(i[0], k.var()) * rows(k.var()), {k}); }, "S");
+  const te::Tensor rows = te::compute(
+      {8}, [&](const std::vector<Var>& i) { return te::sum(a(i[0], k.var()), {k}); }, "R");
+  const te::Tensor all = te::compute(
+      {8},
+      [&](const std::vector<Var>& i) { return te::sum(a(i[0], k.var()) * rows(k.var()), {k}); },
+      "S");
   const Schedule s = Schedule::create({all});
   EXPECT_EQ(s[rows].reduce_axis(0).get(), k.get());
   EXPECT_NE(s[all].reduce_axis(0)->var.get(), k->var.get());

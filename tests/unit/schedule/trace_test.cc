@@ -19,11 +19,12 @@ TEST(Trace, PrintsAStepALine) {
   trace.steps.push_back({.primitive = "split",
                          .arguments = {made, AxisRef{.index = 1, .stage = made}, int64_t{16}, {}},
                          .where = "conv.py:12"});
-  trace.steps.push_back({.primitive = "split",
-                         .arguments = {program, AxisRef{.index = 0, .stage = program}, {}, int64_t{4}}});
   trace.steps.push_back(
-      {.primitive = "reorder",
-       .arguments = {made, std::vector<AxisRef>{{.step = 1, .index = 1}, {.step = 1, .index = 0}}}});
+      {.primitive = "split",
+       .arguments = {program, AxisRef{.index = 0, .stage = program}, {}, int64_t{4}}});
+  trace.steps.push_back({.primitive = "reorder",
+                         .arguments = {made, std::vector<AxisRef>{{.step = 1, .index = 1},
+                                                                  {.step = 1, .index = 0}}}});
   const std::string text = to_text(trace);
   EXPECT_EQ(text,
             "cache_write@1(s2, \"local\")\n"
@@ -50,7 +51,8 @@ TEST(Trace, EmptyLinesAndCommentsArePassedOver) {
 }
 
 TEST(Trace, HashIsOfStepsOnly) {
-  const Trace a = parse_trace("compute_root@1(s1)  # a.py:1\n"), b = parse_trace("compute_root@1(s1)");
+  const Trace a = parse_trace("compute_root@1(s1)  # a.py:1\n"),
+              b = parse_trace("compute_root@1(s1)");
   EXPECT_EQ(a, b);
   EXPECT_EQ(trace_hash(a), trace_hash(b));
   EXPECT_NE(trace_hash(a), trace_hash(parse_trace("compute_root@1(s2)")));

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "ir/expr.h"
+#include "ir/visit.h"
+#include "runtime/error.h"
+#include "schedule/te/operation.h"
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+KernelArgument argument(const te::Tensor& t, bool is_output = false) {
+  return {.name = t.name(), .dtype = t.dtype(), .shape = t.shape(),
+          .var = buffer_var(t.name(), t.dtype()), .is_output = is_output, .producer = t.op(),
+          .value_index = t.value_index()};
+}
+
+struct Example {
+  te::Tensor a = te::placeholder({6, 10}, float_type(32), "A");
+  te::Tensor b = te::compute({6, 8}, [&](const auto& i) { return a(i[0], i[1] + 2); }, "B");
+  Var y{"y"}, x{"x"};
+
+  // B, realized for row y only.
+  Stmt row(const std::string& scope) const {
+    const Stmt loop = make(For{.var = x, .min = 0, .extent = 8,
+                               .body = make(Provide{.producer = b.op(), .value = a(y, x + 2),
+                                                    .indices = {y, x}})});
+    return make(Realize{.producer = b.op(), .bounds = {{y, 1}, {0, 8}}, .scope = scope,
+                        .body = loop});
+  }
+};
+
+TEST(StorageFlatten, CountsFromTheRealizedMinimum) {
+  const Example e;
+  const Kernel kernel = run_pass(pass::storage_flatten,
+                                 Kernel{.arguments = {argument(e.a)}, .body = e.row("global")});
+  EXPECT_EQ(to_string(kernel.body), R"(// attr [B] storage_scope = "global"
+allocate B[float32 * 1 * 8]
+for (x, 0, 8) {
+  B[x] = A[(((y*10) + x) + 2)]
+}
+)");
+}
+
+TEST(StorageFlatten, ArgumentsAreNotAllocated) {
+  const Example e;
+  const Kernel kernel = run_pass(
+      pass::storage_flatten,
+      Kernel{.arguments = {argument(e.a), argument(e.b, true)}, .body = e.row("global")});
+  EXPECT_EQ(to_string(kernel.body), R"(for (x, 0, 8) {
+  B[((y*8) + x)] = A[(((y*10) + x) + 2)]
+}
+)");
+}
+
+TEST(StorageFlatten, UnchosenScopeIsLocalInsideLoopsWhenSmall) {
+  const Example e;
+  const Stmt inside = make(For{.var = e.y, .min = 0, .extent = 6, .body = e.row("")});
+  const auto scope = [&](const Stmt& body, int64_t max_stack_bytes) {
+    const Kernel kernel =
+        run_pass(pass::storage_flatten, Kernel{.arguments = {argument(e.a)}, .body = body},
+                 {.max_stack_bytes = max_stack_bytes});
+    std::string found;
+    for_each_stmt(kernel.body, [&](const Stmt& s) {
+      if (const Allocate* a = as<Allocate>(s)) found = a->scope;
+    });
+    return found;
+  };
+  EXPECT_EQ(scope(inside, 32), "local");
+  EXPECT_EQ(scope(inside, 31), "global");
+  EXPECT_EQ(scope(e.row(""), 1024), "global");
+}
+
+TEST(StorageFlatten, UnrealizedTensorIsAnError) {
+  const Example e;
+  try {
+    run_pass(pass::storage_flatten, Kernel{.body = e.row("global")});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::MalformedIr);
+  }
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documentation of primitives says what is so.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "schedule/primitive.h"
+
+namespace tw {
+namespace {
+
+const std::string kRoot = TW_SOURCE_DIR "/";
+
+std::string contents(const std::string& file) {
+  std::ifstream in(kRoot + file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// The blocks of C++ in a text, without the indentation of their list.
+std::vector<std::string> code_blocks(const std::string& text) {
+  std::vector<std::string> blocks;
+  std::istringstream lines(text);
+  bool inside = false;
+  size_t indent = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(' ');
+    const bool fence = first != std::string::npos && line.compare(first, 3, "```") == 0;
+    if (fence && !inside) {
+      indent = first;
+      blocks.emplace_back();
+    }
+    if (fence) {
+      inside = !inside;
+    } else if (inside) {
+      blocks.back() += (line.size() > indent ? line.substr(indent) : "") + "\n";
+    }
+  }
+  return blocks;
+}
+
+TEST(PrimitiveDocs, TheExampleIsInTheCode) {
+  const std::vector<std::string> blocks = code_blocks(contents("docs/add_a_primitive.md"));
+  const std::vector<std::string> files = {
+      "schedule/primitives.def",
+      "schedule/primitives/reorder.cc",
+      "tests/unit/schedule/primitives_order_test.cc",
+      "tests/errors/schedule_test.cc",
+  };
+  ASSERT_EQ(blocks.size(), files.size());
+  for (size_t k = 0; k < files.size(); ++k) {
+    EXPECT_NE(contents(files[k]).find(blocks[k]), std::string::npos)
+        << "not in " << files[k] << ":\n"
+        << blocks[k];
+  }
+}
+
+TEST(PrimitiveDocs, ThePageIsTheTable) {
+  std::string page =
+      "# Schedule primitives\n\n"
+      "Made from `schedule/primitives.def` by `tests/unit/schedule/docs_test.cc`. `?` marks an "
+      "optional argument.\n\n"
+      "| primitive | version | arguments | makes | |\n|---|---|---|---|---|\n";
+  for (const Primitive& p : primitives()) {
+    std::string arguments, results;
+    for (const Parameter& parameter : p.parameters) {
+      arguments += (arguments.empty() ? "" : ", ") + std::string(parameter.name) + ": " +
+                   std::string(to_string(parameter.type)) + (parameter.optional ? "?" : "");
+    }
+    for (ParameterType r : p.results)
+      results += (results.empty() ? "" : ", ") + std::string(to_string(r));
+    page += "| `" + std::string(p.name) + "` | " + std::to_string(p.version) + " | " + arguments +
+            " | " + results + " | " + std::string(p.doc) + " |\n";
+  }
+  if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kRoot + "docs/primitives.md") << page;
+    return;
+  }
+  EXPECT_EQ(contents("docs/primitives.md"), page) << "TILEWRIGHT_UPDATE_GOLDEN=1 writes the page";
+}
+
+}  // namespace
+}  // namespace tw
