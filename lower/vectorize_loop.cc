@@ -27,6 +27,7 @@
 #include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
+#include "lower/vector_safety.h"
 #include "runtime/error.h"
 
 namespace tw::pass {
@@ -63,78 +64,20 @@ class AccessByLane : public Mutator {
   int64_t lanes_;
 };
 
-// What a mask can be pushed into: stores under loops and conditions, nothing with another effect.
-class Maskable : public Visitor {
- public:
-  bool result = true;
-
- protected:
-  using Visitor::on;
-  void on(const Evaluate& op) override { result &= is_pure(op.value); }
-  void on(const AssertStmt&) override { result = false; }
-  void on(const Call& op) override {
-    result &= op.call_kind == CallKind::PureIntrinsic || op.call_kind == CallKind::PureExtern;
-    Visitor::on(op);
-  }
-};
-
-bool loads_memory(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
-  return found;
-}
-
-bool loads_from(const Expr& e, const Var& buffer) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) {
-    const Load* load = as<Load>(x);
-    found |= load != nullptr && load->buffer.same_as(buffer);
-  });
-  return found;
-}
-
-// True when evaluating cannot fault, whatever the operands: no memory, no division by what may be
-// zero, no unknown code.
-bool always_safe(const Expr& e, bool allow_loads) {
-  bool safe = true;
-  for_each_expr(e, [&](const Expr& x) {
-    const auto divides = [&](const Expr& divisor) {
-      if (divisor.dtype().is_float()) return;
-      auto c = as_const_int(divisor);
-      safe &= c.has_value() && *c != 0;
-    };
-    if (is<Load>(x) && !allow_loads) safe = false;
-    if (const auto* d = as<Div>(x)) divides(d->b);
-    if (const auto* d = as<Mod>(x)) divides(d->b);
-    if (const auto* d = as<FloorDiv>(x)) divides(d->b);
-    if (const auto* d = as<FloorMod>(x)) divides(d->b);
-    if (const auto* c = as<Call>(x)) safe &= c->call_kind == CallKind::PureIntrinsic;
-  });
-  return safe;
-}
-
-void conjuncts(const Expr& e, std::vector<Expr>& out) {
-  if (const And* a = as<And>(e)) {
-    conjuncts(a->a, out);
-    conjuncts(a->b, out);
-    return;
-  }
-  const Call* call = as<Call>(e);
-  if (call && call->name == "likely" && is<And>(call->args[0])) {
-    std::vector<Expr> inner;
-    conjuncts(call->args[0], inner);
-    for (const Expr& c : inner) out.push_back(likely(c));
-    return;
-  }
-  out.push_back(e);
-}
-
 // Vectorises the body of one loop.
 class Vectorizer : public Mutator {
  public:
   Vectorizer(const For& loop, int lanes, Analyzer& analyzer, const PassOptions& options)
       : var_(loop.var), min_(loop.min), lanes_(lanes), analyzer_(analyzer), options_(options) {
     ramp_ = make(Ramp{.base = min_, .stride = make_const(min_.dtype(), 1), .lanes = lanes});
+  }
+
+  // The body over all lanes; undefined when lanes hand values to one another through memory, so
+  // that each must run to its end before the next.
+  Stmt run(const Stmt& body) {
+    const Stmt result = mutate(body);
+    if (shared_.empty()) return result;
+    return statements_touching(body, shared_) > 1 ? Stmt() : result;
   }
 
  protected:
@@ -290,7 +233,13 @@ class Vectorizer : public Mutator {
       const bool varies = is_vector(value) || (predicate.defined() && is_vector(predicate)) ||
                           mask_.defined() || loads_from(op.value, op.buffer);
       // One element that every lane stores to: the last one wins, or each builds on the one before.
+      if (varies) shared_.insert(op.buffer);
       return varies ? lane_by_lane(self) : self;
+    }
+    // Lanes may meet in an element of a gathered index; then each builds on the one before too.
+    if (!is<Ramp>(index) && loads_from(op.value, op.buffer)) {
+      shared_.insert(op.buffer);
+      return lane_by_lane(self);
     }
     if (mask_.defined()) predicate = predicate.defined() ? widen(predicate) && mask_ : mask_;
     if (predicate.defined()) predicate = widen(predicate);
@@ -471,16 +420,12 @@ class Vectorizer : public Mutator {
 
   // `if (condition) { … }` as masked statements; undefined where that is not possible.
   Stmt predicated(const IfThenElse& op) {
-    Maskable maskable;
-    maskable.visit(op.then_case);
-    maskable.visit(op.else_case);
-    if (!maskable.result || loads_memory(op.condition)) return {};
-    std::vector<Expr> all;
-    conjuncts(op.condition, all);
+    if (!can_be_masked(op.then_case) || !can_be_masked(op.else_case)) return {};
+    if (loads_memory(op.condition)) return {};
     Expr shared, mask;  // decided once for all lanes; decided a lane
     Expr first_lane;
     bool decreasing = !op.else_case.defined();
-    for (const Expr& c : all) {
+    for (const Expr& c : conjuncts(op.condition)) {
       const Expr v = mutate(c);
       if (fail_) {
         fail_ = false;
@@ -562,6 +507,7 @@ class Vectorizer : public Mutator {
   const PassOptions& options_;
   bool fail_ = false;
   VarMap lets_;              // scalar bindings that became vectors
+  VarSet shared_;            // buffers with an element that lanes take turns with
   VarSet needed_scalars_;    // of those, the ones that a lane-by-lane statement reads
   Expr mask_;                // lanes that are on, or undefined
   bool strict_mask_ = false; // all lanes may be off: even a load of one shared element is masked
@@ -596,7 +542,8 @@ class VectorizeLoops : public ScopedMutator {
     if (*extent <= 0) return make(Evaluate{.value = 0});
     if (*extent == 1) return substitute(loop.body, VarMap{{loop.var, loop.min}});
     if (*extent > kMaxLanes) return vectorize_in_parts(loop, self, *extent);
-    return Vectorizer(loop, static_cast<int>(*extent), analyzer_, options_).mutate(loop.body);
+    const Stmt s = Vectorizer(loop, static_cast<int>(*extent), analyzer_, options_).run(loop.body);
+    return s.defined() ? s : with(self, [](For& f) { f.for_kind = ForKind::Serial; });
   }
 
   Stmt vectorize_in_parts(const For& loop, const Stmt& self, int64_t extent) {
@@ -612,7 +559,8 @@ class VectorizeLoops : public ScopedMutator {
     inner.min = loop.min + part * make_const(type, lanes);
     analyzer_.bind(part, Range{make_zero(type), make_const(type, extent / lanes)});
     const Stmt body =
-        Vectorizer(inner, static_cast<int>(lanes), analyzer_, options_).mutate(inner.body);
+        Vectorizer(inner, static_cast<int>(lanes), analyzer_, options_).run(inner.body);
+    if (!body.defined()) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
     return make(For{.var = part, .min = make_zero(type), .extent = make_const(type, extent / lanes),
                     .body = body});
   }

@@ -90,6 +90,7 @@ class Stage {
   void compute_at(const Stage& consumer, const IterVar& axis) const;
   void compute_inline() const;
   void compute_root() const;
+  void set_scope(const std::string& scope) const;
 
   ScheduleData* schedule_data() const { return schedule_; }
 
@@ -120,6 +121,9 @@ class Schedule {
   te::Tensor cache_write(const te::Tensor& tensor, const std::string& scope) const;
   std::vector<te::Tensor> cache_write(const std::vector<te::Tensor>& tensors,
                                       const std::string& scope) const;
+  // A stage that copies `tensor` into `scope`; the readers, which read the tensor now, read it.
+  te::Tensor cache_read(const te::Tensor& tensor, const std::string& scope,
+                        const std::vector<te::Operation>& readers) const;
 
   const Trace& trace() const;
   // Applies one step, or a whole trace, recorded elsewhere on the same program. Errors say which

@@ -52,6 +52,7 @@ struct KernelState {
   EmitResult& result;
   std::string kernel_name;
   std::unordered_map<const Variable*, BufferFacts> buffers = {};
+  std::unordered_map<std::string, llvm::Constant*> strings = {};
 
   llvm::FunctionCallee runtime_function(llvm::StringRef name);
 };

@@ -176,7 +176,9 @@ llvm::AllocaInst* FunctionEmitter::entry_alloca(llvm::Type* t, llvm::Align align
 }
 
 llvm::Value* FunctionEmitter::string(const std::string& text) {
-  return b_.CreateGlobalString(text, "text", 0, &k_.module);
+  llvm::Constant*& known = k_.strings[text];
+  if (known == nullptr) known = b_.CreateGlobalString(text, "text", 0, &k_.module);
+  return known;
 }
 
 void FunctionEmitter::return_error(llvm::Value* status) {

@@ -247,6 +247,16 @@ class RandomSchedule {
     return axes;
   }
 
+  // Mostly stages that read `stage`.
+  std::vector<StageRef> some_readers(const Stage& stage) {
+    std::vector<StageRef> refs;
+    for (StageData* reader : consumers_of(schedule_.data(), stage.data())) {
+      if (random_.chance(70)) refs.push_back(reader->ref);
+    }
+    if (random_.chance(5)) refs.push_back(schedule_.ref_of(some_stage()));
+    return refs;
+  }
+
   void try_step() {
     const auto table = primitives();
     // What makes structure comes more often than marks do.
@@ -254,7 +264,8 @@ class RandomSchedule {
         &table[static_cast<size_t>(random_.between(0, static_cast<int64_t>(table.size()) - 1))];
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {"split",      "split",   "compute_at",
-                                                     "compute_at", "reorder", "fuse"};
+                                                     "compute_at", "reorder", "fuse",
+                                                     "cache_read"};
       primitive = find_primitive(random_.pick(often));
     }
     Step step{.primitive = std::string(primitive->name),
@@ -288,7 +299,7 @@ class RandomSchedule {
           break;
         }
         case ParameterType::Stages:
-          step.arguments.emplace_back(std::vector<StageRef>{schedule_.ref_of(some_stage())});
+          step.arguments.emplace_back(some_readers(stage));
           break;
         case ParameterType::Int:
           step.arguments.emplace_back(random_.between(1, random_.chance(80) ? 5 : 16));

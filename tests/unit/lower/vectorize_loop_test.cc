@@ -219,6 +219,31 @@ vectorized (x, 0, 4) {
 )");
 }
 
+TEST(VectorizeLoop, LanesThatHandValuesOnStaySerial) {
+  EXPECT_EQ(vectorized(R"(declare A: int32*
+declare B: int32*
+declare T: int32*
+vectorized (x, 0, 4) {
+  T[0] = A[x]
+  B[x] = T[0]
+}
+)"),
+            R"(for (x, 0, 4) {
+  T[0] = A[x]
+  B[x] = T[0]
+}
+)");
+  EXPECT_EQ(vectorized(R"(declare A: int32*
+vectorized (x, 0, 4) {
+  A[floordiv(x, 2)] = (A[floordiv(x, 2)] + x)
+}
+)"),
+            R"(for (x.s, 0, 4) {
+  A[floordiv(x.s, 2)] = (A[floordiv(x.s, 2)] + x.s)
+}
+)");
+}
+
 TEST(VectorizeLoop, WideLoopsAreCut) {
   EXPECT_EQ(vectorized(R"(declare A: int32*
 vectorized (x, 0, 1000) {
