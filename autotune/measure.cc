@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -297,7 +298,7 @@ struct Batch {
                     {"relative_interval", options.relative_interval},
                     {"min_repeats", options.min_repeats},
                     {"longest", options.run_timeout},
-                    {"best", best},
+                    {"best", std::isfinite(best) ? best : 0.0},
                     {"give_up_factor", options.give_up_factor}};
     if (reference != nullptr) {
       request["reference"] = reference->result.path();
@@ -322,7 +323,7 @@ struct Batch {
       return fail(c, parse_error(event.reply), event.reply.value("message", ""));
     }
     records[c].seconds = event.reply.at("seconds").get<std::vector<double>>();
-    if (const double median = records[c].median(); best <= 0 || median < best) best = median;
+    if (const double median = records[c].median(); !(best > 0) || median < best) best = median;
     finish(c);
   }
 };

@@ -11,7 +11,7 @@ namespace tw {
 struct ScheduleOptions {
   bool clamp_split_factor = true;   // a factor above the extent becomes the extent
   bool keep_trivial_loops = false;  // loops of extent 1 stay
-  bool source_lines = true;         // stores carry their stage's script line, where known
+  bool source_lines = false;        // stores carry their stage's script line, where known
 };
 
 // A copy of the schedule with inlining carried out and root axes that are loops rebased to start at
@@ -29,7 +29,7 @@ DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options);
 DomainMap infer_bound(const Schedule& schedule);
 
 // The loop nest: Realize, Produce, loops, predicates, Provide. Outputs and placeholders belong to
-// the caller and are not realized. Each store carries its stage's script line as attr source_line.
+// the caller and are not realized.
 // SymbolicExtent for a vectorised or unrolled axis whose extent turns out not to be a constant.
 Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
                   const ScheduleOptions& options = {});

@@ -15,6 +15,22 @@ class IntervalEvaluator {
       : context_(context), relaxed_(relaxed) {}
 
   Interval evaluate(const Expr& e) {
+    Interval r = evaluate_node(e);
+    // What is one value in every lane stands as a scalar above; lanes that differ are not told
+    // apart.
+    const auto vector = [](const Expr& end) { return end.defined() && end.dtype().is_vector(); };
+    if (!vector(r.least) && !vector(r.greatest)) return r;
+    if (e.dtype().is_bool()) return boolean();
+    if (!e.dtype().is_int()) return Interval::everything();
+    const ConstBound b = context_.const_bound(e);
+    const auto end = [&](int64_t v, int64_t none) {
+      return v == none || !fits(e.dtype(), v) ? Expr() : make_const(e.dtype().element(), v);
+    };
+    return {end(b.least, ConstBound::kMin), end(b.greatest, ConstBound::kMax)};
+  }
+
+ private:
+  Interval evaluate_node(const Expr& e) {
     switch (e->kind) {
       case NodeKind::IntImm:
       case NodeKind::FloatImm:
@@ -49,7 +65,6 @@ class IntervalEvaluator {
     return opaque(e);
   }
 
- private:
   static bool unchanged(const Interval& i, const Expr& e) { return i.least.same_as(e); }
   static Interval boolean() { return {make_bool(false), make_bool(true)}; }
   Expr combine(NodeKind kind, const Expr& a, const Expr& b) { return context_.combine(kind, a, b); }
@@ -367,7 +382,7 @@ Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
 }
 
 ConstBound Context::symbolic_bound(const Expr& e) {
-  if (in_symbolic_ || symbolic_vars_ == 0 || e.dtype().is_vector()) return {};
+  if (in_symbolic_ || symbolic_vars_ == 0) return {};
   in_symbolic_ = true;
   ConstBound result;
   Expr low = e, high = e;

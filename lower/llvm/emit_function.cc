@@ -198,6 +198,19 @@ void FunctionEmitter::return_on_failure(llvm::Value* status) {
   b_.SetInsertPoint(passed);
 }
 
+namespace {
+
+bool contains_compute_scope(const Stmt& body) {
+  bool found = false;
+  for_each_stmt(body, [&](const Stmt& s) {
+    const AttrStmt* attribute = as<AttrStmt>(s);
+    found |= attribute != nullptr && attribute->key == attr::kComputeScope;
+  });
+  return found;
+}
+
+}  // namespace
+
 void FunctionEmitter::finish() {
   b_.CreateRet(b_.getInt32(0));
   finish_checks();
@@ -224,6 +237,12 @@ void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   emitter.bind_arguments(kernel);
   emitter.emit(kernel.body);
   emitter.finish();
+  // Where the loops are a function of their own, what is left here checks arguments, once a call:
+  // not worth the time that optimising it takes.
+  if (contains_compute_scope(kernel.body)) {
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
 }
 
 // Before make_api the arguments' variables are free in the body: they get their values unchecked.

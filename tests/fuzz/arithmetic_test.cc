@@ -180,13 +180,66 @@ TEST_P(ArithmeticFuzz, VectorsKeepTheirValues) {
     const Expr simple = analyzer.simplify(e);
     const ConstBound bound = analyzer.const_bound(e);
     ASSERT_EQ(simple.dtype(), e.dtype());
+    // One interval for every lane.
+    const DType element = d.vars[0].dtype();
+    const IntervalMap relaxed{
+        {d.vars[0], {make_const(element, d.least[0]), make_const(element, d.greatest[0])}}};
+    const Interval interval = analyzer.interval(e, relaxed);
     for (int k = 0; k < 10; ++k) {
       const InterpreterScope scope = d.values(random);
+      if (interval.is_bounded()) {
+        const int64_t low = evaluate(interval.least, scope).i,
+                      high = evaluate(interval.greatest, scope).i;
+        for (const Value& v : evaluate_lanes(e, scope)) {
+          ASSERT_LE(low, v.i) << to_string(e);
+          ASSERT_GE(high, v.i) << to_string(e);
+        }
+      }
       const auto a = evaluate_lanes(e, scope), b = evaluate_lanes(simple, scope);
       for (size_t lane = 0; lane < 4; ++lane) {
         ASSERT_EQ(a[lane].i, b[lane].i) << to_string(e) << "\n" << to_string(simple);
         ASSERT_LE(bound.least, a[lane].i) << to_string(e);
         ASSERT_GE(bound.greatest, a[lane].i) << to_string(e);
+      }
+    }
+  }
+}
+
+// Ranges whose ends speak of other variables.
+TEST_P(ArithmeticFuzz, SymbolicRangesKeepValues) {
+  for (int round = 0; round < fuzz_cases(200); ++round) {
+    Domain d(random, int_type(32), 3);
+    d.least[0] = random.between(0, 3);
+    d.greatest[0] = d.least[0] + random.between(0, 12);
+    const Var &n = d.vars[0], &y = d.vars[1], &z = d.vars[2];
+    const int64_t width = random.between(1, 6);
+    Analyzer analyzer;
+    analyzer.bind(n, d.range(0));
+    analyzer.bind(y, Range{0, n + 1});
+    analyzer.bind(z, Range{n * 2, make_const(int_type(32), width)});
+    const int lanes = random.chance(50) ? 1 : 4;
+    RandomIr ir(random.bits(), d.vars, {.casts = false, .lanes = lanes});
+    Expr e = random.chance(60) ? ir.boolean(3) : ir.expr(int_type(32, lanes), 3);
+    if (lanes == 1 && random.chance(50)) {
+      const auto side = [&] { return AffineIr(random, d).expr(3); };
+      e = random.chance(50) ? make(Less{.a = side(), .b = side()})
+                            : make(Min{.a = side(), .b = side()});
+    }
+    const Expr simple = analyzer.simplify(e);
+    const bool proven = e.dtype().is_bool() && analyzer.can_prove(e);
+    for (int k = 0; k < 20; ++k) {
+      InterpreterScope scope = d.values(random);
+      const int64_t extent = scope.values[n].i;
+      scope.values[y].i = random.between(0, extent);
+      scope.values[z].i = extent * 2 + random.between(0, width - 1);
+      try {
+        const auto a = evaluate_lanes(e, scope), b = evaluate_lanes(simple, scope);
+        for (size_t lane = 0; lane < a.size(); ++lane) {
+          ASSERT_EQ(a[lane].i, b[lane].i) << to_string(e) << "\n" << to_string(simple);
+          if (proven) ASSERT_EQ(1, a[lane].i) << to_string(e);
+        }
+      } catch (const UserError& error) {
+        ASSERT_EQ(error.code(), ErrorCode::DivisionByZero) << to_string(e);
       }
     }
   }

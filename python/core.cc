@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension module tilewright._core.
+#include "python/bind.h"
+#include "runtime/version.h"
+
+PYBIND11_MODULE(_core, m) {
+  using namespace tw::python;
+  m.doc() = "C++ side of tilewright; use the package's own modules";
+  m.attr("__version__") = tw::version();
+  bind_errors(m);
+  bind_expr(m);
+  bind_te(m);
+  bind_topi(m);
+  bind_schedule(m);
+  bind_lower(m);
+  bind_array(m);
+  bind_module(m);
+  bind_autotune(m);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// C++ errors as Python exceptions, and where in a script things were asked for.
+#include <cstring>
+
+#include "python/bind.h"
+
+namespace tw::python {
+namespace {
+
+// Files below it are ours; with a '/' at the end.
+std::string& package_directory() {
+  static std::string* directory = new std::string;
+  return *directory;
+}
+
+const char* class_name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::User: return "UserError";
+    case ErrorKind::Internal: return "InternalError";
+    case ErrorKind::Measure: return "MeasureError";
+  }
+  return "InternalError";
+}
+
+void raise_in_python(const Error& error) {
+  ErrorInfo info = error.info();
+  if (info.where.empty() && kind_of(info.code) == ErrorKind::User) info.where = caller();
+  const Error placed(info);
+  const py::object type =
+      py::module_::import("tilewright.error").attr(class_name(kind_of(info.code)));
+  const py::object exception =
+      type(placed.what(), py::arg("code") = std::string(to_string(info.code)),
+           py::arg("stage") = info.stage, py::arg("axis") = info.axis,
+           py::arg("where") = info.where, py::arg("what") = info.what,
+           py::arg("legal") = info.legal);
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+}  // namespace
+
+std::string caller() {
+  const std::string& ours = package_directory();
+  py::object frame =
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* f = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const py::object code =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
+    const auto file = code.attr("co_filename").cast<std::string>();
+    if (ours.empty() || !file.starts_with(ours)) {
+      return file.substr(file.rfind('/') + 1) + ":" + std::to_string(PyFrame_GetLineNumber(f));
+    }
+    frame =
+        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+  }
+  return "";
+}
+
+void bind_errors(py::module_& m) {
+  m.def(
+      "set_package_directory",
+      [](const std::string& path) { package_directory() = path + "/"; },
+      "Frames of files below it are not a script's.");
+  m.def("caller", &caller, "The line of the script that is running: \"conv.py:12\".");
+  m.def(
+      "error_codes",
+      [] {
+        std::vector<std::pair<std::string, std::string>> codes;
+#define ERROR_CODE(Name, Kind, Text) codes.emplace_back(Text, class_name(ErrorKind::Kind));
+#include "runtime/error_codes.def"
+#undef ERROR_CODE
+        return codes;
+      },
+      "Every code with the name of its exception class.");
+  // Raises a typed error from Python code.
+  m.def(
+      "raise_error",
+      [](const std::string& code, const std::string& what, const std::string& legal) {
+        ErrorCode found = ErrorCode::Internal;
+#define ERROR_CODE(Name, Kind, Text) \
+  if (code == Text) found = ErrorCode::Name;
+#include "runtime/error_codes.def"
+#undef ERROR_CODE
+        raise({.code = found, .what = what, .legal = legal});
+      },
+      py::arg("code"), py::arg("what"), py::arg("legal") = "");
+  py::register_local_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const Error& error) {
+      raise_in_python(error);
+    }
+  });
+}
+
+}  // namespace tw::python

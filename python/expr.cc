@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: a class for each kind of node, and functions that build them.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "ir/equal.h"
+#include "ir/expr.h"
+#include "ir/intrinsics.h"
+#include "ir/print.h"
+#include "python/bind.h"
+
+namespace tw::python {
+
+std::string describe(py::handle object) {
+  const auto type = py::type::of(object).attr("__name__").cast<std::string>();
+  auto text = py::repr(object).cast<std::string>();
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return fmt::format("{} {}", type, text);
+}
+
+py::object wrap(const Expr& e) {
+  if (!e.defined()) return py::none();
+  switch (e->kind) {
+#define EXPR_NODE(Name) \
+  case NodeKind::Name: return py::cast(PyNode<Name>{{e}});
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default: return py::cast(PyExpr{e});
+  }
+}
+
+DType to_dtype(py::handle object) {
+  if (py::isinstance<py::str>(object)) return parse_dtype(object.cast<std::string>());
+  // np.float32 and ml_dtypes.bfloat16 are classes, np.dtype("float32") has a name.
+  if (py::hasattr(object, "name")) return parse_dtype(py::str(object.attr("name")).cast<std::string>());
+  if (py::hasattr(object, "__name__")) {
+    return parse_dtype(object.attr("__name__").cast<std::string>());
+  }
+  raise({.code = ErrorCode::UnknownDType,
+         .what = fmt::format("{} is not a type of elements", describe(object)),
+         .legal = "a name such as \"float32\", or a NumPy type"});
+}
+
+std::optional<Expr> try_expr(py::handle object) {
+  if (py::isinstance<PyExpr>(object)) return object.cast<const PyExpr&>().e;
+  if (py::isinstance<IterVar>(object)) return object.cast<const IterVar&>().var();
+  if (py::isinstance<TensorSlice>(object)) {
+    const auto& slice = object.cast<const TensorSlice&>();
+    return slice.tensor(slice.indices);
+  }
+  if (py::isinstance<te::Tensor>(object)) {
+    const auto& tensor = object.cast<const te::Tensor&>();
+    if (tensor.rank() == 0) return tensor(std::vector<Expr>{});
+    return std::nullopt;
+  }
+  if (PyBool_Check(object.ptr())) return make_bool(object.ptr() == Py_True);
+  if (PyLong_Check(object.ptr())) {
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    if (overflow != 0) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("{} does not fit into 64 bits", describe(object))});
+    }
+    const bool small = value >= std::numeric_limits<int32_t>::min() &&
+                       value <= std::numeric_limits<int32_t>::max();
+    return make_const(int_type(small ? 32 : 64), value);
+  }
+  // np.float64 is a float too, but says what it is.
+  if (py::hasattr(object, "dtype") && py::hasattr(object, "item") &&
+      py::hasattr(object, "ndim") && object.attr("ndim").cast<int>() == 0) {
+    const DType type = to_dtype(object.attr("dtype"));
+    const py::object value = object.attr("item")();
+    if (type.is_float()) return make_const_float(type, py::float_(value).cast<double>());
+    if (type.is_bool()) return make_bool(value.cast<bool>());
+    return make_const(type, value.cast<int64_t>());
+  }
+  if (PyFloat_Check(object.ptr())) {
+    return make_const_float(float_type(32), PyFloat_AsDouble(object.ptr()));
+  }
+  if (!PyUnicode_Check(object.ptr()) && PyIndex_Check(object.ptr())) {
+    return try_expr(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+  }
+  return std::nullopt;
+}
+
+Expr to_expr(py::handle object) {
+  if (auto e = try_expr(object)) return *e;
+  std::string legal = "an expression, an axis, or a number";
+  if (py::isinstance<te::Tensor>(object)) legal = "an element of the tensor, such as A[i, j]";
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{} is not an expression", describe(object)),
+         .legal = legal});
+}
+
+namespace {
+
+// A condition asked for its truth: constants have one, equalities compare identities, so that
+// `axis in list` works.
+bool truth(const Expr& e) {
+  if (auto value = as_const_int(e)) return *value != 0;
+  if (const Equal* op = as<Equal>(e)) return op->a.same_as(op->b);
+  if (const NotEqual* op = as<NotEqual>(e)) return !op->a.same_as(op->b);
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("the value of {} is not known while the program is written",
+                             to_string(e)),
+         .legal = "te.if_then_else or tir.Select instead of if, te.all and te.any instead of and, or"});
+}
+
+template <class T>
+auto node_class(py::module_& m, const char* name) {
+  return py::class_<PyNode<T>, PyExpr>(m, name);
+}
+template <class T, class M>
+void field(py::class_<PyNode<T>, PyExpr>& cls, const char* name, M T::*member) {
+  cls.def_property_readonly(name, [member](const PyNode<T>& self) { return self.node().*member; });
+}
+template <class T>
+void binary_class(py::module_& m, const char* name) {
+  auto cls = node_class<T>(m, name);
+  cls.def(py::init([](const Expr& a, const Expr& b) { return PyNode<T>{{make(T{.a = a, .b = b})}}; }),
+          py::arg("a"), py::arg("b"));
+  field(cls, "a", &T::a);
+  field(cls, "b", &T::b);
+}
+
+void bind_leaves(py::module_& m) {
+  auto var = node_class<Variable>(m, "Var");
+  var.def(py::init([](std::string name, DType type) {
+            return PyNode<Variable>{{Var(std::move(name), type)}};
+          }),
+          py::arg("name") = "v", py::arg("dtype") = "int32");
+  field(var, "name", &Variable::name);
+  auto integer = node_class<IntImm>(m, "IntImm");
+  integer.def(py::init([](DType type, int64_t value) {
+                return PyNode<IntImm>{{make(IntImm{.type = type, .value = value})}};
+              }),
+              py::arg("dtype"), py::arg("value"));
+  field(integer, "value", &IntImm::value);
+  integer.def("__int__", [](const PyNode<IntImm>& self) { return self.node().value; });
+  integer.def("__index__", [](const PyNode<IntImm>& self) { return self.node().value; });
+  auto real = node_class<FloatImm>(m, "FloatImm");
+  real.def(py::init([](DType type, double value) {
+             return PyNode<FloatImm>{{make(FloatImm{.type = type, .value = value})}};
+           }),
+           py::arg("dtype"), py::arg("value"));
+  field(real, "value", &FloatImm::value);
+  real.def("__float__", [](const PyNode<FloatImm>& self) { return self.node().value; });
+  auto text = node_class<StringImm>(m, "StringImm");
+  text.def(py::init([](std::string value) {
+             return PyNode<StringImm>{{make(StringImm{.value = std::move(value)})}};
+           }),
+           py::arg("value"));
+  field(text, "value", &StringImm::value);
+}
+
+void bind_composites(py::module_& m) {
+  auto cast_class = node_class<Cast>(m, "Cast");
+  cast_class.def(py::init([](DType type, const Expr& value) {
+                   return PyNode<Cast>{{make(Cast{.type = type, .value = value})}};
+                 }),
+                 py::arg("dtype"), py::arg("value"));
+  field(cast_class, "value", &Cast::value);
+  binary_class<Add>(m, "Add");
+  binary_class<Sub>(m, "Sub");
+  binary_class<Mul>(m, "Mul");
+  binary_class<Div>(m, "Div");
+  binary_class<Mod>(m, "Mod");
+  binary_class<FloorDiv>(m, "FloorDiv");
+  binary_class<FloorMod>(m, "FloorMod");
+  binary_class<Min>(m, "Min");
+  binary_class<Max>(m, "Max");
+  binary_class<Equal>(m, "EQ");
+  binary_class<NotEqual>(m, "NE");
+  binary_class<Less>(m, "LT");
+  binary_class<LessEqual>(m, "LE");
+  binary_class<Greater>(m, "GT");
+  binary_class<GreaterEqual>(m, "GE");
+  binary_class<And>(m, "And");
+  binary_class<Or>(m, "Or");
+  auto negation = node_class<Not>(m, "Not");
+  negation.def(py::init([](const Expr& a) { return PyNode<Not>{{make(Not{.a = a})}}; }),
+               py::arg("a"));
+  field(negation, "a", &Not::a);
+  auto select_class = node_class<Select>(m, "Select");
+  // Both sides come to one type, as operands do.
+  select_class.def(py::init([](const Expr& condition, const Expr& t, const Expr& f) {
+                     const Expr e = select(condition, t, f);
+                     if (is<Select>(e)) return PyNode<Select>{{e}};
+                     const DType type = e.dtype();
+                     return PyNode<Select>{{make(Select{.condition = condition,
+                                                        .true_value = tw::cast(type, t),
+                                                        .false_value = tw::cast(type, f)})}};
+                   }),
+                   py::arg("condition"), py::arg("true_value"), py::arg("false_value"));
+  field(select_class, "condition", &Select::condition);
+  field(select_class, "true_value", &Select::true_value);
+  field(select_class, "false_value", &Select::false_value);
+  auto load = node_class<Load>(m, "Load");
+  field(load, "buffer_var", &Load::buffer);
+  field(load, "index", &Load::index);
+  field(load, "predicate", &Load::predicate);
+  auto ramp = node_class<Ramp>(m, "Ramp");
+  field(ramp, "base", &Ramp::base);
+  field(ramp, "stride", &Ramp::stride);
+  field(ramp, "lanes", &Ramp::lanes);
+  auto broadcast_class = node_class<Broadcast>(m, "Broadcast");
+  field(broadcast_class, "value", &Broadcast::value);
+  field(broadcast_class, "lanes", &Broadcast::lanes);
+  auto shuffle = node_class<Shuffle>(m, "Shuffle");
+  field(shuffle, "vectors", &Shuffle::vectors);
+  field(shuffle, "indices", &Shuffle::indices);
+  auto call_class = node_class<Call>(m, "Call");
+  field(call_class, "name", &Call::name);
+  field(call_class, "args", &Call::args);
+  auto let = node_class<Let>(m, "Let");
+  field(let, "var", &Let::var);
+  field(let, "value", &Let::value);
+  field(let, "body", &Let::body);
+  auto reduce = node_class<Reduce>(m, "Reduce");
+  field(reduce, "source", &Reduce::source);
+  field(reduce, "axis", &Reduce::axis);
+  field(reduce, "condition", &Reduce::condition);
+  field(reduce, "value_index", &Reduce::value_index);
+  auto read = node_class<ProducerLoad>(m, "ProducerLoad");
+  read.def_property_readonly("producer", [](const PyNode<ProducerLoad>& self) {
+    return wrap(te::Operation(te::as_op<te::OperationNode>(self.node().producer)));
+  });
+  field(read, "value_index", &ProducerLoad::value_index);
+  field(read, "indices", &ProducerLoad::indices);
+}
+
+void bind_functions(py::module_& m) {
+  m.def("const", [](py::handle value, py::object type) {
+    const Expr e = to_expr(value);
+    return type.is_none() ? e : tw::cast(to_dtype(type), e);
+  }, py::arg("value"), py::arg("dtype") = py::none());
+  m.def("min_value", &min_value, py::arg("dtype"));
+  m.def("max_value", &max_value, py::arg("dtype"));
+  m.def("cast", [](DType type, const Expr& e) { return tw::cast(type, e); });
+  m.def("if_then_else", &if_then_else, py::arg("cond"), py::arg("t"), py::arg("f"));
+  m.def("select", &select);
+  m.def("likely", &likely, py::arg("cond"));
+  m.def("div", &div);
+  m.def("trunc_div", &trunc_div);
+  m.def("trunc_mod", &trunc_mod);
+  m.def("floor_div", &floor_div);
+  m.def("floor_mod", &floor_mod);
+  m.def("max", [](const Expr& a, const Expr& b) { return tw::max(a, b); });
+  m.def("min", [](const Expr& a, const Expr& b) { return tw::min(a, b); });
+  m.def("logical_and", [](const Expr& a, const Expr& b) { return a && b; });
+  m.def("logical_or", [](const Expr& a, const Expr& b) { return a || b; });
+  m.def("logical_not", [](const Expr& a) { return !a; });
+  m.def("structural_equal", [](const Expr& a, const Expr& b) {
+    return equal(a, b, {.map_free_vars = true});
+  });
+  // A pure intrinsic with the type of its first argument; arguments of two come to one type.
+  m.def("intrinsic", [](const std::string& name, std::vector<Expr> arguments) {
+    const Intrinsic* row = find_intrinsic(name);
+    if (row == nullptr) {
+      raise({.code = ErrorCode::UnknownIntrinsic, .what = fmt::format("no intrinsic '{}'", name)});
+    }
+    // Mathematics of integers is that of float32, but for what integers have too.
+    const bool of_integers = name == "fabs" || name.starts_with("bitwise") ||
+                             name.starts_with("shift") || name == "popcount";
+    if (arguments.size() == 2) {
+      const DType type = (arguments[0] + arguments[1]).dtype();
+      for (Expr& e : arguments) e = tw::cast(type, e);
+    }
+    for (Expr& e : arguments) {
+      if (!of_integers && e.dtype().is_integer()) e = tw::cast(float_type(32, e.dtype().lanes), e);
+    }
+    return tw::call(name, std::move(arguments));
+  });
+}
+
+}  // namespace
+
+void bind_expr(py::module_& m) {
+  py::class_<PyExpr> expr(m, "PrimExpr", "An expression: immutable, compared by identity.");
+  expr.def_property_readonly("dtype", [](const PyExpr& self) { return self.e.dtype(); })
+      .def("__str__", [](const PyExpr& self) { return to_string(self.e); })
+      .def("__repr__", [](const PyExpr& self) { return to_string(self.e); })
+      .def("__hash__", [](const PyExpr& self) { return std::hash<const void*>()(self.e.get()); })
+      .def("__bool__", [](const PyExpr& self) { return truth(self.e); })
+      .def("astype", [](const PyExpr& self, DType type) { return tw::cast(type, self.e); },
+           py::arg("dtype"))
+      .def("equal", [](const PyExpr& self, py::handle other) {
+             return Expr(self.e == to_expr(other));
+           }, py::arg("other"))
+      .def("same_as", [](const PyExpr& self, py::handle other) {
+        const auto e = try_expr(other);
+        return e && e->same_as(self.e);
+      }, py::arg("other"));
+
+  py::class_<Range>(m, "Range", "The integers from `min` to `min + extent`, exclusive.")
+      .def(py::init([](py::object begin, py::object end) {
+             if (end.is_none()) return Range{0, to_expr(begin)};
+             return Range{to_expr(begin), to_expr(end) - to_expr(begin)};
+           }),
+           py::arg("begin"), py::arg("end") = py::none())
+      .def_static("from_min_extent", [](const Expr& min, const Expr& extent) {
+        return Range{min, extent};
+      }, py::arg("min_value"), py::arg("extent"))
+      .def_readonly("min", &Range::min)
+      .def_readonly("extent", &Range::extent)
+      .def("__repr__", [](const Range& r) {
+        return fmt::format("range(min={}, extent={})", to_string(r.min), to_string(r.extent));
+      });
+
+  py::class_<IterVar> axis(m, "IterVar", "An axis of a computation or of its loops.");
+  axis.def_property_readonly("var", [](const IterVar& self) { return self.var(); })
+      .def_property_readonly("name", [](const IterVar& self) { return self.name(); })
+      .def_property_readonly("dtype", [](const IterVar& self) { return self.var().dtype(); })
+      .def_property_readonly("dom", [](const IterVar& self) -> py::object {
+        if (!self->domain.extent.defined()) return py::none();
+        return py::cast(self->domain);
+      })
+      .def_property_readonly("iter_type", [](const IterVar& self) {
+        switch (self->kind) {
+          case IterKind::DataParallel: return "data_parallel";
+          case IterKind::Reduction: return "reduction";
+          case IterKind::Ordered: return "ordered";
+          case IterKind::Opaque: return "opaque";
+        }
+        return "";
+      })
+      .def("same_as", [](const IterVar& self, const IterVar& other) { return self.same_as(other); })
+      .def("__hash__", [](const IterVar& self) {
+        return std::hash<const void*>()(self.var().get());
+      })
+      .def("__repr__", [](const IterVar& self) {
+        if (!self->domain.extent.defined()) return fmt::format("iter_var({})", self.name());
+        return fmt::format("iter_var({}, range(min={}, extent={}))", self.name(),
+                           to_string(self->domain.min), to_string(self->domain.extent));
+      });
+
+  bind_leaves(m);
+  bind_composites(m);
+  bind_functions(m);
+  bind_operators(expr);
+  bind_operators(axis);
+
+  py::class_<Stmt>(m, "Stmt", "A statement of lowered IR.")
+      .def("__str__", [](const Stmt& self) { return to_string(self); })
+      .def("__repr__", [](const Stmt& self) { return to_string(self); })
+      .def("hash", [](const Stmt& self) { return fmt::format("{:016x}", structural_hash(self)); });
+}
+
+}  // namespace tw::python

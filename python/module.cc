@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiling kernels, modules, and calling what is in them.
+#include "runtime/module.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "lower/kernel.h"
+#include "lower/llvm/compile.h"
+#include "python/array.h"
+#include "runtime/thread_pool.h"
+#include "runtime/time_evaluator.h"
+
+namespace tw::python {
+namespace {
+
+// Which arguments a kernel writes; unknown (empty) for loaded libraries.
+using Written = std::shared_ptr<const std::vector<bool>>;
+
+struct PyFunction {
+  Function function;
+  Written written;
+};
+struct PyModule {
+  std::shared_ptr<Module> module;
+  std::map<std::string, Written> written;
+};
+
+// The arguments of one call; holds the arrays until the call is over.
+class CallArguments {
+ public:
+  CallArguments(const PyFunction& f, const py::args& objects) : f_(f) {
+    arguments_.reserve(objects.size());
+    size_t k = 0;
+    for (py::handle object : objects) add(object, k++);
+  }
+  std::span<const CallArgument> get() const { return arguments_; }
+
+ private:
+  const ArgumentInfo* info(size_t k) const {
+    const auto& known = f_.function.info().arguments;
+    return k < known.size() ? &known[k] : nullptr;
+  }
+  std::string place(size_t k) const {
+    const ArgumentInfo* known = info(k);
+    return known != nullptr ? fmt::format("argument {} '{}' of '{}'", k, known->name, f_.function.name())
+                            : fmt::format("argument {} of '{}'", k, f_.function.name());
+  }
+
+  void add(py::handle object, size_t k) {
+    const ArgumentInfo* known = info(k);
+    const bool number = PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()) ||
+                        (PyIndex_Check(object.ptr()) && !is_array(object));
+    if (number) {
+      const bool real = known != nullptr ? known->kind == ArgumentKind::Float
+                                         : PyFloat_Check(object.ptr());
+      if (real || (PyFloat_Check(object.ptr()) && known == nullptr)) {
+        arguments_.emplace_back(py::float_(py::reinterpret_borrow<py::object>(object)).cast<double>());
+        return;
+      }
+      if (PyFloat_Check(object.ptr())) {
+        arguments_.emplace_back(PyFloat_AsDouble(object.ptr()));  // refused by the kernel
+        return;
+      }
+      arguments_.emplace_back(py::int_(py::reinterpret_borrow<py::object>(object)).cast<int64_t>());
+      return;
+    }
+    try {
+      arrays_.push_back(borrow(object));
+    } catch (const Error& error) {
+      ErrorInfo placed = error.info();
+      placed.where = place(k);
+      raise(std::move(placed));
+    }
+    if (arrays_.back().read_only() && f_.written && k < f_.written->size() && (*f_.written)[k]) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = "the kernel writes this argument, and the array is read-only",
+             .where = place(k),
+             .legal = "an array that may be written"});
+    }
+    arguments_.emplace_back(arrays_.back());
+  }
+
+  const PyFunction& f_;
+  std::deque<NDArray> arrays_;  // addresses stay
+  std::vector<CallArgument> arguments_;
+};
+
+void call(const PyFunction& f, const py::args& objects) {
+  const CallArguments arguments(f, objects);
+  py::gil_scoped_release release;
+  f.function.call(arguments.get());
+}
+
+PyFunction get_function(const PyModule& m, const std::string& name) {
+  const auto written = m.written.find(name);
+  return {m.module->get_function(name), written == m.written.end() ? nullptr : written->second};
+}
+// The function that the module itself stands for: its only one, or its first.
+PyFunction entry(const PyModule& m) {
+  const std::vector<std::string> names = m.module->function_names();
+  if (names.empty()) {
+    raise({.code = ErrorCode::UnknownFunction,
+           .what = "the module does not say which functions it has",
+           .legal = "module[\"name\"]"});
+  }
+  return get_function(m, names.front());
+}
+
+PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& target,
+                         bool llvm_vectorize, bool contract) {
+  PyModule result;
+  for (const Kernel& kernel : kernels) {
+    std::vector<bool> written;
+    for (const KernelArgument& a : kernel.arguments) written.push_back(a.is_output);
+    const bool fresh =
+        result.written.emplace(kernel.name, std::make_shared<const std::vector<bool>>(std::move(written))).second;
+    if (!fresh) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("two functions are called '{}'", kernel.name),
+             .legal = "a name for each: tw.lower(..., name=...)"});
+    }
+  }
+  py::gil_scoped_release release;
+  result.module = compile(kernels, target,
+                          {.fast_math_contract = contract, .llvm_vectorize = llvm_vectorize});
+  return result;
+}
+
+TimeResult time_call(const PyFunction& f, int64_t number, int repeat, double min_repeat_ms,
+                     const py::args& objects) {
+  const CallArguments arguments(f, objects);
+  py::gil_scoped_release release;
+  return time_evaluator(f.function, arguments.get(),
+                        {.number = number, .repeat = repeat, .min_repeat_ms = min_repeat_ms});
+}
+
+std::string source(const PyModule& m, const std::string& format) {
+  py::gil_scoped_release release;
+  return m.module->source(format.empty() ? "ll" : format);
+}
+
+void export_library(const PyModule& m, py::object path) {
+  const auto text = py::module_::import("os").attr("fspath")(path).cast<std::string>();
+  py::gil_scoped_release release;
+  m.module->export_library(text);
+}
+
+void bind_function(py::module_& m) {
+  py::class_<PyFunction>(m, "Function", "A compiled kernel; keeps its code alive.")
+      .def("__call__", &call, "Runs the kernel on NDArrays, NumPy arrays, or DLPack objects.")
+      .def_property_readonly("name", [](const PyFunction& f) { return f.function.name(); })
+      .def_property_readonly("signature", [](const PyFunction& f) { return to_string(f.function.info()); })
+      .def("_time", &time_call)
+      .def("__repr__", [](const PyFunction& f) { return to_string(f.function.info()); });
+}
+
+}  // namespace
+
+void bind_module(py::module_& m) {
+  bind_function(m);
+  py::class_<TimeResult>(m, "BenchmarkResult", "Seconds of one run, as samples and their statistics.")
+      .def_readonly("results", &TimeResult::seconds, "A sample each, in the order taken.")
+      .def_readonly("mean", &TimeResult::mean)
+      .def_readonly("median", &TimeResult::median)
+      .def_readonly("min", &TimeResult::min)
+      .def_readonly("max", &TimeResult::max)
+      .def_readonly("std", &TimeResult::standard_deviation)
+      .def_property_readonly("interval", [](const TimeResult& r) {
+        return std::make_pair(r.interval_low, r.interval_high);
+      }, "Bounds of the median at 95 % confidence.")
+      .def("__repr__", [](const TimeResult& r) {
+        return fmt::format("BenchmarkResult(min={:g}, mean={:g}, median={:g}, max={:g}, std={:g})",
+                           r.min, r.mean, r.median, r.max, r.standard_deviation);
+      });
+  py::class_<PyModule>(m, "Module", "Functions that were compiled together.")
+      .def("__call__", [](const PyModule& self, const py::args& objects) { call(entry(self), objects); },
+           "Calls the entry function.")
+      .def("__getitem__", &get_function, py::arg("name"))
+      .def("get_function", &get_function, py::arg("name"))
+      .def_property_readonly("entry_func", &entry)
+      .def_property_readonly("function_names", [](const PyModule& self) { return self.module->function_names(); })
+      .def("get_source", &source, py::arg("fmt") = "",
+           "Text in format \"ll\" (LLVM, the default), \"asm\" or \"ir\".")
+      .def("export_library", &export_library, py::arg("file_name"),
+           "Writes a shared library (.so), an object (.o) or a C header (.h).");
+  m.def("compile", &compile_kernels);
+  m.def("load_module", [](py::object path) {
+    const auto text = py::module_::import("os").attr("fspath")(path).cast<std::string>();
+    py::gil_scoped_release release;
+    return PyModule{load_library(text), {}};
+  }, py::arg("path"));
+  m.def("num_threads", [] { return ThreadPool::global().num_threads(); });
+  m.def("set_num_threads", [](int n) {
+    py::gil_scoped_release release;
+    ThreadPool::global().set_num_threads(n);
+  }, py::arg("num_threads"));
+}
+
+}  // namespace tw::python

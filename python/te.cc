@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors, operations, and te programs as text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "python/bind.h"
+#include "schedule/topi/common.h"
+
+namespace tw::python {
+namespace {
+
+// The operation's class in Python.
+struct PlaceholderOp : te::Operation {
+  using te::Operation::Operation;
+};
+struct ComputeOp : te::Operation {
+  using te::Operation::Operation;
+};
+
+const te::ComputeNode& compute_node(const te::Operation& op) {
+  const auto* node = te::as_op<te::ComputeNode>(op);
+  if (node == nullptr) {
+    raise({.code = ErrorCode::PlaceholderStage,
+           .what = "a placeholder is not computed and has no axes",
+           .stage = op.name(),
+           .legal = "an operation made by te.compute"});
+  }
+  return *node;
+}
+
+te::Attributes to_attributes(const py::dict& dict) {
+  te::Attributes attributes;
+  for (const auto& [key, value] : dict) {
+    te::AttributeValue& to = attributes[key.cast<std::string>()];
+    if (PyLong_Check(value.ptr())) {
+      to = value.cast<int64_t>();
+    } else if (PyFloat_Check(value.ptr())) {
+      to = value.cast<double>();
+    } else if (PyUnicode_Check(value.ptr())) {
+      to = value.cast<std::string>();
+    } else {
+      try {
+        to = value.cast<std::vector<int64_t>>();
+      } catch (const py::cast_error&) {
+        raise({.code = ErrorCode::BadArgument,
+               .what = fmt::format("attribute '{}' is {}", key.cast<std::string>(), describe(value)),
+               .legal = "an integer, a float, a string or a list of integers"});
+      }
+    }
+  }
+  return attributes;
+}
+
+// A slice, or the element once there is an index for each dimension.
+py::object index(const te::Tensor& tensor, std::vector<Expr> indices) {
+  if (static_cast<int>(indices.size()) < tensor.rank()) {
+    return py::cast(TensorSlice{tensor, std::move(indices)});
+  }
+  return wrap(tensor(indices));
+}
+
+std::vector<Expr> to_indices(py::handle object) {
+  std::vector<Expr> indices;
+  if (py::isinstance<py::tuple>(object) || py::isinstance<py::list>(object)) {
+    for (py::handle i : object) indices.push_back(to_expr(i));
+  } else {
+    indices.push_back(to_expr(object));
+  }
+  return indices;
+}
+
+std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::function& f,
+                                const std::string& name, const std::string& tag,
+                                const py::dict& attributes,
+                                const std::vector<std::string>& axis_names) {
+  const auto body = [&f](const std::vector<Var>& vars) {
+    py::list arguments;
+    for (const Var& v : vars) arguments.append(v);
+    const py::object result = f(*arguments);
+    std::vector<Expr> bodies;
+    if (py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result)) {
+      for (py::handle e : result) bodies.push_back(to_expr(e));
+    } else {
+      bodies.push_back(to_expr(result));
+    }
+    return bodies;
+  };
+  return te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
+}
+
+Expr reduce_expr(const std::string& name, const Expr& source, const std::vector<IterVar>& axes,
+                 py::object where) {
+  const Expr condition = where.is_none() ? Expr() : to_expr(where);
+  if (name == "sum") return te::sum(source, axes, condition);
+  if (name == "prod") return te::prod(source, axes, condition);
+  if (name == "max") return te::max(source, axes, condition);
+  return te::min(source, axes, condition);
+}
+
+std::string shape_text(const te::Tensor& t) {
+  std::string text;
+  for (const Expr& e : t.shape()) text += (text.empty() ? "" : ", ") + to_string(e);
+  return text;
+}
+
+void bind_operation(py::module_& m) {
+  py::class_<te::Operation>(m, "Operation", "What computes tensors; immutable.")
+      .def_property_readonly("name", [](const te::Operation& op) { return op.name(); })
+      .def_property_readonly("tag", [](const te::Operation& op) { return op->tag; })
+      .def_property_readonly("attrs", [](const te::Operation& op) {
+        py::dict result;
+        for (const auto& [key, value] : op->attributes) result[py::str(key)] = value;
+        return result;
+      })
+      .def_property_readonly("num_outputs", [](const te::Operation& op) { return op->num_outputs(); })
+      .def_property_readonly("input_tensors",
+                             [](const te::Operation& op) { return op->input_tensors(); })
+      .def("output", [](const te::Operation& op, int k) {
+        if (k < 0 || k >= op->num_outputs()) {
+          raise({.code = ErrorCode::BadArgument,
+                 .what = fmt::format("there is no output {}", k),
+                 .stage = op.name(),
+                 .legal = fmt::format("0 to {}", op->num_outputs() - 1)});
+        }
+        return op.output(k);
+      }, py::arg("index"))
+      .def_property_readonly("axis", [](const te::Operation& op) { return compute_node(op).axis; })
+      .def_property_readonly("reduce_axis",
+                             [](const te::Operation& op) { return compute_node(op).reduce_axis; })
+      .def_property_readonly("body", [](const te::Operation& op) { return compute_node(op).body; })
+      .def("same_as", [](const te::Operation& a, const te::Operation& b) { return a.same_as(b); })
+      .def("__eq__", [](const te::Operation& a, py::handle b) {
+        return py::isinstance<te::Operation>(b) && a.same_as(b.cast<const te::Operation&>());
+      })
+      .def("__hash__", [](const te::Operation& op) { return std::hash<const void*>()(op.get()); })
+      .def("__repr__", [](const te::Operation& op) {
+        return fmt::format("{}({})", te::as_op<te::ComputeNode>(op) ? "compute" : "placeholder",
+                           op.name());
+      });
+  py::class_<PlaceholderOp, te::Operation>(m, "PlaceholderOp");
+  py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
+}
+
+void bind_tensor(py::module_& m) {
+  py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
+  slice.def("__getitem__", [](const TensorSlice& self, py::handle i) {
+         std::vector<Expr> indices = self.indices;
+         for (Expr& e : to_indices(i)) indices.push_back(std::move(e));
+         return index(self.tensor, std::move(indices));
+       })
+      .def("asobject", [](py::handle self) { return to_expr(self); })
+      .def("__hash__", [](py::handle self) { return std::hash<const void*>()(self.ptr()); })
+      .def_property_readonly("dtype", [](const TensorSlice& self) { return self.tensor.dtype(); });
+  bind_operators(slice);
+
+  py::class_<te::Tensor> tensor(m, "Tensor", "One output of an operation.");
+  tensor.def_property_readonly("op", [](const te::Tensor& t) { return wrap(t.op()); })
+      .def_property_readonly("value_index", &te::Tensor::value_index)
+      .def_property_readonly("shape", [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
+      .def_property_readonly("ndim", &te::Tensor::rank)
+      .def_property_readonly("dtype", &te::Tensor::dtype)
+      .def_property_readonly("name", [](const te::Tensor& t) {
+        return t.op()->num_outputs() == 1 ? t.name()
+                                          : fmt::format("{}.v{}", t.name(), t.value_index());
+      })
+      .def("__call__", [](const te::Tensor& t, const py::args& indices) {
+        return t(to_indices(indices));
+      })
+      .def("__getitem__", [](const te::Tensor& t, py::handle i) { return index(t, to_indices(i)); })
+      // Else Python would try to walk over it with indices.
+      .def("__iter__", [](const te::Tensor& t) -> py::object {
+        raise({.code = ErrorCode::BadArgument, .what = "a tensor cannot be iterated over", .stage = t.name()});
+      })
+      .def("__hash__", [](const te::Tensor& t) {
+        return std::hash<const void*>()(t.op().get()) ^ static_cast<size_t>(t.value_index());
+      })
+      .def("same_as", [](const te::Tensor& a, const te::Tensor& b) { return a == b; })
+      .def("__repr__", [](const te::Tensor& t) {
+        return fmt::format("Tensor({}: {}[{}])", t.name(), to_string(t.dtype()), shape_text(t));
+      });
+  bind_operators(tensor);
+  // The same tensor, as TVM has it; topi.equal compares elements.
+  tensor.attr("__eq__") = py::cpp_function([](const te::Tensor& a, py::handle b) {
+    return py::isinstance<te::Tensor>(b) && a == b.cast<const te::Tensor&>();
+  }, py::name("__eq__"), py::is_method(tensor));
+  tensor.attr("__ne__") = py::cpp_function([](const te::Tensor& a, py::handle b) {
+    return !py::isinstance<te::Tensor>(b) || !(a == b.cast<const te::Tensor&>());
+  }, py::name("__ne__"), py::is_method(tensor));
+}
+
+}  // namespace
+
+py::object wrap(const te::Operation& op) {
+  if (te::as_op<te::ComputeNode>(op)) return py::cast(ComputeOp(op.get()));
+  return py::cast(PlaceholderOp(op.get()));
+}
+
+te::Program to_program(const std::vector<te::Tensor>& tensors) {
+  te::Program program{.arguments = tensors, .outputs = {}};
+  bool has_placeholder = false;
+  for (const te::Tensor& t : tensors) {
+    const bool placeholder = te::as_op<te::PlaceholderNode>(t.op()) != nullptr;
+    has_placeholder |= placeholder;
+    if (!placeholder) program.outputs.push_back(t);
+  }
+  if (program.outputs.empty()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "no tensor among these is computed",
+           .legal = "outputs, or the inputs and outputs in call order"});
+  }
+  const te::Program whole = te::make_program(program.outputs);
+  if (!has_placeholder) return whole;
+  for (const te::Tensor& t : whole.arguments) {
+    if (std::find(tensors.begin(), tensors.end(), t) == tensors.end()) {
+      raise({.code = ErrorCode::ArgumentNotInProgram,
+             .what = fmt::format("input '{}' is not among the arguments", t.name()),
+             .legal = "outputs alone, or all inputs and outputs"});
+    }
+  }
+  return program;
+}
+
+void bind_te(py::module_& m) {
+  bind_operation(m);
+  bind_tensor(m);
+  m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"));
+  m.def("compute", &compute);
+  m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));
+  m.def("reduce_expr", &reduce_expr);
+  m.def("reduce", [](const std::vector<Var>& lhs, const std::vector<Var>& rhs,
+                     const std::vector<Expr>& result, const std::vector<Expr>& identity,
+                     const std::vector<Expr>& sources, const std::vector<IterVar>& axes,
+                     py::object where) {
+    return te::reduce({.lhs = lhs, .rhs = rhs, .result = result, .identity = identity}, sources,
+                      axes, where.is_none() ? Expr() : to_expr(where));
+  });
+
+  py::class_<te::Program>(m, "Program", "A te program: arguments in call order, outputs among them.")
+      .def(py::init(&to_program), py::arg("tensors"))
+      .def_readonly("arguments", &te::Program::arguments)
+      .def_readonly("outputs", &te::Program::outputs)
+      .def_property_readonly("text", [](const te::Program& p) { return te::to_text(p); })
+      .def_property_readonly("workload", &te::workload_id)
+      .def_property_readonly("operations", &te::count_operations)
+      .def("__str__", [](const te::Program& p) { return te::to_text(p); })
+      .def("__len__", [](const te::Program& p) { return p.arguments.size(); })
+      .def("__getitem__", [](const te::Program& p, size_t k) {
+        if (k >= p.arguments.size()) throw py::index_error();
+        return p.arguments[k];
+      })
+      .def("__repr__", [](const te::Program& p) {
+        return fmt::format("Program({})", te::workload_id(p));
+      });
+  m.def("parse_program", [](const std::string& text) { return te::parse_program(text); });
+}
+
+}  // namespace tw::python

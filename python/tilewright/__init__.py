@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scheduling and auto-tuning of tensor programs on CPUs.
+
+    import tilewright as tw
+    from tilewright import te
+
+    n = 1024
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1, name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], factor=16)[1])
+    f = tw.build(s, [A, B])
+
+Names and signatures are those of TVM 0.8's `te`, `tir` and `topi`.
+"""
+
+import os as _os
+
+from . import _core
+
+_core.set_package_directory(_os.path.dirname(__file__))
+__version__ = _core.__version__
+
+from . import error, nd, runtime, target, te, tir, topi, transform  # noqa: E402
+from .driver import build, lower, lower_passes  # noqa: E402
+from .error import InternalError, MeasureError, TilewrightError, UserError  # noqa: E402
+from .runtime import cpu  # noqa: E402
+from .target import Target  # noqa: E402
+
+__all__ = [
+    "InternalError",
+    "MeasureError",
+    "Target",
+    "TilewrightError",
+    "UserError",
+    "autotune",
+    "build",
+    "cpu",
+    "error",
+    "lower",
+    "lower_passes",
+    "nd",
+    "runtime",
+    "target",
+    "te",
+    "tir",
+    "topi",
+    "transform",
+]
+
+
+def __getattr__(name):
+    if name == "autotune":  # loaded when it is first used
+        from importlib import import_module
+
+        return import_module(".autotune", __name__)
+    raise AttributeError(f"module 'tilewright' has no attribute {name!r}")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From programs to code: `lower` and `build`."""
+
+from . import _core
+from .target import _resolve
+from .transform import PassContext
+
+
+def _lower(schedule, args, target, name, simple_mode=False):
+    context = PassContext.current()
+    context.timings = []
+    return _core.lower(
+        schedule, list(args), target.model, name, simple_mode, context.config, context.disabled_pass,
+        context.stop_after, context.observer, context.timings)
+
+
+def lower(sch, args, name="default_function", binds=None, simple_mode=False):
+    """The kernel of a schedule as IR; str() of it is the text.
+
+    args: tensors and variables in call order. simple_mode: loops as a person reads them, every pass but loop_partition,
+    and no unpacking of arguments. Options come from transform.PassContext, the target from `with Target(...)`.
+    """
+    _no_binds(binds)
+    return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode)
+
+
+def build(inputs, args=None, target=None, target_host=None, name="default_function", binds=None):
+    """Compiles to a Module.
+
+    inputs is a schedule (then args are its arguments in call order), what `lower` gave, a list of those, or a list of
+    tensors without a schedule: all arguments, or the outputs alone. The schedule of tensors is the best record of
+    autotune.apply_best where that is active, otherwise the analytical prior's.
+    """
+    _no_binds(binds)
+    if target_host is not None:
+        _core.raise_error("bad-argument", "target_host is given", "target alone: code runs where it is called")
+    target = _resolve(target)
+    return _core.compile(_kernels(inputs, args, target, name), target.model, False, True)
+
+
+def _kernels(inputs, args, target, name):
+    if isinstance(inputs, _core.LoweredFunc):
+        return [inputs]
+    if isinstance(inputs, _core.Schedule):
+        if args is None:
+            _core.raise_error("bad-argument", "a schedule without args", "build(s, [A, B, C])")
+        return [_lower(inputs, args, target, name)]
+    if isinstance(inputs, (_core.Tensor, _core.Program)):
+        inputs = [inputs] if isinstance(inputs, _core.Tensor) else inputs
+    if isinstance(inputs, (list, tuple)) and inputs and all(isinstance(f, _core.LoweredFunc) for f in inputs):
+        return list(inputs)
+    if isinstance(inputs, _core.Program) or (
+            isinstance(inputs, (list, tuple)) and inputs and all(isinstance(t, _core.Tensor) for t in inputs)):
+        from .autotune import _best_or_prior
+
+        return [_best_or_prior(inputs, target, name)]
+    _core.raise_error(
+        "bad-argument", f"cannot build {type(inputs).__name__}",
+        "a schedule with args, a lowered function, a list of those, or a list of tensors")
+
+
+def _schedule_of(sch):
+    if not isinstance(sch, _core.Schedule):
+        _core.raise_error("bad-argument", f"cannot lower {type(sch).__name__}", "a schedule of te.create_schedule")
+    return sch
+
+
+def _no_binds(binds):
+    if binds:
+        _core.raise_error("bad-argument", "binds are given", "none: buffers are those of the tensors")
+
+
+class PassInfo:
+    """One row of the pass table."""
+
+    def __init__(self, name, optional, requires, ensures, doc):
+        self.name = name
+        self.optional = optional
+        self.requires = requires
+        self.ensures = ensures
+        self.doc = doc
+
+    def __repr__(self):
+        return f"{self.name}: {self.doc}"
+
+
+def lower_passes():
+    """The passes of lowering in the order in which they run."""
+    return [PassInfo(*row) for row in _core.passes()]
+
+

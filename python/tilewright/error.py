@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exceptions of the project. Every one says what was wrong, where, and what would be legal."""
+
+
+class TilewrightError(Exception):
+    """Base of all errors of the project; str() of it is one line.
+
+    Attributes, each a string, "" where there is none:
+
+    - code: stable id such as "not-a-leaf-axis"
+    - stage, axis: names of the stage and the axis it is about
+    - where: the line of the script ("conv.py:12"), a pass, or an argument
+    - what: what was wrong
+    - legal: what would be legal
+    """
+
+    def __init__(self, message="", *, code="internal", stage="", axis="", where="", what="", legal=""):
+        super().__init__(message)
+        self.code = code
+        self.stage = stage
+        self.axis = axis
+        self.where = where
+        self.what = what or message
+        self.legal = legal
+
+    def __reduce__(self):
+        return _rebuild, (type(self), str(self), self.__dict__)
+
+
+def _rebuild(cls, message, fields):
+    error = cls(message)
+    error.__dict__.update(fields)
+    return error
+
+
+class UserError(TilewrightError):
+    """What was asked for is wrong, and can be put right by whoever asked."""
+
+
+class InternalError(TilewrightError):
+    """The project is wrong."""
+
+
+class MeasureError(TilewrightError):
+    """A candidate failed to compile, run or compute the right thing."""

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building tensors."""
+
+import inspect
+
+from .. import _core
+
+
+def _shape(shape):
+    if isinstance(shape, (tuple, list)):
+        return list(shape)
+    return [shape]
+
+
+def var(name="tindex", dtype="int32"):
+    """A symbolic number, such as an extent that is known when the kernel is called."""
+    return _core.Var(name, dtype)
+
+
+def size_var(name="size", dtype="int32"):
+    """A symbolic number that is not negative."""
+    return _core.Var(name, dtype)
+
+
+def placeholder(shape, dtype="float32", name="placeholder"):
+    """An input tensor. Extents are positive integers or integer expressions; () has rank 0."""
+    return _core.placeholder(_shape(shape), "float32" if dtype is None else dtype, name)
+
+
+def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=None):
+    """A tensor whose element at (i, j, ...) is fcompute(i, j, ...).
+
+    Names of the parameters name the axes. A function that gives a tuple makes a tensor for each of its elements: the
+    result is then a list of tensors of one operation.
+    """
+    shape = _shape(shape)
+    names = _axis_names(fcompute, len(shape), varargs_names)
+    several = False
+
+    def body(*axes):
+        nonlocal several
+        result = fcompute(*axes)
+        several = isinstance(result, (tuple, list))
+        return result
+
+    outputs = _core.compute(shape, body, name, tag, dict(attrs or {}), names)
+    return outputs if several else outputs[0]
+
+
+def _axis_names(function, rank, varargs_names):
+    if varargs_names is not None and len(varargs_names) != rank:
+        _core.raise_error("bad-argument", f"{len(varargs_names)} names for {rank} axes", "a name for each axis")
+    code = getattr(function, "__code__", None)
+    if code is None or inspect.ismethod(function):
+        parameters = list(inspect.signature(function).parameters.values())
+    else:  # the common case, without the cost of inspect
+        kinds = code.co_flags & inspect.CO_VARARGS
+        parameters = None
+        names = list(code.co_varnames[: code.co_argcount])
+    if parameters is not None:
+        kinds = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if kinds:
+        return list(varargs_names) if varargs_names is not None else names + [f"i{k}" for k in range(len(names), rank)]
+    if len(names) != rank:
+        _core.raise_error(
+            "index-count", f"the function has {len(names)} parameters and the shape {rank} dimensions",
+            f"{rank} parameters, one for each axis")
+    return names
+
+
+def reduce_axis(dom, name="rv"):
+    """An axis to reduce over: dom is (begin, end), end exclusive, or a Range."""
+    if not isinstance(dom, _core.Range):
+        if not isinstance(dom, (tuple, list)) or len(dom) != 2:
+            _core.raise_error("bad-argument", f"the domain of a reduction axis is {dom!r}", "(begin, end)")
+        dom = _core.Range(dom[0], dom[1])
+    return _core.reduce_axis(dom, name)
+
+
+def _axes(axis):
+    return [axis] if isinstance(axis, _core.IterVar) else list(axis)
+
+
+def _is_axis(axis):
+    return isinstance(axis, _core.IterVar) or (
+        isinstance(axis, (tuple, list)) and all(isinstance(a, _core.IterVar) for a in axis))
+
+
+def sum(expr, axis, where=None):
+    """The sum of expr over axis (one or several), where the condition holds."""
+    return _core.reduce_expr("sum", expr, _axes(axis), where)
+
+
+def prod(expr, axis, where=None):
+    """The product of expr over axis (one or several), where the condition holds."""
+    return _core.reduce_expr("prod", expr, _axes(axis), where)
+
+
+def _extreme(name, combine):
+    def function(expr, axis, where=None, *more):
+        if _is_axis(axis):
+            return _core.reduce_expr(name, expr, _axes(axis), where)
+        result = expr
+        for operand in (axis, where, *more):
+            if operand is not None:
+                result = combine(result, operand)
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+max = _extreme("max", _core.max)
+max.__doc__ = "The greatest value of expr over axis; or, of expressions, the greater one: max(a, b)."
+min = _extreme("min", _core.min)
+min.__doc__ = "The least value of expr over axis; or, of expressions, the lesser one: min(a, b)."
+
+
+def comm_reducer(fcombine, fidentity, name="reduce"):
+    """A reduction of your own.
+
+    fcombine(x, y) combines two values, or two tuples of values into a tuple; fidentity(dtype, ...) gives the identity
+    or a tuple of them. Returns reducer(expr, axis, where=None), where expr is an expression or a tuple; of a tuple the
+    result is a tuple for a compute with several outputs.
+    """
+
+    def reducer(expr, axis, where=None):
+        several = isinstance(expr, (tuple, list))
+        sources = [_core.const(e) for e in (expr if several else [expr])]
+        types = [e.dtype for e in sources]
+        suffix = [""] if len(types) == 1 else [str(k) for k in range(len(types))]
+        lhs = [_core.Var("x" + k, t) for k, t in zip(suffix, types)]
+        rhs = [_core.Var("y" + k, t) for k, t in zip(suffix, types)]
+        identity = fidentity(*types)
+        if several:
+            result = fcombine(tuple(lhs), tuple(rhs))
+        else:
+            result, identity = [fcombine(lhs[0], rhs[0])], [identity]
+        cast = [_core.cast(t, e) for t, e in zip(types, identity)]
+        combined = _core.reduce(lhs, rhs, list(result), cast, sources, _axes(axis), where)
+        return tuple(combined) if several else combined[0]
+
+    reducer.__name__ = reducer.__qualname__ = name
+    return reducer
+
+

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules. The methods of Stage and Schedule are made from the table of primitives."""
+
+import linecache
+
+from .. import _core
+from .text import _program
+
+_FILE = __file__ + " (primitives)"  # below the package, so that errors name the script's line and not this
+
+
+def create_schedule(ops):
+    """A schedule that computes these operations (or tensors) and all that they need, each at the outermost level."""
+    return _core.create_schedule(list(ops) if isinstance(ops, (tuple, list)) else [ops])
+
+
+def schedule_from_trace(tensors, trace):
+    """The schedule that a trace (or its text) describes, on a program equal to the one it was recorded on."""
+    program = _program(tensors)
+    schedule = _core.create_schedule(program.outputs)
+    schedule.apply(trace if isinstance(trace, _core.Trace) else _core.Trace(trace))
+    return schedule
+
+
+def _source(name, parameters, results, doc):
+    """A method's text: of Schedule when the primitive makes a stage, otherwise of Stage."""
+    makes_stage = "stage" in results
+    signature, passed = ["self"], []
+    if makes_stage:
+        signature.append("tensor")
+    for k, (parameter, kind, optional) in enumerate(parameters[1:], start=1):
+        if kind in ("axes", "stages") and k == len(parameters) - 1 and not makes_stage:
+            signature.append("*" + parameter)
+        else:
+            signature.append(parameter + ("=None" if optional else ""))
+        passed.append(parameter)
+    target = "self[_first(tensor)]" if makes_stage else "self"
+    arguments = "".join(p + ", " for p in passed)
+    call = f"{target}._apply({name!r}, ({arguments}))"
+    if makes_stage:
+        call = f"_like(tensor, {call})"
+    return f'def {name}({", ".join(signature)}):\n    """{doc}"""\n    return {call}\n'
+
+
+def _first(tensor):
+    return tensor[0] if isinstance(tensor, (tuple, list)) else tensor
+
+
+def _like(tensor, result):
+    """A list when a list of tensors was given, as TVM does."""
+    if isinstance(tensor, (tuple, list)) and not isinstance(result, tuple):
+        return [result]
+    return list(result) if isinstance(result, tuple) else result
+
+
+def _install():
+    sources, owners = [], {}
+    for name, _, parameters, results, doc in _core.primitives():
+        sources.append(_source(name, parameters, results, doc))
+        owners[name] = _core.Schedule if "stage" in results else _core.Stage
+    text = "\n".join(sources)
+    linecache.cache[_FILE] = (len(text), None, text.splitlines(keepends=True), _FILE)
+    namespace = {"_first": _first, "_like": _like}
+    exec(compile(text, _FILE, "exec"), namespace)
+    for name, owner in owners.items():
+        function = namespace[name]
+        function.__module__ = __name__
+        function.__qualname__ = f"{owner.__name__}.{name}"
+        setattr(owner, name, function)
+
+
+_install()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions: classes of nodes, and functions that build them.
+
+Operators of Python build expressions: `+ - * // % ** & | ^ << >> ~ < <= > >= == !=`. `//` and `%` round towards minus
+infinity; `/` is for floats. An expression has no truth value while the program is written: use `if_then_else`,
+`Select`, `all` and `any`.
+"""
+
+from functools import reduce as _reduce
+
+from . import _core
+from ._core import (  # noqa: F401
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    IterVar,
+    Let,
+    Load,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    ProducerLoad,
+    Ramp,
+    Range,
+    Reduce,
+    Select,
+    Shuffle,
+    Stmt,
+    StringImm,
+    Sub,
+    Var,
+    const,
+    if_then_else,
+    likely,
+    max_value,
+    min_value,
+    structural_equal,
+)
+
+
+def _unary(name, doc):
+    def function(x):
+        if isinstance(x, _core.Tensor):
+            return _core.topi.unary(_ELEMENTWISE.get(name, name), x)
+        return _core.intrinsic(name, [x])
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}; of a tensor: of each element."
+    return function
+
+
+_ELEMENTWISE = {"fabs": "abs"}
+
+exp = _unary("exp", "e to the x")
+exp2 = _unary("exp2", "2 to the x")
+log = _unary("log", "Natural logarithm")
+log2 = _unary("log2", "Logarithm to base 2")
+log10 = _unary("log10", "Logarithm to base 10")
+sin = _unary("sin", "Sine of x radians")
+cos = _unary("cos", "Cosine of x radians")
+tan = _unary("tan", "Tangent of x radians")
+sinh = _unary("sinh", "Hyperbolic sine")
+cosh = _unary("cosh", "Hyperbolic cosine")
+tanh = _unary("tanh", "Hyperbolic tangent")
+asin = _unary("asin", "Arc sine")
+acos = _unary("acos", "Arc cosine")
+atan = _unary("atan", "Arc tangent")
+sqrt = _unary("sqrt", "Square root")
+rsqrt = _unary("rsqrt", "1 / sqrt(x)")
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-x))")
+erf = _unary("erf", "Error function")
+floor = _unary("floor", "Greatest integral value not above x")
+ceil = _unary("ceil", "Least integral value not below x")
+trunc = _unary("trunc", "Integral value towards zero")
+round = _unary("round", "Nearest integral value, halves away from zero")
+nearbyint = _unary("nearbyint", "Nearest integral value, halves to even")
+isnan = _unary("isnan", "Whether x is not a number")
+isinf = _unary("isinf", "Whether x is an infinity")
+popcount = _unary("popcount", "Number of one bits")
+
+
+def abs(x):
+    """Absolute value; of a tensor: of each element."""
+    return x.__abs__() if isinstance(x, (_core.PrimExpr, _core.Tensor, _core.IterVar)) else const(x).__abs__()
+
+
+def isfinite(x):
+    """Whether x is neither an infinity nor NaN."""
+    return _core.logical_not(_core.logical_or(isnan(x), isinf(x)))
+
+
+def power(x, y):
+    """x to the y; elementwise of tensors."""
+    if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor):
+        return _core.topi.binary("power", x, y)
+    return _core.intrinsic("pow", [x, y])
+
+
+pow = power
+
+
+def atan2(y, x):
+    """Angle of the point (x, y)."""
+    return _core.intrinsic("atan2", [y, x])
+
+
+def fmod(x, y):
+    """x - trunc(x / y) * y."""
+    return x - trunc(_core.div(x, y)) * y
+
+
+def div(a, b):
+    """a / b; integers round towards zero."""
+    return _core.div(a, b)
+
+
+def truncdiv(a, b):
+    """a / b of integers, rounded towards zero."""
+    return _core.trunc_div(a, b)
+
+
+def truncmod(a, b):
+    """Remainder of truncdiv, with the sign of a."""
+    return _core.trunc_mod(a, b)
+
+
+def floordiv(a, b):
+    """a / b of integers, rounded towards minus infinity."""
+    return _core.floor_div(a, b)
+
+
+def floormod(a, b):
+    """Remainder of floordiv, with the sign of b."""
+    return _core.floor_mod(a, b)
+
+
+# Operands of these are known not to be negative.
+indexdiv = floordiv
+indexmod = floormod
+
+
+def all(*conditions):
+    """Whether every condition holds; builds an expression."""
+    return _reduce(_core.logical_and, _conditions(conditions))
+
+
+def any(*conditions):
+    """Whether one of the conditions holds; builds an expression."""
+    return _reduce(_core.logical_or, _conditions(conditions))
+
+
+def _conditions(conditions):
+    if not conditions:
+        _core.raise_error("bad-argument", "no condition", "at least one")
+    return [const(c) for c in conditions]
+
+
+def cast(dtype, value):
+    """The value converted to a type."""
+    return _core.cast(dtype, value)
+
+
+def max(a, b):
+    """The greater of two expressions; `te.max` with an axis reduces."""
+    return _core.max(a, b)
+
+
+def min(a, b):
+    """The lesser of two expressions; `te.min` with an axis reduces."""
+    return _core.min(a, b)

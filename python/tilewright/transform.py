@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How programs are lowered: options and passes."""
+
+import threading
+
+from . import _core
+
+_state = threading.local()
+
+
+def _stack():
+    if not hasattr(_state, "contexts"):
+        _state.contexts = []
+    return _state.contexts
+
+
+class PassContext:
+    """Options of lowering for what runs inside `with PassContext(...)`, on this thread.
+
+    config: options by name; `options()` lists them. disabled_pass: names of optional passes to leave out; `passes()`
+    lists them. observer(pass_name, func) is called after each pass with the kernel as it then is. stop_after: name of
+    the last pass to run. After a lowering, `timings` holds (pass, seconds) of it.
+    """
+
+    def __init__(self, opt_level=None, required_pass=None, disabled_pass=None, config=None, observer=None, stop_after=""):
+        del opt_level, required_pass  # accepted as TVM has them; every pass runs unless it is disabled
+        self.config = dict(config or {})
+        self.disabled_pass = list(disabled_pass or [])
+        self.observer = observer
+        self.stop_after = stop_after
+        self.timings = []
+
+    def __enter__(self):
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *_):
+        _stack().pop()
+
+    @staticmethod
+    def current():
+        """The innermost context of this thread, or one with the defaults."""
+        stack = _stack()
+        return stack[-1] if stack else PassContext()
+
+
+def options():
+    """{name: (default, documentation)} of every option of lowering."""
+    return {name: (default, doc) for name, default, doc in _core.pass_options()}
+
+
+def passes():
+    """The pass table, in the order of running: (name, optional, requires, ensures, documentation) a pass."""
+    return _core.passes()

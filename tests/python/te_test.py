@@ -1,0 +1,242 @@
+"""Programs and schedules written as scripts: built, run, compared with NumPy."""
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import te, tir
+
+
+def run(schedule, args, *arrays):
+    function = tw.build(schedule, args)
+    function(*arrays)
+    return arrays[-1]
+
+
+def matmul(m, n, k, dtype="float32"):
+    A = te.placeholder((m, k), name="A", dtype=dtype)
+    B = te.placeholder((k, n), name="B", dtype=dtype)
+    r = te.reduce_axis((0, k), name="k")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, r] * B[r, j], axis=r), name="C")
+    return A, B, C
+
+
+def test_an_elementwise_script_runs():
+    n = 1000
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * 2.0 + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], factor=16)
+    s[B].vectorize(inner)
+    s[B].parallel(outer)
+    a = np.random.rand(n).astype("float32")
+    b = run(s, [A, B], a, np.zeros(n, "float32"))
+    np.testing.assert_allclose(b, a * 2 + 1, rtol=1e-6)
+
+
+def test_a_tiled_matmul_runs():
+    m, n, k = 70, 50, 33
+    A, B, C = matmul(m, n, k)
+    s = te.create_schedule(C.op)
+    CC = s.cache_write(C, "local")
+    xo, yo, xi, yi = s[C].tile(C.op.axis[0], C.op.axis[1], x_factor=16, y_factor=32)
+    s[CC].compute_at(s[C], yo)
+    ci, cj = s[CC].op.axis
+    (r,) = s[CC].op.reduce_axis
+    ro, ri = s[CC].split(r, factor=4)
+    s[CC].reorder(ro, ci, ri, cj)
+    s[CC].unroll(ri)
+    s[CC].vectorize(cj)
+    s[C].vectorize(yi)
+    s[C].parallel(xo)
+    a, b = np.random.rand(m, k).astype("float32"), np.random.rand(k, n).astype("float32")
+    c = run(s, [A, B, C], a, b, np.zeros((m, n), "float32"))
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+
+
+def test_axis_names_are_those_of_the_parameters():
+    A = te.placeholder((4, 4), name="A")
+    B = te.compute((4, 4), lambda row, col: A[col, row], name="B")
+    assert [axis.name for axis in B.op.axis] == ["row", "col"]
+    C = te.compute((4, 4), lambda *i: A(*i) + 1, name="C")
+    assert [axis.name for axis in C.op.axis] == ["i0", "i1"]
+    D = te.compute((4, 4), lambda *i: A(*i) + 1, varargs_names=["x", "y"])
+    assert [axis.name for axis in D.op.axis] == ["x", "y"]
+    with pytest.raises(tw.UserError) as error:
+        te.compute((4, 4), lambda i: A[i, i])
+    assert error.value.code == "index-count"
+
+
+def test_lowering_prints_the_loops():
+    A = te.placeholder((21,), name="A")
+    B = te.compute((21,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    text = str(tw.lower(s, [A, B], simple_mode=True))
+    assert "produce B {" in text
+    assert "parallel (i, 0, 21) {" in text
+    assert "1.000000f" in text
+
+
+def test_several_outputs_and_a_reducer_of_ones_own():
+    n, m = 5, 17
+    A = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    argmax = te.comm_reducer(
+        lambda x, y: (tir.Select(x[1] >= y[1], x[0], y[0]), tir.Select(x[1] >= y[1], x[1], y[1])),
+        lambda t0, t1: (tir.const(-1, t0), te.min_value(t1)), name="argmax")
+    T0, T1 = te.compute((n,), lambda i: argmax((k.var, A[i, k]), axis=k), name="T")
+    s = te.create_schedule(T0.op)
+    a = np.random.rand(n, m).astype("float32")
+    position, value = np.zeros(n, "int32"), np.zeros(n, "float32")
+    tw.build(s, [A, T0, T1])(a, position, value)
+    np.testing.assert_array_equal(position, a.argmax(1))
+    np.testing.assert_array_equal(value, a.max(1))
+
+
+def test_rank_zero():
+    A = te.placeholder((10,), name="A")
+    k = te.reduce_axis((0, 10), name="k")
+    total = te.compute((), lambda: te.sum(A[k], axis=k), name="total")
+    twice = te.compute((), lambda: total() * 2.0, name="twice")
+    s = te.create_schedule(twice.op)
+    a = np.arange(10, dtype="float32")
+    result = run(s, [A, twice], a, np.zeros((), "float32"))
+    assert result == 90
+
+
+def test_symbolic_extents():
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: te.exp(A[i]), name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], factor=8)
+    s[B].vectorize(inner)
+    f = tw.build(s, [A, B])
+    for size in (1, 8, 77):
+        a, b = np.random.rand(size).astype("float32"), np.zeros(size, "float32")
+        f(a, b)
+        np.testing.assert_allclose(b, np.exp(a), rtol=1e-5)
+
+
+def test_operators_of_tensors_are_elementwise():
+    A = te.placeholder((3, 4), name="A")
+    b = te.placeholder((4,), name="b")
+    C = (A + b) * 2.0 - 1.0
+    s = te.create_schedule(C.op)
+    x, y = np.random.rand(3, 4).astype("float32"), np.random.rand(4).astype("float32")
+    z = run(s, [A, b, C], x, y, np.zeros((3, 4), "float32"))
+    np.testing.assert_allclose(z, (x + y) * 2 - 1, rtol=1e-5)
+
+
+def test_slices_become_elements():
+    A = te.placeholder((3, 4), name="A")
+    B = te.compute((3, 4), lambda i, j: A[i][j] + A[i, j] + A(i, j))
+    x = np.random.rand(3, 4).astype("float32")
+    np.testing.assert_allclose(run(te.create_schedule(B.op), [A, B], x, np.zeros_like(x)), 3 * x, rtol=1e-6)
+
+
+def test_expressions_have_no_truth_value():
+    x, y = te.var("x"), te.var("y")
+    with pytest.raises(tw.UserError) as error:
+        bool(x < y)
+    assert "if_then_else" in error.value.legal
+    assert x in [y, x] and x not in [y]
+    with pytest.raises(tw.UserError) as error:
+        x / y
+    assert "floordiv" in error.value.legal
+
+
+def test_text_rebuilds_a_program():
+    A, B, C = matmul(6, 7, 8)
+    text = te.to_text([A, B, C])
+    program = te.from_text(text)
+    assert te.to_text(program) == text
+    assert te.workload_hash([C]) == te.workload_hash(program)
+    assert te.workload_hash(matmul(6, 7, 9)[2]) != te.workload_hash(C)
+    assert [t.name for t in program.arguments] == ["A", "B", "C"]
+
+
+def test_a_trace_replays():
+    A, B, C = matmul(16, 16, 16)
+    s = te.create_schedule(C.op)
+    xo, yo, xi, yi = s[C].tile(*C.op.axis, 4, 8)
+    s[C].vectorize(yi)
+    text = s.trace.text
+    assert "te_test.py:" in text
+    again = te.schedule_from_trace(matmul(16, 16, 16)[2], text)
+    assert again.trace == s.trace
+    assert str(tw.lower(again, again_args(again))) == str(tw.lower(s, [A, B, C]))
+
+
+def again_args(schedule):
+    (output,) = schedule.outputs
+    return [*output.op.input_tensors, output]
+
+
+def test_primitives_have_signatures_and_documentation():
+    import inspect
+
+    assert str(inspect.signature(te.Stage.split)) == "(self, parent, factor=None, nparts=None)"
+    assert str(inspect.signature(te.Stage.tile)) == "(self, x_parent, y_parent, x_factor, y_factor)"
+    assert str(inspect.signature(te.Stage.fuse)) == "(self, *axes)"
+    assert str(inspect.signature(te.Stage.reorder)) == "(self, *axes)"
+    assert str(inspect.signature(te.Stage.vectorize)) == "(self, var)"
+    assert str(inspect.signature(te.Stage.compute_at)) == "(self, parent, scope)"
+    assert str(inspect.signature(te.Stage.pragma)) == "(self, var, pragma_type, pragma_value=None)"
+    assert str(inspect.signature(te.Schedule.cache_write)) == "(self, tensor, scope)"
+    assert "axis" in te.Stage.split.__doc__
+
+
+def test_topi_convolution_matches_numpy():
+    from tilewright import topi
+
+    data = te.placeholder((1, 3, 8, 9), name="data")
+    weight = te.placeholder((4, 3, 3, 3), name="weight")
+    bias = te.placeholder((4,), name="bias")
+    conv = topi.nn.conv2d_nchw(data, weight, 2, 1, 1)
+    out = topi.nn.relu(topi.nn.bias_add(conv, bias))
+    s = te.create_schedule(out.op)
+    x, w, b = (np.random.randn(*t.shape_).astype("float32") for t in map(Shaped, (data, weight, bias)))
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
+    expected = np.maximum(np.einsum("nchwyx,fcyx->nfhw", windows, w) + b[:, None, None], 0)
+    y = run(s, [data, weight, bias, out], x, w, b, np.zeros(expected.shape, "float32"))
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
+class Shaped:
+    def __init__(self, tensor):
+        self.shape_ = tuple(int(e) for e in tensor.shape)
+
+
+def test_options_of_lowering():
+    A = te.placeholder((10,), name="A")
+    B = te.compute((10,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    s[B].split(B.op.axis[0], factor=4)
+    seen = []
+    with tw.transform.PassContext(config={"partition_const_loop": True, "verify": True},
+                                  disabled_pass=["unroll_loop"],
+                                  observer=lambda name, func: seen.append(name)) as context:
+        tw.lower(s, [A, B])
+    assert seen[0] == "storage_flatten" and "unroll_loop" not in seen
+    assert [name for name, _ in context.timings] == seen
+    assert seen == [p.name for p in tw.lower_passes() if p.name != "unroll_loop"]
+    with pytest.raises(tw.UserError) as error, tw.transform.PassContext(config={"partition_const_lop": True}):
+        tw.lower(s, [A, B])
+    assert "partition_const_loop" in error.value.what
+    with pytest.raises(tw.UserError) as error, tw.transform.PassContext(disabled_pass=["unrol"]):
+        tw.lower(s, [A, B])
+    assert error.value.code == "unknown-pass"
+
+
+def test_an_observer_may_raise():
+    A = te.placeholder((10,), name="A")
+    B = te.compute((10,), lambda i: A[i] + 1.0, name="B")
+
+    def observer(name, func):
+        raise KeyError(name)
+
+    with pytest.raises(KeyError), tw.transform.PassContext(observer=observer):
+        tw.lower(te.create_schedule(B.op), [A, B])
