@@ -15,4 +15,5 @@ PYBIND11_MODULE(_core, m) {
   bind_lower(m);
   bind_array(m);
   bind_module(m);
+  bind_autotune(m);
 }

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ir/equal.h"
+#include "autotune/replay.h"
 #include "ir/print.h"
 #include "lower/pipeline.h"
 #include "python/schedule.h"
@@ -173,7 +173,8 @@ void bind_lower(py::module_& m) {
       }, "(name, dtype, shape, whether the kernel writes it) of each argument.")
       .def("__str__", [](const Kernel& k) { return to_string(k.body); })
       .def("__repr__", [](const Kernel& k) { return to_string(k.body); })
-      .def("ir_hash", [](const Kernel& k) { return fmt::format("{:016x}", structural_hash(k.body)); });
+      .def("ir_hash", [](const Kernel& k) { return autotune::ir_hash(k); },
+           "Structural hash without names, as the tuning log holds it.");
   m.def("lower", &lower_schedule);
   m.def("passes", &pass_table, "Rows of (name, optional, requires, ensures, documentation).");
   m.def("pass_options", &option_table, "Rows of (name, default, documentation).");

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searching schedules, and building from what was found.
+
+    from tilewright import autotune
+    task = autotune.make_task("gemm:m=128,n=3072,k=768")
+    autotune.tune(task, log="tuning.db", trials=64)
+    with autotune.apply_best("tuning.db"):
+        f = tw.build(task.program)
+"""
+
+import threading
+
+from .. import _core
+from .._core import Program, Trace
+from .._core.autotune import Record, StopFlag, Task, TaskSummary, TunerReport, parse_workload
+from ..runtime import num_threads
+from ..target import _resolve
+from ..te.text import _program
+from .log import Log
+
+_native = _core.autotune
+_state = threading.local()
+
+MODELS = ("xgboost", "shuffled", "random", "prior")
+
+__all__ = [
+    "MODELS",
+    "Event",
+    "Log",
+    "Program",
+    "Record",
+    "StopFlag",
+    "Task",
+    "TaskSummary",
+    "Trace",
+    "TunerReport",
+    "apply_best",
+    "default_workloads",
+    "fma_peak",
+    "load_best",
+    "make_task",
+    "named_workloads",
+    "parse_workload",
+    "prior_schedule",
+    "tune",
+    "workload_kinds",
+]
+
+
+def make_task(program, target=None, threads=None, name=""):
+    """What is tuned: a program (tensors, a te.Program, or a workload's text) for a target and a number of threads."""
+    if isinstance(program, Task):
+        return program
+    if isinstance(program, str):
+        workload = parse_workload(program)
+        program, name = workload.program, name or workload.label
+    return _native.make_task(_program(program), _resolve(target).model, _threads(threads), name)
+
+
+def _threads(threads):
+    return num_threads() if threads is None else threads
+
+
+class Event:
+    """What a callback of `tune` gets: `record` is the trial just made, None at the start of a task.
+
+    task: its index. trial, trials: how many are done, and of how many, over all tasks. summary: of the task so far.
+    """
+
+    __slots__ = ("record", "summary", "task", "trial", "trials")
+
+    def __init__(self, task, record, trial, trials, summary):
+        self.task = task
+        self.record = record
+        self.trial = trial
+        self.trials = trials
+        self.summary = summary
+
+
+def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_limit=0.0, seed=0, resume=False,
+         model="xgboost", batch=16, workers=0, timeout=10.0, callback=None, stop=None, command=""):
+    """Spends `trials` over tasks (or programs) and keeps every trial in the log; returns a TunerReport.
+
+    time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS.
+    timeout: seconds to compile, and to run, one candidate. callback(Event) is called after each trial. stop: a StopFlag
+    that another thread may set; nothing is lost then. Ctrl-C in the main thread takes effect between trials.
+    """
+    if isinstance(tasks, (Task, str, Program, _core.Tensor)):
+        tasks = [tasks]
+    elif tasks and all(isinstance(t, _core.Tensor) for t in tasks):
+        tasks = [_program(tasks)]
+    tasks = [make_task(t, target, threads) for t in tasks]
+    if not tasks:
+        _core.raise_error("bad-argument", "nothing to tune", "at least one task")
+    options = _native.TunerOptions()
+    options.trials = trials
+    options.time_limit = time_limit
+    options.batch = batch
+    options.seed = seed
+    options.resume = resume
+    options.model = model
+    options.workers = workers
+    options.timeout = timeout
+    options.command = command
+
+    def on_event(*fields):
+        if callback is not None:
+            callback(Event(*fields))
+
+    file = log._writable() if isinstance(log, Log) else _native.LogFile(str(log), True)
+    # An empty callback still runs Python, so that Ctrl-C is noticed.
+    return _native.tune(tasks, file, options, on_event, stop or StopFlag())
+
+
+class apply_best:
+    """Inside `with apply_best(log_file)`, `tw.build` of tensors takes the best schedule of the log, without searching.
+
+    A program without a record for (workload, target, threads) is an error (code "no-record") that names all three and
+    the command that would tune it. threads: those the kernels were tuned for, by default those of the thread pool.
+    """
+
+    def __init__(self, log_file, threads=None):
+        self.log = log_file if isinstance(log_file, Log) else Log(log_file)
+        self.threads = threads
+
+    def __enter__(self):
+        _stack().append(self)
+        return self
+
+    def __exit__(self, *_):
+        _stack().pop()
+
+
+def _stack():
+    if not hasattr(_state, "active"):
+        _state.active = []
+    return _state.active
+
+
+def load_best(log, program, target=None, threads=None):
+    """The schedule of the best record of a program."""
+    log = log if isinstance(log, Log) else Log(log)
+    return _native.best_schedule(_program(program), log._file, _resolve(target).model, _threads(threads))
+
+
+def prior_schedule(program, target=None, threads=None):
+    """The schedule that the analytical prior ranks first: what an untuned build uses."""
+    return _native.untuned_schedule(_program(program), _resolve(target).model, _threads(threads))
+
+
+def _best_or_prior(tensors, target, name):
+    """The kernel of tensors that have no schedule of their own."""
+    program = _program(tensors)
+    if _stack():
+        active = _stack()[-1]
+        schedule = load_best(active.log, program, target, active.threads)
+    else:
+        schedule = prior_schedule(program, target)
+    return _native.lower_program(program, schedule, target.model, name)
+
+
+def default_workloads():
+    """The workloads that are tuned when none is named."""
+    return _native.default_workloads()
+
+
+def named_workloads():
+    """(name, sizes, source, whether in the default set) of every workload that has a name."""
+    return _native.named_workloads()
+
+
+def workload_kinds():
+    """(kind, documentation, [(size, meaning, default or None)]) of every kind of workload."""
+    return _native.workload_kinds()
+
+
+def fma_peak(target=None, threads=None, seconds=0.05):
+    """Measured FLOP/s of float32 multiply-adds between registers on this machine."""
+    return _native.fma_peak(_resolve(target).model, _threads(threads), seconds)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `autotune` command.
+
+Exit status: 0 when every workload has a verified schedule; 1 when one has none, or something of ours broke; 2 for bad
+input; 130 after Ctrl-C, 143 after SIGTERM. No input gives a traceback, unless TILEWRIGHT_DEBUG=1 asks for it.
+"""
+
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main(argv=None):
+    """Runs the command; returns its exit status."""
+    try:
+        from .command import run
+
+        return run(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `autotune --list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:  # noqa: BLE001  the last line of defence
+        return _report(error)
+
+
+def _report(error):
+    if os.environ.get("TILEWRIGHT_DEBUG", "") not in ("", "0"):
+        raise error
+    from ..error import UserError
+
+    if isinstance(error, UserError):
+        print(f"autotune: {_one_line(error)} [{error.code}]", file=sys.stderr)
+        return 2
+    kind = type(error).__name__
+    print(f"autotune: {kind}: {_one_line(error)}; details in {_write_details()}", file=sys.stderr)
+    return 1
+
+
+def _one_line(error):
+    return " ".join(str(error).split())
+
+
+def _write_details():
+    import tempfile
+    import traceback
+
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="tilewright-", suffix=".txt", delete=False) as file:
+            traceback.print_exc(file=file)
+            return file.name
+    except OSError:
+        return "nothing, as no file could be written (TILEWRIGHT_DEBUG=1 prints them)"

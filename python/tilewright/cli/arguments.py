@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of the command."""
+
+import argparse
+import math
+
+from .. import __version__
+from ..autotune import MODELS
+
+EPILOG = """\
+examples:
+  autotune --trials=64                                    the default set
+  autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn      named layers; --list shows them
+  autotune gemm:m=128,n=3072,k=768 --trials=200           free sizes
+  autotune --resume --trials=500                          go on where the log ends
+  autotune --replay gemm:bert.ffn                         build and time the best of the log
+
+Every trial is in the log as soon as it is known, so a run may be stopped at any moment. Trials of earlier runs count
+towards --trials with --resume only; the log keeps them in any case.
+
+exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad input; 130 after Ctrl-C
+"""
+
+
+def _number(convert, least, what, exclusive=False):
+    def read(text):
+        try:
+            value = convert(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < least or (exclusive and value == least):
+            raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
+        return value
+
+    return read
+
+
+_count = _number(int, 1, "a whole number of at least 1")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="autotune", description="Searches the fastest schedules of tensor programs on this machine.",
+        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = parser.add_argument
+    add("workloads", metavar="WORKLOAD", nargs="*",
+        help="kind:name or kind:size=value,...; without any, a small set of real layers")
+    add("--trials", metavar="N", type=_count, default=64, help="candidates to measure over all workloads (64)")
+    add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
+        help="stop starting candidates after this time (none)")
+    add("--log", metavar="FILE", default="tuning.db", help="where every trial is kept (tuning.db, here)")
+    add("--seed", metavar="N", type=_number(int, 0, "a whole number of at least 0"), default=0,
+        help="of search and data (0)")
+    add("--resume", action="store_true", help="trials in the log count, and teach the model")
+    add("--threads", metavar="N", type=_number(int, 1, "a whole number of at least 1"), default=None,
+        help="that kernels use (those of the machine)")
+    add("--timeout", metavar="SECONDS", type=_number(float, 0, "a number of seconds above 0", exclusive=True),
+        default=10.0, help="to compile, and to run, one candidate (10)")
+    add("--json", metavar="FILE", help="write the result as JSON; - for standard output")
+    add("--list", action="store_true", help="show the named workloads, and the kinds with their sizes")
+    add("--replay", action="store_true", help="build and time the best schedules of the log, searching nothing")
+    add("--target", metavar="TARGET", default="llvm", help='such as "llvm -mcpu=znver4" (this machine)')
+    add("--model", choices=MODELS, default="xgboost", help="what ranks candidates: %(choices)s (xgboost)")
+    add("--workers", metavar="N", type=_count, default=0, help="processes that compile (one per core)")
+    add("--version", action="version", version=f"autotune {__version__}")
+    # Options and workloads may stand in any order.
+    return parser.parse_intermixed_args(argv)

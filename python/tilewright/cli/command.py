@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each form of the command does."""
+
+import contextlib
+import json
+import math
+import os
+import shlex
+import signal
+import sys
+import threading
+
+from .. import __version__, _core, autotune
+from ..target import Target
+from . import report
+from .arguments import parse
+from .progress import make_progress
+
+
+def run(argv):
+    arguments = parse(argv)
+    if arguments.list:
+        return report.list_workloads(arguments.json)
+    workloads = _workloads(arguments.workloads)
+    target = Target(arguments.target)
+    threads = arguments.threads or _core.num_threads()
+    if arguments.replay:
+        from .replay import replay
+
+        return replay(workloads, target, threads, arguments)
+    return _tune(workloads, target, threads, arguments)
+
+
+def _workloads(texts):
+    """Those named, each once, or the default set."""
+    if not texts:
+        return autotune.default_workloads()
+    found = {}
+    for text in texts:
+        workload = autotune.parse_workload(text)
+        found.setdefault(workload.text, workload)
+    return list(found.values())
+
+
+def _tune(workloads, target, threads, arguments):
+    _core.autotune.LogFile(arguments.log, True)  # refused now, rather than after a minute
+    tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
+    peak = autotune.fma_peak(target, threads)
+    # Standard output is for JSON alone when that goes there.
+    stream = sys.stderr if arguments.json == "-" else sys.stdout
+    progress = make_progress(stream, workloads, tasks, peak, arguments)
+    stop = autotune.StopFlag()
+    outcome, signals = {}, []
+
+    def work():
+        try:
+            outcome["report"] = autotune.tune(
+                tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
+                resume=arguments.resume, model=arguments.model, workers=arguments.workers, timeout=arguments.timeout,
+                callback=progress.event, stop=stop, command=_typed())
+        except BaseException as error:  # noqa: BLE001  raised again in the main thread
+            outcome["error"] = error
+
+    def on_signal(number, _):
+        signals.append(number)
+        stop.set()
+        if len(signals) == 1:
+            progress.note("stopping after the trials that are running; once more to stop at once")
+        else:
+            os._exit(128 + number)  # every finished trial is in the log already
+
+    # The tuner has a thread of its own, so that this one is free to take signals.
+    with _handlers(on_signal), progress:
+        thread = threading.Thread(target=work, name="tuner", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.1)
+    if "error" in outcome:
+        raise outcome["error"]
+
+    result = _result(workloads, tasks, outcome["report"], peak, target, threads, arguments, bool(signals))
+    report.print_result(result, stream)
+    if arguments.json:
+        write_json(result, arguments.json)
+    if signals:
+        return 128 + signals[0]
+    return 0 if all(task["best_seconds"] is not None for task in result["tasks"]) else 1
+
+
+@contextlib.contextmanager
+def _handlers(on_signal):
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread():  # called from another program
+        yield
+        return
+    before = [signal.signal(number, on_signal) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before):
+            signal.signal(number, handler)
+
+
+def _typed():
+    return shlex.join([program_name(), *sys.argv[1:]])
+
+
+def program_name():
+    """How this program can be called from here: by name where the PATH finds it, otherwise by path."""
+    import shutil
+
+    path = sys.argv[0]
+    if os.path.basename(path) not in ("autotune", "autotune.exe"):
+        return f"{shlex.quote(os.path.relpath(sys.executable))} -m tilewright.cli"
+    found = shutil.which("autotune")
+    if found and os.path.realpath(found) == os.path.realpath(path):
+        return "autotune"
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("../..") else path
+
+
+def replay_command(workloads, target, threads, arguments):
+    """What to type to build and time the best schedules of the log."""
+    words = [w.label for w in workloads]
+    if arguments.target != "llvm":
+        words += ["--target", arguments.target]
+    return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"
+
+
+def rates(operations, seconds, peak):
+    """(GFLOP/s, % of peak), None where there is no time."""
+    if not seconds or math.isinf(seconds):
+        return None, None
+    flops = operations / seconds
+    return flops / 1e9, 100 * flops / peak if peak > 0 else None
+
+
+def _result(workloads, tasks, outcome, peak, target, threads, arguments, interrupted):
+    rows = []
+    for workload, task, summary in zip(workloads, tasks, outcome.tasks):
+        gflops, percent = rates(task.operations, summary.best_seconds, peak)
+        rows.append({
+            "workload": workload.label, "text": workload.text, "shape": workload.shape, "id": task.workload,
+            "operations": task.operations, "untuned_seconds": summary.untuned_seconds or None,
+            "best_seconds": summary.best_seconds or None, "gflops": gflops, "percent_of_peak": percent,
+            "trials": summary.trials, "failures": dict(summary.failures), "best_trace": summary.best_trace})
+    return {
+        "version": __version__, "target": str(target), "threads": threads, "seed": arguments.seed,
+        "model": arguments.model, "peak_gflops": peak / 1e9, "log": arguments.log, "seconds": outcome.seconds,
+        "compile_wall_seconds": outcome.compile_wall_seconds, "compile_cpu_seconds": outcome.compile_cpu_seconds,
+        "run_seconds": outcome.run_seconds, "reference_seconds": outcome.reference_seconds,
+        "search_seconds": outcome.search_seconds, "train_seconds": outcome.train_seconds,
+        "stopped": outcome.stopped, "interrupted": interrupted, "tasks": rows,
+        "replay": replay_command(workloads, target, threads, arguments)}
+
+
+def write_json(value, path):
+    text = json.dumps(value, indent=2) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        _core.raise_error("bad-argument", f"cannot write '{path}': {error.strerror}", "--json of a file that can be written")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""autotune --replay: the best schedules of a log, built without searching and timed."""
+
+import sys
+
+from .. import _core, autotune, driver, nd
+from .command import rates, write_json
+from .report import _console, _number, _table, time_text
+
+
+def replay(workloads, target, threads, arguments):
+    log = autotune.Log(arguments.log)
+    # All records are there, or nothing is built.
+    schedules = [autotune.load_best(log, w.program, target, threads) for w in workloads]
+    peak = autotune.fma_peak(target, threads)
+    _core.set_num_threads(threads)
+    rows = []
+    for workload, schedule in zip(workloads, schedules):
+        record = log.best(workload.program.workload, str(target), threads)
+        kernel = _core.autotune.lower_program(workload.program, schedule, target.model, "kernel")
+        function = driver.build(kernel, target=target)
+        arrays = [_array(t) for t in workload.program.arguments]
+        seconds = function.time_evaluator(number=1, repeat=20, min_repeat_ms=5)(*arrays).median
+        gflops, percent = rates(workload.program.operations, seconds, peak)
+        rows.append({
+            "workload": workload.label, "id": workload.program.workload, "record": record.id,
+            "recorded_seconds": record.median, "seconds": seconds, "gflops": gflops, "percent_of_peak": percent,
+            "ir_hash": kernel.ir_hash(), "same_ir": kernel.ir_hash() == record.ir_hash, "trace": record.trace})
+    stream = sys.stderr if arguments.json == "-" else sys.stdout
+    table = _table("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR")
+    for row in rows:
+        table.add_row(
+            row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), _number(row["gflops"]),
+            _number(row["percent_of_peak"], "{:.0f}"), str(row["record"]), "same" if row["same_ir"] else "differs")
+    _console(stream).print(table)
+    stream.flush()
+    if arguments.json:
+        write_json({"target": str(target), "threads": threads, "log": log.path, "tasks": rows}, arguments.json)
+    return 0 if all(row["same_ir"] for row in rows) else 1
+
+
+def _array(tensor):
+    """Data that no operation finds special: 1/2 in floats, 1 in integers."""
+    import numpy
+
+    shape = tuple(int(extent) for extent in tensor.shape)
+    array = nd.empty(shape, tensor.dtype)
+    value = 0.5 if "float" in tensor.dtype else 1
+    array.copyfrom(numpy.full(shape, value, dtype=array.numpy().dtype))
+    return array
