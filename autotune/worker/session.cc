@@ -255,7 +255,7 @@ struct Session::State {
     const int64_t id = request.at("id");
     const auto node = compiled.extract(id);
     if (node.empty()) return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
-    const Function function = node.mapped();
+    const Function& function = node.mapped();
     ThreadPool& pool = ThreadPool::global();
     if (pool.num_threads() != threads) pool.set_num_threads(threads);
     make_arrays();
