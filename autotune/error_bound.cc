@@ -34,6 +34,15 @@ double epsilon_of(DType type) {
   }
 }
 
+// Of a constant. The ends of a type stand for infinities, identities of max and min and what pads
+// them: no sum holds them, and no choice that takes one has an error.
+double magnitude_of(const FloatImm& constant) {
+  const Expr end = max_value(constant.type);
+  const auto* greatest = as<FloatImm>(end);
+  const double size = std::abs(constant.value);
+  return greatest != nullptr && size < greatest->value ? size : 0;
+}
+
 bool reads_floats(const Expr& e) {
   bool found = false;
   for_each_expr(
@@ -175,10 +184,8 @@ class Magnitudes {
       bound.lhs.push_back(l);
       bound.rhs.push_back(r);
       sources.push_back(magnitude(substitute(first->source[k], renamed)));
-      // The identities of max and min are the ends of the type, which no element is.
       const auto* identity = as<FloatImm>(combiner.identity[k]);
-      const bool end = identity == nullptr || !(std::abs(identity->value) < 1e4);
-      bound.identity.push_back(real(end ? 0 : std::abs(identity->value)));
+      bound.identity.push_back(real(identity == nullptr ? 0 : magnitude_of(*identity)));
     }
     for (size_t k = 0, at = 0; k < combiner.result.size(); ++k) {
       if (!compute.body[k].dtype().is_float()) continue;
@@ -196,7 +203,7 @@ class Magnitudes {
       const auto found = combined_.find(Var(n));
       return found != combined_.end() ? found->second : absolute(value(e));
     }
-    if (const auto* n = as<FloatImm>(e)) return real(std::abs(n->value));
+    if (const auto* n = as<FloatImm>(e)) return real(magnitude_of(*n));
     if (const auto* n = as<ProducerLoad>(e)) return load(*n, e);
     if (const auto* n = as<Cast>(e)) return magnitude(n->value);
     if (const auto* n = as<Add>(e)) return magnitude(n->a) + magnitude(n->b);

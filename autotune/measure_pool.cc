@@ -71,6 +71,10 @@ std::vector<WorkerEvent> WorkerPool::wait(double seconds) {
     Slot& slot = slots_[which[i]];
     const bool open = polled[i].revents == 0 || slot.process->channel().fill();
     auto reply = slot.process->channel().take();
+    if (reply) {
+      slot.proven = true;
+      failed_starts_ = 0;
+    }
     if (reply && reply->contains("started")) {
       slot.started = true;
       reply = slot.process->channel().take();
@@ -82,12 +86,11 @@ std::vector<WorkerEvent> WorkerPool::wait(double seconds) {
                          .last = slot.busy ? slot.last : slot.request};
     if (reply) {
       slot.busy = false;
-      failed_starts_ = 0;
       event.reply = std::move(*reply);
     } else if (!open) {
       event.kind = WorkerEvent::Kind::Died;
       event.end = slot.process->end();
-      if (!event.started && event.last < 0 && ++failed_starts_ >= kMostFailedStarts) {
+      if (!slot.proven && ++failed_starts_ >= kMostFailedStarts) {
         raise({.code = ErrorCode::WorkerLost,
                .what = "the worker program ends before it does anything: it " + event.end.text(),
                .where = program_,

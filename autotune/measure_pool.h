@@ -23,6 +23,7 @@ struct Slot {
   std::string task;      // that the process was told about
   bool busy = false;     // a reply is due
   bool started = false;  // the worker has begun what the reply is due for
+  bool proven = false;   // the process has said something
   int64_t request = -1;  // what the caller calls the request that is due
   int64_t last = -1;     // the one before it
   Clock::time_point deadline;

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
 #include "autotune/workloads.h"
 #include "ir/equal.h"
 #include "ir/visit.h"
@@ -10,6 +14,17 @@
 
 namespace tw::autotune {
 namespace {
+
+// As a shell reads it back.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/._-+:", c);
+  };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 // What to type to tune a program: its name on the command line if it has one.
 std::string tuning_command(const std::string& workload, const Log& log, const Target& target,
@@ -27,8 +42,10 @@ std::string tuning_command(const std::string& workload, const Log& log, const Ta
     return fmt::format("tilewright.autotune.tune(program, target=\"{}\", threads={}, log=\"{}\")",
                        target.text(), threads, log.path());
   }
-  return fmt::format("autotune {} --target=\"{}\" --threads={} --log={}", name, target.text(),
-                     threads, log.path());
+  const std::string text = target.text();
+  return fmt::format("autotune {}{} --threads={} --log={}", name,
+                     text == Target::host().text() ? "" : fmt::format(" --target='{}'", text),
+                     threads, shell_word(log.path()));
 }
 
 }  // namespace

@@ -78,6 +78,13 @@ double difference(const NDArray& a, const NDArray& b) {
   return greatest > 0 ? apart / greatest : apart;
 }
 
+// What must move through memory at least: each input once, the output once.
+int64_t compulsory_bytes(const Problem& problem, const NDArray& output) {
+  int64_t bytes = output.byte_size();
+  for (const NDArray& input : problem.inputs) bytes += input.byte_size();
+  return bytes;
+}
+
 // One run; slow contestants are told from quick ones by it.
 double run_once(Contestant& contestant) {
   contestant.prepare();
@@ -122,7 +129,8 @@ void enter(const Problem& problem, int threads, const Options& options,
                                    {"kind", problem.kind},
                                    {"contestant", contestant->name()},
                                    {"threads", threads},
-                                   {"operations", problem.operations}}});
+                                   {"operations", problem.operations},
+                                   {"bytes", compulsory_bytes(problem, contestant->output())}}});
   }
 }
 

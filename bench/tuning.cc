@@ -24,6 +24,7 @@ void measure_tuning(const Options& options, Results& results) {
   tuner.trials = options.count("trials", 64);
   tuner.seed = static_cast<uint64_t>(options.count("seed", 0));
   tuner.model = autotune::parse_model_kind(options.text("model", "xgboost"));
+  tuner.time_limit = options.number("time-limit", 0);
   tuner.resume = options.flag("resume");
   tuner.measure.run_budget = options.number("run-budget", tuner.measure.run_budget);
   tuner.command = "bench";
@@ -68,6 +69,7 @@ void measure_tuning(const Options& options, Results& results) {
   results.fact("model", options.text("model", "xgboost"));
   results.fact("workers", tuner.measure.workers > 0 ? tuner.measure.workers : host().usable_cpus);
   results.fact("run_budget", tuner.measure.run_budget);
+  results.fact("stopped", report.stopped);
   results.fact("seconds", {{"total", report.seconds},
                            {"search", report.search_seconds},
                            {"train", report.train_seconds},

@@ -117,8 +117,7 @@ class Partition : public ScopedMutator {
 
  private:
   // A loop over [begin, end), from zero, with variables of its own.
-  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end,
-            const Stmt& body) {
+  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body) {
     const Expr extent = analyzer_.simplify(end - begin);
     const Var var(op.var.name(), op.var.dtype());
     if (is_one(extent)) return mutate(rename_bindings(substitute(body, VarMap{{op.var, begin}})));

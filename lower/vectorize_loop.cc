@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // vectorize_loop: a vectorized loop becomes statements over all its lanes at once.
 //
-// before:                                       after:
-//   vectorized (x, 0, 8) {                        C[ramp((y*8), 1, 8)] = (A[ramp((y*8), 1, 8)] + x8(B[y]))
-//     C[((y*8) + x)] = (A[((y*8) + x)] + B[y])
+// before:                                   after:
+//   vectorized (x, 0, 8) {                    C[ramp((y*8), 1, 8)] =
+//     C[((y*8) + x)] =                            (A[ramp((y*8), 1, 8)] + x8(B[y]))
+//         (A[((y*8) + x)] + B[y])
 //   }
 //
-// A condition on the vector variable is the tail of a loop that does not divide. With predicate_tail
-// its stores and loads are masked; otherwise the statement is run lane by lane:
+// A condition on the vector variable is the tail of a loop that does not divide. With
+// predicate_tail its stores and loads are masked; otherwise the statement is run lane by lane:
 //
 //   vectorized (x, 0, 8) {                        for (x.s, 0, 8) {
 //     if (likely((((y*8) + x) < n))) {              if (likely((((y*8) + x.s) < n))) {
@@ -16,8 +17,8 @@
 //   }                                             }
 //
 // Lane by lane is also the way out for whatever has no vector form: calls with effects, loops whose
-// bounds depend on the lane, several lanes that store to one element. A buffer allocated inside gets
-// one element a lane.
+// bounds depend on the lane, several lanes that store to one element. A buffer allocated inside
+// gets one element a lane.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
+#include "lower/vector_safety.h"
 #include "runtime/error.h"
 
 namespace tw::pass {
@@ -63,78 +65,20 @@ class AccessByLane : public Mutator {
   int64_t lanes_;
 };
 
-// What a mask can be pushed into: stores under loops and conditions, nothing with another effect.
-class Maskable : public Visitor {
- public:
-  bool result = true;
-
- protected:
-  using Visitor::on;
-  void on(const Evaluate& op) override { result &= is_pure(op.value); }
-  void on(const AssertStmt&) override { result = false; }
-  void on(const Call& op) override {
-    result &= op.call_kind == CallKind::PureIntrinsic || op.call_kind == CallKind::PureExtern;
-    Visitor::on(op);
-  }
-};
-
-bool loads_memory(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
-  return found;
-}
-
-bool loads_from(const Expr& e, const Var& buffer) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) {
-    const Load* load = as<Load>(x);
-    found |= load != nullptr && load->buffer.same_as(buffer);
-  });
-  return found;
-}
-
-// True when evaluating cannot fault, whatever the operands: no memory, no division by what may be
-// zero, no unknown code.
-bool always_safe(const Expr& e, bool allow_loads) {
-  bool safe = true;
-  for_each_expr(e, [&](const Expr& x) {
-    const auto divides = [&](const Expr& divisor) {
-      if (divisor.dtype().is_float()) return;
-      auto c = as_const_int(divisor);
-      safe &= c.has_value() && *c != 0;
-    };
-    if (is<Load>(x) && !allow_loads) safe = false;
-    if (const auto* d = as<Div>(x)) divides(d->b);
-    if (const auto* d = as<Mod>(x)) divides(d->b);
-    if (const auto* d = as<FloorDiv>(x)) divides(d->b);
-    if (const auto* d = as<FloorMod>(x)) divides(d->b);
-    if (const auto* c = as<Call>(x)) safe &= c->call_kind == CallKind::PureIntrinsic;
-  });
-  return safe;
-}
-
-void conjuncts(const Expr& e, std::vector<Expr>& out) {
-  if (const And* a = as<And>(e)) {
-    conjuncts(a->a, out);
-    conjuncts(a->b, out);
-    return;
-  }
-  const Call* call = as<Call>(e);
-  if (call && call->name == "likely" && is<And>(call->args[0])) {
-    std::vector<Expr> inner;
-    conjuncts(call->args[0], inner);
-    for (const Expr& c : inner) out.push_back(likely(c));
-    return;
-  }
-  out.push_back(e);
-}
-
 // Vectorises the body of one loop.
 class Vectorizer : public Mutator {
  public:
   Vectorizer(const For& loop, int lanes, Analyzer& analyzer, const PassOptions& options)
       : var_(loop.var), min_(loop.min), lanes_(lanes), analyzer_(analyzer), options_(options) {
     ramp_ = make(Ramp{.base = min_, .stride = make_const(min_.dtype(), 1), .lanes = lanes});
+  }
+
+  // The body over all lanes; undefined when lanes hand values to one another through memory, so
+  // that each must run to its end before the next.
+  Stmt run(const Stmt& body) {
+    const Stmt result = mutate(body);
+    if (shared_.empty()) return result;
+    return statements_touching(body, shared_) > 1 ? Stmt() : result;
   }
 
  protected:
@@ -234,8 +178,10 @@ class Vectorizer : public Mutator {
     }
     if (mask_.defined()) predicate = predicate.defined() ? widen(predicate) && mask_ : mask_;
     if (predicate.defined()) predicate = widen(predicate);
-    return make(Load{.type = op.type.with_lanes(lanes_), .buffer = op.buffer,
-                     .index = widen(index), .predicate = predicate});
+    return make(Load{.type = op.type.with_lanes(lanes_),
+                     .buffer = op.buffer,
+                     .index = widen(index),
+                     .predicate = predicate});
   }
 
   Expr on(const Call& op, const Expr& self) override {
@@ -290,12 +236,18 @@ class Vectorizer : public Mutator {
       const bool varies = is_vector(value) || (predicate.defined() && is_vector(predicate)) ||
                           mask_.defined() || loads_from(op.value, op.buffer);
       // One element that every lane stores to: the last one wins, or each builds on the one before.
+      if (varies) shared_.insert(op.buffer);
       return varies ? lane_by_lane(self) : self;
+    }
+    // Lanes may meet in an element of a gathered index; then each builds on the one before too.
+    if (!is<Ramp>(index) && loads_from(op.value, op.buffer)) {
+      shared_.insert(op.buffer);
+      return lane_by_lane(self);
     }
     if (mask_.defined()) predicate = predicate.defined() ? widen(predicate) && mask_ : mask_;
     if (predicate.defined()) predicate = widen(predicate);
-    return make(Store{.buffer = op.buffer, .value = widen(value), .index = index,
-                      .predicate = predicate});
+    return make(
+        Store{.buffer = op.buffer, .value = widen(value), .index = index, .predicate = predicate});
   }
 
   Stmt on(const For& op, const Stmt& self) override {
@@ -471,16 +423,12 @@ class Vectorizer : public Mutator {
 
   // `if (condition) { … }` as masked statements; undefined where that is not possible.
   Stmt predicated(const IfThenElse& op) {
-    Maskable maskable;
-    maskable.visit(op.then_case);
-    maskable.visit(op.else_case);
-    if (!maskable.result || loads_memory(op.condition)) return {};
-    std::vector<Expr> all;
-    conjuncts(op.condition, all);
+    if (!can_be_masked(op.then_case) || !can_be_masked(op.else_case)) return {};
+    if (loads_memory(op.condition)) return {};
     Expr shared, mask;  // decided once for all lanes; decided a lane
     Expr first_lane;
     bool decreasing = !op.else_case.defined();
-    for (const Expr& c : all) {
+    for (const Expr& c : conjuncts(op.condition)) {
       const Expr v = mutate(c);
       if (fail_) {
         fail_ = false;
@@ -551,8 +499,8 @@ class Vectorizer : public Mutator {
     }
     const Var lane(var_.name() + ".s", var_.dtype());
     body = substitute(body, VarMap{{var_, lane}});
-    return make(For{.var = lane, .min = min_, .extent = make_const(min_.dtype(), lanes_),
-                    .body = body});
+    return make(
+        For{.var = lane, .min = min_, .extent = make_const(min_.dtype(), lanes_), .body = body});
   }
 
   Var var_;
@@ -561,11 +509,12 @@ class Vectorizer : public Mutator {
   Analyzer& analyzer_;
   const PassOptions& options_;
   bool fail_ = false;
-  VarMap lets_;              // scalar bindings that became vectors
-  VarSet needed_scalars_;    // of those, the ones that a lane-by-lane statement reads
-  Expr mask_;                // lanes that are on, or undefined
-  bool strict_mask_ = false; // all lanes may be off: even a load of one shared element is masked
-  std::vector<Expr> guards_; // the scalar conditions that mask_ stands for
+  VarMap lets_;               // scalar bindings that became vectors
+  VarSet shared_;             // buffers with an element that lanes take turns with
+  VarSet needed_scalars_;     // of those, the ones that a lane-by-lane statement reads
+  Expr mask_;                 // lanes that are on, or undefined
+  bool strict_mask_ = false;  // all lanes may be off: even a load of one shared element is masked
+  std::vector<Expr> guards_;  // the scalar conditions that mask_ stands for
 };
 
 class VectorizeLoops : public ScopedMutator {
@@ -590,13 +539,16 @@ class VectorizeLoops : public ScopedMutator {
   Stmt vectorize(const For& loop, const Stmt& self) {
     const auto extent = as_const_int(loop.extent);
     if (!extent) {
-      raise({.code = ErrorCode::SymbolicExtent, .what = "vectorized loop of unknown extent",
-             .axis = loop.var.name(), .legal = "a constant extent; split the axis first"});
+      raise({.code = ErrorCode::SymbolicExtent,
+             .what = "vectorized loop of unknown extent",
+             .axis = loop.var.name(),
+             .legal = "a constant extent; split the axis first"});
     }
     if (*extent <= 0) return make(Evaluate{.value = 0});
     if (*extent == 1) return substitute(loop.body, VarMap{{loop.var, loop.min}});
     if (*extent > kMaxLanes) return vectorize_in_parts(loop, self, *extent);
-    return Vectorizer(loop, static_cast<int>(*extent), analyzer_, options_).mutate(loop.body);
+    const Stmt s = Vectorizer(loop, static_cast<int>(*extent), analyzer_, options_).run(loop.body);
+    return s.defined() ? s : with(self, [](For& f) { f.for_kind = ForKind::Serial; });
   }
 
   Stmt vectorize_in_parts(const For& loop, const Stmt& self, int64_t extent) {
@@ -612,8 +564,11 @@ class VectorizeLoops : public ScopedMutator {
     inner.min = loop.min + part * make_const(type, lanes);
     analyzer_.bind(part, Range{make_zero(type), make_const(type, extent / lanes)});
     const Stmt body =
-        Vectorizer(inner, static_cast<int>(lanes), analyzer_, options_).mutate(inner.body);
-    return make(For{.var = part, .min = make_zero(type), .extent = make_const(type, extent / lanes),
+        Vectorizer(inner, static_cast<int>(lanes), analyzer_, options_).run(inner.body);
+    if (!body.defined()) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
+    return make(For{.var = part,
+                    .min = make_zero(type),
+                    .extent = make_const(type, extent / lanes),
                     .body = body});
   }
 

@@ -94,6 +94,12 @@ class PrimitiveCall {
   const std::vector<IterVar>& axes(size_t k) const {
     return std::get<std::vector<IterVar>>(arguments_[k]);
   }
+  const std::vector<StageData*>& stages(size_t k) const {
+    return std::get<std::vector<StageData*>>(arguments_[k]);
+  }
+  const std::vector<int64_t>& integers(size_t k) const {
+    return std::get<std::vector<int64_t>>(arguments_[k]);
+  }
   int64_t integer(size_t k) const { return std::get<int64_t>(arguments_[k]); }
   const std::string& text(size_t k) const { return std::get<std::string>(arguments_[k]); }
   bool given(size_t k) const { return !std::holds_alternative<std::monostate>(arguments_[k]); }

@@ -142,7 +142,13 @@ class Recorder {
     stage_ = &stage.data();
     return add(stage.data().ref);
   }
+  Recorder& operator()(const std::vector<Stage>& stages) {
+    std::vector<StageRef> refs;
+    for (const Stage& s : stages) refs.push_back(s.data().ref);
+    return add(std::move(refs));
+  }
   Recorder& operator()(int64_t value) { return add(value); }
+  Recorder& operator()(const std::vector<int64_t>& values) { return add(values); }
   Recorder& operator()(const std::string& value) { return add(value); }
   Recorder& none() { return add(std::monostate()); }
   const StepResults& apply() { return apply_step(schedule_, std::move(step_)); }
@@ -199,6 +205,19 @@ void Stage::compute_at(const Stage& consumer, const IterVar& axis) const {
 }
 void Stage::compute_inline() const { Recorder(schedule_, data_, "compute_inline").apply(); }
 void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").apply(); }
+void Stage::set_scope(const std::string& scope) const {
+  Recorder(schedule_, data_, "set_scope")(scope).apply();
+}
+void Stage::transform_layout(const IterVar& axis, int64_t factor,
+                             const std::vector<int64_t>& order) const {
+  Recorder call(schedule_, data_, "transform_layout");
+  call(axis)(factor);
+  if (!order.empty()) call(order);
+  call.apply();
+}
+void Stage::transform_layout(const std::vector<int64_t>& order) const {
+  Recorder(schedule_, data_, "transform_layout").none().none()(order).apply();
+}
 
 // ---------------------------------------------------------------------------------------------
 // Schedule
@@ -300,6 +319,16 @@ std::vector<te::Tensor> Schedule::cache_write(const std::vector<te::Tensor>& ten
   std::vector<te::Tensor> result;
   for (int k = 0; k < cache->op->num_outputs(); ++k) result.push_back(cache->op.output(k));
   return result;
+}
+
+te::Tensor Schedule::cache_read(const te::Tensor& tensor, const std::string& scope,
+                                const std::vector<te::Operation>& readers) const {
+  std::vector<Stage> stages;
+  for (const te::Operation& op : readers) stages.push_back((*this)[op]);
+  Recorder call(data_.get(), &(*this)[tensor].data(), "cache_read");
+  call(scope)(stages);
+  if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
+  return call.apply()[0].stage->op.output(0);
 }
 
 void Schedule::apply(const Step& step) const {

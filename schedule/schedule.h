@@ -90,6 +90,12 @@ class Stage {
   void compute_at(const Stage& consumer, const IterVar& axis) const;
   void compute_inline() const;
   void compute_root() const;
+  void set_scope(const std::string& scope) const;
+  // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
+  // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
+  void transform_layout(const IterVar& axis, int64_t factor,
+                        const std::vector<int64_t>& order = {}) const;
+  void transform_layout(const std::vector<int64_t>& order) const;
 
   ScheduleData* schedule_data() const { return schedule_; }
 
@@ -120,6 +126,9 @@ class Schedule {
   te::Tensor cache_write(const te::Tensor& tensor, const std::string& scope) const;
   std::vector<te::Tensor> cache_write(const std::vector<te::Tensor>& tensors,
                                       const std::string& scope) const;
+  // A stage that copies `tensor` into `scope`; the readers, which read the tensor now, read it.
+  te::Tensor cache_read(const te::Tensor& tensor, const std::string& scope,
+                        const std::vector<te::Operation>& readers) const;
 
   const Trace& trace() const;
   // Applies one step, or a whole trace, recorded elsewhere on the same program. Errors say which

@@ -104,8 +104,9 @@ void FunctionEmitter::accumulate(const Expr& e, int64_t scale, Linear& out) {
         return;
       }
       const int level = std::max(a.terms.back().level, b.terms.back().level);
-      llvm::Value* x = sum(a);
-      llvm::Value* y = sum(b);
+      // The factors stand where the product does, their constants included.
+      llvm::Value* x = place(level, [&] { return sum(a); });
+      llvm::Value* y = place(level, [&] { return sum(b); });
       const StepKey key{{x, y}, INT64_MIN};
       llvm::Value* product = remembered(key);
       if (product == nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass pipeline. Schedules have decided about loops, and the emitter leaves rotated loops,
 // folded addresses and unrolled bodies behind, so that a handful of passes does what O3 would do
-// with the rest; docs in README.md say what each is for.
+// with the rest; README.md says what each is for.
 #include "lower/llvm/optimize.h"
 
 #include <llvm/Passes/PassBuilder.h>
@@ -31,7 +31,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
 
-  if (options.vectorize || getenv("TW_O3")) {
+  if (options.vectorize) {
     builder
         .buildPerModuleDefaultPipeline(options.level >= 3 ? llvm::OptimizationLevel::O3
                                                           : llvm::OptimizationLevel::O2)

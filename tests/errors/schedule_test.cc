@@ -221,6 +221,22 @@ TEST(ScheduleErrors, WhatCannotBeCached) {
   EXPECT_EQ(s.cache_write(two, "local").size(), 2u);
 }
 
+TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "cache_read@1(s2, \"local\", [s4])").legal, "C");
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "cache_read@1(s4, \"local\", [s3])").legal, "none");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [])").legal, "C");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal, "each reader once");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"warp\", [s3])").legal, "global, local");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal, "0 to 0");
+}
+
+TEST(ScheduleErrors, ScopesOfStages) {
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"shared\")").legal, "global, local");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s4, \"local\")").what,
+            "the memory of an output belongs to the caller");
+  refused(ErrorCode::PlaceholderStage, "set_scope@1(s0, \"local\")");
+}
+
 TEST(ScheduleErrors, PlaceholdersAreNotComputed) {
   for (const char* step :
        {"compute_root@1(s0)", "compute_inline@1(s0)", "cache_write@1(s0, \"local\")",

@@ -16,12 +16,13 @@
 #include <set>
 #include <thread>
 
-#include "runtime/error.h"
+#include "tests/support/expect_error.h"
 
 namespace tw::autotune {
 namespace {
 
 namespace fs = std::filesystem;
+using test::expect_error;
 
 // A fresh folder that goes with the test.
 class LogTest : public testing::Test {
@@ -66,14 +67,14 @@ Record record(const std::string& workload = "0123456789abcdef", double seconds =
 }
 
 template <class F>
-ErrorInfo error_of(F f) {
+ErrorCode code_of(F f) {
   try {
     f();
   } catch (const Error& e) {
-    return e.info();
+    return e.code();
   }
   ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return ErrorCode::Internal;
 }
 
 void write_bytes(const std::string& path, const std::string& bytes) {
@@ -144,18 +145,18 @@ TEST_F(LogTest, FailuresAreKeptAndAreNeverBest) {
 
 TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
   Log log(path(), Log::Mode::Write);
-  EXPECT_EQ(error_of([&] { log.append(record()); }).code, ErrorCode::BadArgument);
+  expect_error(ErrorCode::BadArgument, [&] { log.append(record()); });
   log.add_task(task());
   Record r = record();
   r.run = "never began";
-  EXPECT_EQ(error_of([&] { log.append(r); }).code, ErrorCode::BadArgument);
+  expect_error(ErrorCode::BadArgument, [&] { log.append(r); });
   Log reader(path(), Log::Mode::Read);
-  EXPECT_EQ(error_of([&] { reader.append(record()); }).code, ErrorCode::BadArgument);
+  expect_error(ErrorCode::BadArgument, [&] { reader.append(record()); });
 }
 
 TEST_F(LogTest, FilesThatAreNotLogsAreRefusedAndLeftAsTheyAre) {
   const auto code = [&](const std::string& p, Log::Mode mode) {
-    return error_of([&] { Log log(p, mode); }).code;
+    return code_of([&] { Log log(p, mode); });
   };
   write_bytes(path("text"), "hello, this is some text of somebody else\n");
   EXPECT_EQ(code(path("text"), Log::Mode::Write), ErrorCode::LogForeign);
@@ -205,12 +206,12 @@ TEST_F(LogTest, DamageIsReportedAsSuch) {
   std::string bytes = read_bytes(path());
   for (size_t i = 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(0x5a);
   write_bytes(path(), bytes);
-  const ErrorInfo info = error_of([&] { Log(path(), Log::Mode::Read).records(); });
-  EXPECT_EQ(info.code, ErrorCode::LogUnreadable);
+  const ErrorInfo info =
+      expect_error(ErrorCode::LogUnreadable, [&] { Log(path(), Log::Mode::Read).records(); });
   EXPECT_NE(info.what.find("damaged"), std::string::npos) << info.what;
   // Cut off in the middle of the header.
   write_bytes(path(), bytes.substr(0, 50));
-  EXPECT_EQ(error_of([&] { Log(path(), Log::Mode::Read); }).code, ErrorCode::LogForeign);
+  expect_error(ErrorCode::LogForeign, [&] { Log(path(), Log::Mode::Read); });
 }
 
 TEST_F(LogTest, AnOlderLogIsMigratedByWritersAndReadThroughACopy) {
@@ -240,8 +241,7 @@ TEST_F(LogTest, AnOlderLogIsMigratedByWritersAndReadThroughACopy) {
 TEST_F(LogTest, ASecondWriterIsRefusedByProcessId) {
   std::optional<Log> log;
   log.emplace(path(), Log::Mode::Write);
-  const ErrorInfo own = error_of([&] { Log(path(), Log::Mode::Write); });
-  EXPECT_EQ(own.code, ErrorCode::LogBusy);
+  const ErrorInfo own = expect_error(ErrorCode::LogBusy, [&] { Log(path(), Log::Mode::Write); });
   EXPECT_NE(own.what.find(std::to_string(getpid())), std::string::npos) << own.what;
   // Another process, through a link.
   fs::create_symlink(path(), path("link.db"));

@@ -222,6 +222,23 @@ TEST_F(Measure, OneMeasurerServesSeveralTasks) {
   }
 }
 
+TEST_F(Measure, ParallelCandidatesRunOnTheThreadsOfTheTask) {
+  const Task task = make_task(parse_workload("gemm:m=16,n=24,k=20").program, Target::host(), 2);
+  std::vector<Candidate> batch = candidates(task, 3);
+  for (Candidate& c : batch) {
+    const Schedule s = Schedule::create(task.program.outputs);
+    s.apply(c.trace);
+    const Stage stage = s[task.program.outputs[0]];
+    stage.parallel(stage.leaf_axes()[0]);
+    c.trace = s.trace();
+  }
+  Measurer measurer(options());
+  for (const Record& r : measurer.measure(task, batch, 0, {})) {
+    EXPECT_TRUE(r.ok()) << r.message;
+    EXPECT_EQ(r.threads, 2);
+  }
+}
+
 TEST_F(Measure, AMissingWorkerProgramIsAnError) {
   MeasureOptions o = options();
   o.worker_path = "/nonexistent/tilewright-worker";

@@ -8,11 +8,11 @@
 #include <map>
 
 #include "autotune/workloads.h"
-#include "ir/interpret.h"
+#include "ir/expr.h"
 #include "lower/llvm/compile.h"
 #include "runtime/error.h"
 #include "runtime/module.h"
-#include "schedule/te/evaluate.h"
+#include "schedule/topi/topi.h"
 
 namespace tw::autotune {
 namespace {
@@ -175,7 +175,29 @@ TEST(ErrorBound, HoldsForEveryKindOfWorkload) {
   }
 }
 
-// te text of one operation over x, for each rule of the table.
+TEST(ErrorBound, ChoicesAreAsExactAsWhatTheyChooseFrom) {
+  const te::Tensor x = te::placeholder({1, 2, 6, 6}, float_type(32), "x");
+  const te::Program pooled =
+      te::make_program({topi::nn::pool2d(x, {3}, {1}, {1}, {1}, topi::nn::PoolType::Max)});
+  const ErrorBound bound = error_bound(pooled);
+  const NDArray got = run(bound.program, inputs_of(pooled)).at(0);
+  for (int64_t i = 0; i < got.size(); ++i) {
+    EXPECT_LE(got.data_as<double>()[i], 1) << i;  // the ends of the type are no magnitudes
+    EXPECT_GT(got.data_as<double>()[i], 0) << i;
+  }
+  // A position among floats is an integer.
+  EXPECT_EQ(error_bound(te::make_program({topi::argmax(x, {3})})).outputs, std::vector<int>{-1});
+}
+
+TEST(ErrorBound, AStepMayFallEitherWay) {
+  const te::Tensor x = te::placeholder({8}, float_type(32), "x");
+  const te::Program program = te::make_program({topi::floor(topi::add(x, x))});
+  const ErrorBound bound = error_bound(program);
+  const NDArray got = run(bound.program, inputs_of(program)).at(0);
+  EXPECT_GE(got.data_as<double>()[0] * bound.factors[0], 1);
+}
+
+// One operation over x, for each rule of the table.
 TEST(ErrorBound, EveryFunctionHasABoundThatHolds) {
   const te::Tensor x = te::placeholder({64}, float_type(32), "x");
   for (const char* name :

@@ -7,20 +7,10 @@
 #include <set>
 
 #include "autotune/reference.h"
-#include "runtime/error.h"
+#include "tests/support/expect_error.h"
 
 namespace tw::autotune {
 namespace {
-
-ErrorInfo error_of(std::string_view text) {
-  try {
-    parse_workload(text);
-  } catch (const Error& e) {
-    return e.info();
-  }
-  ADD_FAILURE() << text << " was accepted";
-  return {};
-}
 
 TEST(Workloads, EveryNamedOneBuildsAndIsItsCanonicalText) {
   std::set<std::string> names, resnet50;
@@ -74,8 +64,8 @@ TEST(Workloads, FreeSizesHaveDefaultsAndACanonicalText) {
 
 TEST(Workloads, UnknownOnesNameTheNearest) {
   const auto nearest = [](std::string_view text, std::string_view expected) {
-    const ErrorInfo info = error_of(text);
-    EXPECT_EQ(info.code, ErrorCode::UnknownWorkload) << text;
+    const ErrorInfo info =
+        test::expect_error(ErrorCode::UnknownWorkload, [&] { parse_workload(text); });
     EXPECT_NE(info.what.find(expected), std::string::npos) << info.what;
   };
   nearest("gem:bert.ffn", "gemm:bert.ffn");
@@ -87,8 +77,8 @@ TEST(Workloads, UnknownOnesNameTheNearest) {
 
 TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {
   const auto bad = [](std::string_view text, std::string_view what, std::string_view legal) {
-    const ErrorInfo info = error_of(text);
-    EXPECT_EQ(info.code, ErrorCode::BadWorkload) << text;
+    const ErrorInfo info =
+        test::expect_error(ErrorCode::BadWorkload, [&] { parse_workload(text); });
     EXPECT_NE(info.what.find(what), std::string::npos) << text << ": " << info.what;
     EXPECT_NE(info.legal.find(legal), std::string::npos) << text << ": " << info.legal;
   };

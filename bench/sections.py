@@ -1,0 +1,194 @@
+"""The sections of the benchmark: what each asks of the benchmark program, in the quick and in the full form.
+
+A section's result is {"measurements": [{name, unit, better, samples, labels}, ...], "facts": {...}}.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Result = dict
+
+CONVOLUTION = "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1"
+GEMM_LAYERS = [f"gemm:m={m},n={n},k={k}" for m, n, k in ((512, 512, 512), (1024, 1024, 1024), (128, 768, 768), (128, 3072, 768))]
+QUICK_GEMM_LAYERS = [GEMM_LAYERS[0], GEMM_LAYERS[2]]
+# The 3x3 convolutions of ResNet-50: stride 1 at each resolution, and those that halve it.
+CONV_LAYERS = [
+    f"conv2d_bias_relu:n=1,ci={c},h={h},w={h},co={c},k=3,s={s},p=1"
+    for c, h, s in ((64, 56, 1), (128, 28, 1), (256, 14, 1), (512, 7, 1), (128, 56, 2), (256, 28, 2), (512, 14, 2))
+]
+MODELS = ("xgboost", "prior", "shuffled", "random")
+
+
+class BenchmarkFailed(Exception):
+    """The benchmark program failed; the message is what it said last."""
+
+
+@dataclass
+class Context:
+    """How a section runs. `folder` holds what is kept between runs: logs, and results of parts."""
+
+    program: Path
+    worker: Path
+    folder: Path
+    quick: bool
+    threads: list[int]
+    trials: int | None = None
+    log: Path | None = None
+    compiles: int | None = None
+    seeds: int | None = None
+    resume: bool = False
+    say: Callable[[str], None] = field(default=lambda text: None)
+
+    def bench(self, section: str, **options) -> Result:
+        """One call of the benchmark program; underscores in names of options are hyphens."""
+        if self.quick:
+            options.setdefault("quick", 1)
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        output = self.folder / f"{section}.out.json"
+        environment = os.environ | {"TILEWRIGHT_WORKER": str(self.worker)}
+        done = subprocess.run(
+            [self.program, section, *words, f"--json={output}"], env=environment, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
+            raise BenchmarkFailed(f"{section}: {said[-1]}")
+        result = json.loads(output.read_text())
+        output.unlink()
+        return result
+
+    def threads_option(self) -> str:
+        return ";".join(map(str, self.threads))
+
+
+def join(*results: Result) -> Result:
+    """One result of several: measurements one after the other, facts together, the later ones over the earlier."""
+    joined: Result = {"measurements": [], "facts": {}}
+    for result in results:
+        joined["measurements"] += result["measurements"]
+        joined["facts"] |= result["facts"]
+    return joined
+
+
+def peak(context: Context) -> Result:
+    threads = context.threads_option()
+    return join(context.bench("peak", threads=threads), context.bench("fork-join", threads=threads))
+
+
+def compile_latency(context: Context) -> Result:
+    warm = context.bench("compile", workload=CONVOLUTION)
+    cold = [context.bench("cold", workload=CONVOLUTION) for _ in range(5 if context.quick else 15)]
+    for measurement in cold[0]["measurements"]:
+        for other in cold[1:]:
+            measurement["samples"] += next(m["samples"] for m in other["measurements"] if m["name"] == measurement["name"])
+    compiles = context.compiles or (300 if context.quick else 1000)
+    soak = context.bench("soak", workload=CONVOLUTION, compiles=compiles)
+    return join(warm, cold[0], soak)
+
+
+def search(context: Context) -> Result:
+    return context.bench("search", workload=CONVOLUTION)
+
+
+def tuner(context: Context) -> Result:
+    trials = context.trials or (64 if context.quick else 500)
+    log = fresh_log(context, "tuner")
+    return context.bench("tune", workload=CONVOLUTION, threads=1, trials=trials, log=log, seed=1)
+
+
+def gemm(context: Context) -> Result:
+    return against_peers(context, "gemm", QUICK_GEMM_LAYERS if context.quick else GEMM_LAYERS)
+
+
+def conv(context: Context) -> Result:
+    return against_peers(context, "conv", CONV_LAYERS[:1] if context.quick else CONV_LAYERS)
+
+
+def against_peers(context: Context, name: str, layers: list[str]) -> Result:
+    """Tunes each layer on each number of threads unless a log was given, then compares in one process."""
+    log = context.log
+    tunings = []
+    if log is None:
+        log = fresh_log(context, name)
+        trials = context.trials or (32 if context.quick else 200)
+        for threads in context.threads:
+            for layer in layers:
+                context.say(f"tuning {layer} on {threads} thread{'s' * (threads > 1)}, {trials} trials")
+                limits = {"time_limit": 15} if context.quick else {}
+                found = context.bench(
+                    "tune", workload=layer, threads=threads, trials=trials, log=log, seed=1, resume=int(context.resume), **limits
+                )
+                tunings.append({key: found["facts"][key] for key in ("tasks", "curve", "threads", "trials", "seconds")})
+    context.say(f"comparing {len(layers)} layers")
+    result = context.bench("peers", workload=";".join(layers), threads=context.threads_option(), log=log)
+    result["facts"]["tunings"] = tunings
+    return result
+
+
+def model(context: Context) -> Result:
+    """The best after 64 trials by cost model and seed. Each run is kept, so that a stopped study goes on."""
+    trials = context.trials or 64
+    seeds = context.seeds or (2 if context.quick else 5)
+    result: Result = {"measurements": [], "facts": {"trials": trials, "seeds": seeds, "runs": []}}
+    for workload in (CONVOLUTION, GEMM_LAYERS[0]):
+        for name in MODELS:
+            best = []
+            for seed in range(1, seeds + 1):
+                context.say(f"{workload}: {name}, seed {seed}")
+                run = study_run(context, workload, name, seed, trials)
+                result["facts"] |= {key: value for key, value in run["facts"].items() if key in ("version", "llvm", "cpu", "cores", "target")}
+                task = run["facts"]["tasks"][0]
+                if task["best"] > 0:
+                    best.append(task["best"])
+                curve = [point["seconds"] for point in run["facts"]["curve"]]
+                result["facts"]["runs"].append({"workload": workload, "model": name, "seed": seed, "curve": curve})
+            labels = {"workload": workload, "model": name, "operations": task["operations"]}
+            result["measurements"].append(
+                {"name": f"{workload}/{name}", "unit": "s", "better": "lower", "samples": best, "labels": labels}
+            )
+    return result
+
+
+def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> Result:
+    folder = context.folder / "model"
+    folder.mkdir(exist_ok=True)
+    kind = workload.split(":")[0]
+    kept = folder / f"{kind}-{name}-{seed}-{trials}.json"
+    if context.resume and kept.is_file():
+        return json.loads(kept.read_text())
+    log = fresh_log(context, f"model/{kind}-{name}-{seed}", always=True)
+    run = context.bench("tune", workload=workload, threads=1, trials=trials, log=log, seed=seed, model=name)
+    kept.write_text(json.dumps(run))
+    return run
+
+
+def fresh_log(context: Context, name: str, always: bool = False) -> Path:
+    """A tuning log of our own; an old one goes unless the run is resumed."""
+    path = context.folder / f"{name}.db"
+    if always or not context.resume:
+        for file in (path, *path.parent.glob(path.name + "-*")):
+            file.unlink(missing_ok=True)
+    return path
+
+
+@dataclass(frozen=True)
+class Section:
+    run: Callable[[Context], Result]
+    doc: str
+    in_quick: bool = True
+
+
+SECTIONS = {
+    "peak": Section(peak, "FMA peak, copy bandwidth, fork-join latency"),
+    "compile": Section(compile_latency, "te to callable: cold, warm, by phase; memory over many compiles"),
+    "search": Section(search, "features and proposals a second"),
+    "tuner": Section(tuner, "trials a second of a tuning run, and its memory"),
+    "gemm": Section(gemm, "matrix products against OpenBLAS"),
+    "conv": Section(conv, "3x3 convolutions of ResNet-50 against OpenBLAS"),
+    "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/vector_safety.h"
+
+#include "ir/expr.h"
+#include "ir/visit.h"
+
+namespace tw {
+namespace {
+
+class Maskable : public Visitor {
+ public:
+  bool result = true;
+
+ protected:
+  using Visitor::on;
+  void on(const Evaluate& op) override { result &= is_pure(op.value); }
+  void on(const AssertStmt&) override { result = false; }
+  void on(const Call& op) override {
+    result &= op.call_kind == CallKind::PureIntrinsic || op.call_kind == CallKind::PureExtern;
+    Visitor::on(op);
+  }
+};
+
+class CountTouching : public Visitor {
+ public:
+  explicit CountTouching(const VarSet& buffers) : buffers_(buffers) {}
+  int statements = 0;
+
+ protected:
+  using Visitor::on;
+  void on(const Store& op) override {
+    const int before = statements;
+    Visitor::on(op);
+    if (buffers_.count(op.buffer) != 0 || statements > before) statements = before + 1;
+  }
+  void on(const Load& op) override {
+    statements += buffers_.count(op.buffer) != 0;
+    Visitor::on(op);
+  }
+
+ private:
+  const VarSet& buffers_;
+};
+
+void collect_conjuncts(const Expr& e, std::vector<Expr>& out) {
+  if (const And* a = as<And>(e)) {
+    collect_conjuncts(a->a, out);
+    collect_conjuncts(a->b, out);
+    return;
+  }
+  const Call* call = as<Call>(e);
+  if (call && call->name == "likely" && is<And>(call->args[0])) {
+    std::vector<Expr> inner;
+    collect_conjuncts(call->args[0], inner);
+    for (const Expr& c : inner) out.push_back(likely(c));
+    return;
+  }
+  out.push_back(e);
+}
+
+}  // namespace
+
+bool can_be_masked(const Stmt& s) {
+  Maskable walk;
+  walk.visit(s);
+  return walk.result;
+}
+
+bool loads_memory(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
+  return found;
+}
+
+bool loads_from(const Expr& e, const Var& buffer) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) {
+    const Load* load = as<Load>(x);
+    found |= load != nullptr && load->buffer.same_as(buffer);
+  });
+  return found;
+}
+
+bool always_safe(const Expr& e, bool allow_loads) {
+  bool safe = true;
+  for_each_expr(e, [&](const Expr& x) {
+    const auto divides = [&](const Expr& divisor) {
+      if (divisor.dtype().is_float()) return;
+      auto c = as_const_int(divisor);
+      safe &= c.has_value() && *c != 0;
+    };
+    if (is<Load>(x) && !allow_loads) safe = false;
+    if (const auto* d = as<Div>(x)) divides(d->b);
+    if (const auto* d = as<Mod>(x)) divides(d->b);
+    if (const auto* d = as<FloorDiv>(x)) divides(d->b);
+    if (const auto* d = as<FloorMod>(x)) divides(d->b);
+    if (const auto* c = as<Call>(x)) safe &= c->call_kind == CallKind::PureIntrinsic;
+  });
+  return safe;
+}
+
+int statements_touching(const Stmt& s, const VarSet& buffers) {
+  CountTouching walk(buffers);
+  walk.visit(s);
+  return walk.statements;
+}
+
+std::vector<Expr> conjuncts(const Expr& condition) {
+  std::vector<Expr> result;
+  collect_conjuncts(condition, result);
+  return result;
+}
+
+}  // namespace tw

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/primitives/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tw {
+namespace {
+
+bool has_own_loops(const StageData& stage) {
+  if (!stage.relations.empty() || !stage.axis_attributes.empty()) return true;
+  for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
+    if (!stage.leaf_axes[k]->var.same_as(stage.op->root_axes()[k]->var)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void require_scope(const PrimitiveCall& call, const std::string& scope) {
+  if (scope == "global" || scope == "local") return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("unknown storage scope '{}'", scope),
+             .legal = "global, local"});
+}
+
+void require_untouched(const PrimitiveCall& call, const StageData& stage) {
+  if (has_own_loops(stage)) {
+    call.fail({.code = ErrorCode::CannotCache,
+               .what = "the stage's axes were split, fused, reordered or marked already",
+               .legal = fmt::format("{} first", call.primitive().name)});
+  }
+  if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
+    call.fail({.code = ErrorCode::CannotCache,
+               .what = fmt::format("'{}' is computed inside its loops", inside[0]->name()),
+               .legal = fmt::format("{} before compute_at", call.primitive().name)});
+  }
+}
+
+StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool after,
+                        std::unique_ptr<StageData> stage) {
+  auto at = std::find_if(schedule.stages.begin(), schedule.stages.end(),
+                         [&](const auto& s) { return s.get() == &place; });
+  if (after) ++at;
+  return **schedule.stages.insert(at, std::move(stage));
+}
+
+}  // namespace tw

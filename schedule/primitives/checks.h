@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What primitives that make or remake operations have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schedule/schedule_data.h"
+
+namespace tw {
+
+// BadArgument for a storage scope that lowering does not know.
+void require_scope(const PrimitiveCall& call, const std::string& scope);
+// Refuses a stage whose relations, order of loops, marks or attached stages a new operation would
+// lose.
+void require_untouched(const PrimitiveCall& call, const StageData& stage);
+// The new stage, right before or right after `place` in the order of computation.
+StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool after,
+                        std::unique_ptr<StageData> stage);
+
+}  // namespace tw
