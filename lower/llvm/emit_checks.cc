@@ -105,6 +105,11 @@ bool FunctionEmitter::emit_shared_check(const Expr& condition, const Call& messa
 
 void FunctionEmitter::finish_checks() {
   if (checks_.block == nullptr) return;
+  // What runs once a call is compiled the quick way; its loops, if any, are in functions of their own.
+  if (!has_loops_) {
+    function_->addFnAttr(llvm::Attribute::OptimizeNone);
+    function_->addFnAttr(llvm::Attribute::NoInline);
+  }
   Builder::InsertPointGuard guard(b_);
   b_.SetInsertPoint(checks_.block);
   llvm::Type* row_type = checks_.rows[0]->getType();

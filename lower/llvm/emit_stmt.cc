@@ -152,6 +152,7 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   llvm::PHINode* iv = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
   iv->addIncoming(begin, preheader);
 
+  has_loops_ = true;
   loops_.push_back({preheader, regions_.size()});
   regions_.emplace_back();
   Binding binding{.level = depth(), .loop_header = header,
@@ -242,6 +243,7 @@ void FunctionEmitter::emit_allocate(const Allocate& op) {
 }
 
 void FunctionEmitter::emit_store(const Store& op) {
+  has_loops_ = true;  // or work that was unrolled
   llvm::Value* mask = op.predicate.defined() ? emit(op.predicate) : nullptr;
   if (auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask); c && c->isAllOnesValue()) {
     mask = nullptr;
