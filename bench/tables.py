@@ -59,7 +59,7 @@ def with_unit(value: float, unit: str) -> str:
     if unit == "B":
         return f"{figure(value / 2**20)} MiB"
     scale, prefix = next((pair for pair in PREFIXES if abs(value) >= pair[0]), PREFIXES[-1])
-    return f"{figure(value / scale)} {prefix}{unit.replace('flop', 'FLOP')}"
+    return f"{figure(value / scale)} {prefix}{unit.replace('flop', 'FLOP').removeprefix('1')}"
 
 
 def interval(samples: list[float], unit: str) -> str:
