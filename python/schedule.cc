@@ -66,7 +66,7 @@ class Recorder {
     return on_.schedule.ref_of(nearest_);
   }
   int64_t integer(const Parameter& p, py::handle object) const {
-    if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr())) wrong(p, object, "an integer");
+    if (!PyIndex_Check(object.ptr())) wrong(p, object, "an integer");  // True is 1, for pragmas
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
     int overflow = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);

@@ -215,6 +215,7 @@ def newer(path):
     ([TINY, "--trails=4"], "--trails"),
     ([TINY, "--log=no/such/folder/t.db"], "no/such/folder/t.db"),
     ([TINY, "--log=."], "folder"),
+    ([TINY, "--json=no/such/folder/r.json"], "no/such/folder/r.json"),
     ([TINY, "--replay"], "tuning.db"),
 ])
 def test_bad_input(tmp_path, arguments, said):
