@@ -75,7 +75,9 @@ def of_convolution(section: dict) -> list[Goal]:
     found = []
     if "tuned" in medians and "untuned" in medians:
         factor = medians["tuned"] / medians["untuned"]
-        found.append(Goal("tuning beats the untuned prior", f"{factor:.2f} times as fast", factor > 1))
+        test = mann_whitney(rates[key]["untuned"], rates[key]["tuned"])
+        better = test.p < ALPHA and test.superiority > 0.5
+        found.append(Goal("tuning beats the untuned prior", f"{factor:.2f} times, p = {test.p:.3f}", better))
     if "untuned" in medians and "unscheduled" in medians:
         factor = medians["untuned"] / medians["unscheduled"]
         text = f"the untuned prior is {UNTUNED_FACTOR} times as fast as the plain loop nest"

@@ -41,9 +41,10 @@ int run(const std::vector<std::string>& words) {
     results.fact("cpu", host().cpu_name);
     results.fact("cores", host().usable_cores);
     results.fact("target", options.target().text());
+    results.fact("quick", options.flag("quick"));
     section.measure(options, results);
-    options.check_all_used();
     results.write(path);
+    options.check_all_used();
     return 0;
   }
   fmt::print(stderr, "usage: tilewright-bench SECTION [--name=value...] [--json=FILE]\n\n");

@@ -106,7 +106,7 @@ def plain_ticks(axis) -> None:
     """Ticks of a logarithmic axis at 1, 2, 5, 10, … as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=20))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 

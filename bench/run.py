@@ -27,7 +27,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         description="Measures this machine and this build. Sections: "
         + "; ".join(f"{name}: {section.doc}" for name, section in SECTIONS.items()),
     )
-    parser.add_argument("section", nargs="*", help="sections to run; all that the form has unless given")
+    parser.add_argument("section", nargs="*", help="sections to run, the others of this build being kept; all that the form has unless given")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--quick", action="store_true", help="at most 5 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
@@ -117,14 +117,15 @@ def measure(arguments: argparse.Namespace) -> dict:
     key = {"commit": commit(), "program": program.stat().st_mtime, "threads": context.threads, "trials": context.trials}
     kept = folder / "results.json"
     results = {"format": FORMAT, "form": form, "sections": {}}
-    if arguments.resume and kept.is_file():
-        results = load(kept)
+    if (arguments.resume or arguments.section) and kept.is_file():
+        old = load(kept)["sections"]
+        results["sections"] = {name: section for name, section in old.items() if section["key"] == key}
     results |= {"commit": key["commit"], "created": datetime.now(UTC).isoformat(timespec="seconds")}
 
     names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not quick]
     failed = False
     for name in names:
-        if arguments.resume and results["sections"].get(name, {}).get("key") == key:
+        if arguments.resume and name in results["sections"]:
             print(f"tw bench: {name}: kept", file=sys.stderr)
             continue
         print(f"tw bench: {name}: {SECTIONS[name].doc}", file=sys.stderr, flush=True)
@@ -140,6 +141,7 @@ def measure(arguments: argparse.Namespace) -> dict:
         for table in tables.of_section(name, found, results):
             tables.show(table)
     results["failed"] = failed
+    print(f"tw bench: results in {kept.relative_to(ROOT)}", file=sys.stderr)
     return results
 
 
@@ -159,7 +161,7 @@ def main(words: list[str]) -> int:
                 tables.show(table)
     else:
         results = measure(arguments)
-    if not arguments.compare:
+    if not arguments.compare and goals.goals(results):
         tables.show(goals.table(results))
     if arguments.json:
         save(results, arguments.json)
