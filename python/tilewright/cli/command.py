@@ -70,6 +70,8 @@ def _tune(workloads, target, threads, arguments):
         if len(signals) == 1:
             progress.note("stopping after the trials that are running; once more to stop at once")
         else:
+            with contextlib.suppress(Exception):
+                progress.__exit__(None, None, None)  # gives the terminal its cursor back
             os._exit(128 + number)  # every finished trial is in the log already
 
     # The tuner has a thread of its own, so that this one is free to take signals.
