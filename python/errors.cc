@@ -18,9 +18,12 @@ std::atomic<bool> names_callers = true;
 
 const char* class_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::User: return "UserError";
-    case ErrorKind::Internal: return "InternalError";
-    case ErrorKind::Measure: return "MeasureError";
+    case ErrorKind::User:
+      return "UserError";
+    case ErrorKind::Internal:
+      return "InternalError";
+    case ErrorKind::Measure:
+      return "MeasureError";
   }
   return "InternalError";
 }
@@ -31,11 +34,10 @@ void raise_in_python(const Error& error) {
   const Error placed(info);
   const py::object type =
       py::module_::import("tilewright.error").attr(class_name(kind_of(info.code)));
-  const py::object exception =
-      type(placed.what(), py::arg("code") = std::string(to_string(info.code)),
-           py::arg("stage") = info.stage, py::arg("axis") = info.axis,
-           py::arg("where") = info.where, py::arg("what") = info.what,
-           py::arg("legal") = info.legal);
+  const py::object exception = type(
+      placed.what(), py::arg("code") = std::string(to_string(info.code)),
+      py::arg("stage") = info.stage, py::arg("axis") = info.axis, py::arg("where") = info.where,
+      py::arg("what") = info.what, py::arg("legal") = info.legal);
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
@@ -54,16 +56,14 @@ std::string caller() {
     if (ours.empty() || !file.starts_with(ours)) {
       return file.substr(file.rfind('/') + 1) + ":" + std::to_string(PyFrame_GetLineNumber(f));
     }
-    frame =
-        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
   return "";
 }
 
 void bind_errors(py::module_& m) {
   m.def(
-      "set_package_directory",
-      [](const std::string& path) { package_directory() = path + "/"; },
+      "set_package_directory", [](const std::string& path) { package_directory() = path + "/"; },
       "Frames of files below it are not a script's.");
   m.def(
       "name_callers", [](bool on) { return names_callers.exchange(on); },

@@ -130,6 +130,24 @@ def test_control_c_in_a_terminal(tmp_path):
     assert records(tmp_path / "tuning.db") >= 4
 
 
+def test_a_second_control_c_stops_at_once(tmp_path):
+    child = start_and_wait(tmp_path, 2, TINY, "--trials=100000", *SMALL)
+    for _ in range(200):
+        child.send_signal(signal.SIGINT)
+        if child.poll() is not None:
+            break
+        time.sleep(0.02)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130 and "Traceback" not in errors
+    assert records(tmp_path / "tuning.db") >= 2
+
+
+def test_a_time_limit(tmp_path):
+    result = run(TINY, "--trials=100000", "--time-limit=1", "--json=r.json", *SMALL, cwd=tmp_path)
+    assert result.returncode == 0, result
+    assert json.loads((tmp_path / "r.json").read_text())["stopped"]
+
+
 def start_and_wait(cwd, trials, *arguments):
     """A run with at least so many trials in its log."""
     child = subprocess.Popen(command(*arguments), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -215,6 +233,7 @@ def newer(path):
     ([TINY, "--trails=4"], "--trails"),
     ([TINY, "--log=no/such/folder/t.db"], "no/such/folder/t.db"),
     ([TINY, "--log=."], "folder"),
+    ([TINY, "--json=no/such/folder/r.json"], "no/such/folder/r.json"),
     ([TINY, "--replay"], "tuning.db"),
 ])
 def test_bad_input(tmp_path, arguments, said):
