@@ -5,13 +5,16 @@
 
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "autotune/task.h"
 #include "autotune/workloads.h"
 #include "bench/options.h"
 #include "bench/results.h"
 #include "runtime/ndarray.h"
+#include "schedule/trace.h"
 
 namespace tw::bench {
 
@@ -24,6 +27,9 @@ struct Problem {
   std::vector<int64_t> output_shape;
   double operations = 0;
 };
+
+// Inputs are uniform in [-1, 1). Throws UserError for workloads that are not of float32.
+Problem make_problem(const std::string& workload, std::mt19937& rng);
 
 class Contestant {
  public:
@@ -48,7 +54,10 @@ struct Library {
   void (*park)();
 };
 
-// ours.cc: the loop nest as written, the prior's schedule, and the best of --log.
+// ours.cc: a kernel of ours, and the library: the loop nest as written, the prior's schedule, and
+// the best of --log.
+std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
+                                      const autotune::Task& task, const Trace& trace);
 Library ours();
 // openblas.cc
 Library openblas();
