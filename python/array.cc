@@ -206,7 +206,7 @@ py::object dlpack(const NDArray& self, py::object stream, py::object max_version
 NDArray copy_of(py::handle object) {
   if (is_array(object)) return borrow(object).copy();
   const py::object numpy = py::module_::import("numpy");
-  return borrow(numpy.attr("ascontiguousarray")(object)).copy();
+  return borrow(numpy.attr("asarray")(object)).copy();
 }
 
 void copy_into(const NDArray& self, py::object source) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++ errors as Python exceptions, and where in a script things were asked for.
-#include <cstring>
+#include <atomic>
 
 #include "python/bind.h"
 
@@ -12,6 +12,9 @@ std::string& package_directory() {
   static std::string* directory = new std::string;
   return *directory;
 }
+
+// Off while a command runs: whoever types it has no script.
+std::atomic<bool> names_callers = true;
 
 const char* class_name(ErrorKind kind) {
   switch (kind) {
@@ -39,6 +42,7 @@ void raise_in_python(const Error& error) {
 }  // namespace
 
 std::string caller() {
+  if (!names_callers) return "";
   const std::string& ours = package_directory();
   py::object frame =
       py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -61,6 +65,9 @@ void bind_errors(py::module_& m) {
       "set_package_directory",
       [](const std::string& path) { package_directory() = path + "/"; },
       "Frames of files below it are not a script's.");
+  m.def(
+      "name_callers", [](bool on) { return names_callers.exchange(on); },
+      "Whether errors and traces name lines of scripts; gives what it was.");
   m.def("caller", &caller, "The line of the script that is running: \"conv.py:12\".");
   m.def(
       "error_codes",

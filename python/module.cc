@@ -161,7 +161,6 @@ void bind_function(py::module_& m) {
 }  // namespace
 
 void bind_module(py::module_& m) {
-  bind_function(m);
   py::class_<TimeResult>(m, "BenchmarkResult", "Seconds of one run, as samples and their statistics.")
       .def_readonly("results", &TimeResult::seconds, "A sample each, in the order taken.")
       .def_readonly("mean", &TimeResult::mean)
@@ -176,6 +175,7 @@ void bind_module(py::module_& m) {
         return fmt::format("BenchmarkResult(min={:g}, mean={:g}, median={:g}, max={:g}, std={:g})",
                            r.min, r.mean, r.median, r.max, r.standard_deviation);
       });
+  bind_function(m);
   py::class_<PyModule>(m, "Module", "Functions that were compiled together.")
       .def("__call__", [](const PyModule& self, const py::args& objects) { call(entry(self), objects); },
            "Calls the entry function.")

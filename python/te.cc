@@ -106,8 +106,8 @@ std::string shape_text(const te::Tensor& t) {
   return text;
 }
 
-void bind_operation(py::module_& m) {
-  py::class_<te::Operation>(m, "Operation", "What computes tensors; immutable.")
+void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
+  operation
       .def_property_readonly("name", [](const te::Operation& op) { return op.name(); })
       .def_property_readonly("tag", [](const te::Operation& op) { return op->tag; })
       .def_property_readonly("attrs", [](const te::Operation& op) {
@@ -144,8 +144,7 @@ void bind_operation(py::module_& m) {
   py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
 }
 
-void bind_tensor(py::module_& m) {
-  py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
+void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice) {
   slice.def("__getitem__", [](const TensorSlice& self, py::handle i) {
          std::vector<Expr> indices = self.indices;
          for (Expr& e : to_indices(i)) indices.push_back(std::move(e));
@@ -156,7 +155,6 @@ void bind_tensor(py::module_& m) {
       .def_property_readonly("dtype", [](const TensorSlice& self) { return self.tensor.dtype(); });
   bind_operators(slice);
 
-  py::class_<te::Tensor> tensor(m, "Tensor", "One output of an operation.");
   tensor.def_property_readonly("op", [](const te::Tensor& t) { return wrap(t.op()); })
       .def_property_readonly("value_index", &te::Tensor::value_index)
       .def_property_readonly("shape", [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
@@ -224,8 +222,12 @@ te::Program to_program(const std::vector<te::Tensor>& tensors) {
 }
 
 void bind_te(py::module_& m) {
-  bind_operation(m);
-  bind_tensor(m);
+  // All classes before their methods, so that signatures can name them.
+  py::class_<te::Operation> operation(m, "Operation", "What computes tensors; immutable.");
+  py::class_<te::Tensor> tensor(m, "Tensor", "One output of an operation.");
+  py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
+  bind_operation(m, operation);
+  bind_tensor(tensor, slice);
   m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"));
   m.def("compute", &compute);
   m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));

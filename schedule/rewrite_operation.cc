@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/rewrite_operation.h"
 
-#include "ir/substitute.h"
+#include "ir/expr.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
@@ -73,6 +73,27 @@ te::Operation replace_axes(const te::Operation& op, std::string name, const Axis
     });
   };
   return te::compute_op(std::move(name), std::move(data), map_bodies(*compute, body), op->tag,
+                        op->attributes);
+}
+
+te::Operation change_axes(const te::Operation& op, std::vector<IterVar> data_axes,
+                          const VarMap& values, const Expr& inside) {
+  const te::ComputeNode* compute = te::as_op<te::ComputeNode>(op);
+  TW_CHECK(compute != nullptr);
+  auto body = [&](const Expr& e) {
+    if (!is<Reduce>(e)) {
+      const Expr value = substitute(e, values);
+      return inside.defined() ? if_then_else(inside, value, make_zero(value.dtype())) : value;
+    }
+    return with(e, [&](Reduce& r) {
+      for (Expr& source : r.source) source = substitute(source, values);
+      if (r.condition.defined()) r.condition = substitute(r.condition, values);
+      if (!inside.defined()) return;
+      const bool always = !r.condition.defined() || is_const_int(r.condition, 1);
+      r.condition = always ? inside : inside && r.condition;
+    });
+  };
+  return te::compute_op(op->name, std::move(data_axes), map_bodies(*compute, body), op->tag,
                         op->attributes);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/substitute.h"
 #include "schedule/te/operation.h"
 
 namespace tw {
@@ -19,5 +20,11 @@ te::Operation rewrite_reads(const te::Operation& op, const ReadRewrite& f);
 // in the reduction and in the bodies.
 using AxisReplacement = std::vector<std::pair<IterVar, IterVar>>;
 te::Operation replace_axes(const te::Operation& op, std::string name, const AxisReplacement& axes);
+
+// The operation over other data axes, `values` being what the old ones are in terms of them; the
+// reduction axes stay. Where `inside` does not hold (undefined: everywhere it does) a reduction
+// takes no terms and other bodies are zero.
+te::Operation change_axes(const te::Operation& op, std::vector<IterVar> data_axes,
+                          const VarMap& values, const Expr& inside);
 
 }  // namespace tw

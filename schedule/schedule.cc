@@ -148,6 +148,7 @@ class Recorder {
     return add(std::move(refs));
   }
   Recorder& operator()(int64_t value) { return add(value); }
+  Recorder& operator()(const std::vector<int64_t>& values) { return add(values); }
   Recorder& operator()(const std::string& value) { return add(value); }
   Recorder& none() { return add(std::monostate()); }
   const StepResults& apply() { return apply_step(schedule_, std::move(step_)); }
@@ -206,6 +207,16 @@ void Stage::compute_inline() const { Recorder(schedule_, data_, "compute_inline"
 void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").apply(); }
 void Stage::set_scope(const std::string& scope) const {
   Recorder(schedule_, data_, "set_scope")(scope).apply();
+}
+void Stage::transform_layout(const IterVar& axis, int64_t factor,
+                             const std::vector<int64_t>& order) const {
+  Recorder call(schedule_, data_, "transform_layout");
+  call(axis)(factor);
+  if (!order.empty()) call(order);
+  call.apply();
+}
+void Stage::transform_layout(const std::vector<int64_t>& order) const {
+  Recorder(schedule_, data_, "transform_layout").none().none()(order).apply();
 }
 
 // ---------------------------------------------------------------------------------------------

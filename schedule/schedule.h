@@ -91,6 +91,11 @@ class Stage {
   void compute_inline() const;
   void compute_root() const;
   void set_scope(const std::string& scope) const;
+  // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
+  // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
+  void transform_layout(const IterVar& axis, int64_t factor,
+                        const std::vector<int64_t>& order = {}) const;
+  void transform_layout(const std::vector<int64_t>& order) const;
 
   ScheduleData* schedule_data() const { return schedule_; }
 

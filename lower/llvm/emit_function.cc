@@ -198,7 +198,23 @@ void FunctionEmitter::return_on_failure(llvm::Value* status) {
   b_.SetInsertPoint(passed);
 }
 
-void FunctionEmitter::finish() { b_.CreateRet(b_.getInt32(0)); }
+namespace {
+
+bool contains_compute_scope(const Stmt& body) {
+  bool found = false;
+  for_each_stmt(body, [&](const Stmt& s) {
+    const AttrStmt* attribute = as<AttrStmt>(s);
+    found |= attribute != nullptr && attribute->key == attr::kComputeScope;
+  });
+  return found;
+}
+
+}  // namespace
+
+void FunctionEmitter::finish() {
+  b_.CreateRet(b_.getInt32(0));
+  finish_checks();
+}
 
 void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   give_scopes(state, kernel);
@@ -221,6 +237,12 @@ void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   emitter.bind_arguments(kernel);
   emitter.emit(kernel.body);
   emitter.finish();
+  // Where the loops are a function of their own, what is left here checks arguments, once a call:
+  // not worth the time that optimising it takes.
+  if (contains_compute_scope(kernel.body)) {
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::OptimizeNone);
+  }
 }
 
 // Before make_api the arguments' variables are free in the body: they get their values unchecked.
@@ -322,6 +344,19 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, device), i32), int_type(32));
   }
   return nullptr;
+}
+
+// A stride, or where the tensor has none a constant; without a branch.
+llvm::Value* FunctionEmitter::stride_or(const Call& stride, const Expr& otherwise) {
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* value = llvm::cast<llvm::Constant>(emit(cast(int_type(64), otherwise)));
+  auto* known = new llvm::GlobalVariable(k_.module, i64, true, llvm::GlobalValue::PrivateLinkage,
+                                         value, "stride");
+  llvm::Value* list = tensor_field(stride.args[0], offsetof(DLTensor, strides),
+                                   llvm::PointerType::get(k_.context, 0));
+  llvm::Value* at = b_.CreateSelect(b_.CreateIsNull(list), known,
+                                    b_.CreateGEP(i64, list, index(stride.args[1])));
+  return convert(b_.CreateLoad(i64, at), int_type(64), stride.type);
 }
 
 std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {

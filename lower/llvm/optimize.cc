@@ -52,8 +52,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
         llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true, /*UseBlockFrequencyInfo=*/false));
   }
   passes.addPass(llvm::SimplifyCFGPass());
+  llvm::FunctionPassManager few;  // for what runs once a call
+  few.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   for (llvm::Function& f : module) {
-    if (!f.isDeclaration()) passes.run(f, functions);
+    if (!f.isDeclaration()) (f.hasOptNone() ? few : passes).run(f, functions);
   }
 }
 

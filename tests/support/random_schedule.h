@@ -247,6 +247,15 @@ class RandomSchedule {
     return axes;
   }
 
+  // A permutation of the stage's dimensions, one of which may have been tiled.
+  std::vector<int64_t> some_order(const Stage& stage, bool tiled) {
+    const te::ComputeNode* compute = compute_of(stage.data());
+    std::vector<int64_t> order(compute ? compute->axis.size() + (tiled ? 1 : 0) : 1);
+    for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
+    for (size_t k = order.size(); k-- > 1;)
+      std::swap(order[k], order[static_cast<size_t>(random_.between(0, static_cast<int64_t>(k)))]);
+    return order;
+  }
   // Mostly stages that read `stage`.
   std::vector<StageRef> some_readers(const Stage& stage) {
     std::vector<StageRef> refs;
@@ -265,7 +274,7 @@ class RandomSchedule {
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {"split",      "split",   "compute_at",
                                                      "compute_at", "reorder", "fuse",
-                                                     "cache_read"};
+                                                     "cache_read", "transform_layout"};
       primitive = find_primitive(random_.pick(often));
     }
     Step step{.primitive = std::string(primitive->name),
@@ -275,7 +284,11 @@ class RandomSchedule {
     Stage stage = some_stage();
     bool first = true;
     for (const Parameter& p : primitive->parameters) {
-      if (p.optional && random_.chance(50)) {
+      // A factor goes with its axis more often than not.
+      const bool pair = p.name == "factor" && !step.arguments.empty() &&
+                        primitive->name == "transform_layout";
+      const bool alone = pair && std::holds_alternative<std::monostate>(step.arguments.back());
+      if (p.optional && (pair ? alone : random_.chance(primitive->name == "transform_layout" ? 20 : 50))) {
         step.arguments.emplace_back();
         continue;
       }
@@ -305,7 +318,8 @@ class RandomSchedule {
           step.arguments.emplace_back(random_.between(1, random_.chance(80) ? 5 : 16));
           break;
         case ParameterType::Ints:
-          step.arguments.emplace_back(std::vector<int64_t>{random_.between(1, 5)});
+          step.arguments.emplace_back(
+              some_order(stage, !std::holds_alternative<std::monostate>(step.arguments.back())));
           break;
         case ParameterType::Float:
           step.arguments.emplace_back(0.5);
