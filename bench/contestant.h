@@ -18,13 +18,13 @@
 
 namespace tw::bench {
 
-// A workload with its input data, which all contestants share.
+// A workload with its data, which all contestants share.
 struct Problem {
   autotune::Workload workload;
   std::string kind;                     // "gemm"
   std::map<std::string, int64_t> size;  // "m": 512
   std::vector<NDArray> inputs;          // in argument order
-  std::vector<int64_t> output_shape;
+  NDArray output;                       // one for all, so that nobody has a better place in memory
   double operations = 0;
 };
 
@@ -37,9 +37,7 @@ class Contestant {
   virtual std::string name() const = 0;  // "tuned", "openblas"
   // Untimed, before each repetition: sets the library's number of threads.
   virtual void prepare() {}
-  virtual void run() = 0;
-  // Written by run().
-  virtual const NDArray& output() const = 0;
+  virtual void run() = 0;  // writes the problem's output
 };
 using Contestants = std::vector<std::unique_ptr<Contestant>>;
 

@@ -39,7 +39,7 @@ Problem make_problem(const std::string& text, std::mt19937& rng) {
   parse_sizes(problem.workload.text, problem);
   const te::Program& program = problem.workload.program;
   problem.operations = te::count_operations(program);
-  problem.output_shape = shape_of(program.outputs.at(0));
+  problem.output = NDArray::zeros(shape_of(program.outputs.at(0)), program.outputs[0].dtype());
   std::uniform_real_distribution<float> values(-1, 1);
   for (size_t i = 0; i + 1 < program.arguments.size(); ++i) {
     NDArray array = NDArray::empty(shape_of(program.arguments[i]), program.arguments[i].dtype());

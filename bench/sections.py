@@ -150,7 +150,7 @@ def model(context: Context) -> Result:
         context.say(f"{workload}: timing the winners")
         winners = context.bench("winners", workload=workload, logs=";".join(str(log) for of in logs.values() for log in of))
         result["facts"] = winners["facts"] | result["facts"]
-        seconds = {m["name"]: statistics.median(m["samples"]) for m in winners["measurements"]}
+        seconds = {log: statistics.median(m["samples"]) for m in winners["measurements"] for log in m["labels"]["logs"]}
         for name in MODELS:
             result["measurements"].append(
                 {

@@ -3,13 +3,13 @@
 // without the noise of the hours at which each of them measured it.
 #include <fmt/format.h>
 
+#include <map>
 #include <random>
 
 #include "autotune/log.h"
 #include "bench/contestant.h"
 #include "bench/google_benchmark.h"
 #include "bench/sections.h"
-#include "runtime/thread_pool.h"
 
 namespace tw::bench {
 
@@ -19,17 +19,22 @@ void measure_winners(const Options& options, Results& results) {
   const autotune::Task task =
       autotune::make_task(problem.workload.program, options.target(), options.count("threads", 1),
                           problem.workload.label);
-  std::vector<Subject> subjects;
+  // Runs that found the same schedule share its time.
+  std::map<std::string, std::vector<std::string>> logs_of;
   for (const std::string& path : options.list("logs", "")) {
     const autotune::Log log(path, autotune::Log::Mode::Read);
-    const auto best = log.best(task.workload, task.target_text, task.threads);
-    if (!best) continue;
-    const std::shared_ptr<Contestant> winner =
-        make_ours("winner", problem, task, parse_trace(best->trace));
-    subjects.push_back({.name = path,
+    if (const auto best = log.best(task.workload, task.target_text, task.threads)) {
+      logs_of[best->trace].push_back(path);
+    }
+  }
+  std::vector<Subject> subjects;
+  for (const auto& [trace_text, logs] : logs_of) {
+    const Trace trace = parse_trace(trace_text);
+    const std::shared_ptr<Contestant> winner = make_ours("winner", problem, task, trace);
+    subjects.push_back({.name = fmt::format("{:016x}", trace_hash(trace)),
                         .run = [winner] { winner->run(); },
                         .prepare = [winner] { winner->prepare(); },
-                        .labels = {{"log", path}, {"logged", best->median()}}});
+                        .labels = {{"logs", logs}}});
   }
   results.fact("operations", problem.operations);
   const bool quick = options.flag("quick");
