@@ -106,7 +106,7 @@ def measure(arguments: argparse.Namespace) -> dict:
     results = {"format": FORMAT, "form": form, "sections": {}}
     if (arguments.resume or arguments.section) and kept.is_file():
         old = load(kept)
-        if old["build"] == build:
+        if old.get("build") == build:
             results["sections"] = old["sections"]
         elif arguments.resume:
             print("tw bench: the build is another one than that of the kept results: starting over", file=sys.stderr)
