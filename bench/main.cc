@@ -27,6 +27,7 @@ constexpr Section kSections[] = {
     {"soak", measure_soak, "resident memory over many compiles"},
     {"search", measure_search, "features and proposals a second"},
     {"tune", measure_tuning, "one run of the tuner: curve, throughput, memory"},
+    {"winners", measure_winners, "the best schedules of several logs, side by side"},
     {"peers", measure_peers, "ours against other libraries, in one process"},
 };
 
