@@ -76,6 +76,12 @@ te::Operation replace_axes(const te::Operation& op, std::string name, const Axis
                         op->attributes);
 }
 
+Expr guarded_condition(const Expr& outer, const Expr& inner) {
+  bool reads = false;
+  for_each_expr(inner, [&](const Expr& e) { reads |= is<ProducerLoad>(e); });
+  return reads ? if_then_else(outer, inner, make_bool(false)) : outer && inner;
+}
+
 te::Operation change_axes(const te::Operation& op, std::vector<IterVar> data_axes,
                           const VarMap& values, const Expr& inside) {
   const te::ComputeNode* compute = te::as_op<te::ComputeNode>(op);
@@ -90,7 +96,7 @@ te::Operation change_axes(const te::Operation& op, std::vector<IterVar> data_axe
       if (r.condition.defined()) r.condition = substitute(r.condition, values);
       if (!inside.defined()) return;
       const bool always = !r.condition.defined() || is_const_int(r.condition, 1);
-      r.condition = always ? inside : inside && r.condition;
+      r.condition = always ? inside : guarded_condition(inside, r.condition);
     });
   };
   return te::compute_op(op->name, std::move(data_axes), map_bodies(*compute, body), op->tag,

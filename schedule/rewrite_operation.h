@@ -21,6 +21,9 @@ te::Operation rewrite_reads(const te::Operation& op, const ReadRewrite& f);
 using AxisReplacement = std::vector<std::pair<IterVar, IterVar>>;
 te::Operation replace_axes(const te::Operation& op, std::string name, const AxisReplacement& axes);
 
+// Both hold; `inner` is looked at where `outer` holds only, so that it may read what is there only.
+Expr guarded_condition(const Expr& outer, const Expr& inner);
+
 // The operation over other data axes, `values` being what the old ones are in terms of them; the
 // reduction axes stay. Where `inside` does not hold (undefined: everywhere it does) a reduction
 // takes no terms and other bodies are zero.

@@ -331,6 +331,13 @@ te::Tensor Schedule::cache_read(const te::Tensor& tensor, const std::string& sco
   return call.apply()[0].stage->op.output(0);
 }
 
+te::Tensor Schedule::rfactor(const te::Tensor& tensor, const IterVar& axis, int factor_axis) const {
+  Recorder call(data_.get(), &(*this)[tensor].data(), "rfactor");
+  call(axis);
+  if (factor_axis != 0) call(int64_t{factor_axis});
+  return call.apply()[0].stage->op.output(tensor.value_index());
+}
+
 void Schedule::apply(const Step& step) const {
   try {
     apply_step(*data_, step);

@@ -129,6 +129,9 @@ class Schedule {
   // A stage that copies `tensor` into `scope`; the readers, which read the tensor now, read it.
   te::Tensor cache_read(const te::Tensor& tensor, const std::string& scope,
                         const std::vector<te::Operation>& readers) const;
+  // A stage with the reduction loop `axis` of the tensor's stage as data axis number `factor_axis`,
+  // reduced over the other loops; the tensor's stage reduces over that axis.
+  te::Tensor rfactor(const te::Tensor& tensor, const IterVar& axis, int factor_axis = 0) const;
 
   const Trace& trace() const;
   // Applies one step, or a whole trace, recorded elsewhere on the same program. Errors say which

@@ -237,6 +237,38 @@ TEST(ScheduleErrors, ScopesOfStages) {
   refused(ErrorCode::PlaceholderStage, "set_scope@1(s0, \"local\")");
 }
 
+TEST(ScheduleErrors, LayoutsThatCannotBe) {
+  EXPECT_EQ(refused(ErrorCode::CannotCache, "transform_layout@1(s4, axis=s4:0, factor=2)").what,
+            "the layout of an output belongs to the caller");
+  refused(ErrorCode::PlaceholderStage, "transform_layout@1(s2, order=[1, 0])");
+  EXPECT_EQ(refused(ErrorCode::CannotCache, "transform_layout@1(s3, axis=s3:0, factor=2)",
+                    "split@1(s3, s3:1, factor=2)").legal,
+            "transform_layout first");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "transform_layout@1(s3, axis=s3:2, factor=2)").legal, "y, x");
+  refused(ErrorCode::BadArgument, "transform_layout@1(s3)");
+  refused(ErrorCode::BadArgument, "transform_layout@1(s3, axis=s3:0)");
+  refused(ErrorCode::BadArgument, "transform_layout@1(s3, factor=2)");
+  refused(ErrorCode::FactorNotPositive, "transform_layout@1(s3, axis=s3:0, factor=0)");
+  for (const char* order : {"[0, 1]", "[0, 1, 1]", "[0, 1, 3]", "[-1, 0, 1]"}) {
+    EXPECT_EQ(refused(ErrorCode::BadArgument,
+                      std::string("transform_layout@1(s3, axis=s3:0, factor=2, order=") + order + ")")
+                  .legal,
+              "each number from 0 to 2 once");
+  }
+}
+
+TEST(ScheduleErrors, WhatCannotBeFactored) {
+  EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:0)").legal, "k");
+  EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s4, s4:0)").legal, "a reduction");
+  refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:2)", "split@1(s3, s3:1, factor=2)");
+  refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:2)", "reorder@1(s3, [s3:2, s3:0])");
+  refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:2)", "vectorize@1(s3, s3:1)");
+  refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:2)", "compute_at@1(s1, s3, s3:2)");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "rfactor@1(s3, s3:2, factor_axis=3)").legal,
+            "-3 to 2; -1 is the last place");
+  refused(ErrorCode::BadArgument, "rfactor@1(s3, s3:2, factor_axis=-4)");
+}
+
 TEST(ScheduleErrors, PlaceholdersAreNotComputed) {
   for (const char* step :
        {"compute_root@1(s0)", "compute_inline@1(s0)", "cache_write@1(s0, \"local\")",

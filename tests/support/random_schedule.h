@@ -247,6 +247,12 @@ class RandomSchedule {
     return axes;
   }
 
+  IterVar some_axis(const Stage& stage, bool reduction) {
+    IterVar axis = random_.pick(stage.leaf_axes());
+    for (int tries = 0; reduction && tries < 9 && axis->kind != IterKind::Reduction; ++tries)
+      axis = random_.pick(stage.leaf_axes());
+    return axis;
+  }
   // A permutation of the stage's dimensions, one of which may have been tiled.
   std::vector<int64_t> some_order(const Stage& stage, bool tiled) {
     const te::ComputeNode* compute = compute_of(stage.data());
@@ -274,7 +280,8 @@ class RandomSchedule {
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {"split",      "split",   "compute_at",
                                                      "compute_at", "reorder", "fuse",
-                                                     "cache_read", "transform_layout"};
+                                                     "cache_read", "transform_layout",
+                                                     "rfactor"};
       primitive = find_primitive(random_.pick(often));
     }
     Step step{.primitive = std::string(primitive->name),
@@ -300,7 +307,8 @@ class RandomSchedule {
           break;
         case ParameterType::Axis: {
           if (stage.leaf_axes().empty()) return;
-          step.arguments.emplace_back(schedule_.ref_of(stage, random_.pick(stage.leaf_axes())));
+          step.arguments.emplace_back(
+              schedule_.ref_of(stage, some_axis(stage, primitive->name == "rfactor")));
           break;
         }
         case ParameterType::Axes: {

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// transform_layout, rfactor
+#include <gtest/gtest.h>
+
+#include "ir/expr.h"
+#include "tests/support/scheduled.h"
+
+namespace tw {
+namespace {
+
+using test::loops;
+using test::scheduled;
+
+constexpr char kMatmul[] =
+    "A = placeholder(int32, [4, 6])\n"
+    "B = placeholder(int32, [6, 8])\n"
+    "C = compute([y: 4, x: 8], reduce [k: 6], sum((A(y, k)*B(k, x))))\n"
+    "arguments A B C\noutputs C\n";
+
+// A panel of B for each tile of C, as large as the tile needs, its innermost loop contiguous.
+TEST(TransformLayout, PacksPanels) {
+  EXPECT_EQ(loops(kMatmul,
+                  "cache_read@1(s1, \"global\", [s2])\n"
+                  "transform_layout@1(t0.0, axis=t0.0:1, factor=4, order=[1, 0, 2])\n"
+                  "split@1(s2, s2:1, factor=4)\nreorder@1(s2, [t2.0, s2:0, s2:2, t2.1])\n"
+                  "compute_at@1(t0.0, s2, t2.0)\nvectorize@1(t0.0, t0.0:2)"),
+            R"(produce C {
+  for (x.outer, 0, 2) {
+    realize B.global<global>([x.outer, 1], [0, 6], [0, 4]) {
+      produce B.global {
+        for (ax0, 0, 6) {
+          vectorized (ax1.i, 0, 4) {
+            B.global(x.outer, ax0, ax1.i) = B(ax0, ((x.outer*4) + ax1.i))
+          }
+        }
+      }
+      for (y, 0, 4) {
+        for (x.inner.init, 0, 4) {
+          C(y, ((x.outer*4) + x.inner.init)) = 0
+        }
+        for (k, 0, 6) {
+          for (x.inner, 0, 4) {
+            C(y, ((x.outer*4) + x.inner)) = (C(y, ((x.outer*4) + x.inner)) + (A(y, k)*B.global(floordiv(((x.outer*4) + x.inner), 4), k, floormod(((x.outer*4) + x.inner), 4))))
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+// What the last tile has too much is zero.
+TEST(TransformLayout, PadsTheLastTile) {
+  EXPECT_EQ(loops("A = placeholder(float32, [10])\n"
+                  "B = compute([i: 10], (A(i)*2.000000f))\n"
+                  "C = compute([j: 10], B((9 - j)))\n"
+                  "arguments A C\noutputs C\n",
+                  "transform_layout@1(s1, axis=s1:0, factor=4)"),
+            R"(realize B<global>([0, 3], [0, 4]) {
+  produce B {
+    for (i.o, 0, 3) {
+      for (i.i, 0, 4) {
+        B(i.o, i.i) = tvm_if_then_else(likely((((i.o*4) + i.i) < 10)), (A(((i.o*4) + i.i))*2.000000f), 0.000000f)
+      }
+    }
+  }
+  produce C {
+    for (j, 0, 10) {
+      C(j) = B(floordiv((9 - j), 4), floormod((9 - j), 4))
+    }
+  }
+}
+)");
+}
+
+// Elements of a reduction that pad keep the identity.
+TEST(TransformLayout, OfAReduction) {
+  EXPECT_EQ(loops("A = placeholder(int32, [3, 5])\n"
+                  "B = compute([i: 5], reduce [k: 3], max(A(k, i), where=(k > 0)))\n"
+                  "C = compute([i: 5], B(i))\n"
+                  "arguments A C\noutputs C\n",
+                  "transform_layout@1(s1, axis=s1:0, factor=2, order=[1, 0])"),
+            R"(realize B<global>([0, 2], [0, 3]) {
+  produce B {
+    for (i.i, 0, 2) {
+      for (i.o, 0, 3) {
+        B(i.i, i.o) = -2147483648
+        for (k, 0, 3) {
+          if ((likely((((i.o*2) + i.i) < 5)) && (k > 0))) {
+            B(i.i, i.o) = max(B(i.i, i.o), A(k, ((i.o*2) + i.i)))
+          }
+        }
+      }
+    }
+  }
+  produce C {
+    for (i, 0, 5) {
+      C(i) = B(floormod(i, 2), floordiv(i, 2))
+    }
+  }
+}
+)");
+}
+
+TEST(TransformLayout, OrderAloneTransposes) {
+  const Schedule s = scheduled(kMatmul, "cache_read@1(s1, \"global\", [s2])");
+  const Stage copy = s.stage({.step = 0, .index = 0});
+  copy.transform_layout({1, 0});
+  EXPECT_EQ(to_text(s.trace().steps.back()), "transform_layout@1(t0.0, order=[1, 0])");
+  EXPECT_EQ(copy.leaf_axes()[0].name(), "ax1");
+  copy.transform_layout(copy.axis(0), 4);
+  copy.transform_layout(copy.axis(2), 3, {0, 2, 1, 3});
+  EXPECT_EQ(copy.leaf_axes().size(), 4u);
+  EXPECT_EQ(loops(s), R"(realize B.global<global>([0, 2], [0, 2], [0, 4], [0, 3]) {
+  produce B.global {
+    for (ax1.o, 0, 2) {
+      for (ax0.o, 0, 2) {
+        for (ax1.i, 0, 4) {
+          for (ax0.i, 0, 3) {
+            B.global(ax1.o, ax0.o, ax1.i, ax0.i) = B(((ax0.o*3) + ax0.i), ((ax1.o*4) + ax1.i))
+          }
+        }
+      }
+    }
+  }
+  produce C {
+    for (y, 0, 4) {
+      for (x, 0, 8) {
+        C(y, x) = 0
+        for (k, 0, 6) {
+          C(y, x) = (C(y, x) + (A(y, k)*B.global(floordiv(x, 4), floordiv(k, 3), floormod(x, 4), floormod(k, 3))))
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(RFactor, TheInnerPartOfASplit) {
+  EXPECT_EQ(loops("A = placeholder(int32, [4, 12])\n"
+                  "B = compute([i: 4], reduce [k: 12], sum(A(i, k)))\n"
+                  "arguments A B\noutputs B\n",
+                  "split@1(s1, s1:1, factor=3)\nrfactor@1(s1, t0.1)\ncompute_at@1(t1.0, s1, s1:0)"),
+            R"(produce B {
+  for (i, 0, 4) {
+    realize B.rf<global>([0, 3], [i, 1]) {
+      produce B.rf {
+        for (k.inner, 0, 3) {
+          B.rf(k.inner, i) = 0
+          for (k.outer, 0, 4) {
+            B.rf(k.inner, i) = (B.rf(k.inner, i) + A(i, ((k.outer*3) + k.inner)))
+          }
+        }
+      }
+      B(i) = 0
+      for (k.inner.v, 0, 3) {
+        B(i) = (B(i) + B.rf(k.inner.v, i))
+      }
+    }
+  }
+}
+)");
+}
+
+// Terms outside the domain are left out, whichever part is factored.
+TEST(RFactor, ExtentsThatDoNotDivide) {
+  EXPECT_EQ(loops("A = placeholder(int32, [10])\n"
+                  "B = compute([], reduce [k: 10], max(A(k), where=(A(k) < 5)))\n"
+                  "arguments A B\noutputs B\n",
+                  "split@1(s1, s1:0, factor=4)\nrfactor@1(s1, t0.0)"),
+            R"(realize B.rf<global>([0, 3]) {
+  produce B.rf {
+    for (k.outer, 0, 3) {
+      B.rf(k.outer) = -2147483648
+      for (k.inner, 0, 4) {
+        if (tvm_if_then_else(likely((((k.outer*4) + k.inner) < 10)), (A(((k.outer*4) + k.inner)) < 5), (bool)0)) {
+          B.rf(k.outer) = max(B.rf(k.outer), A(((k.outer*4) + k.inner)))
+        }
+      }
+    }
+  }
+  produce B {
+    B() = -2147483648
+    for (k.outer.v, 0, 3) {
+      B() = max(B(), B.rf(k.outer.v))
+    }
+  }
+}
+)");
+}
+
+TEST(RFactor, AWholeAxisAndItsPlace) {
+  EXPECT_EQ(loops("A = placeholder(int32, [4, 12])\n"
+                  "B = compute([i: 4], reduce [k: 12], sum(A(i, k)))\n"
+                  "arguments A B\noutputs B\n",
+                  "rfactor@1(s1, s1:1, factor_axis=-1)"),
+            R"(realize B.rf<global>([0, 4], [0, 12]) {
+  produce B.rf {
+    for (i, 0, 4) {
+      for (k, 0, 12) {
+        B.rf(i, k) = A(i, k)
+      }
+    }
+  }
+  produce B {
+    for (i_1, 0, 4) {
+      B(i_1) = 0
+      for (k.v, 0, 12) {
+        B(i_1) = (B(i_1) + B.rf(i_1, k.v))
+      }
+    }
+  }
+}
+)");
+}
+
+}  // namespace
+}  // namespace tw
