@@ -110,7 +110,6 @@ class Tiling {
     limit_registers();
     for (Knob& knob : knobs_) b_.add_knob(std::move(knob));
     if (!r0_.empty()) b_.add_unroll_knob(local_, r0_[0]);
-    for (const Stage& pack : packs_) schedule_pack(pack);
     add_attach_points();
   }
 
@@ -146,7 +145,8 @@ class Tiling {
     output_ = b_.stage(end);
   }
 
-  // Tiles of the vector axis outermost, its lanes innermost, the rest as it was.
+  // Tiles of the vector axis outermost, its lanes innermost, the rest as it was. Packing walks the
+  // packed copy in order, its tiles in parallel.
   void pack_operands() {
     for (const Operand& operand : variant_.operands) {
       const Schedule& s = b_.schedule();
@@ -159,9 +159,12 @@ class Tiling {
         if (k != d && k != d + 1) order.push_back(k);
       }
       order.push_back(d + 1);
-      pack_places_.push_back({b_.next_step(), kFactorArgument});
+      pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
       pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
-      packs_.push_back(pack);
+      pack.parallel(pack.axis(0));
+      if (d + 1 != rank) continue;  // lanes lie apart in the operand: copied one by one
+      pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
+      pack.vectorize(pack.split(pack.axis(static_cast<int>(rank)), 1).inner);
     }
   }
 
@@ -211,9 +214,9 @@ class Tiling {
         a.o_lanes = lanes;
       }
       if (is_vector_axis(k)) {
-        for (const Knob::Place& place : pack_places_) {
-          knob.places.push_back(place);
-          add_values(knob, [](const Tiles& t) { return t[2]; });
+        for (const PackPlace& p : pack_places_) {
+          knob.places.push_back(p.place);
+          add_values(knob, [&](const Tiles& t) { return p.lanes ? lanes_of(t[2]) : t[2]; });
         }
       }
       o0.push_back(a.o0);
@@ -300,12 +303,6 @@ class Tiling {
     if (!limit.knobs.empty()) b_.add_limit(std::move(limit));
   }
 
-  // Packing walks the packed copy in order; one tile after the other, in parallel.
-  void schedule_pack(const Stage& pack) {
-    const auto* compute = te::as_op<te::ComputeNode>(pack.op());
-    pack.parallel(compute->axis[0]);
-  }
-
   void add_attach_points() {
     b_.add_attach_point(op_, output_, fused_);
     if (!o1_.empty()) b_.add_attach_point(op_, output_, o1_.back());
@@ -320,8 +317,12 @@ class Tiling {
   Stage output_, local_;
   std::vector<size_t> tail_;
   std::vector<int64_t> order_;  // the data axis at each dimension of the local stage
-  std::vector<Stage> packs_;
-  std::vector<Knob::Place> pack_places_;
+  // Factors of the packed copies that follow the vector axis: its innermost tile, or the lanes of it.
+  struct PackPlace {
+    Knob::Place place;
+    bool lanes;
+  };
+  std::vector<PackPlace> pack_places_;
   std::vector<TiledAxis> axes_;
   std::vector<Knob> knobs_;
   IterVar fused_;
