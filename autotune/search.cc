@@ -18,7 +18,7 @@ constexpr size_t kParents = 32;       // fastest measured points that seed a pop
 constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
 constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr uint64_t kPriorSeed = 2018;
-constexpr size_t kCacheLimit = 20000;
+constexpr size_t kCacheLimit = 2000;  // points, about 3 kB each
 
 struct PointHash {
   size_t operator()(const Point& p) const noexcept {
