@@ -117,7 +117,11 @@ void bind_tasks(py::module_& m) {
       .def_property_readonly("run_seconds", [](const TunerReport& r) { return r.timings.run; })
       .def_property_readonly("reference_seconds",
                              [](const TunerReport& r) { return r.timings.reference; })
-      .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.");
+      .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.")
+      .def("__repr__", [](const py::object& self) {
+        return fmt::format("TunerReport({:.3g} s, {})", self.cast<const TunerReport&>().seconds,
+                           std::string(py::repr(self.attr("tasks"))));
+      });
 }
 
 void bind_workloads(py::module_& m) {
