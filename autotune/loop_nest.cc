@@ -18,10 +18,65 @@ constexpr double kLineBytes = 64;
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
 
+// An index as a sum: coefficient * atom, where an atom is a loop variable, or whatever is not a sum.
+struct Term {
+  Expr atom;
+  int64_t coefficient;
+};
+struct Sum {
+  std::vector<Term> terms;
+  int64_t constant = 0;
+};
+
+void add_to(Sum& sum, const Expr& e, int64_t scale) {
+  if (auto value = as_const_int(e)) {
+    sum.constant += scale * *value;
+  } else if (const Add* add = as<Add>(e)) {
+    add_to(sum, add->a, scale);
+    add_to(sum, add->b, scale);
+  } else if (const Sub* sub = as<Sub>(e)) {
+    add_to(sum, sub->a, scale);
+    add_to(sum, sub->b, -scale);
+  } else if (const Cast* cast = as<Cast>(e)) {
+    add_to(sum, cast->value, scale);
+  } else if (const Mul* mul = as<Mul>(e); mul && as_const_int(mul->b)) {
+    add_to(sum, mul->a, scale * *as_const_int(mul->b));
+  } else if (mul && as_const_int(mul->a)) {
+    add_to(sum, mul->b, scale * *as_const_int(mul->a));
+  } else {
+    sum.terms.push_back({e, scale});
+  }
+}
+
+Sum sum_of(const Expr& e) {
+  Sum sum;
+  add_to(sum, e, 1);
+  return sum;
+}
+
+// An index divided by a constant: `whole` divides evenly, `rest` is what is left.
+struct Division {
+  int64_t divisor;
+  Sum whole, rest;
+};
+Division divide(const Expr& numerator, const Expr& divisor) {
+  Division d{.divisor = std::max<int64_t>(1, std::abs(as_const_int(divisor).value_or(1)))};
+  const Sum sum = sum_of(numerator);
+  for (const Term& t : sum.terms) {
+    if (t.coefficient % d.divisor == 0) {
+      d.whole.terms.push_back({t.atom, t.coefficient / d.divisor});
+    } else {
+      d.rest.terms.push_back(t);
+    }
+  }
+  d.rest.constant = ((sum.constant % d.divisor) + d.divisor) % d.divisor;
+  return d;
+}
+
 class IndexModel {
  public:
   void push(const Var& var, int64_t extent) {
-    depth_[var.get()] = static_cast<int>(extents_.size());
+    depth_[var.get()] = extents_.size();
     extents_.push_back(extent);
     vars_.push_back(var);
   }
@@ -32,85 +87,72 @@ class IndexModel {
   }
   size_t depth() const { return extents_.size(); }
 
-  Spread spread(const Expr& e) const {
-    Spread s(extents_.size() + 1, 0);
-    add_spread(e, 1, s);
-    return s;
-  }
+  Spread spread(const Expr& e) const { return spread(sum_of(e)); }
 
-  // d(e)/d(loop l), where linear; 0 when the loop does not occur or only inside a division.
+  // By how much the index moves when a loop steps, times `scale`, added to `strides` by loop. A
+  // quotient that steps once every so often counts as moving.
   void add_strides(const Expr& e, int64_t scale, std::vector<int64_t>& strides) const {
-    if (const Variable* v = as<Variable>(e)) {
-      if (auto it = depth_.find(v); it != depth_.end()) strides[size_t(it->second)] += scale;
-    } else if (const Add* a = as<Add>(e)) {
-      add_strides(a->a, scale, strides);
-      add_strides(a->b, scale, strides);
-    } else if (const Sub* a = as<Sub>(e)) {
-      add_strides(a->a, scale, strides);
-      add_strides(a->b, -scale, strides);
-    } else if (const Mul* m = as<Mul>(e)) {
-      if (auto c = as_const_int(m->b)) add_strides(m->a, scale * *c, strides);
-      else if (auto d = as_const_int(m->a)) add_strides(m->b, scale * *d, strides);
-    } else if (const FloorDiv* d = as<FloorDiv>(e)) {
-      // A loop over a fused axis steps the quotient once every so often: count it as moving.
-      mark_moved(d->a, scale, strides);
-    } else if (const FloorMod* m = as<FloorMod>(e)) {
-      add_strides(m->a, scale, strides);
-    } else if (const Cast* c = as<Cast>(e)) {
-      add_strides(c->value, scale, strides);
-    }
+    add_strides(sum_of(e), scale, strides);
   }
 
  private:
-  // scale * e, accumulated; divisions and moduli by constants, min and max are followed, anything
-  // else counts with its operands' spread.
-  void add_spread(const Expr& e, int64_t scale, Spread& s) const {
-    const int64_t k = std::abs(scale);
-    if (const Variable* v = as<Variable>(e)) {
-      auto it = depth_.find(v);
-      if (it == depth_.end()) return;
-      const auto loop = static_cast<size_t>(it->second);
-      for (size_t d = 0; d <= loop; ++d) s[d] += k * (extents_[loop] - 1);
-    } else if (const Add* a = as<Add>(e)) {
-      add_spread(a->a, scale, s);
-      add_spread(a->b, scale, s);
-    } else if (const Sub* a = as<Sub>(e)) {
-      add_spread(a->a, scale, s);
-      add_spread(a->b, scale, s);
-    } else if (const Mul* m = as<Mul>(e)) {
-      if (auto c = as_const_int(m->b)) add_spread(m->a, scale * *c, s);
-      else if (auto d = as_const_int(m->a)) add_spread(m->b, scale * *d, s);
-    } else if (const FloorDiv* d = as<FloorDiv>(e)) {
-      const int64_t c = std::max<int64_t>(1, std::abs(as_const_int(d->b).value_or(1)));
-      const Spread inner = spread(d->a);
-      for (size_t i = 0; i < s.size(); ++i) s[i] += k * ((inner[i] + c - 1) / c);
-    } else if (const FloorMod* m = as<FloorMod>(e)) {
-      const int64_t c = std::max<int64_t>(1, std::abs(as_const_int(m->b).value_or(INT32_MAX)));
-      const Spread inner = spread(m->a);
-      for (size_t i = 0; i < s.size(); ++i) s[i] += k * std::min(inner[i], c - 1);
-    } else if (const Min* n = as<Min>(e)) {
-      add_larger(n->a, n->b, k, s);
-    } else if (const Max* n = as<Max>(e)) {
-      add_larger(n->a, n->b, k, s);
-    } else if (const Cast* c = as<Cast>(e)) {
-      add_spread(c->value, scale, s);
+  Spread spread(const Sum& sum) const {
+    Spread total(extents_.size() + 1, 0);
+    for (const Term& t : sum.terms) {
+      const Spread s = atom_spread(t.atom);
+      for (size_t d = 0; d < total.size(); ++d) total[d] += std::abs(t.coefficient) * s[d];
+    }
+    return total;
+  }
+
+  Spread atom_spread(const Expr& atom) const {
+    Spread s(extents_.size() + 1, 0);
+    if (is<Variable>(atom)) {
+      const auto it = depth_.find(atom.get());
+      if (it == depth_.end()) return s;
+      for (size_t d = 0; d <= it->second; ++d) s[d] = extents_[it->second] - 1;
+    } else if (const FloorDiv* div = as<FloorDiv>(atom)) {
+      const Division d = divide(div->a, div->b);
+      s = spread(d.whole);
+      const Spread rest = spread(d.rest);
+      // What is left crosses a boundary only where it outgrows the divisor.
+      const bool aligned = rest[0] + d.rest.constant < d.divisor;
+      for (size_t i = 0; i < s.size() && !aligned; ++i) {
+        s[i] += (rest[i] + d.divisor - 1) / d.divisor;
+      }
+    } else if (const FloorMod* mod = as<FloorMod>(atom)) {
+      const Division d = divide(mod->a, mod->b);
+      s = spread(d.rest);
+      for (int64_t& x : s) x = std::min(x, d.divisor - 1);
+    } else if (is<Min>(atom) || is<Max>(atom)) {
+      const Expr& a = is<Min>(atom) ? as<Min>(atom)->a : as<Max>(atom)->a;
+      const Expr& b = is<Min>(atom) ? as<Min>(atom)->b : as<Max>(atom)->b;
+      const Spread x = spread(a), y = spread(b);
+      for (size_t i = 0; i < s.size(); ++i) s[i] = std::max(x[i], y[i]);
+    }
+    return s;
+  }
+
+  void add_strides(const Sum& sum, int64_t scale, std::vector<int64_t>& strides) const {
+    for (const Term& t : sum.terms) add_atom_strides(t.atom, scale * t.coefficient, strides);
+  }
+
+  void add_atom_strides(const Expr& atom, int64_t scale, std::vector<int64_t>& strides) const {
+    if (is<Variable>(atom)) {
+      if (auto it = depth_.find(atom.get()); it != depth_.end()) strides[it->second] += scale;
+    } else if (const FloorDiv* div = as<FloorDiv>(atom)) {
+      const Division d = divide(div->a, div->b);
+      add_strides(d.whole, scale, strides);
+      if (spread(d.rest)[0] + d.rest.constant < d.divisor) return;
+      std::vector<int64_t> rest(strides.size(), 0);
+      add_strides(d.rest, 1, rest);
+      for (size_t i = 0; i < strides.size(); ++i) strides[i] += rest[i] != 0 ? scale : 0;
+    } else if (const FloorMod* mod = as<FloorMod>(atom)) {
+      add_strides(divide(mod->a, mod->b).rest, scale, strides);
     }
   }
 
-  void add_larger(const Expr& a, const Expr& b, int64_t k, Spread& s) const {
-    const Spread x = spread(a), y = spread(b);
-    for (size_t i = 0; i < s.size(); ++i) s[i] += k * std::max(x[i], y[i]);
-  }
-
-  void mark_moved(const Expr& e, int64_t scale, std::vector<int64_t>& strides) const {
-    std::vector<int64_t> inner(strides.size(), 0);
-    add_strides(e, 1, inner);
-    for (size_t i = 0; i < strides.size(); ++i) {
-      if (inner[i] != 0) strides[i] += scale;
-    }
-  }
-
-  std::unordered_map<const ExprBase*, int> depth_;
+  std::unordered_map<const ExprBase*, size_t> depth_;
   std::vector<int64_t> extents_;
   std::vector<Var> vars_;
 };

@@ -181,6 +181,12 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
 
   const double excess = cost.accumulators + 2 - machine.vector_registers;
   if (reduces && excess > 0) cost.spills = tiles * 2 * excess;
+  // Several reduction steps in one piece of code share operands, which then stay live between
+  // steps; what finds no register goes through the stack.
+  const double live = cost.accumulators + loads - machine.vector_registers;
+  if (reduces && tile.instances > cost.accumulators && live > 0) {
+    cost.spills += tiles * std::min(loads, live);
+  }
   cost.overhead = tiles * kLoopCycles;
   add_traffic(s, machine, cost);
 

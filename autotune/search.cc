@@ -15,8 +15,10 @@ namespace tw::autotune {
 namespace {
 
 constexpr size_t kParents = 32;       // fastest measured points that seed a population
+constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
+constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr uint64_t kPriorSeed = 2018;
-constexpr size_t kCacheLimit = 20000;
+constexpr size_t kCacheLimit = 2000;  // points, about 3 kB each
 
 struct PointHash {
   size_t operator()(const Point& p) const noexcept {
@@ -153,6 +155,16 @@ struct Search::State {
     return all;
   }
 
+  // Points one step from the fastest measured ones, fittest first. The model ranks them among each
+  // other only: where it misjudges a whole region, the measured best still draws trials.
+  std::vector<Individual> neighbours(const CostModel& model) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < std::min(kClimbed, measured.size()); ++i) {
+      for (int n = 0; n < kNeighbours; ++n) points.push_back(space.mutate(measured[i].second, rng));
+    }
+    return score(std::move(points), model);
+  }
+
   Proposal proposal(const Individual& chosen, Origin origin) {
     tried.insert(chosen.point);
     return {.point = chosen.point,
@@ -170,13 +182,16 @@ Search::~Search() = default;
 std::vector<Proposal> Search::propose(int count, const CostModel& model) {
   State& s = *state_;
   const auto wanted = static_cast<size_t>(std::max(0, count));
-  const std::vector<Individual> ranked = s.evolve(model);
   std::vector<Proposal> result;
-  const size_t blind = size_t(std::lround(double(wanted) * s.options.random_share));
-  for (const Individual& one : ranked) {
-    if (result.size() + blind >= wanted) break;
-    if (!s.tried.contains(one.point)) result.push_back(s.proposal(one, Origin::Search));
-  }
+  const auto take = [&](const std::vector<Individual>& ranked, size_t until) {
+    for (const Individual& one : ranked) {
+      if (result.size() >= until) break;
+      if (!s.tried.contains(one.point)) result.push_back(s.proposal(one, Origin::Search));
+    }
+  };
+  const auto share = [&](double of) { return size_t(std::lround(double(wanted) * of)); };
+  if (model.trained()) take(s.neighbours(model), share(s.options.neighbour_share));
+  take(s.evolve(model), wanted - share(s.options.random_share));
   // The blind share, and whatever evolution did not fill.
   for (size_t attempts = 0; result.size() < wanted && attempts < 50 * wanted; ++attempts) {
     const Point p = s.space.random(s.rng);

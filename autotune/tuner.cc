@@ -20,6 +20,16 @@
 namespace tw::autotune {
 namespace {
 
+// Small budgets train often, so that the model has a say in most trials; larger batches keep the
+// share of time that search and training take low.
+constexpr int kLeastBatch = 8, kGreatestBatch = 16, kBatchesOfTask = 8;
+
+int batch_size(const TunerOptions& options, size_t tasks) {
+  if (options.batch > 0) return options.batch;
+  const int share = options.trials / static_cast<int>(kBatchesOfTask * std::max<size_t>(1, tasks));
+  return std::clamp(share, kLeastBatch, kGreatestBatch);
+}
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Stopwatch {
@@ -190,7 +200,7 @@ class Tuner {
   }
 
   void run_batch(TaskState& s) {
-    const int room = std::min(options_.batch, options_.trials - trials_);
+    const int room = std::min(batch_size(options_, states_.size()), options_.trials - trials_);
     const double before = s.best();
     const Stopwatch search;
     const std::vector<Proposal> proposals = s.search.propose(room, *s.model);

@@ -12,15 +12,15 @@
 
 namespace tw::autotune {
 
-// The worker program: `given`, else what TILEWRIGHT_WORKER says, else `tilewright-worker` beside the
-// library (or program) that this code was linked into.
+// The worker program: `given`, else what TILEWRIGHT_WORKER says, else `tilewright-worker` beside
+// the library (or program) that this code was linked into.
 std::string worker_program(const std::string& given);
 
 // How a process ended.
 struct ProcessEnd {
-  int signal = 0;       // that killed it, or 0
-  int status = 0;       // its exit status otherwise
-  std::string said;     // the last line it wrote to standard error
+  int signal = 0;            // that killed it, or 0
+  int status = 0;            // its exit status otherwise
+  std::string said;          // the last line it wrote to standard error
   std::string text() const;  // "killed by SIGSEGV: LLVM ERROR: …"
 };
 

@@ -5,25 +5,31 @@
 
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "autotune/task.h"
 #include "autotune/workloads.h"
 #include "bench/options.h"
 #include "bench/results.h"
 #include "runtime/ndarray.h"
+#include "schedule/trace.h"
 
 namespace tw::bench {
 
-// A workload with its input data, which all contestants share.
+// A workload with its data, which all contestants share.
 struct Problem {
   autotune::Workload workload;
   std::string kind;                     // "gemm"
   std::map<std::string, int64_t> size;  // "m": 512
   std::vector<NDArray> inputs;          // in argument order
-  std::vector<int64_t> output_shape;
+  NDArray output;                       // one for all, so that nobody has a better place in memory
   double operations = 0;
 };
+
+// Inputs are uniform in [-1, 1). Throws UserError for workloads that are not of float32.
+Problem make_problem(const std::string& workload, std::mt19937& rng);
 
 class Contestant {
  public:
@@ -31,9 +37,7 @@ class Contestant {
   virtual std::string name() const = 0;  // "tuned", "openblas"
   // Untimed, before each repetition: sets the library's number of threads.
   virtual void prepare() {}
-  virtual void run() = 0;
-  // Written by run().
-  virtual const NDArray& output() const = 0;
+  virtual void run() = 0;  // writes the problem's output
 };
 using Contestants = std::vector<std::unique_ptr<Contestant>>;
 
@@ -48,7 +52,10 @@ struct Library {
   void (*park)();
 };
 
-// ours.cc: the loop nest as written, the prior's schedule, and the best of --log.
+// ours.cc: a kernel of ours, and the library: the loop nest as written, the prior's schedule, and
+// the best of --log.
+std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
+                                      const autotune::Task& task, const Trace& trace);
 Library ours();
 // openblas.cc
 Library openblas();

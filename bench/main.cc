@@ -27,6 +27,7 @@ constexpr Section kSections[] = {
     {"soak", measure_soak, "resident memory over many compiles"},
     {"search", measure_search, "features and proposals a second"},
     {"tune", measure_tuning, "one run of the tuner: curve, throughput, memory"},
+    {"winners", measure_winners, "the best schedules of several logs, side by side"},
     {"peers", measure_peers, "ours against other libraries, in one process"},
 };
 
@@ -41,9 +42,10 @@ int run(const std::vector<std::string>& words) {
     results.fact("cpu", host().cpu_name);
     results.fact("cores", host().usable_cores);
     results.fact("target", options.target().text());
+    results.fact("quick", options.flag("quick"));
     section.measure(options, results);
-    options.check_all_used();
     results.write(path);
+    options.check_all_used();
     return 0;
   }
   fmt::print(stderr, "usage: tilewright-bench SECTION [--name=value...] [--json=FILE]\n\n");

@@ -18,20 +18,19 @@ class Ours final : public Contestant {
       : name_(std::move(name)),
         threads_(task.threads),
         function_(build_kernel(task.te_text, to_text(trace), task.target).function),
-        output_(NDArray::zeros(problem.output_shape, problem.inputs[0].dtype())) {
-    for (const NDArray& input : problem.inputs) arguments_.emplace_back(&input.tensor());
-    arguments_.emplace_back(&output_.tensor());
+        problem_(problem) {
+    for (const NDArray& input : problem_.inputs) arguments_.emplace_back(input);
+    arguments_.emplace_back(problem_.output);
   }
   std::string name() const override { return name_; }
   void prepare() override { ThreadPool::global().set_num_threads(threads_); }
   void run() override { function_.call(arguments_); }
-  const NDArray& output() const override { return output_; }
 
  private:
   std::string name_;
   int threads_;
   Function function_;
-  NDArray output_;
+  Problem problem_;  // shares its arrays
   std::vector<CallArgument> arguments_;
 };
 
@@ -41,18 +40,23 @@ void enter(const Problem& problem, int threads, const Options& options, Contesta
   // The loop nest as written is serial: it takes part once, and not where a single run would take
   // longer than all other contestants together (a few GFLOP/s at best).
   if (threads == 1 && problem.operations <= options.number("unscheduled-limit", 3e9)) {
-    list.push_back(std::make_unique<Ours>("unscheduled", problem, task, Trace{}));
+    list.push_back(make_ours("unscheduled", problem, task, Trace{}));
   }
-  list.push_back(std::make_unique<Ours>("untuned", problem, task, autotune::prior_schedule(task)));
+  list.push_back(make_ours("untuned", problem, task, autotune::prior_schedule(task)));
   const std::string path = options.text("log");
   if (path.empty()) return;
   const autotune::Log log(path, autotune::Log::Mode::Read);
   if (const auto best = log.best(task.workload, task.target_text, threads)) {
-    list.push_back(std::make_unique<Ours>("tuned", problem, task, parse_trace(best->trace)));
+    list.push_back(make_ours("tuned", problem, task, parse_trace(best->trace)));
   }
 }
 
 }  // namespace
+
+std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
+                                      const autotune::Task& task, const Trace& trace) {
+  return std::make_unique<Ours>(std::move(name), problem, task, trace);
+}
 
 Library ours() {
   return {.name = "tilewright",

@@ -12,7 +12,6 @@
 #include "bench/google_benchmark.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
-#include "schedule/te/text.h"
 
 namespace tw::bench {
 namespace {
@@ -24,46 +23,6 @@ std::vector<Library> libraries() {
       openblas(),
 #endif
   };
-}
-
-std::vector<int64_t> shape_of(const te::Tensor& tensor) {
-  std::vector<int64_t> shape;
-  for (const Expr& extent : tensor.shape()) shape.push_back(as<IntImm>(extent)->value);
-  return shape;
-}
-
-// "gemm:m=512,n=512,k=512" into kind and sizes.
-void parse_sizes(const std::string& text, Problem& problem) {
-  const size_t colon = text.find(':');
-  problem.kind = text.substr(0, colon);
-  for (size_t begin = colon + 1; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const size_t equals = text.find('=', begin);
-    if (equals < end && std::isdigit(static_cast<unsigned char>(text[equals + 1])) != 0) {
-      problem.size[text.substr(begin, equals - begin)] = std::stoll(text.substr(equals + 1));
-    }
-    begin = end + 1;
-  }
-}
-
-Problem make_problem(const std::string& text, std::mt19937& rng) {
-  Problem problem{.workload = autotune::parse_workload(text)};
-  parse_sizes(problem.workload.text, problem);
-  const te::Program& program = problem.workload.program;
-  problem.operations = te::count_operations(program);
-  problem.output_shape = shape_of(program.outputs.at(0));
-  std::uniform_real_distribution<float> values(-1, 1);
-  for (size_t i = 0; i + 1 < program.arguments.size(); ++i) {
-    NDArray array = NDArray::empty(shape_of(program.arguments[i]), program.arguments[i].dtype());
-    if (array.dtype() != float_type(32)) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("workload '{}' is not of float32", text),
-             .legal = "float32"});
-    }
-    std::generate_n(array.data_as<float>(), array.size(), [&] { return values(rng); });
-    problem.inputs.push_back(std::move(array));
-  }
-  return problem;
 }
 
 // The largest difference, relative to the largest element.
@@ -79,8 +38,8 @@ double difference(const NDArray& a, const NDArray& b) {
 }
 
 // What must move through memory at least: each input once, the output once.
-int64_t compulsory_bytes(const Problem& problem, const NDArray& output) {
-  int64_t bytes = output.byte_size();
+int64_t compulsory_bytes(const Problem& problem) {
+  int64_t bytes = problem.output.byte_size();
   for (const NDArray& input : problem.inputs) bytes += input.byte_size();
   return bytes;
 }
@@ -103,14 +62,15 @@ void enter(const Problem& problem, int threads, const Options& options,
            std::vector<Subject>& subjects, nlohmann::json& wrong) {
   Contestants list;
   for (const Library& library : all) library.enter(problem, threads, options, list);
-  const NDArray* reference = nullptr;
+  NDArray reference;
   for (auto& entered : list) {
     const std::shared_ptr<Contestant> contestant = std::move(entered);
     const std::string name =
         fmt::format("{}/{}/{}", problem.workload.text, contestant->name(), threads);
     const double once = run_once(*contestant);
-    if (reference == nullptr) reference = &contestant->output();
-    const double apart = difference(*reference, contestant->output());
+    if (!reference.defined()) reference = problem.output.copy();
+    const double apart = difference(reference, problem.output);
+    std::fill_n(problem.output.data_as<float>(), problem.output.size(), NAN);
     if (!(apart < 1e-4)) {
       wrong.push_back({{"name", name}, {"difference", fmt::format("{:g}", apart)}});
       continue;
@@ -130,7 +90,7 @@ void enter(const Problem& problem, int threads, const Options& options,
                                    {"contestant", contestant->name()},
                                    {"threads", threads},
                                    {"operations", problem.operations},
-                                   {"bytes", compulsory_bytes(problem, contestant->output())}}});
+                                   {"bytes", compulsory_bytes(problem)}}});
   }
 }
 

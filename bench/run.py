@@ -27,7 +27,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         description="Measures this machine and this build. Sections: "
         + "; ".join(f"{name}: {section.doc}" for name, section in SECTIONS.items()),
     )
-    parser.add_argument("section", nargs="*", help="sections to run; all that the form has unless given")
+    parser.add_argument("section", nargs="*", help="sections to run, the others of this build being kept; all that the form has unless given")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--quick", action="store_true", help="at most 5 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
@@ -101,6 +101,17 @@ def measure(arguments: argparse.Namespace) -> dict:
     program, worker = BUILD / "bench/tilewright-bench", BUILD / "python/tilewright/tilewright-worker"
     if not program.is_file():
         sys.exit("tw bench: the benchmark program is missing; it needs libbenchmark-dev")
+    kept = folder / "results.json"
+    build = [file.stat().st_mtime for file in (program, worker)]
+    results = {"format": FORMAT, "form": form, "sections": {}}
+    if (arguments.resume or arguments.section) and kept.is_file():
+        old = load(kept)
+        if old.get("build") == build:
+            results["sections"] = old["sections"]
+        elif arguments.resume:
+            print("tw bench: the build is another one than that of the kept results: starting over", file=sys.stderr)
+            arguments.resume = False
+    results |= {"build": build, "commit": commit(), "created": datetime.now(UTC).isoformat(timespec="seconds")}
     context = Context(
         program=program,
         worker=worker,
@@ -114,17 +125,12 @@ def measure(arguments: argparse.Namespace) -> dict:
         resume=arguments.resume,
         say=lambda text: print(f"    {text}", file=sys.stderr, flush=True),
     )
-    key = {"commit": commit(), "program": program.stat().st_mtime, "threads": context.threads, "trials": context.trials}
-    kept = folder / "results.json"
-    results = {"format": FORMAT, "form": form, "sections": {}}
-    if arguments.resume and kept.is_file():
-        results = load(kept)
-    results |= {"commit": key["commit"], "created": datetime.now(UTC).isoformat(timespec="seconds")}
+    options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds")}
 
     names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not quick]
     failed = False
     for name in names:
-        if arguments.resume and results["sections"].get(name, {}).get("key") == key:
+        if arguments.resume and results["sections"].get(name, {}).get("options") == options:
             print(f"tw bench: {name}: kept", file=sys.stderr)
             continue
         print(f"tw bench: {name}: {SECTIONS[name].doc}", file=sys.stderr, flush=True)
@@ -135,11 +141,12 @@ def measure(arguments: argparse.Namespace) -> dict:
             print(f"tw bench: {error}", file=sys.stderr)
             failed = True
             continue
-        results["sections"][name] = found | {"seconds": time.monotonic() - start, "key": key}
+        results["sections"][name] = found | {"seconds": time.monotonic() - start, "options": options}
         save(results, kept)
         for table in tables.of_section(name, found, results):
             tables.show(table)
     results["failed"] = failed
+    print(f"tw bench: results in {kept.relative_to(ROOT)}", file=sys.stderr)
     return results
 
 
@@ -159,7 +166,7 @@ def main(words: list[str]) -> int:
                 tables.show(table)
     else:
         results = measure(arguments)
-    if not arguments.compare:
+    if not arguments.compare and goals.goals(results):
         tables.show(goals.table(results))
     if arguments.json:
         save(results, arguments.json)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ CONV_LAYERS = [
     f"conv2d_bias_relu:n=1,ci={c},h={h},w={h},co={c},k=3,s={s},p=1"
     for c, h, s in ((64, 56, 1), (128, 28, 1), (256, 14, 1), (512, 7, 1), (128, 56, 2), (256, 28, 2), (512, 14, 2))
 ]
+STUDY_LAYERS = (CONVOLUTION, GEMM_LAYERS[0])
 MODELS = ("xgboost", "prior", "shuffled", "random")
 
 
@@ -50,7 +52,7 @@ class Context:
         if self.quick:
             options.setdefault("quick", 1)
         words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        output = self.folder / f"{section}.out.json"
+        output = self.folder / f"{section}.part.json"
         environment = os.environ | {"TILEWRIGHT_WORKER": str(self.worker)}
         done = subprocess.run(
             [self.program, section, *words, f"--json={output}"], env=environment, capture_output=True, text=True
@@ -131,49 +133,61 @@ def against_peers(context: Context, name: str, layers: list[str]) -> Result:
 
 
 def model(context: Context) -> Result:
-    """The best after 64 trials by cost model and seed. Each run is kept, so that a stopped study goes on."""
+    """The best after 64 trials by cost model and seed, timed again side by side at the end. Each tuning run is kept, so
+    that a stopped study goes on; models take turns, so that a machine whose speed drifts is equally unfair to all."""
     trials = context.trials or 64
     seeds = context.seeds or (2 if context.quick else 5)
     result: Result = {"measurements": [], "facts": {"trials": trials, "seeds": seeds, "runs": []}}
-    for workload in (CONVOLUTION, GEMM_LAYERS[0]):
-        for name in MODELS:
-            best = []
-            for seed in range(1, seeds + 1):
+    for workload in STUDY_LAYERS:
+        logs: dict[str, list[Path]] = {name: [] for name in MODELS}
+        for seed in range(1, seeds + 1):
+            for name in MODELS:
                 context.say(f"{workload}: {name}, seed {seed}")
-                run = study_run(context, workload, name, seed, trials)
-                result["facts"] |= {key: value for key, value in run["facts"].items() if key in ("version", "llvm", "cpu", "cores", "target")}
-                task = run["facts"]["tasks"][0]
-                if task["best"] > 0:
-                    best.append(task["best"])
+                log, run = study_run(context, workload, name, seed, trials)
+                logs[name].append(log)
                 curve = [point["seconds"] for point in run["facts"]["curve"]]
                 result["facts"]["runs"].append({"workload": workload, "model": name, "seed": seed, "curve": curve})
-            labels = {"workload": workload, "model": name, "operations": task["operations"]}
+        context.say(f"{workload}: timing the winners")
+        winners = context.bench("winners", workload=workload, logs=";".join(str(log) for of in logs.values() for log in of))
+        result["facts"] = winners["facts"] | result["facts"]
+        seconds = {log: statistics.median(m["samples"]) for m in winners["measurements"] for log in m["labels"]["logs"]}
+        for name in MODELS:
             result["measurements"].append(
-                {"name": f"{workload}/{name}", "unit": "s", "better": "lower", "samples": best, "labels": labels}
+                {
+                    "name": f"{workload}/{name}",
+                    "unit": "s",
+                    "better": "lower",
+                    "samples": [seconds[str(log)] for log in logs[name] if str(log) in seconds],  # one a seed
+                    "labels": {"workload": workload, "model": name, "operations": winners["facts"]["operations"]},
+                }
             )
     return result
 
 
-def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> Result:
+def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> tuple[Path, Result]:
     folder = context.folder / "model"
     folder.mkdir(exist_ok=True)
-    kind = workload.split(":")[0]
-    kept = folder / f"{kind}-{name}-{seed}-{trials}.json"
-    if context.resume and kept.is_file():
-        return json.loads(kept.read_text())
-    log = fresh_log(context, f"model/{kind}-{name}-{seed}", always=True)
-    run = context.bench("tune", workload=workload, threads=1, trials=trials, log=log, seed=seed, model=name)
-    kept.write_text(json.dumps(run))
-    return run
+    log = folder / f"{workload.split(':')[0]}-{name}-{seed}-{trials}.db"
+    kept = log.with_suffix(".json")
+    if not (context.resume and kept.is_file()):
+        kept.unlink(missing_ok=True)
+        remove_log(log)
+        run = context.bench("tune", workload=workload, threads=1, trials=trials, log=log, seed=seed, model=name)
+        kept.write_text(json.dumps(run))
+    return log, json.loads(kept.read_text())
 
 
-def fresh_log(context: Context, name: str, always: bool = False) -> Path:
+def fresh_log(context: Context, name: str) -> Path:
     """A tuning log of our own; an old one goes unless the run is resumed."""
     path = context.folder / f"{name}.db"
-    if always or not context.resume:
-        for file in (path, *path.parent.glob(path.name + "-*")):
-            file.unlink(missing_ok=True)
+    if not context.resume:
+        remove_log(path)
     return path
+
+
+def remove_log(path: Path) -> None:
+    for file in (path, *path.parent.glob(path.name + "-*")):
+        file.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ function(tw_folder_library folder)
   # dependency (LLVM, XGBoost, SQLite) are compiled by the sources that include them.
   set(checked "")
   foreach(header IN LISTS headers)
-    file(STRINGS "${header}" private REGEX "#include [<\"](llvm|xgboost|sqlite3)[/.-]" LIMIT_COUNT 1)
+    file(STRINGS "${header}" private REGEX "#include [<\"](llvm|xgboost|sqlite3|lower/llvm/emit)[/.-]" LIMIT_COUNT 1)
     if(NOT private)
       list(APPEND checked "${header}")
     endif()

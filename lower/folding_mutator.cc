@@ -10,11 +10,11 @@ Expr FoldingMutator::on(const Variable& op, const Expr& self) {
   return it == values_.end() ? self : it->second;
 }
 
-#define TW_FOLD(Name)                                           \
-  Expr FoldingMutator::on(const Name& op, const Expr& self) {   \
-    const Expr a = mutate(op.a), b = mutate(op.b);              \
-    if (a.same_as(op.a) && b.same_as(op.b)) return self;        \
-    return make_binary(Name::node_kind, a, b);                  \
+#define TW_FOLD(Name)                                         \
+  Expr FoldingMutator::on(const Name& op, const Expr& self) { \
+    const Expr a = mutate(op.a), b = mutate(op.b);            \
+    if (a.same_as(op.a) && b.same_as(op.b)) return self;      \
+    return make_binary(Name::node_kind, a, b);                \
   }
 TW_FOLD(Add)
 TW_FOLD(Sub)

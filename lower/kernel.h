@@ -13,9 +13,9 @@ namespace tw {
 struct KernelArgument {
   std::string name;
   DType dtype;
-  bool is_tensor = true;     // otherwise a scalar
-  std::vector<Expr> shape;   // constants, or variables that the caller's arrays decide
-  Var var;                   // the buffer variable, or the scalar
+  bool is_tensor = true;    // otherwise a scalar
+  std::vector<Expr> shape;  // constants, or variables that the caller's arrays decide
+  Var var;                  // the buffer variable, or the scalar
   bool is_output = false;
   // The tensor that `var` holds, for storage_flatten to bind accesses to it; undefined in kernels
   // that were never tensor programs.

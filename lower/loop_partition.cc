@@ -105,6 +105,16 @@ class Partition : public ScopedMutator {
     const bool nothing_main = analyzer_.can_prove(last <= first);
     if (nothing_main) return ScopedMutator::on(op, self);
 
+    // Copies that stand side by side must be counted now.
+    const auto constant_length = [&](const Expr& from, const Expr& to) {
+      return as_const_int(analyzer_.simplify(to - from)).has_value();
+    };
+    if (op.for_kind == ForKind::Unrolled &&
+        !(constant_length(begin, first) && constant_length(first, last) &&
+          constant_length(last, end))) {
+      return ScopedMutator::on(op, self);
+    }
+
     const bool prologue = main.least.defined() && !analyzer_.can_prove(first <= begin);
     const bool epilogue = main.greatest.defined() && !analyzer_.can_prove(end <= last);
     budget_ -= leaves * (prologue + epilogue);
@@ -117,8 +127,7 @@ class Partition : public ScopedMutator {
 
  private:
   // A loop over [begin, end), from zero, with variables of its own.
-  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end,
-            const Stmt& body) {
+  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body) {
     const Expr extent = analyzer_.simplify(end - begin);
     const Var var(op.var.name(), op.var.dtype());
     if (is_one(extent)) return mutate(rename_bindings(substitute(body, VarMap{{op.var, begin}})));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // lower_intrin: what code generation does not know is spelled with what it does.
 //
-// before:                                       after:
-//   A[x] = B[floordiv(x, 8)]                      A[x] = B[shift_right(x, 3)]
-//   A[x] = sigmoid(C[x])                          A[x] = (1.000000f/(1.000000f + exp((C[x]*-1.000000f))))
-//   if (likely((x < n))) { … }                    if ((x < n)) { … }
+// before:                                   after:
+//   A[x] = B[floordiv(x, 8)]                  A[x] = B[shift_right(x, 3)]
+//   A[x] = sigmoid(B[x])                      A[x] = (1.0f/(1.0f + exp((B[x]*-1.0f))))
+//   if (likely((x < n))) { … }                if ((x < n)) { … }
 //
-// Gone afterwards: floor division and modulo (shifts and masks by powers of two, truncation where the
-// dividend is known not to be negative, a corrected truncation otherwise), sigmoid, rsqrt, isnan,
-// fabs of integers, likely. Left to code generation: the other mathematics, bit operations,
+// Gone afterwards: floor division and modulo (shifts and masks by powers of two, truncation where
+// the dividend is known not to be negative, a corrected truncation otherwise), sigmoid, rsqrt,
+// isnan, fabs of integers, likely. Left to code generation: the other mathematics, bit operations,
 // if_then_else, and the calling convention.
 #include <bit>
 

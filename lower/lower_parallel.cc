@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// lower_parallel: a parallel loop becomes tasks for the thread pool, each with one contiguous chunk;
-// chunks differ in length by at most one iteration.
+// lower_parallel: a parallel loop becomes tasks for the thread pool, each with one contiguous
+// chunk; chunks differ in length by at most one iteration.
 //
 // before:                        after:
 //   parallel (y, 0, 21) {          let y.tasks = min(num_threads(), 21)
@@ -12,8 +12,8 @@
 //                                    A[y] = 0
 //                                  }
 //
-// A buffer around the whole body is allocated once a task. A parallel loop inside another one becomes
-// serial: the threads are taken already.
+// A buffer around the whole body is allocated once a task. A parallel loop inside another one
+// becomes serial: the threads are taken already.
 #include <algorithm>
 
 #include "ir/attributes.h"
@@ -52,16 +52,15 @@ class LowerParallel : public Mutator {
     const auto named = [&](const char* suffix) { return Var(op.var.name() + suffix, type); };
     const Var tasks = named(".tasks"), task = named(".task");
     const Var chunk = named(".chunk"), rest = named(".rest");
-    const Expr threads =
-        cast(type, call(int_type(32), "num_threads", {}, CallKind::PureIntrinsic));
+    const Expr threads = cast(type, call(int_type(32), "num_threads", {}, CallKind::PureIntrinsic));
     Expr count = min(threads, op.extent);
     if (!as_const_int(op.extent)) count = max(count, make_const(type, 1));
 
-    Stmt loop = make(For{
-        .var = op.var,
-        .min = op.min + (task * chunk + min(task, rest)),
-        .extent = chunk + select(task < rest, make_const(type, 1), make_const(type, 0)),
-        .body = body});
+    Stmt loop =
+        make(For{.var = op.var,
+                 .min = op.min + (task * chunk + min(task, rest)),
+                 .extent = chunk + select(task < rest, make_const(type, 1), make_const(type, 0)),
+                 .body = body});
     for (auto a = buffers.rbegin(); a != buffers.rend(); ++a) {
       a->body = loop;
       loop = make(*a);

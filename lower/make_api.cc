@@ -13,9 +13,9 @@
 //                                                  // attr compute_scope = "f_compute"
 //                                                  for (i, 0, n) { A[i] = 0 }
 //
-// A symbolic extent is bound by the first scalar argument or extent that is it, and checked wherever
-// else it occurs. Strides must be those of a compact row-major array, or absent; an extent of one has
-// none to speak of. Data is as aligned as its elements.
+// A symbolic extent is bound by the first scalar argument or extent that is it, and checked
+// wherever else it occurs. Strides must be those of a compact row-major array, or absent; an extent
+// of one has none to speak of. Data is as aligned as its elements.
 #include <fmt/format.h>
 
 #include "ir/attributes.h"
@@ -78,10 +78,10 @@ class Unpack {
   void check(const Expr& condition, int which, const std::string& name, int index,
              const Expr& expected, const Expr& got) {
     if (is_one(condition)) return;
-    const Expr message = call(int_type(32), "argument_error",
-                              {which, text(kernel_.name), text(name), index, cast(kInt64, expected),
-                               cast(kInt64, got)},
-                              CallKind::Intrinsic);
+    const Expr message = call(
+        int_type(32), "argument_error",
+        {which, text(kernel_.name), text(name), index, cast(kInt64, expected), cast(kInt64, got)},
+        CallKind::Intrinsic);
     steps_.push_back({.value = condition, .message = message});
   }
 
@@ -109,8 +109,8 @@ class Unpack {
     if (!a.is_tensor) {
       if (bound_.count(a.var) != 0) return;
       const bool real = a.dtype.is_float();
-      const Expr value = real ? pure("argument_float", {k}, float_type(64))
-                              : pure("argument_int", {k}, kInt64);
+      const Expr value =
+          real ? pure("argument_float", {k}, float_type(64)) : pure("argument_int", {k}, kInt64);
       let(a.var, cast(a.dtype, value));
       if (!real && a.dtype.bits < 64) {
         check(cast(kInt64, a.var) == value, TW_CHECK_Value, a.name, k, cast(kInt64, a.var), value);
@@ -138,11 +138,11 @@ class Unpack {
       const Expr& extent = a.shape[static_cast<size_t>(d)];
       for (const Var& v : free_vars(extent)) {
         if (bound_.count(v) != 0) continue;
-        raise({.code = ErrorCode::UnboundVariable,
-               .what = fmt::format("extent {} depends on '{}', which no argument gives", d,
-                                   v.name()),
-               .where = fmt::format("argument '{}' of '{}'", a.name, kernel_.name),
-               .legal = "pass the variable as an argument, or a tensor that has it as an extent"});
+        raise(
+            {.code = ErrorCode::UnboundVariable,
+             .what = fmt::format("extent {} depends on '{}', which no argument gives", d, v.name()),
+             .where = fmt::format("argument '{}' of '{}'", a.name, kernel_.name),
+             .legal = "pass the variable as an argument, or a tensor that has it as an extent"});
       }
       const Expr expected = cast(kInt64, extent), got = extent_of(k, d);
       check(got == expected, TW_CHECK_Shape, a.name, d, expected, got);
@@ -168,9 +168,9 @@ class Unpack {
     const Expr bits = pure("address_bits", {a.var}, address);
     const int bytes = a.dtype.element_bytes();
     check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
-    check((bytes == 1 ? make_zero(address)
-                      : call("bitwise_and", {bits, make_const(address, bytes - 1)})) ==
-              make_zero(address),
+    check((bytes == 1
+               ? make_zero(address)
+               : call("bitwise_and", {bits, make_const(address, bytes - 1)})) == make_zero(address),
           TW_CHECK_Alignment, a.name, k, bytes, bits);
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes, in the order in which the table of pipeline.cc runs them. Each is a pure function in a
-// file of its own, whose header comment shows a before and an after; requirements and guarantees are
-// columns of the table.
+// The passes, in the order in which the table of pipeline.cc runs them. Each is a pure function in
+// a file of its own, whose header comment shows a before and an after; requirements and guarantees
+// are columns of the table.
 #pragma once
 
 #include "lower/pipeline.h"

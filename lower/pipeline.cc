@@ -23,11 +23,11 @@ namespace {
 using enum Property;
 
 // The order matters:
-// - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices as
-//   linear forms.
+// - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
+//   as linear forms.
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
-// - unmask_accumulator between the two: masks are there then, and a buffer's life is still the scope of
-//   its allocation.
+// - unmask_accumulator between the two: masks are there then, and a buffer's life is still the
+//   scope of its allocation.
 // - storage_rewrite before unroll_loop: copies of a loop body share the buffers they take in turn,
 //   and liveness is decided on few statements.
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
@@ -36,6 +36,7 @@ using enum Property;
 //   task is a function inside the compute scope.
 // - lower_intrin last: what is simplified before must still be floor division.
 const std::vector<Pass>& table() {
+  // clang-format off
   static const std::vector<Pass> passes = {
       {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,
        "tensors become buffers with one row-major index"},
@@ -60,6 +61,7 @@ const std::vector<Pass>& table() {
       {"lower_intrin", pass::lower_intrin, {Flat}, {Legalised}, false,
        "spells intrinsics with what code generation knows"},
   };
+  // clang-format on
   return passes;
 }
 
@@ -88,10 +90,10 @@ std::set<std::string_view> disabled_passes(const LowerOptions& options) {
       for (const Pass& o : table()) {
         if (o.optional) optional.push_back(o.name);
       }
-      raise({.code = ErrorCode::PassRequirement,
-             .what = fmt::format("pass '{}' cannot be disabled: no kernel compiles without it",
-                                 name),
-             .legal = fmt::format("disable any of {}", fmt::join(optional, ", "))});
+      raise(
+          {.code = ErrorCode::PassRequirement,
+           .what = fmt::format("pass '{}' cannot be disabled: no kernel compiles without it", name),
+           .legal = fmt::format("disable any of {}", fmt::join(optional, ", "))});
     }
     disabled.insert(p.name);
   }
@@ -149,8 +151,8 @@ Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& optio
   };
   for (const Pass& p : table()) {
     if (options.simple_mode && p.name == kSimpleModeStopsBefore) break;
-    const bool skipped = disabled.count(p.name) != 0 ||
-                         (options.simple_mode && p.name == kNotInSimpleMode);
+    const bool skipped =
+        disabled.count(p.name) != 0 || (options.simple_mode && p.name == kNotInSimpleMode);
     if (!skipped) {
       for (Property r : p.requires_) {
         if (holds(r)) continue;

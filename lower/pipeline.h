@@ -21,11 +21,11 @@ namespace tw {
 
 // Options that passes read. Defaults are what builds use.
 struct PassOptions {
-  int auto_unroll_max_step = 0;      // unroll serial loops up to this many statements
+  int auto_unroll_max_step = 0;  // unroll serial loops up to this many statements
   int auto_unroll_max_depth = 8;
-  bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
-  bool partition_const_loop = false; // loop_partition also on loops of constant extent
-  bool predicate_tail = true;        // vectorize_loop: masked lanes instead of scalar tails
+  bool unroll_explicit = true;         // false: leave `unrolled` loops to code generation
+  bool partition_const_loop = false;   // loop_partition also on loops of constant extent
+  bool predicate_tail = true;          // vectorize_loop: masked lanes instead of scalar tails
   int64_t max_stack_bytes = 64 << 10;  // "local" allocations up to this size live on the stack
 };
 
@@ -49,7 +49,7 @@ struct Pass {
   Kernel (*function)(Kernel, const PassContext&);
   std::vector<Property> requires_;
   std::vector<Property> ensures;
-  bool optional;              // may be disabled without making the kernel impossible to compile
+  bool optional;  // may be disabled without making the kernel impossible to compile
   std::string_view doc;
 };
 std::span<const Pass> passes();

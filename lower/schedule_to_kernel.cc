@@ -18,9 +18,7 @@ namespace {
 // Placeholders and outputs, as a list of names.
 std::string interface_names(const Schedule& schedule) {
   std::string names;
-  const auto add = [&](const te::Tensor& t) {
-    names += (names.empty() ? "" : ", ") + t.name();
-  };
+  const auto add = [&](const te::Tensor& t) { names += (names.empty() ? "" : ", ") + t.name(); };
   for (const te::Tensor& t : te::placeholders(schedule.outputs())) add(t);
   for (const te::Tensor& t : schedule.outputs()) add(t);
   return names;
@@ -78,8 +76,10 @@ Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgum
   kernel.body = schedule_ops(normalized, domains, options.schedule);
   for (const LowerArgument& a : arguments) {
     if (!a.tensor.defined()) {
-      kernel.arguments.push_back({.name = a.scalar.name(), .dtype = a.scalar.dtype(),
-                                  .is_tensor = false, .var = a.scalar});
+      kernel.arguments.push_back({.name = a.scalar.name(),
+                                  .dtype = a.scalar.dtype(),
+                                  .is_tensor = false,
+                                  .var = a.scalar});
       continue;
     }
     // Inlining and cache stages rewrite operations: the body speaks of what they became.
@@ -87,9 +87,12 @@ Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgum
     const bool is_output = op->op_kind != te::OperationKind::Placeholder;
     std::string name = a.tensor.name();
     if (op->num_outputs() > 1) name += fmt::format(".v{}", a.tensor.value_index());
-    kernel.arguments.push_back({.name = name, .dtype = a.tensor.dtype(),
-                                .shape = a.tensor.shape(), .var = buffer_var(name, a.tensor.dtype()),
-                                .is_output = is_output, .producer = op,
+    kernel.arguments.push_back({.name = name,
+                                .dtype = a.tensor.dtype(),
+                                .shape = a.tensor.shape(),
+                                .var = buffer_var(name, a.tensor.dtype()),
+                                .is_output = is_output,
+                                .producer = op,
                                 .value_index = a.tensor.value_index()});
   }
   return kernel;

@@ -18,9 +18,8 @@ namespace {
 // A scalar integer that reads nothing but variables: it may be computed anywhere in their scope.
 bool is_arithmetic(const Expr& value) {
   bool plain = value.dtype().is_integer() && !value.dtype().is_vector();
-  for_each_expr(value, [&](const Expr& e) {
-    plain &= !is<Load>(e) && !is<ProducerLoad>(e) && !is<Call>(e);
-  });
+  for_each_expr(
+      value, [&](const Expr& e) { plain &= !is<Load>(e) && !is<ProducerLoad>(e) && !is<Call>(e); });
   return plain;
 }
 

@@ -46,7 +46,9 @@ class Flatten : public ScopedMutator {
     for (const KernelArgument& a : kernel.arguments) {
       if (!a.is_tensor || !a.producer.defined()) continue;
       Buffer& b = buffers_[{a.producer.get(), a.value_index}];
-      b = {.var = a.var, .mins = std::vector<Expr>(a.shape.size(), 0), .extents = a.shape,
+      b = {.var = a.var,
+           .mins = std::vector<Expr>(a.shape.size(), 0),
+           .extents = a.shape,
            .is_argument = true};
     }
   }
@@ -77,24 +79,29 @@ class Flatten : public ScopedMutator {
     buffers_.erase(key);
     std::vector<Expr> extents = buffer.extents;
     if (extents.empty()) extents.push_back(1);
-    return make(Allocate{.buffer = buffer.var, .type = type, .extents = extents,
-                         .scope = scope_of(op, extents, type), .body = body});
+    return make(Allocate{.buffer = buffer.var,
+                         .type = type,
+                         .extents = extents,
+                         .scope = scope_of(op, extents, type),
+                         .body = body});
   }
 
   Stmt on(const Provide& op, const Stmt&) override {
     const Buffer& buffer = find(op.producer, op.value_index);
-    return make(Store{.buffer = buffer.var, .value = mutate(op.value),
+    return make(Store{.buffer = buffer.var,
+                      .value = mutate(op.value),
                       .index = flat_index(buffer, mutate(op.indices))});
   }
 
   Expr on(const ProducerLoad& op, const Expr&) override {
     const Buffer& buffer = find(op.producer, op.value_index);
-    return make(Load{.type = op.dtype, .buffer = buffer.var,
-                     .index = flat_index(buffer, mutate(op.indices))});
+    return make(Load{
+        .type = op.dtype, .buffer = buffer.var, .index = flat_index(buffer, mutate(op.indices))});
   }
 
   Stmt on(const Prefetch& op, const Stmt&) override {
-    raise({.code = ErrorCode::Internal, .what = "prefetch reached storage_flatten",
+    raise({.code = ErrorCode::Internal,
+           .what = "prefetch reached storage_flatten",
            .stage = op.producer->name});
   }
 

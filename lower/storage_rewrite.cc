@@ -87,8 +87,7 @@ class Liveness : public Visitor {
     visit(op.min);
     visit(op.extent);
     // Inside another one it will be serial, and with one iteration no loop at all.
-    const bool parallel =
-        op.for_kind == ForKind::Parallel && homes_.empty() && !is_one(op.extent);
+    const bool parallel = op.for_kind == ForKind::Parallel && homes_.empty() && !is_one(op.extent);
     VarSet outer;
     if (parallel) {
       homes_.push_back(&op);
@@ -112,8 +111,12 @@ class Liveness : public Visitor {
     bound_.insert(op.var);
     visit(op.body);
   }
-  void on(const Store& op) override { leaf(op, [&] { touch(op.buffer); }); }
-  void on(const Evaluate& op) override { leaf(op, [] {}); }
+  void on(const Store& op) override {
+    leaf(op, [&] { touch(op.buffer); });
+  }
+  void on(const Evaluate& op) override {
+    leaf(op, [] {});
+  }
   void on(const Load& op) override {
     touch(op.buffer);
     Visitor::on(op);
@@ -300,8 +303,13 @@ std::vector<Storage> plan(std::vector<Buffer>& buffers) {
     }
     if (best < 0) {
       best = static_cast<int>(storages.size());
-      storages.push_back({.var = a.buffer, .type = a.type, .extents = a.extents, .scope = a.scope,
-                          .home = b.home, .elements = b.elements, .last = b.last});
+      storages.push_back({.var = a.buffer,
+                          .type = a.type,
+                          .extents = a.extents,
+                          .scope = a.scope,
+                          .home = b.home,
+                          .elements = b.elements,
+                          .last = b.last});
       last_buffer.push_back(i);
     } else {
       Storage& s = storages[static_cast<size_t>(best)];
@@ -328,8 +336,11 @@ class Rewrite : public Mutator {
   Stmt allocate_at(const For* home, Stmt body) const {
     for (auto s = storages_.rbegin(); s != storages_.rend(); ++s) {
       if (s->home != home) continue;
-      body = make(Allocate{.buffer = s->var, .type = s->type, .extents = s->extents,
-                           .scope = s->scope, .body = body});
+      body = make(Allocate{.buffer = s->var,
+                           .type = s->type,
+                           .extents = s->extents,
+                           .scope = s->scope,
+                           .body = body});
     }
     return body;
   }

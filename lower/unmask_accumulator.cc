@@ -100,8 +100,8 @@ class Accesses : public ScopedMutator {
     if (lanes_ != r->lanes || width_ % lanes_ != 0) return;
     const ModularFact m = analyzer_.modular(r->base);
     if (m.modulus % lanes_ != 0 || m.residue % lanes_ != 0) return;
-    const Expr column = analyzer_.canonical_simplify(
-        floor_mod(r->base, make_const(r->base.dtype(), width_)));
+    const Expr column =
+        analyzer_.canonical_simplify(floor_mod(r->base, make_const(r->base.dtype(), width_)));
     std::vector<Bound> bounds;
     if (!bounds_of(predicate, column, bounds)) return;
     if (!bounds_) bounds_ = bounds;

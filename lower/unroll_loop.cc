@@ -8,8 +8,8 @@
 //   }
 //
 // Pragmas below an AttrStmt win over the options: pragma_auto_unroll_max_step bounds the statements
-// that an automatic unroll may give, pragma_unroll_explicit = 0 only marks the loops. Each copy binds
-// variables of its own.
+// that an automatic unroll may give, pragma_unroll_explicit = 0 only marks the loops. Each copy
+// binds variables of its own.
 #include <map>
 
 #include "ir/attributes.h"
@@ -25,8 +25,8 @@ namespace {
 enum class Decision : uint8_t { Expand, Mark };
 using Decisions = std::map<const For*, Decision>;  // look-ups only
 
-// Which loops unroll is decided bottom-up, as the number of statements is known; the copies are made
-// top-down, so that each statement of the result is built once.
+// Which loops unroll is decided bottom-up, as the number of statements is known; the copies are
+// made top-down, so that each statement of the result is built once.
 class Decide : public Visitor {
  public:
   explicit Decide(const PassOptions& options)
@@ -56,8 +56,10 @@ class Decide : public Visitor {
     visit(op.body);
     const auto extent = as_const_int(op.extent);
     if (op.for_kind == ForKind::Unrolled && !extent) {
-      raise({.code = ErrorCode::SymbolicExtent, .what = "unrolled loop of unknown extent",
-             .axis = op.var.name(), .legal = "a constant extent"});
+      raise({.code = ErrorCode::SymbolicExtent,
+             .what = "unrolled loop of unknown extent",
+             .axis = op.var.name(),
+             .legal = "a constant extent"});
     }
     const bool small = op.for_kind == ForKind::Serial && extent && kept_depth_ == 0 &&
                        unroll_depth_ <= max_depth_ && *extent * steps_ <= max_step_;
@@ -97,8 +99,8 @@ class Decide : public Visitor {
   int64_t max_step_;
   int max_depth_;
   bool explicit_;
-  // Of the statement just visited: leaf statements once unrolled, the depth of loops that unroll and
-  // of loops that stay.
+  // Of the statement just visited: leaf statements once unrolled, the depth of loops that unroll
+  // and of loops that stay.
   int64_t steps_ = 0;
   int unroll_depth_ = 0, kept_depth_ = 0;
 };

@@ -9,8 +9,8 @@
 
 namespace tw {
 
-// True when a mask can be pushed into the statement: stores under loops and conditions, nothing with
-// another effect. Undefined statements can.
+// True when a mask can be pushed into the statement: stores under loops and conditions, nothing
+// with another effect. Undefined statements can.
 bool can_be_masked(const Stmt& s);
 
 bool loads_memory(const Expr& e);

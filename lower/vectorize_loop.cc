@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // vectorize_loop: a vectorized loop becomes statements over all its lanes at once.
 //
-// before:                                       after:
-//   vectorized (x, 0, 8) {                        C[ramp((y*8), 1, 8)] = (A[ramp((y*8), 1, 8)] + x8(B[y]))
-//     C[((y*8) + x)] = (A[((y*8) + x)] + B[y])
+// before:                                   after:
+//   vectorized (x, 0, 8) {                    C[ramp((y*8), 1, 8)] =
+//     C[((y*8) + x)] =                            (A[ramp((y*8), 1, 8)] + x8(B[y]))
+//         (A[((y*8) + x)] + B[y])
 //   }
 //
-// A condition on the vector variable is the tail of a loop that does not divide. With predicate_tail
-// its stores and loads are masked; otherwise the statement is run lane by lane:
+// A condition on the vector variable is the tail of a loop that does not divide. With
+// predicate_tail its stores and loads are masked; otherwise the statement is run lane by lane:
 //
 //   vectorized (x, 0, 8) {                        for (x.s, 0, 8) {
 //     if (likely((((y*8) + x) < n))) {              if (likely((((y*8) + x.s) < n))) {
@@ -16,8 +17,8 @@
 //   }                                             }
 //
 // Lane by lane is also the way out for whatever has no vector form: calls with effects, loops whose
-// bounds depend on the lane, several lanes that store to one element. A buffer allocated inside gets
-// one element a lane.
+// bounds depend on the lane, several lanes that store to one element. A buffer allocated inside
+// gets one element a lane.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -177,8 +178,10 @@ class Vectorizer : public Mutator {
     }
     if (mask_.defined()) predicate = predicate.defined() ? widen(predicate) && mask_ : mask_;
     if (predicate.defined()) predicate = widen(predicate);
-    return make(Load{.type = op.type.with_lanes(lanes_), .buffer = op.buffer,
-                     .index = widen(index), .predicate = predicate});
+    return make(Load{.type = op.type.with_lanes(lanes_),
+                     .buffer = op.buffer,
+                     .index = widen(index),
+                     .predicate = predicate});
   }
 
   Expr on(const Call& op, const Expr& self) override {
@@ -243,8 +246,8 @@ class Vectorizer : public Mutator {
     }
     if (mask_.defined()) predicate = predicate.defined() ? widen(predicate) && mask_ : mask_;
     if (predicate.defined()) predicate = widen(predicate);
-    return make(Store{.buffer = op.buffer, .value = widen(value), .index = index,
-                      .predicate = predicate});
+    return make(
+        Store{.buffer = op.buffer, .value = widen(value), .index = index, .predicate = predicate});
   }
 
   Stmt on(const For& op, const Stmt& self) override {
@@ -496,8 +499,8 @@ class Vectorizer : public Mutator {
     }
     const Var lane(var_.name() + ".s", var_.dtype());
     body = substitute(body, VarMap{{var_, lane}});
-    return make(For{.var = lane, .min = min_, .extent = make_const(min_.dtype(), lanes_),
-                    .body = body});
+    return make(
+        For{.var = lane, .min = min_, .extent = make_const(min_.dtype(), lanes_), .body = body});
   }
 
   Var var_;
@@ -506,12 +509,12 @@ class Vectorizer : public Mutator {
   Analyzer& analyzer_;
   const PassOptions& options_;
   bool fail_ = false;
-  VarMap lets_;              // scalar bindings that became vectors
-  VarSet shared_;            // buffers with an element that lanes take turns with
-  VarSet needed_scalars_;    // of those, the ones that a lane-by-lane statement reads
-  Expr mask_;                // lanes that are on, or undefined
-  bool strict_mask_ = false; // all lanes may be off: even a load of one shared element is masked
-  std::vector<Expr> guards_; // the scalar conditions that mask_ stands for
+  VarMap lets_;               // scalar bindings that became vectors
+  VarSet shared_;             // buffers with an element that lanes take turns with
+  VarSet needed_scalars_;     // of those, the ones that a lane-by-lane statement reads
+  Expr mask_;                 // lanes that are on, or undefined
+  bool strict_mask_ = false;  // all lanes may be off: even a load of one shared element is masked
+  std::vector<Expr> guards_;  // the scalar conditions that mask_ stands for
 };
 
 class VectorizeLoops : public ScopedMutator {
@@ -536,8 +539,10 @@ class VectorizeLoops : public ScopedMutator {
   Stmt vectorize(const For& loop, const Stmt& self) {
     const auto extent = as_const_int(loop.extent);
     if (!extent) {
-      raise({.code = ErrorCode::SymbolicExtent, .what = "vectorized loop of unknown extent",
-             .axis = loop.var.name(), .legal = "a constant extent; split the axis first"});
+      raise({.code = ErrorCode::SymbolicExtent,
+             .what = "vectorized loop of unknown extent",
+             .axis = loop.var.name(),
+             .legal = "a constant extent; split the axis first"});
     }
     if (*extent <= 0) return make(Evaluate{.value = 0});
     if (*extent == 1) return substitute(loop.body, VarMap{{loop.var, loop.min}});
@@ -561,7 +566,9 @@ class VectorizeLoops : public ScopedMutator {
     const Stmt body =
         Vectorizer(inner, static_cast<int>(lanes), analyzer_, options_).run(inner.body);
     if (!body.defined()) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
-    return make(For{.var = part, .min = make_zero(type), .extent = make_const(type, extent / lanes),
+    return make(For{.var = part,
+                    .min = make_zero(type),
+                    .extent = make_const(type, extent / lanes),
                     .body = body});
   }
 

@@ -38,13 +38,17 @@ DType numpy_dtype(const py::array& array) {
   };
   if (type.byteorder() == '>') wrong(", in another byte order");
   switch (type.kind()) {
-    case 'b': return bool_type();
-    case 'i': return int_type(bits);
-    case 'u': return uint_type(bits);
+    case 'b':
+      return bool_type();
+    case 'i':
+      return int_type(bits);
+    case 'u':
+      return uint_type(bits);
     case 'f':
       if (bits > 64) wrong("");
       return float_type(bits);
-    default: break;
+    default:
+      break;
   }
   if (type.attr("name").cast<std::string>() == "bfloat16") return bfloat_type(16);
   wrong("");
@@ -107,8 +111,8 @@ py::object numpy_type(DType type) {
 
 py::object to_numpy(const NDArray& array) {
   std::vector<int64_t> shape(array.shape().begin(), array.shape().end());
-  py::object result =
-      py::module_::import("numpy").attr("empty")(py::tuple(py::cast(shape)), numpy_type(array.dtype()));
+  py::object result = py::module_::import("numpy").attr("empty")(py::tuple(py::cast(shape)),
+                                                                 numpy_type(array.dtype()));
   array.copy_to_bytes(py::reinterpret_borrow<py::array>(result).mutable_data());
   return result;
 }
@@ -181,9 +185,8 @@ py::object to_capsule(const NDArray& array, bool versioned) {
                                 [](PyObject* c) {
                                   delete_unused<DLManagedTensorVersioned>(c, kVersionedCapsule);
                                 })
-                : PyCapsule_New(array.to_dlpack(), kCapsule, [](PyObject* c) {
-                    delete_unused<DLManagedTensor>(c, kCapsule);
-                  });
+                : PyCapsule_New(array.to_dlpack(), kCapsule,
+                                [](PyObject* c) { delete_unused<DLManagedTensor>(c, kCapsule); });
   return py::reinterpret_steal<py::object>(capsule);
 }
 
@@ -194,8 +197,7 @@ py::object dlpack(const NDArray& self, py::object stream, py::object max_version
     throw py::error_already_set();
   };
   if (!stream.is_none()) refuse("a CPU array has no stream");
-  if (!device.is_none() &&
-      py::int_(py::tuple(device)[0]).cast<int>() != static_cast<int>(kDLCPU)) {
+  if (!device.is_none() && py::int_(py::tuple(device)[0]).cast<int>() != static_cast<int>(kDLCPU)) {
     refuse("the array is on the CPU and cannot be given for another device");
   }
   const bool versioned = !max_version.is_none() && py::tuple(max_version)[0].cast<int>() >= 1;
@@ -206,7 +208,7 @@ py::object dlpack(const NDArray& self, py::object stream, py::object max_version
 NDArray copy_of(py::handle object) {
   if (is_array(object)) return borrow(object).copy();
   const py::object numpy = py::module_::import("numpy");
-  return borrow(numpy.attr("ascontiguousarray")(object)).copy();
+  return borrow(numpy.attr("asarray")(object)).copy();
 }
 
 void copy_into(const NDArray& self, py::object source) {
@@ -249,52 +251,76 @@ NDArray borrow(py::handle object) {
 
 void bind_array(py::module_& m) {
   py::class_<NDArray>(m, "NDArray", "A strided view of memory on the CPU, shared through DLPack.")
-      .def_property_readonly("shape", [](const NDArray& a) {
-        return py::tuple(py::cast(std::vector<int64_t>(a.shape().begin(), a.shape().end())));
-      })
-      .def_property_readonly("strides", [](const NDArray& a) {
-        return py::tuple(py::cast(std::vector<int64_t>(a.strides().begin(), a.strides().end())));
-      }, "In elements.")
+      .def_property_readonly(
+          "shape",
+          [](const NDArray& a) {
+            return py::tuple(py::cast(std::vector<int64_t>(a.shape().begin(), a.shape().end())));
+          })
+      .def_property_readonly(
+          "strides",
+          [](const NDArray& a) {
+            return py::tuple(
+                py::cast(std::vector<int64_t>(a.strides().begin(), a.strides().end())));
+          },
+          "In elements.")
       .def_property_readonly("dtype", &NDArray::dtype)
       .def_property_readonly("ndim", &NDArray::ndim)
       .def_property_readonly("size", &NDArray::size)
       .def_property_readonly("nbytes", &NDArray::byte_size)
       .def_property_readonly("read_only", &NDArray::read_only)
       .def_property_readonly("is_contiguous", &NDArray::is_contiguous)
-      .def_property_readonly("data_ptr", [](const NDArray& a) { return reinterpret_cast<uintptr_t>(a.data()); })
+      .def_property_readonly("data_ptr",
+                             [](const NDArray& a) { return reinterpret_cast<uintptr_t>(a.data()); })
       .def("numpy", &to_numpy, "A copy; np.from_dlpack shares the memory.")
       .def("asnumpy", &to_numpy, "A copy; np.from_dlpack shares the memory.")
-      .def("__array__", [](const NDArray& a, py::object type, py::object) {
-        py::object array = to_numpy(a);
-        return type.is_none() ? array : py::object(array.attr("astype")(type));
-      }, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
-      .def("copyfrom", [](py::object self, py::object source) {
-        copy_into(self.cast<const NDArray&>(), std::move(source));
-        return self;
-      }, py::arg("source_array"), "Copies elements of the same shape and type into this array.")
-      .def("copyto", [](const NDArray& self, py::object target) {
-        const NDArray to = borrow(target);
-        to.copy_from(self);
-        return target;
-      }, py::arg("target"))
+      .def(
+          "__array__",
+          [](const NDArray& a, py::object type, py::object) {
+            py::object array = to_numpy(a);
+            return type.is_none() ? array : py::object(array.attr("astype")(type));
+          },
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def(
+          "copyfrom",
+          [](py::object self, py::object source) {
+            copy_into(self.cast<const NDArray&>(), std::move(source));
+            return self;
+          },
+          py::arg("source_array"), "Copies elements of the same shape and type into this array.")
+      .def(
+          "copyto",
+          [](const NDArray& self, py::object target) {
+            const NDArray to = borrow(target);
+            to.copy_from(self);
+            return target;
+          },
+          py::arg("target"))
       .def("copy", &NDArray::copy)
-      .def("reshape", [](const NDArray& a, py::object shape) { return a.reshape(to_shape(std::move(shape))); },
-           py::arg("shape"))
+      .def(
+          "reshape",
+          [](const NDArray& a, py::object shape) { return a.reshape(to_shape(std::move(shape))); },
+          py::arg("shape"))
       .def("as_read_only", &NDArray::as_read_only)
-      .def("__len__", [](const NDArray& a) {
-        if (a.ndim() == 0) throw py::type_error("an array of rank 0 has no length");
-        return a.shape()[0];
-      })
+      .def("__len__",
+           [](const NDArray& a) {
+             if (a.ndim() == 0) throw py::type_error("an array of rank 0 has no length");
+             return a.shape()[0];
+           })
       .def("__dlpack__", &dlpack, py::kw_only(), py::arg("stream") = py::none(),
            py::arg("max_version") = py::none(), py::arg("dl_device") = py::none(),
            py::arg("copy") = py::none())
-      .def("__dlpack_device__", [](const NDArray&) { return py::make_tuple(static_cast<int>(kDLCPU), 0); })
+      .def("__dlpack_device__",
+           [](const NDArray&) { return py::make_tuple(static_cast<int>(kDLCPU), 0); })
       .def("__repr__", [](const NDArray& a) {
         return fmt::format("<tilewright.nd.NDArray shape=({}), {}>", fmt::join(a.shape(), ", "),
                            to_string(a.dtype()));
       });
-  m.def("empty_array", [](py::object shape, DType type) { return NDArray::empty(to_shape(std::move(shape)), type); });
-  m.def("zeros_array", [](py::object shape, DType type) { return NDArray::zeros(to_shape(std::move(shape)), type); });
+  m.def("empty_array", [](py::object shape, DType type) {
+    return NDArray::empty(to_shape(std::move(shape)), type);
+  });
+  m.def("zeros_array", [](py::object shape, DType type) {
+    return NDArray::zeros(to_shape(std::move(shape)), type);
+  });
   m.def("copy_array", &copy_of);
   m.def("borrow_array", &borrow);
 }

@@ -44,7 +44,8 @@ void bind_records(py::module_& m) {
       .def_readonly("elapsed_seconds", &Record::elapsed_seconds)
       .def_readonly("ir_hash", &Record::ir_hash)
       .def_readonly("seed", &Record::seed)
-      .def_property_readonly("origin", [](const Record& r) { return std::string(to_string(r.origin)); })
+      .def_property_readonly("origin",
+                             [](const Record& r) { return std::string(to_string(r.origin)); })
       .def_readonly("predicted", &Record::predicted)
       .def_readonly("run", &Record::run)
       .def_readonly("created", &Record::created)
@@ -65,11 +66,13 @@ void bind_log(py::module_& m) {
            py::call_guard<py::gil_scoped_release>())
       .def("records", &Log::records, py::arg("workload"), py::arg("target"), py::arg("threads"),
            py::call_guard<py::gil_scoped_release>())
-      .def("workloads", [](const Log& log) {
-        py::list rows;
-        for (const Log::Workload& w : log.workloads()) rows.append(py::make_tuple(w.id, w.name, w.te_text));
-        return rows;
-      })
+      .def("workloads",
+           [](const Log& log) {
+             py::list rows;
+             for (const Log::Workload& w : log.workloads())
+               rows.append(py::make_tuple(w.id, w.name, w.te_text));
+             return rows;
+           })
       .def_property_readonly("path", &Log::path);
 }
 
@@ -85,10 +88,10 @@ void bind_tasks(py::module_& m) {
       .def("__repr__", [](const Task& t) {
         return fmt::format("Task({}, {} threads, {})", t.name, t.threads, t.target_text);
       });
-  m.def("make_task", [](const te::Program& program, const Target& target, int threads,
-                        const std::string& name) {
-    return make_task(program, target, threads, name);
-  });
+  m.def("make_task",
+        [](const te::Program& program, const Target& target, int threads, const std::string& name) {
+          return make_task(program, target, threads, name);
+        });
 
   py::class_<TaskSummary>(m, "TaskSummary", "What a tuning run found out about one task.")
       .def_readonly("name", &TaskSummary::name)
@@ -107,11 +110,18 @@ void bind_tasks(py::module_& m) {
       .def_readonly("seconds", &TunerReport::seconds)
       .def_readonly("search_seconds", &TunerReport::search_seconds)
       .def_readonly("train_seconds", &TunerReport::train_seconds)
-      .def_property_readonly("compile_wall_seconds", [](const TunerReport& r) { return r.timings.compile_wall; })
-      .def_property_readonly("compile_cpu_seconds", [](const TunerReport& r) { return r.timings.compile_cpu; })
+      .def_property_readonly("compile_wall_seconds",
+                             [](const TunerReport& r) { return r.timings.compile_wall; })
+      .def_property_readonly("compile_cpu_seconds",
+                             [](const TunerReport& r) { return r.timings.compile_cpu; })
       .def_property_readonly("run_seconds", [](const TunerReport& r) { return r.timings.run; })
-      .def_property_readonly("reference_seconds", [](const TunerReport& r) { return r.timings.reference; })
-      .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.");
+      .def_property_readonly("reference_seconds",
+                             [](const TunerReport& r) { return r.timings.reference; })
+      .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.")
+      .def("__repr__", [](const py::object& self) {
+        return fmt::format("TunerReport({:.3g} s, {})", self.cast<const TunerReport&>().seconds,
+                           std::string(py::repr(self.attr("tasks"))));
+      });
 }
 
 void bind_workloads(py::module_& m) {
@@ -122,25 +132,32 @@ void bind_workloads(py::module_& m) {
       .def_readonly("program", &Workload::program);
   m.def("parse_workload", [](const std::string& text) { return parse_workload(text); });
   m.def("default_workloads", &default_workloads);
-  m.def("named_workloads", [] {
-    py::list rows;
-    for (const NamedWorkload& w : named_workloads()) {
-      rows.append(py::make_tuple(fmt::format("{}:{}", w.kind, w.name), std::string(w.sizes),
-                                 std::string(w.source), w.in_default_set));
-    }
-    return rows;
-  }, "Rows of (name, sizes, source, whether in the default set).");
-  m.def("workload_kinds", [] {
-    py::list rows;
-    for (const WorkloadKind& k : workload_kinds()) {
-      py::list sizes;
-      for (const SizeName& s : k.sizes) {
-        sizes.append(py::make_tuple(std::string(s.name), std::string(s.meaning), py::cast(s.otherwise)));
-      }
-      rows.append(py::make_tuple(std::string(k.name), std::string(k.doc), sizes));
-    }
-    return rows;
-  }, "Rows of (kind, documentation, [(size, meaning, default or None)]).");
+  m.def(
+      "named_workloads",
+      [] {
+        py::list rows;
+        for (const NamedWorkload& w : named_workloads()) {
+          rows.append(py::make_tuple(fmt::format("{}:{}", w.kind, w.name), std::string(w.sizes),
+                                     std::string(w.source), w.in_default_set));
+        }
+        return rows;
+      },
+      "Rows of (name, sizes, source, whether in the default set).");
+  m.def(
+      "workload_kinds",
+      [] {
+        py::list rows;
+        for (const WorkloadKind& k : workload_kinds()) {
+          py::list sizes;
+          for (const SizeName& s : k.sizes) {
+            sizes.append(
+                py::make_tuple(std::string(s.name), std::string(s.meaning), py::cast(s.otherwise)));
+          }
+          rows.append(py::make_tuple(std::string(k.name), std::string(k.doc), sizes));
+        }
+        return rows;
+      },
+      "Rows of (kind, documentation, [(size, meaning, default or None)]).");
 }
 
 TunerReport run_tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
@@ -149,8 +166,8 @@ TunerReport run_tuner(const std::vector<Task>& tasks, Log& log, const TunerOptio
   if (!callback.is_none()) {
     on_event = [&callback](const TunerEvent& event) {
       py::gil_scoped_acquire hold;
-      callback(event.task, event.record != nullptr ? py::cast(*event.record) : py::none(), event.trial,
-               event.trials, py::cast(*event.summary));
+      callback(event.task, event.record != nullptr ? py::cast(*event.record) : py::none(),
+               event.trial, event.trials, py::cast(*event.summary));
     };
   }
   py::gil_scoped_release release;
@@ -183,23 +200,28 @@ void bind_tuner(py::module_& m) {
       .def_readwrite("seed", &TunerOptions::seed)
       .def_readwrite("resume", &TunerOptions::resume)
       .def_readwrite("command", &TunerOptions::command)
-      .def_property("model", [](const TunerOptions&) { return ""; },
-                    [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
-      .def_property("workers", [](const TunerOptions& o) { return o.measure.workers; },
-                    [](TunerOptions& o, int n) { o.measure.workers = n; })
-      .def_property("timeout", [](const TunerOptions& o) { return o.measure.run_timeout; },
-                    [](TunerOptions& o, double s) { o.measure.compile_timeout = o.measure.run_timeout = s; })
-      .def_property("run_budget", [](const TunerOptions& o) { return o.measure.run_budget; },
-                    [](TunerOptions& o, double s) { o.measure.run_budget = s; })
-      .def_property("worker_path", [](const TunerOptions& o) { return o.measure.worker_path; },
-                    [](TunerOptions& o, std::string path) { o.measure.worker_path = std::move(path); });
+      .def_property(
+          "model", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
+      .def_property(
+          "workers", [](const TunerOptions& o) { return o.measure.workers; },
+          [](TunerOptions& o, int n) { o.measure.workers = n; })
+      .def_property(
+          "timeout", [](const TunerOptions& o) { return o.measure.run_timeout; },
+          [](TunerOptions& o, double s) { o.measure.compile_timeout = o.measure.run_timeout = s; })
+      .def_property(
+          "run_budget", [](const TunerOptions& o) { return o.measure.run_budget; },
+          [](TunerOptions& o, double s) { o.measure.run_budget = s; })
+      .def_property(
+          "worker_path", [](const TunerOptions& o) { return o.measure.worker_path; },
+          [](TunerOptions& o, std::string path) { o.measure.worker_path = std::move(path); });
   m.def("tune", &run_tuner);
   m.def("best_schedule", &best_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("untuned_schedule", &untuned_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("replay", &replay);
   m.def("lower_program", &lower_program, py::call_guard<py::gil_scoped_release>());
-  m.def("fma_peak", &measure_fma_peak, py::arg("target"), py::arg("threads"), py::arg("seconds") = 0.05,
-        py::call_guard<py::gil_scoped_release>());
+  m.def("fma_peak", &measure_fma_peak, py::arg("target"), py::arg("threads"),
+        py::arg("seconds") = 0.05, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++ errors as Python exceptions, and where in a script things were asked for.
-#include <cstring>
+#include <atomic>
 
 #include "python/bind.h"
 
@@ -13,11 +13,17 @@ std::string& package_directory() {
   return *directory;
 }
 
+// Off while a command runs: whoever types it has no script.
+std::atomic<bool> names_callers = true;
+
 const char* class_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::User: return "UserError";
-    case ErrorKind::Internal: return "InternalError";
-    case ErrorKind::Measure: return "MeasureError";
+    case ErrorKind::User:
+      return "UserError";
+    case ErrorKind::Internal:
+      return "InternalError";
+    case ErrorKind::Measure:
+      return "MeasureError";
   }
   return "InternalError";
 }
@@ -28,17 +34,17 @@ void raise_in_python(const Error& error) {
   const Error placed(info);
   const py::object type =
       py::module_::import("tilewright.error").attr(class_name(kind_of(info.code)));
-  const py::object exception =
-      type(placed.what(), py::arg("code") = std::string(to_string(info.code)),
-           py::arg("stage") = info.stage, py::arg("axis") = info.axis,
-           py::arg("where") = info.where, py::arg("what") = info.what,
-           py::arg("legal") = info.legal);
+  const py::object exception = type(
+      placed.what(), py::arg("code") = std::string(to_string(info.code)),
+      py::arg("stage") = info.stage, py::arg("axis") = info.axis, py::arg("where") = info.where,
+      py::arg("what") = info.what, py::arg("legal") = info.legal);
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
 }  // namespace
 
 std::string caller() {
+  if (!names_callers) return "";
   const std::string& ours = package_directory();
   py::object frame =
       py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
@@ -50,17 +56,18 @@ std::string caller() {
     if (ours.empty() || !file.starts_with(ours)) {
       return file.substr(file.rfind('/') + 1) + ":" + std::to_string(PyFrame_GetLineNumber(f));
     }
-    frame =
-        py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
   return "";
 }
 
 void bind_errors(py::module_& m) {
   m.def(
-      "set_package_directory",
-      [](const std::string& path) { package_directory() = path + "/"; },
+      "set_package_directory", [](const std::string& path) { package_directory() = path + "/"; },
       "Frames of files below it are not a script's.");
+  m.def(
+      "name_callers", [](bool on) { return names_callers.exchange(on); },
+      "Whether errors and traces name lines of scripts; gives what it was.");
   m.def("caller", &caller, "The line of the script that is running: \"conv.py:12\".");
   m.def(
       "error_codes",

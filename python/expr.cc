@@ -23,19 +23,22 @@ py::object wrap(const Expr& e) {
   if (!e.defined()) return py::none();
   switch (e->kind) {
 #define EXPR_NODE(Name) \
-  case NodeKind::Name: return py::cast(PyNode<Name>{{e}});
+  case NodeKind::Name:  \
+    return py::cast(PyNode<Name>{{e}});
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: return py::cast(PyExpr{e});
+    default:
+      return py::cast(PyExpr{e});
   }
 }
 
 DType to_dtype(py::handle object) {
   if (py::isinstance<py::str>(object)) return parse_dtype(object.cast<std::string>());
   // np.float32 and ml_dtypes.bfloat16 are classes, np.dtype("float32") has a name.
-  if (py::hasattr(object, "name")) return parse_dtype(py::str(object.attr("name")).cast<std::string>());
+  if (py::hasattr(object, "name"))
+    return parse_dtype(py::str(object.attr("name")).cast<std::string>());
   if (py::hasattr(object, "__name__")) {
     return parse_dtype(object.attr("__name__").cast<std::string>());
   }
@@ -69,8 +72,8 @@ std::optional<Expr> try_expr(py::handle object) {
     return make_const(int_type(small ? 32 : 64), value);
   }
   // np.float64 is a float too, but says what it is.
-  if (py::hasattr(object, "dtype") && py::hasattr(object, "item") &&
-      py::hasattr(object, "ndim") && object.attr("ndim").cast<int>() == 0) {
+  if (py::hasattr(object, "dtype") && py::hasattr(object, "item") && py::hasattr(object, "ndim") &&
+      object.attr("ndim").cast<int>() == 0) {
     const DType type = to_dtype(object.attr("dtype"));
     const py::object value = object.attr("item")();
     if (type.is_float()) return make_const_float(type, py::float_(value).cast<double>());
@@ -104,9 +107,10 @@ bool truth(const Expr& e) {
   if (const Equal* op = as<Equal>(e)) return op->a.same_as(op->b);
   if (const NotEqual* op = as<NotEqual>(e)) return !op->a.same_as(op->b);
   raise({.code = ErrorCode::TypeMismatch,
-         .what = fmt::format("the value of {} is not known while the program is written",
-                             to_string(e)),
-         .legal = "te.if_then_else or tir.Select instead of if, te.all and te.any instead of and, or"});
+         .what =
+             fmt::format("the value of {} is not known while the program is written", to_string(e)),
+         .legal =
+             "te.if_then_else or tir.Select instead of if, te.all and te.any instead of and, or"});
 }
 
 template <class T>
@@ -114,14 +118,15 @@ auto node_class(py::module_& m, const char* name) {
   return py::class_<PyNode<T>, PyExpr>(m, name);
 }
 template <class T, class M>
-void field(py::class_<PyNode<T>, PyExpr>& cls, const char* name, M T::*member) {
+void field(py::class_<PyNode<T>, PyExpr>& cls, const char* name, M T::* member) {
   cls.def_property_readonly(name, [member](const PyNode<T>& self) { return self.node().*member; });
 }
 template <class T>
 void binary_class(py::module_& m, const char* name) {
   auto cls = node_class<T>(m, name);
-  cls.def(py::init([](const Expr& a, const Expr& b) { return PyNode<T>{{make(T{.a = a, .b = b})}}; }),
-          py::arg("a"), py::arg("b"));
+  cls.def(
+      py::init([](const Expr& a, const Expr& b) { return PyNode<T>{{make(T{.a = a, .b = b})}}; }),
+      py::arg("a"), py::arg("b"));
   field(cls, "a", &T::a);
   field(cls, "b", &T::b);
 }
@@ -233,10 +238,13 @@ void bind_composites(py::module_& m) {
 }
 
 void bind_functions(py::module_& m) {
-  m.def("const", [](py::handle value, py::object type) {
-    const Expr e = to_expr(value);
-    return type.is_none() ? e : tw::cast(to_dtype(type), e);
-  }, py::arg("value"), py::arg("dtype") = py::none());
+  m.def(
+      "const",
+      [](py::handle value, py::object type) {
+        const Expr e = to_expr(value);
+        return type.is_none() ? e : tw::cast(to_dtype(type), e);
+      },
+      py::arg("value"), py::arg("dtype") = py::none());
   m.def("min_value", &min_value, py::arg("dtype"));
   m.def("max_value", &max_value, py::arg("dtype"));
   m.def("cast", [](DType type, const Expr& e) { return tw::cast(type, e); });
@@ -253,9 +261,8 @@ void bind_functions(py::module_& m) {
   m.def("logical_and", [](const Expr& a, const Expr& b) { return a && b; });
   m.def("logical_or", [](const Expr& a, const Expr& b) { return a || b; });
   m.def("logical_not", [](const Expr& a) { return !a; });
-  m.def("structural_equal", [](const Expr& a, const Expr& b) {
-    return equal(a, b, {.map_free_vars = true});
-  });
+  m.def("structural_equal",
+        [](const Expr& a, const Expr& b) { return equal(a, b, {.map_free_vars = true}); });
   // A pure intrinsic with the type of its first argument; arguments of two come to one type.
   m.def("intrinsic", [](const std::string& name, std::vector<Expr> arguments) {
     const Intrinsic* row = find_intrinsic(name);
@@ -285,15 +292,20 @@ void bind_expr(py::module_& m) {
       .def("__repr__", [](const PyExpr& self) { return to_string(self.e); })
       .def("__hash__", [](const PyExpr& self) { return std::hash<const void*>()(self.e.get()); })
       .def("__bool__", [](const PyExpr& self) { return truth(self.e); })
-      .def("astype", [](const PyExpr& self, DType type) { return tw::cast(type, self.e); },
-           py::arg("dtype"))
-      .def("equal", [](const PyExpr& self, py::handle other) {
-             return Expr(self.e == to_expr(other));
-           }, py::arg("other"))
-      .def("same_as", [](const PyExpr& self, py::handle other) {
-        const auto e = try_expr(other);
-        return e && e->same_as(self.e);
-      }, py::arg("other"));
+      .def(
+          "astype", [](const PyExpr& self, DType type) { return tw::cast(type, self.e); },
+          py::arg("dtype"))
+      .def(
+          "equal",
+          [](const PyExpr& self, py::handle other) { return Expr(self.e == to_expr(other)); },
+          py::arg("other"))
+      .def(
+          "same_as",
+          [](const PyExpr& self, py::handle other) {
+            const auto e = try_expr(other);
+            return e && e->same_as(self.e);
+          },
+          py::arg("other"));
 
   py::class_<Range>(m, "Range", "The integers from `min` to `min + extent`, exclusive.")
       .def(py::init([](py::object begin, py::object end) {
@@ -301,9 +313,9 @@ void bind_expr(py::module_& m) {
              return Range{to_expr(begin), to_expr(end) - to_expr(begin)};
            }),
            py::arg("begin"), py::arg("end") = py::none())
-      .def_static("from_min_extent", [](const Expr& min, const Expr& extent) {
-        return Range{min, extent};
-      }, py::arg("min_value"), py::arg("extent"))
+      .def_static(
+          "from_min_extent", [](const Expr& min, const Expr& extent) { return Range{min, extent}; },
+          py::arg("min_value"), py::arg("extent"))
       .def_readonly("min", &Range::min)
       .def_readonly("extent", &Range::extent)
       .def("__repr__", [](const Range& r) {
@@ -314,23 +326,28 @@ void bind_expr(py::module_& m) {
   axis.def_property_readonly("var", [](const IterVar& self) { return self.var(); })
       .def_property_readonly("name", [](const IterVar& self) { return self.name(); })
       .def_property_readonly("dtype", [](const IterVar& self) { return self.var().dtype(); })
-      .def_property_readonly("dom", [](const IterVar& self) -> py::object {
-        if (!self->domain.extent.defined()) return py::none();
-        return py::cast(self->domain);
-      })
-      .def_property_readonly("iter_type", [](const IterVar& self) {
-        switch (self->kind) {
-          case IterKind::DataParallel: return "data_parallel";
-          case IterKind::Reduction: return "reduction";
-          case IterKind::Ordered: return "ordered";
-          case IterKind::Opaque: return "opaque";
-        }
-        return "";
-      })
+      .def_property_readonly("dom",
+                             [](const IterVar& self) -> py::object {
+                               if (!self->domain.extent.defined()) return py::none();
+                               return py::cast(self->domain);
+                             })
+      .def_property_readonly("iter_type",
+                             [](const IterVar& self) {
+                               switch (self->kind) {
+                                 case IterKind::DataParallel:
+                                   return "data_parallel";
+                                 case IterKind::Reduction:
+                                   return "reduction";
+                                 case IterKind::Ordered:
+                                   return "ordered";
+                                 case IterKind::Opaque:
+                                   return "opaque";
+                               }
+                               return "";
+                             })
       .def("same_as", [](const IterVar& self, const IterVar& other) { return self.same_as(other); })
-      .def("__hash__", [](const IterVar& self) {
-        return std::hash<const void*>()(self.var().get());
-      })
+      .def("__hash__",
+           [](const IterVar& self) { return std::hash<const void*>()(self.var().get()); })
       .def("__repr__", [](const IterVar& self) {
         if (!self->domain.extent.defined()) return fmt::format("iter_var({})", self.name());
         return fmt::format("iter_var({}, range(min={}, extent={}))", self.name(),

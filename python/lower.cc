@@ -14,15 +14,15 @@ namespace {
 
 // Every option that a PassContext's config may set.
 // OPTION(name, field of LowerOptions, documentation)
-#define TW_OPTIONS(OPTION)                                                                     \
-  OPTION(auto_unroll_max_step, passes, "unroll serial loops up to this many statements")       \
-  OPTION(auto_unroll_max_depth, passes, "of nested loops, when unrolling automatically")       \
-  OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")            \
-  OPTION(partition_const_loop, passes, "partition loops of constant extent too")               \
-  OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                       \
-  OPTION(max_stack_bytes, passes, "local allocations up to this size live on the stack")       \
-  OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent")   \
-  OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                               \
+#define TW_OPTIONS(OPTION)                                                                   \
+  OPTION(auto_unroll_max_step, passes, "unroll serial loops up to this many statements")     \
+  OPTION(auto_unroll_max_depth, passes, "of nested loops, when unrolling automatically")     \
+  OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
+  OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
+  OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
+  OPTION(max_stack_bytes, passes, "local allocations up to this size live on the stack")     \
+  OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent") \
+  OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                             \
   OPTION(source_lines, schedule, "stores carry the script line of their stage")
 
 template <class T>
@@ -48,10 +48,10 @@ LowerOptions to_options(const py::dict& config) {
   LowerOptions options;
   for (const auto& [key, value] : config) {
     const auto name = key.cast<std::string>();
-#define TW_SET(Name, Group, Doc)                     \
-  if (name == #Name) {                               \
-    set_option(options.Group.Name, name, value);     \
-    continue;                                        \
+#define TW_SET(Name, Group, Doc)                 \
+  if (name == #Name) {                           \
+    set_option(options.Group.Name, name, value); \
+    continue;                                    \
   }
     TW_OPTIONS(TW_SET)
 #undef TW_SET
@@ -63,7 +63,7 @@ LowerOptions to_options(const py::dict& config) {
 #define TW_NAME(Name, Group, Doc) #Name,
         TW_OPTIONS(TW_NAME)
 #undef TW_NAME
-        "verify"};
+            "verify"};
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("unknown option '{}'; the nearest is '{}'", name,
                                nearest_word(name, names)),
@@ -75,7 +75,8 @@ LowerOptions to_options(const py::dict& config) {
 py::list option_table() {
   const LowerOptions defaults;
   py::list rows;
-#define TW_ROW(Name, Group, Doc) rows.append(py::make_tuple(#Name, py::cast(defaults.Group.Name), Doc));
+#define TW_ROW(Name, Group, Doc) \
+  rows.append(py::make_tuple(#Name, py::cast(defaults.Group.Name), Doc));
   TW_OPTIONS(TW_ROW)
 #undef TW_ROW
   rows.append(py::make_tuple("verify", defaults.verify, "verify after each pass what it ensures"));
@@ -90,8 +91,8 @@ py::list pass_table() {
       for (Property q : properties) result.emplace_back(to_string(q));
       return result;
     };
-    rows.append(py::make_tuple(std::string(p.name), p.optional, texts(p.requires_), texts(p.ensures),
-                               std::string(p.doc)));
+    rows.append(py::make_tuple(std::string(p.name), p.optional, texts(p.requires_),
+                               texts(p.ensures), std::string(p.doc)));
   }
   return rows;
 }
@@ -116,8 +117,8 @@ std::vector<LowerArgument> to_arguments(const py::sequence& objects) {
 
 Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, const Target& target,
                       const std::string& name, bool simple_mode, const py::dict& config,
-                      std::vector<std::string> disabled, std::string stop_after, py::object observer,
-                      py::list timings) {
+                      std::vector<std::string> disabled, std::string stop_after,
+                      py::object observer, py::list timings) {
   LowerOptions options = to_options(config);
   options.name = name;
   options.simple_mode = simple_mode;
@@ -137,7 +138,8 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
     py::gil_scoped_release release;
     kernel = tw::lower(schedule, kernel_arguments, target, options, &report, observe);
   }
-  for (const PassTiming& t : report.timings) timings.append(py::make_tuple(std::string(t.name), t.seconds));
+  for (const PassTiming& t : report.timings)
+    timings.append(py::make_tuple(std::string(t.name), t.seconds));
   return kernel;
 }
 
@@ -164,17 +166,21 @@ void bind_lower(py::module_& m) {
   py::class_<Kernel>(m, "LoweredFunc", "A lowered kernel; str() of it is its IR.")
       .def_readonly("name", &Kernel::name)
       .def_readonly("body", &Kernel::body)
-      .def_property_readonly("args", [](const Kernel& k) {
-        py::list result;
-        for (const KernelArgument& a : k.arguments) {
-          result.append(py::make_tuple(a.name, a.dtype, py::cast(a.shape), a.is_output));
-        }
-        return result;
-      }, "(name, dtype, shape, whether the kernel writes it) of each argument.")
+      .def_property_readonly(
+          "args",
+          [](const Kernel& k) {
+            py::list result;
+            for (const KernelArgument& a : k.arguments) {
+              result.append(py::make_tuple(a.name, a.dtype, py::cast(a.shape), a.is_output));
+            }
+            return result;
+          },
+          "(name, dtype, shape, whether the kernel writes it) of each argument.")
       .def("__str__", [](const Kernel& k) { return to_string(k.body); })
       .def("__repr__", [](const Kernel& k) { return to_string(k.body); })
-      .def("ir_hash", [](const Kernel& k) { return autotune::ir_hash(k); },
-           "Structural hash without names, as the tuning log holds it.");
+      .def(
+          "ir_hash", [](const Kernel& k) { return autotune::ir_hash(k); },
+          "Structural hash without names, as the tuning log holds it.");
   m.def("lower", &lower_schedule);
   m.def("passes", &pass_table, "Rows of (name, optional, requires, ensures, documentation).");
   m.def("pass_options", &option_table, "Rows of (name, default, documentation).");

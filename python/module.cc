@@ -46,8 +46,9 @@ class CallArguments {
   }
   std::string place(size_t k) const {
     const ArgumentInfo* known = info(k);
-    return known != nullptr ? fmt::format("argument {} '{}' of '{}'", k, known->name, f_.function.name())
-                            : fmt::format("argument {} of '{}'", k, f_.function.name());
+    return known != nullptr
+               ? fmt::format("argument {} '{}' of '{}'", k, known->name, f_.function.name())
+               : fmt::format("argument {} of '{}'", k, f_.function.name());
   }
 
   void add(py::handle object, size_t k) {
@@ -55,10 +56,11 @@ class CallArguments {
     const bool number = PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()) ||
                         (PyIndex_Check(object.ptr()) && !is_array(object));
     if (number) {
-      const bool real = known != nullptr ? known->kind == ArgumentKind::Float
-                                         : PyFloat_Check(object.ptr());
+      const bool real =
+          known != nullptr ? known->kind == ArgumentKind::Float : PyFloat_Check(object.ptr());
       if (real || (PyFloat_Check(object.ptr()) && known == nullptr)) {
-        arguments_.emplace_back(py::float_(py::reinterpret_borrow<py::object>(object)).cast<double>());
+        arguments_.emplace_back(
+            py::float_(py::reinterpret_borrow<py::object>(object)).cast<double>());
         return;
       }
       if (PyFloat_Check(object.ptr())) {
@@ -117,7 +119,9 @@ PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& targe
     std::vector<bool> written;
     for (const KernelArgument& a : kernel.arguments) written.push_back(a.is_output);
     const bool fresh =
-        result.written.emplace(kernel.name, std::make_shared<const std::vector<bool>>(std::move(written))).second;
+        result.written
+            .emplace(kernel.name, std::make_shared<const std::vector<bool>>(std::move(written)))
+            .second;
     if (!fresh) {
       raise({.code = ErrorCode::BadArgument,
              .what = fmt::format("two functions are called '{}'", kernel.name),
@@ -125,8 +129,8 @@ PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& targe
     }
   }
   py::gil_scoped_release release;
-  result.module = compile(kernels, target,
-                          {.fast_math_contract = contract, .llvm_vectorize = llvm_vectorize});
+  result.module =
+      compile(kernels, target, {.fast_math_contract = contract, .llvm_vectorize = llvm_vectorize});
   return result;
 }
 
@@ -153,7 +157,8 @@ void bind_function(py::module_& m) {
   py::class_<PyFunction>(m, "Function", "A compiled kernel; keeps its code alive.")
       .def("__call__", &call, "Runs the kernel on NDArrays, NumPy arrays, or DLPack objects.")
       .def_property_readonly("name", [](const PyFunction& f) { return f.function.name(); })
-      .def_property_readonly("signature", [](const PyFunction& f) { return to_string(f.function.info()); })
+      .def_property_readonly("signature",
+                             [](const PyFunction& f) { return to_string(f.function.info()); })
       .def("_time", &time_call)
       .def("__repr__", [](const PyFunction& f) { return to_string(f.function.info()); });
 }
@@ -161,43 +166,54 @@ void bind_function(py::module_& m) {
 }  // namespace
 
 void bind_module(py::module_& m) {
-  bind_function(m);
-  py::class_<TimeResult>(m, "BenchmarkResult", "Seconds of one run, as samples and their statistics.")
+  py::class_<TimeResult>(m, "BenchmarkResult",
+                         "Seconds of one run, as samples and their statistics.")
       .def_readonly("results", &TimeResult::seconds, "A sample each, in the order taken.")
       .def_readonly("mean", &TimeResult::mean)
       .def_readonly("median", &TimeResult::median)
       .def_readonly("min", &TimeResult::min)
       .def_readonly("max", &TimeResult::max)
       .def_readonly("std", &TimeResult::standard_deviation)
-      .def_property_readonly("interval", [](const TimeResult& r) {
-        return std::make_pair(r.interval_low, r.interval_high);
-      }, "Bounds of the median at 95 % confidence.")
+      .def_property_readonly(
+          "interval",
+          [](const TimeResult& r) { return std::make_pair(r.interval_low, r.interval_high); },
+          "Bounds of the median at 95 % confidence.")
       .def("__repr__", [](const TimeResult& r) {
         return fmt::format("BenchmarkResult(min={:g}, mean={:g}, median={:g}, max={:g}, std={:g})",
                            r.min, r.mean, r.median, r.max, r.standard_deviation);
       });
+  bind_function(m);
   py::class_<PyModule>(m, "Module", "Functions that were compiled together.")
-      .def("__call__", [](const PyModule& self, const py::args& objects) { call(entry(self), objects); },
-           "Calls the entry function.")
+      .def(
+          "__call__",
+          [](const PyModule& self, const py::args& objects) { call(entry(self), objects); },
+          "Calls the entry function.")
       .def("__getitem__", &get_function, py::arg("name"))
       .def("get_function", &get_function, py::arg("name"))
       .def_property_readonly("entry_func", &entry)
-      .def_property_readonly("function_names", [](const PyModule& self) { return self.module->function_names(); })
+      .def_property_readonly("function_names",
+                             [](const PyModule& self) { return self.module->function_names(); })
       .def("get_source", &source, py::arg("fmt") = "",
            "Text in format \"ll\" (LLVM, the default), \"asm\" or \"ir\".")
       .def("export_library", &export_library, py::arg("file_name"),
            "Writes a shared library (.so), an object (.o) or a C header (.h).");
   m.def("compile", &compile_kernels);
-  m.def("load_module", [](py::object path) {
-    const auto text = py::module_::import("os").attr("fspath")(path).cast<std::string>();
-    py::gil_scoped_release release;
-    return PyModule{load_library(text), {}};
-  }, py::arg("path"));
+  m.def(
+      "load_module",
+      [](py::object path) {
+        const auto text = py::module_::import("os").attr("fspath")(path).cast<std::string>();
+        py::gil_scoped_release release;
+        return PyModule{load_library(text), {}};
+      },
+      py::arg("path"));
   m.def("num_threads", [] { return ThreadPool::global().num_threads(); });
-  m.def("set_num_threads", [](int n) {
-    py::gil_scoped_release release;
-    ThreadPool::global().set_num_threads(n);
-  }, py::arg("num_threads"));
+  m.def(
+      "set_num_threads",
+      [](int n) {
+        py::gil_scoped_release release;
+        ThreadPool::global().set_num_threads(n);
+      },
+      py::arg("num_threads"));
 }
 
 }  // namespace tw::python

@@ -20,10 +20,10 @@ struct Row {
 };
 
 const Row kRows[] = {
-#define BINARY(name, expression, doc)                                                 \
-  {#name, [](const te::Tensor& a, const te::Tensor& b) { return topi::name(a, b); },  \
-   [](const te::Tensor& a, const Expr& b) { return topi::name(a, b); },               \
-   [](const Expr& a, const te::Tensor& b) { return topi::name(a, b); },               \
+#define BINARY(name, expression, doc)                                                \
+  {#name, [](const te::Tensor& a, const te::Tensor& b) { return topi::name(a, b); }, \
+   [](const te::Tensor& a, const Expr& b) { return topi::name(a, b); },              \
+   [](const Expr& a, const te::Tensor& b) { return topi::name(a, b); },              \
    [](const Expr& a, const Expr& b) -> Expr { return expression; }},
 #include "schedule/topi/broadcast.def"
 #undef BINARY
@@ -50,7 +50,8 @@ std::optional<py::object> apply(const Row& row, py::handle a, py::handle b) {
 }
 
 bool is_integer(py::handle object) {
-  if (py::isinstance<te::Tensor>(object)) return object.cast<const te::Tensor&>().dtype().is_integer();
+  if (py::isinstance<te::Tensor>(object))
+    return object.cast<const te::Tensor&>().dtype().is_integer();
   const auto e = try_expr(object);
   return e && e->dtype().is_integer();
 }
@@ -106,8 +107,8 @@ py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotI
 py::object unary(std::string_view name, py::handle a) {
   if (py::isinstance<te::Tensor>(a)) {
     const topi::UnaryOperator* row = topi::find_unary(name);
-    return py::cast(row->apply(a.cast<const te::Tensor&>(), fmt::format("T_{}", name),
-                               topi::kElementwise));
+    return py::cast(
+        row->apply(a.cast<const te::Tensor&>(), fmt::format("T_{}", name), topi::kElementwise));
   }
   const Expr x = to_expr(a);
   if (name == "negative") return wrap(-x);
@@ -132,14 +133,16 @@ void bind_operators(py::object cls) {
     });
   }
   const auto def_unary = [&cls](const char* name, const char* row) {
-    cls.attr(name) = py::cpp_function([row](py::handle a) { return unary(row, a); },
-                                      py::name(name), py::is_method(cls));
+    cls.attr(name) = py::cpp_function([row](py::handle a) { return unary(row, a); }, py::name(name),
+                                      py::is_method(cls));
   };
   def_unary("__neg__", "negative");
   def_unary("__abs__", "abs");
-  cls.attr("__invert__") = py::cpp_function([](py::handle a) {
-    return is_bool(a) ? unary("logical_not", a) : wrap(call("bitwise_not", {to_expr(a)}));
-  }, py::name("__invert__"), py::is_method(cls));
+  cls.attr("__invert__") = py::cpp_function(
+      [](py::handle a) {
+        return is_bool(a) ? unary("logical_not", a) : wrap(call("bitwise_not", {to_expr(a)}));
+      },
+      py::name("__invert__"), py::is_method(cls));
 }
 
 // Used by topi's bindings too.

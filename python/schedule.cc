@@ -16,7 +16,8 @@ namespace {
 // Turns what Python passes into the references that a step records.
 class Recorder {
  public:
-  Recorder(const PyStage& on, const Primitive& primitive) : on_(on), nearest_(on.stage), row_(primitive) {
+  Recorder(const PyStage& on, const Primitive& primitive)
+      : on_(on), nearest_(on.stage), row_(primitive) {
     step_.primitive = primitive.name;
     step_.version = primitive.version;
     step_.arguments.push_back(on.schedule.ref_of(on.stage));
@@ -66,7 +67,7 @@ class Recorder {
     return on_.schedule.ref_of(nearest_);
   }
   int64_t integer(const Parameter& p, py::handle object) const {
-    if (PyBool_Check(object.ptr()) || !PyIndex_Check(object.ptr())) wrong(p, object, "an integer");
+    if (!PyIndex_Check(object.ptr())) wrong(p, object, "an integer");  // True is 1, for pragmas
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
     int overflow = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
@@ -83,8 +84,10 @@ class Recorder {
     };
     switch (p.type) {
       case ParameterType::Stage:
-      case ParameterType::Producer: return stage(p, object);
-      case ParameterType::Axis: return axis(p, object);
+      case ParameterType::Producer:
+        return stage(p, object);
+      case ParameterType::Axis:
+        return axis(p, object);
       case ParameterType::Axes: {
         std::vector<AxisRef> refs;
         for (py::handle a : list("axes of the stage")) refs.push_back(axis(p, a));
@@ -97,7 +100,8 @@ class Recorder {
         nearest_ = kept;
         return refs;
       }
-      case ParameterType::Int: return integer(p, object);
+      case ParameterType::Int:
+        return integer(p, object);
       case ParameterType::Ints: {
         std::vector<int64_t> values;
         for (py::handle v : list("integers")) values.push_back(integer(p, v));
@@ -125,7 +129,8 @@ class Recorder {
   Step step_;
 };
 
-py::object apply_primitive(const PyStage& on, const std::string& name, const py::sequence& arguments) {
+py::object apply_primitive(const PyStage& on, const std::string& name,
+                           const py::sequence& arguments) {
   const Primitive* primitive = find_primitive(name);
   if (primitive == nullptr) raise_unknown_primitive(name, caller());
   const StepResults& results =
@@ -148,18 +153,21 @@ py::list primitive_table() {
   for (const Primitive& p : primitives()) {
     py::list parameters;
     for (const Parameter& q : p.parameters) {
-      parameters.append(py::make_tuple(std::string(q.name), std::string(to_string(q.type)), q.optional));
+      parameters.append(
+          py::make_tuple(std::string(q.name), std::string(to_string(q.type)), q.optional));
     }
     py::list results;
     for (ParameterType r : p.results) results.append(std::string(to_string(r)));
-    rows.append(py::make_tuple(std::string(p.name), p.version, parameters, results, std::string(p.doc)));
+    rows.append(
+        py::make_tuple(std::string(p.name), p.version, parameters, results, std::string(p.doc)));
   }
   return rows;
 }
 
 PyStage stage_of(const Schedule& schedule, py::handle key) {
   if (py::isinstance<te::Tensor>(key)) return {schedule, schedule[key.cast<const te::Tensor&>()]};
-  if (py::isinstance<te::Operation>(key)) return {schedule, schedule[key.cast<const te::Operation&>()]};
+  if (py::isinstance<te::Operation>(key))
+    return {schedule, schedule[key.cast<const te::Operation&>()]};
   raise({.code = ErrorCode::UnknownStage,
          .what = fmt::format("{} names no stage", describe(key)),
          .where = caller(),
@@ -181,34 +189,42 @@ std::vector<te::Tensor> all_outputs(const py::sequence& operations) {
     }
   }
   if (outputs.empty()) {
-    raise({.code = ErrorCode::BadArgument, .what = "no operation to schedule", .legal = "at least one"});
+    raise({.code = ErrorCode::BadArgument,
+           .what = "no operation to schedule",
+           .legal = "at least one"});
   }
   return outputs;
 }
 
 const char* attach_name(AttachType type) {
   switch (type) {
-    case AttachType::GroupRoot: return "root";
+    case AttachType::GroupRoot:
+      return "root";
     case AttachType::Inline:
-    case AttachType::InlinedAlready: return "inline";
-    case AttachType::Scope: return "scope";
+    case AttachType::InlinedAlready:
+      return "inline";
+    case AttachType::Scope:
+      return "scope";
   }
   return "";
 }
 
 void bind_trace(py::module_& m) {
-  py::class_<Trace>(m, "Trace", "Every primitive applied to a schedule, as data; its text replays it.")
+  py::class_<Trace>(m, "Trace",
+                    "Every primitive applied to a schedule, as data; its text replays it.")
       .def(py::init([](const std::string& text) { return parse_trace(text); }), py::arg("text"))
       .def_property_readonly("text", [](const Trace& t) { return to_text(t); })
-      .def_property_readonly("steps", [](const Trace& t) {
-        std::vector<std::string> lines;
-        for (const Step& s : t.steps) lines.push_back(to_text(s));
-        return lines;
-      })
+      .def_property_readonly("steps",
+                             [](const Trace& t) {
+                               std::vector<std::string> lines;
+                               for (const Step& s : t.steps) lines.push_back(to_text(s));
+                               return lines;
+                             })
       .def("__str__", [](const Trace& t) { return to_text(t); })
-      .def("__repr__", [](const Trace& t) {
-        return fmt::format("Trace({} steps, {:016x})", t.steps.size(), trace_hash(t));
-      })
+      .def("__repr__",
+           [](const Trace& t) {
+             return fmt::format("Trace({} steps, {:016x})", t.steps.size(), trace_hash(t));
+           })
       .def("__len__", [](const Trace& t) { return t.steps.size(); })
       .def("__eq__", [](const Trace& a, const Trace& b) { return a == b; })
       .def("__hash__", &trace_hash);
@@ -220,43 +236,48 @@ void bind_schedule(py::module_& m) {
   bind_trace(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
       .def_property_readonly("op", [](const PyStage& s) { return wrap(s.stage.op()); })
-      .def_property_readonly("origin_op", [](const PyStage& s) -> py::object {
-        const te::Operation& op = s.stage.data().origin_op;
-        return op.defined() ? wrap(op) : py::none();
-      })
+      .def_property_readonly("origin_op",
+                             [](const PyStage& s) -> py::object {
+                               const te::Operation& op = s.stage.data().origin_op;
+                               return op.defined() ? wrap(op) : py::none();
+                             })
       .def_property_readonly("name", [](const PyStage& s) { return s.stage.data().name(); })
       .def_property_readonly("scope", [](const PyStage& s) { return s.stage.data().scope; })
       .def_property_readonly("is_output", [](const PyStage& s) { return s.stage.data().is_output; })
       .def_property_readonly("leaf_iter_vars", [](const PyStage& s) { return s.stage.leaf_axes(); })
-      .def_property_readonly("all_iter_vars", [](const PyStage& s) { return s.stage.data().all_axes; })
-      .def_property_readonly("attach_type", [](const PyStage& s) {
-        return attach_name(s.stage.data().attach_type);
-      })
-      .def_property_readonly("attach_ivar", [](const PyStage& s) -> py::object {
-        const IterVar& axis = s.stage.data().attach_axis;
-        return axis.defined() ? py::cast(axis) : py::none();
-      })
+      .def_property_readonly("all_iter_vars",
+                             [](const PyStage& s) { return s.stage.data().all_axes; })
+      .def_property_readonly(
+          "attach_type", [](const PyStage& s) { return attach_name(s.stage.data().attach_type); })
+      .def_property_readonly("attach_ivar",
+                             [](const PyStage& s) -> py::object {
+                               const IterVar& axis = s.stage.data().attach_axis;
+                               return axis.defined() ? py::cast(axis) : py::none();
+                             })
       .def("_apply", &apply_primitive)
-      .def("__repr__", [](const PyStage& s) { return fmt::format("stage({})", s.stage.data().name()); });
+      .def("__repr__",
+           [](const PyStage& s) { return fmt::format("stage({})", s.stage.data().name()); });
 
   py::class_<Schedule>(m, "Schedule", "A stage for each operation, and the trace that shaped them.")
       .def("__getitem__", &stage_of, py::arg("key"))
-      .def_property_readonly("stages", [](const Schedule& s) {
-        std::vector<PyStage> stages;
-        for (const Stage& stage : s.stages()) stages.push_back({s, stage});
-        return stages;
-      })
+      .def_property_readonly("stages",
+                             [](const Schedule& s) {
+                               std::vector<PyStage> stages;
+                               for (const Stage& stage : s.stages()) stages.push_back({s, stage});
+                               return stages;
+                             })
       .def_property_readonly("outputs", [](const Schedule& s) { return s.outputs(); })
       .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
-      .def("apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),
-           "Applies a trace recorded on an equal program.")
+      .def(
+          "apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),
+          "Applies a trace recorded on an equal program.")
       .def("copy", &Schedule::copy, "An independent schedule in the same state.")
       .def("__repr__", [](const Schedule& s) {
-        return fmt::format("Schedule({} stages, {} steps)", s.stages().size(), s.trace().steps.size());
+        return fmt::format("Schedule({} stages, {} steps)", s.stages().size(),
+                           s.trace().steps.size());
       });
-  m.def("create_schedule", [](const py::sequence& operations) {
-    return Schedule::create(all_outputs(operations));
-  });
+  m.def("create_schedule",
+        [](const py::sequence& operations) { return Schedule::create(all_outputs(operations)); });
   m.def("primitives", &primitive_table,
         "Rows of (name, version, [(parameter, type, optional)], [result types], documentation).");
 }

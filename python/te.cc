@@ -45,9 +45,10 @@ te::Attributes to_attributes(const py::dict& dict) {
       try {
         to = value.cast<std::vector<int64_t>>();
       } catch (const py::cast_error&) {
-        raise({.code = ErrorCode::BadArgument,
-               .what = fmt::format("attribute '{}' is {}", key.cast<std::string>(), describe(value)),
-               .legal = "an integer, a float, a string or a list of integers"});
+        raise(
+            {.code = ErrorCode::BadArgument,
+             .what = fmt::format("attribute '{}' is {}", key.cast<std::string>(), describe(value)),
+             .legal = "an integer, a float, a string or a list of integers"});
       }
     }
   }
@@ -106,35 +107,41 @@ std::string shape_text(const te::Tensor& t) {
   return text;
 }
 
-void bind_operation(py::module_& m) {
-  py::class_<te::Operation>(m, "Operation", "What computes tensors; immutable.")
-      .def_property_readonly("name", [](const te::Operation& op) { return op.name(); })
+void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
+  operation.def_property_readonly("name", [](const te::Operation& op) { return op.name(); })
       .def_property_readonly("tag", [](const te::Operation& op) { return op->tag; })
-      .def_property_readonly("attrs", [](const te::Operation& op) {
-        py::dict result;
-        for (const auto& [key, value] : op->attributes) result[py::str(key)] = value;
-        return result;
-      })
-      .def_property_readonly("num_outputs", [](const te::Operation& op) { return op->num_outputs(); })
+      .def_property_readonly("attrs",
+                             [](const te::Operation& op) {
+                               py::dict result;
+                               for (const auto& [key, value] : op->attributes)
+                                 result[py::str(key)] = value;
+                               return result;
+                             })
+      .def_property_readonly("num_outputs",
+                             [](const te::Operation& op) { return op->num_outputs(); })
       .def_property_readonly("input_tensors",
                              [](const te::Operation& op) { return op->input_tensors(); })
-      .def("output", [](const te::Operation& op, int k) {
-        if (k < 0 || k >= op->num_outputs()) {
-          raise({.code = ErrorCode::BadArgument,
-                 .what = fmt::format("there is no output {}", k),
-                 .stage = op.name(),
-                 .legal = fmt::format("0 to {}", op->num_outputs() - 1)});
-        }
-        return op.output(k);
-      }, py::arg("index"))
+      .def(
+          "output",
+          [](const te::Operation& op, int k) {
+            if (k < 0 || k >= op->num_outputs()) {
+              raise({.code = ErrorCode::BadArgument,
+                     .what = fmt::format("there is no output {}", k),
+                     .stage = op.name(),
+                     .legal = fmt::format("0 to {}", op->num_outputs() - 1)});
+            }
+            return op.output(k);
+          },
+          py::arg("index"))
       .def_property_readonly("axis", [](const te::Operation& op) { return compute_node(op).axis; })
       .def_property_readonly("reduce_axis",
                              [](const te::Operation& op) { return compute_node(op).reduce_axis; })
       .def_property_readonly("body", [](const te::Operation& op) { return compute_node(op).body; })
       .def("same_as", [](const te::Operation& a, const te::Operation& b) { return a.same_as(b); })
-      .def("__eq__", [](const te::Operation& a, py::handle b) {
-        return py::isinstance<te::Operation>(b) && a.same_as(b.cast<const te::Operation&>());
-      })
+      .def("__eq__",
+           [](const te::Operation& a, py::handle b) {
+             return py::isinstance<te::Operation>(b) && a.same_as(b.cast<const te::Operation&>());
+           })
       .def("__hash__", [](const te::Operation& op) { return std::hash<const void*>()(op.get()); })
       .def("__repr__", [](const te::Operation& op) {
         return fmt::format("{}({})", te::as_op<te::ComputeNode>(op) ? "compute" : "placeholder",
@@ -144,51 +151,61 @@ void bind_operation(py::module_& m) {
   py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
 }
 
-void bind_tensor(py::module_& m) {
-  py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
-  slice.def("__getitem__", [](const TensorSlice& self, py::handle i) {
-         std::vector<Expr> indices = self.indices;
-         for (Expr& e : to_indices(i)) indices.push_back(std::move(e));
-         return index(self.tensor, std::move(indices));
-       })
+void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice) {
+  slice
+      .def("__getitem__",
+           [](const TensorSlice& self, py::handle i) {
+             std::vector<Expr> indices = self.indices;
+             for (Expr& e : to_indices(i)) indices.push_back(std::move(e));
+             return index(self.tensor, std::move(indices));
+           })
       .def("asobject", [](py::handle self) { return to_expr(self); })
       .def("__hash__", [](py::handle self) { return std::hash<const void*>()(self.ptr()); })
       .def_property_readonly("dtype", [](const TensorSlice& self) { return self.tensor.dtype(); });
   bind_operators(slice);
 
-  py::class_<te::Tensor> tensor(m, "Tensor", "One output of an operation.");
   tensor.def_property_readonly("op", [](const te::Tensor& t) { return wrap(t.op()); })
       .def_property_readonly("value_index", &te::Tensor::value_index)
-      .def_property_readonly("shape", [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
+      .def_property_readonly("shape",
+                             [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
       .def_property_readonly("ndim", &te::Tensor::rank)
       .def_property_readonly("dtype", &te::Tensor::dtype)
-      .def_property_readonly("name", [](const te::Tensor& t) {
-        return t.op()->num_outputs() == 1 ? t.name()
+      .def_property_readonly("name",
+                             [](const te::Tensor& t) {
+                               return t.op()->num_outputs() == 1
+                                          ? t.name()
                                           : fmt::format("{}.v{}", t.name(), t.value_index());
-      })
-      .def("__call__", [](const te::Tensor& t, const py::args& indices) {
-        return t(to_indices(indices));
-      })
+                             })
+      .def("__call__",
+           [](const te::Tensor& t, const py::args& indices) { return t(to_indices(indices)); })
       .def("__getitem__", [](const te::Tensor& t, py::handle i) { return index(t, to_indices(i)); })
       // Else Python would try to walk over it with indices.
-      .def("__iter__", [](const te::Tensor& t) -> py::object {
-        raise({.code = ErrorCode::BadArgument, .what = "a tensor cannot be iterated over", .stage = t.name()});
-      })
-      .def("__hash__", [](const te::Tensor& t) {
-        return std::hash<const void*>()(t.op().get()) ^ static_cast<size_t>(t.value_index());
-      })
+      .def("__iter__",
+           [](const te::Tensor& t) -> py::object {
+             raise({.code = ErrorCode::BadArgument,
+                    .what = "a tensor cannot be iterated over",
+                    .stage = t.name()});
+           })
+      .def("__hash__",
+           [](const te::Tensor& t) {
+             return std::hash<const void*>()(t.op().get()) ^ static_cast<size_t>(t.value_index());
+           })
       .def("same_as", [](const te::Tensor& a, const te::Tensor& b) { return a == b; })
       .def("__repr__", [](const te::Tensor& t) {
         return fmt::format("Tensor({}: {}[{}])", t.name(), to_string(t.dtype()), shape_text(t));
       });
   bind_operators(tensor);
   // The same tensor, as TVM has it; topi.equal compares elements.
-  tensor.attr("__eq__") = py::cpp_function([](const te::Tensor& a, py::handle b) {
-    return py::isinstance<te::Tensor>(b) && a == b.cast<const te::Tensor&>();
-  }, py::name("__eq__"), py::is_method(tensor));
-  tensor.attr("__ne__") = py::cpp_function([](const te::Tensor& a, py::handle b) {
-    return !py::isinstance<te::Tensor>(b) || !(a == b.cast<const te::Tensor&>());
-  }, py::name("__ne__"), py::is_method(tensor));
+  tensor.attr("__eq__") = py::cpp_function(
+      [](const te::Tensor& a, py::handle b) {
+        return py::isinstance<te::Tensor>(b) && a == b.cast<const te::Tensor&>();
+      },
+      py::name("__eq__"), py::is_method(tensor));
+  tensor.attr("__ne__") = py::cpp_function(
+      [](const te::Tensor& a, py::handle b) {
+        return !py::isinstance<te::Tensor>(b) || !(a == b.cast<const te::Tensor&>());
+      },
+      py::name("__ne__"), py::is_method(tensor));
 }
 
 }  // namespace
@@ -224,21 +241,26 @@ te::Program to_program(const std::vector<te::Tensor>& tensors) {
 }
 
 void bind_te(py::module_& m) {
-  bind_operation(m);
-  bind_tensor(m);
+  // All classes before their methods, so that signatures can name them.
+  py::class_<te::Operation> operation(m, "Operation", "What computes tensors; immutable.");
+  py::class_<te::Tensor> tensor(m, "Tensor", "One output of an operation.");
+  py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
+  bind_operation(m, operation);
+  bind_tensor(tensor, slice);
   m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"));
   m.def("compute", &compute);
   m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));
   m.def("reduce_expr", &reduce_expr);
-  m.def("reduce", [](const std::vector<Var>& lhs, const std::vector<Var>& rhs,
-                     const std::vector<Expr>& result, const std::vector<Expr>& identity,
-                     const std::vector<Expr>& sources, const std::vector<IterVar>& axes,
-                     py::object where) {
-    return te::reduce({.lhs = lhs, .rhs = rhs, .result = result, .identity = identity}, sources,
-                      axes, where.is_none() ? Expr() : to_expr(where));
-  });
+  m.def("reduce",
+        [](const std::vector<Var>& lhs, const std::vector<Var>& rhs,
+           const std::vector<Expr>& result, const std::vector<Expr>& identity,
+           const std::vector<Expr>& sources, const std::vector<IterVar>& axes, py::object where) {
+          return te::reduce({.lhs = lhs, .rhs = rhs, .result = result, .identity = identity},
+                            sources, axes, where.is_none() ? Expr() : to_expr(where));
+        });
 
-  py::class_<te::Program>(m, "Program", "A te program: arguments in call order, outputs among them.")
+  py::class_<te::Program>(m, "Program",
+                          "A te program: arguments in call order, outputs among them.")
       .def(py::init(&to_program), py::arg("tensors"))
       .def_readonly("arguments", &te::Program::arguments)
       .def_readonly("outputs", &te::Program::outputs)
@@ -247,13 +269,13 @@ void bind_te(py::module_& m) {
       .def_property_readonly("operations", &te::count_operations)
       .def("__str__", [](const te::Program& p) { return te::to_text(p); })
       .def("__len__", [](const te::Program& p) { return p.arguments.size(); })
-      .def("__getitem__", [](const te::Program& p, size_t k) {
-        if (k >= p.arguments.size()) throw py::index_error();
-        return p.arguments[k];
-      })
-      .def("__repr__", [](const te::Program& p) {
-        return fmt::format("Program({})", te::workload_id(p));
-      });
+      .def("__getitem__",
+           [](const te::Program& p, size_t k) {
+             if (k >= p.arguments.size()) throw py::index_error();
+             return p.arguments[k];
+           })
+      .def("__repr__",
+           [](const te::Program& p) { return fmt::format("Program({})", te::workload_id(p)); });
   m.def("parse_program", [](const std::string& text) { return te::parse_program(text); });
 }
 

@@ -33,16 +33,22 @@ topi::nn::PoolType pool_type(const std::string& name) {
 }
 
 void bind_tables(py::module_& m) {
-  m.def("unary_operators", [] {
-    std::vector<std::pair<std::string, std::string>> rows;
-    for (const auto& row : topi::unary_operators()) rows.emplace_back(row.name, row.doc);
-    return rows;
-  }, "Name and documentation of each elementwise operator.");
-  m.def("binary_operators", [] {
-    std::vector<std::pair<std::string, std::string>> rows;
-    for (const auto& row : topi::binary_operators()) rows.emplace_back(row.name, row.doc);
-    return rows;
-  }, "Name and documentation of each operator on two tensors.");
+  m.def(
+      "unary_operators",
+      [] {
+        std::vector<std::pair<std::string, std::string>> rows;
+        for (const auto& row : topi::unary_operators()) rows.emplace_back(row.name, row.doc);
+        return rows;
+      },
+      "Name and documentation of each elementwise operator.");
+  m.def(
+      "binary_operators",
+      [] {
+        std::vector<std::pair<std::string, std::string>> rows;
+        for (const auto& row : topi::binary_operators()) rows.emplace_back(row.name, row.doc);
+        return rows;
+      },
+      "Name and documentation of each operator on two tensors.");
   m.def("unary", [](const std::string& name, const Tensor& x) {
     return topi::find_unary(name)->apply(x, "T_" + name, topi::kElementwise);
   });
@@ -50,15 +56,16 @@ void bind_tables(py::module_& m) {
 }
 
 void bind_reductions(py::module_& m) {
-  m.def("reduction", [](const std::string& name, const Tensor& data, const Axes& axis, bool keepdims) {
-    if (name == "sum") return topi::sum(data, axis, keepdims);
-    if (name == "prod") return topi::prod(data, axis, keepdims);
-    if (name == "max") return topi::max(data, axis, keepdims);
-    if (name == "min") return topi::min(data, axis, keepdims);
-    if (name == "all") return topi::all(data, axis, keepdims);
-    if (name == "any") return topi::any(data, axis, keepdims);
-    return topi::mean(data, axis, keepdims);
-  });
+  m.def("reduction",
+        [](const std::string& name, const Tensor& data, const Axes& axis, bool keepdims) {
+          if (name == "sum") return topi::sum(data, axis, keepdims);
+          if (name == "prod") return topi::prod(data, axis, keepdims);
+          if (name == "max") return topi::max(data, axis, keepdims);
+          if (name == "min") return topi::min(data, axis, keepdims);
+          if (name == "all") return topi::all(data, axis, keepdims);
+          if (name == "any") return topi::any(data, axis, keepdims);
+          return topi::mean(data, axis, keepdims);
+        });
   m.def("argmax", &topi::argmax);
   m.def("argmin", &topi::argmin);
 }
@@ -83,21 +90,21 @@ void bind_nn(py::module_& m) {
     return topi::nn::matmul(a, b, optional_tensor(bias), optional_type(type), transpose_a,
                             transpose_b);
   });
-  m.def("batch_matmul", [](const Tensor& a, const Tensor& b, py::object type, bool transpose_a,
-                           bool transpose_b) {
-    return topi::nn::batch_matmul(a, b, optional_type(type), transpose_a, transpose_b);
-  });
+  m.def("batch_matmul",
+        [](const Tensor& a, const Tensor& b, py::object type, bool transpose_a, bool transpose_b) {
+          return topi::nn::batch_matmul(a, b, optional_type(type), transpose_a, transpose_b);
+        });
   m.def("bias_add", &topi::nn::bias_add);
   m.def("pad", [](const Tensor& data, const std::vector<Expr>& before,
                   const std::vector<Expr>& after, py::object value, const std::string& name) {
     return topi::nn::pad(data, before, after, value.is_none() ? Expr() : to_expr(value), name);
   });
-  m.def("pool2d", [](const Tensor& data, const Ints& kernel, const Ints& stride,
-                     const Ints& dilation, const Ints& padding, const std::string& type,
-                     bool ceil_mode, bool count_include_pad) {
-    return topi::nn::pool2d(data, kernel, stride, dilation, padding, pool_type(type), ceil_mode,
-                            count_include_pad);
-  });
+  m.def("pool2d",
+        [](const Tensor& data, const Ints& kernel, const Ints& stride, const Ints& dilation,
+           const Ints& padding, const std::string& type, bool ceil_mode, bool count_include_pad) {
+          return topi::nn::pool2d(data, kernel, stride, dilation, padding, pool_type(type),
+                                  ceil_mode, count_include_pad);
+        });
   m.def("global_pool", [](const Tensor& data, const std::string& type) {
     return topi::nn::global_pool(data, pool_type(type));
   });
@@ -128,16 +135,14 @@ void bind_topi(py::module_& parent) {
     return topi::broadcast_to(x, shape);
   });
   m.def("transpose", [](const Tensor& a, const Axes& axes) { return topi::transpose(a, axes); });
-  m.def("reshape", [](const Tensor& a, const std::vector<Expr>& shape) {
-    return topi::reshape(a, shape);
-  });
+  m.def("reshape",
+        [](const Tensor& a, const std::vector<Expr>& shape) { return topi::reshape(a, shape); });
   m.def("concatenate", [](const std::vector<Tensor>& tensors, int axis) {
     return topi::concatenate(tensors, axis);
   });
   m.def("squeeze", [](const Tensor& a, const Axes& axis) { return topi::squeeze(a, axis); });
-  m.def("expand_dims", [](const Tensor& a, int axis, int count) {
-    return topi::expand_dims(a, axis, count);
-  });
+  m.def("expand_dims",
+        [](const Tensor& a, int axis, int count) { return topi::expand_dims(a, axis, count); });
 }
 
 }  // namespace tw::python

@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sketch rules: how each operation of a program may be scheduled.
+// Sketch rules: how each operation of a program may be scheduled. A rule says whether it applies to
+// an operation, in which variants, and applies one of them.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
-#include "autotune/space/space.h"
+#include "autotune/space/builder.h"
 
 namespace tw::autotune {
 
-// All sketches of a task: consumers first, each operation by the first rule of the table in rules.cc
-// that applies to it.
+struct Rule {
+  std::string_view name;
+  // How many ways there are to apply it to the operation; 0: it does not apply. Sketches are made
+  // for every combination of variants.
+  int (*variants)(const Builder&, size_t op);
+  void (*apply)(Builder&, size_t op, int variant);
+};
+
+// S-S-R-S-R-S multi-level tiling of a reduction with reuse; rule_tile.cc.
+extern const Rule kTileRule;
+// A cheap operation between others is substituted into its consumers; rule_inline.cc.
+extern const Rule kInlineRule;
+// The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
+extern const Rule kLoopsRule;
+
+// All sketches of a task.
 std::vector<Sketch> make_sketches(const Task& task);
 
 }  // namespace tw::autotune

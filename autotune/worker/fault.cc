@@ -12,7 +12,10 @@
 namespace tw::autotune {
 namespace {
 
-void crash() { raise(SIGSEGV); }
+void crash() {
+  signal(SIGSEGV, SIG_DFL);  // a sanitizer would turn it into an exit
+  raise(SIGSEGV);
+}
 void hang() {
   for (;;) pause();
 }

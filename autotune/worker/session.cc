@@ -255,7 +255,7 @@ struct Session::State {
     const int64_t id = request.at("id");
     const auto node = compiled.extract(id);
     if (node.empty()) return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
-    const Function function = node.mapped();
+    const Function& function = node.mapped();
     ThreadPool& pool = ThreadPool::global();
     if (pool.num_threads() != threads) pool.set_num_threads(threads);
     make_arrays();
@@ -310,8 +310,9 @@ struct Session::State {
       const double again = first > std::max(budget, 0.05) ? first : once();
       if (again > factor * best) return {again};
     }
+    // The first call was the warm-up, and is paid from the same budget.
     TimeResult result = measure_until(function, arguments,
-                                      {.budget_seconds = budget,
+                                      {.budget_seconds = std::max(budget - first, budget / 4),
                                        .relative_interval = request.at("relative_interval"),
                                        .min_samples = min_repeats,
                                        .warm_up = false});

@@ -105,6 +105,7 @@ class FunctionEmitter {
   void bind_arguments(const Kernel& kernel);
   llvm::Value* argument(const Expr& k);
   llvm::Value* argument_intrinsic(const Call& op);
+  llvm::Value* stride_or(const Call& stride, const Expr& otherwise);
   llvm::Value* tensor_field(const Expr& k, int offset, llvm::Type* type);
   std::vector<const Variable*> captured(const Stmt& body) const;
   void emit_compute_scope(const AttrStmt& op);
@@ -119,13 +120,17 @@ class FunctionEmitter {
   void emit(const Stmt& s);
   void emit_let(const LetStmt& op);
   void emit_attr(const AttrStmt& op);
-  void emit_assert(const AssertStmt& op);
   void emit_for(const For& op);
   void emit_loop(const For& op, bool full_unroll);
   void emit_allocate(const Allocate& op);
   void emit_store(const Store& op);
   void emit_if(const IfThenElse& op);
   llvm::MDNode* loop_metadata(bool full_unroll);
+
+  // emit_checks.cc
+  void emit_assert(const AssertStmt& op);
+  bool emit_shared_check(const Expr& condition, const Call& message);
+  void finish_checks();
 
   // emit_expr.cc
   llvm::Value* emit(const Expr& e);
@@ -212,9 +217,17 @@ class FunctionEmitter {
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
   std::vector<Loop> loops_;
+  bool has_loops_ = false;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return
   llvm::Value* mask_ = nullptr;           // lanes of a vector if_then_else being evaluated
+  // Argument checks that failed come here, with their row and what was found.
+  struct Checks {
+    llvm::BasicBlock* block = nullptr;
+    llvm::PHINode *row = nullptr, *got = nullptr;
+    std::string function, names;
+    std::vector<llvm::Constant*> rows;
+  } checks_;
   // Of the calling convention; null in the functions a kernel calls.
   llvm::Value* args_ = nullptr;
   llvm::Value* type_codes_ = nullptr;

@@ -322,6 +322,12 @@ llvm::Value* FunctionEmitter::emit_let(const Let& op) {
 
 llvm::Value* FunctionEmitter::emit_if_then_else(const Call& op) {
   const Expr& condition = op.args[0];
+  const Call* test = as<Call>(condition);
+  const Call* stride = as<Call>(op.args[1]);
+  if (test != nullptr && test->name == "tensor_has_strides" && stride != nullptr &&
+      stride->name == "tensor_stride" && is_const(op.args[2])) {
+    return stride_or(*stride, op.args[2]);
+  }
   if (condition.dtype().lanes == 1) {
     llvm::Value* c = emit(condition);
     if (is_const(op.args[1]) && is_const(op.args[2])) {

@@ -211,7 +211,10 @@ bool contains_compute_scope(const Stmt& body) {
 
 }  // namespace
 
-void FunctionEmitter::finish() { b_.CreateRet(b_.getInt32(0)); }
+void FunctionEmitter::finish() {
+  b_.CreateRet(b_.getInt32(0));
+  finish_checks();
+}
 
 void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   give_scopes(state, kernel);
@@ -341,6 +344,19 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, device), i32), int_type(32));
   }
   return nullptr;
+}
+
+// A stride, or where the tensor has none a constant; without a branch.
+llvm::Value* FunctionEmitter::stride_or(const Call& stride, const Expr& otherwise) {
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* value = llvm::cast<llvm::Constant>(emit(cast(int_type(64), otherwise)));
+  auto* known = new llvm::GlobalVariable(k_.module, i64, true, llvm::GlobalValue::PrivateLinkage,
+                                         value, "stride");
+  llvm::Value* list = tensor_field(stride.args[0], offsetof(DLTensor, strides),
+                                   llvm::PointerType::get(k_.context, 0));
+  llvm::Value* at = b_.CreateSelect(b_.CreateIsNull(list), known,
+                                    b_.CreateGEP(i64, list, index(stride.args[1])));
+  return convert(b_.CreateLoad(i64, at), int_type(64), stride.type);
 }
 
 std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {

@@ -7,7 +7,6 @@
 #include "ir/visit.h"
 #include "lower/llvm/emit.h"
 #include "lower/llvm/emit_branch.h"
-#include "runtime/c_api.h"
 
 namespace tw::codegen {
 namespace {
@@ -92,38 +91,6 @@ void FunctionEmitter::emit_attr(const AttrStmt& op) {
   emit(op.body);
 }
 
-void FunctionEmitter::emit_assert(const AssertStmt& op) {
-  llvm::BasicBlock* failed = new_block("failed");
-  llvm::BasicBlock* passed = new_block("passed");
-  b_.CreateCondBr(emit(op.condition), passed, failed,
-                  llvm::MDBuilder(k_.context).createBranchWeights(1 << 20, 1));
-  b_.SetInsertPoint(failed);
-  regions_.emplace_back();
-  llvm::Value* status = b_.getInt32(static_cast<uint32_t>(-1));
-  const Call* call = as<Call>(op.message);
-  if (call != nullptr && call->name == "argument_error") {
-    if (call->args.size() != 6) fail("argument_error takes six arguments");
-    llvm::SmallVector<llvm::Value*, 6> args;
-    for (size_t i = 0; i < 6; ++i) {
-      const DType t = call->args[i].dtype();
-      llvm::Value* v = emit(call->args[i]);
-      if (i == 0 || i == 3) v = convert(v, t, int_type(32));
-      if (i >= 4) v = convert(v, t, int_type(64));
-      args.push_back(v);
-    }
-    status = b_.CreateCall(k_.runtime_function("tw_raise_argument_error"), args);
-  } else {
-    const StringImm* text = as<StringImm>(op.message);
-    b_.CreateCall(k_.runtime_function("tw_set_error"),
-                  {b_.getInt32(TW_ERROR_AssertionFailed),
-                   string(text != nullptr ? text->value : "assertion failed")});
-  }
-  return_error(status);
-  regions_.pop_back();
-  b_.SetInsertPoint(passed);
-  emit(op.body);
-}
-
 void FunctionEmitter::emit_for(const For& op) {
   const auto extent = as_const_int(op.extent);
   if (extent && *extent <= 0) return;
@@ -185,6 +152,7 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   llvm::PHINode* iv = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
   iv->addIncoming(begin, preheader);
 
+  has_loops_ = true;
   loops_.push_back({preheader, regions_.size()});
   regions_.emplace_back();
   Binding binding{.level = depth(), .loop_header = header,
@@ -275,6 +243,7 @@ void FunctionEmitter::emit_allocate(const Allocate& op) {
 }
 
 void FunctionEmitter::emit_store(const Store& op) {
+  has_loops_ = true;  // or work that was unrolled
   llvm::Value* mask = op.predicate.defined() ? emit(op.predicate) : nullptr;
   if (auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask); c && c->isAllOnesValue()) {
     mask = nullptr;

@@ -6,6 +6,7 @@
 
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -50,10 +51,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
     llvm::LoopPassManager loop_passes;
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(
         llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true, /*UseBlockFrequencyInfo=*/false));
+    // An accumulator whose reduction was unrolled is stored after each step; only the last counts.
+    passes.addPass(llvm::DSEPass());
   }
   passes.addPass(llvm::SimplifyCFGPass());
+  llvm::FunctionPassManager few;  // for what runs once a call
+  few.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   for (llvm::Function& f : module) {
-    if (!f.isDeclaration()) passes.run(f, functions);
+    if (!f.isDeclaration()) (f.hasOptNone() ? few : passes).run(f, functions);
   }
 }
 

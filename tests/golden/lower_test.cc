@@ -27,8 +27,7 @@ Kernel seed_convolution(const LowerOptions& options) {
   for (const Stage& stage : s.stages()) {
     if (stage.op().name() == "pad_temp") {
       stage.parallel(stage.fuse({stage.axis(0), stage.axis(1)}));
-    } else if (stage.op().name() == "T_expand_dims" ||
-               stage.op().get() == biased.op().get()) {
+    } else if (stage.op().name() == "T_expand_dims" || stage.op().get() == biased.op().get()) {
       stage.compute_inline();
     }
   }

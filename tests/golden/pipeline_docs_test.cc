@@ -17,7 +17,8 @@ std::string names(const std::vector<Property>& properties) {
 }
 
 TEST(PipelineDocs, TableOfPasses) {
-  std::string table = "| pass | what it does | requires | ensures | optional |\n|---|---|---|---|---|\n";
+  std::string table =
+      "| pass | what it does | requires | ensures | optional |\n|---|---|---|---|---|\n";
   for (const Pass& p : passes()) {
     table += fmt::format("| `{}` | {} | {} | {} | {} |\n", p.name, p.doc, names(p.requires_),
                          names(p.ensures), p.optional ? "yes" : "");

@@ -39,7 +39,8 @@ inline LowerOptions random_lower_options(uint64_t seed, bool disable) {
 inline std::string round_trip(const Stmt& body) {
   const std::string text = to_string(body, {.declarations = true});
   const Stmt again = parse_stmt(text);
-  if (to_string(again, {.declarations = true}) != text) return "text changes when it is parsed and printed";
+  if (to_string(again, {.declarations = true}) != text)
+    return "text changes when it is parsed and printed";
   if (!equal(again, body, {.map_free_vars = true})) return "parsing the text gives another tree";
   return {};
 }
@@ -62,7 +63,8 @@ inline std::string run_kernel(const Kernel& kernel, bool has_signature, const Sc
     scope.buffers[a.var] = &buffers[k];
   }
   if (!has_signature) {
-    for (const auto& [var, value] : c.scalars) scope.values[var] = {.type = var.dtype(), .i = value};
+    for (const auto& [var, value] : c.scalars)
+      scope.values[var] = {.type = var.dtype(), .i = value};
   }
   interpret(kernel.body, scope, {.shuffle_parallel = true, .seed = c.data_seed});
   return data.difference(c, buffers);
@@ -101,8 +103,8 @@ inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
     }
   }
   if (wrong.empty()) return wrong;
-  std::string text = "clamp " + std::to_string(options.schedule.clamp_split_factor) +
-                     ", masks " + std::to_string(options.passes.predicate_tail) + ", partition " +
+  std::string text = "clamp " + std::to_string(options.schedule.clamp_split_factor) + ", masks " +
+                     std::to_string(options.passes.predicate_tail) + ", partition " +
                      std::to_string(options.passes.partition_const_loop) + ", unroll " +
                      std::to_string(options.passes.auto_unroll_max_step) + ", disabled";
   for (const std::string& d : options.disabled) text += " " + d;

@@ -13,6 +13,9 @@ __all__ = ["main"]
 
 def main(argv=None):
     """Runs the command; returns its exit status."""
+    from .. import _core
+
+    named = _core.name_callers(False)
     try:
         from .command import run
 
@@ -24,6 +27,8 @@ def main(argv=None):
         return 141
     except Exception as error:  # noqa: BLE001  the last line of defence
         return _report(error)
+    finally:
+        _core.name_callers(named)
 
 
 def _report(error):

@@ -43,8 +43,11 @@ def _workloads(texts):
 
 
 def _tune(workloads, target, threads, arguments):
-    _core.autotune.LogFile(arguments.log, True)  # refused now, rather than after a minute
     tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
+    # What cannot be written is refused now, rather than after a minute.
+    if arguments.json not in (None, "-"):
+        _write(arguments.json, "a", "")
+    _core.autotune.LogFile(arguments.log, True)
     peak = autotune.fma_peak(target, threads)
     # Standard output is for JSON alone when that goes there.
     stream = sys.stderr if arguments.json == "-" else sys.stdout
@@ -67,6 +70,8 @@ def _tune(workloads, target, threads, arguments):
         if len(signals) == 1:
             progress.note("stopping after the trials that are running; once more to stop at once")
         else:
+            with contextlib.suppress(Exception):
+                progress.__exit__(None, None, None)  # gives the terminal its cursor back
             os._exit(128 + number)  # every finished trial is in the log already
 
     # The tuner has a thread of its own, so that this one is free to take signals.
@@ -160,8 +165,12 @@ def write_json(value, path):
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    _write(path, "w", text)
+
+
+def _write(path, mode, text):
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, mode, encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         _core.raise_error("bad-argument", f"cannot write '{path}': {error.strerror}", "--json of a file that can be written")

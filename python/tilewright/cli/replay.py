@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """autotune --replay: the best schedules of a log, built without searching and timed."""
 
+import shlex
 import sys
 
 from .. import _core, autotune, driver, nd
-from .command import rates, write_json
+from .command import program_name, rates, write_json
 from .report import _console, _number, _table, time_text
 
 
 def replay(workloads, target, threads, arguments):
     log = autotune.Log(arguments.log)
-    # All records are there, or nothing is built.
+    for workload in workloads:  # all records are there, or nothing is built
+        if log.best(workload.program.workload, target, threads) is None:
+            _no_record(workload, target, threads, arguments)
     schedules = [autotune.load_best(log, w.program, target, threads) for w in workloads]
     peak = autotune.fma_peak(target, threads)
     _core.set_num_threads(threads)
@@ -37,6 +40,14 @@ def replay(workloads, target, threads, arguments):
     if arguments.json:
         write_json({"target": str(target), "threads": threads, "log": log.path, "tasks": rows}, arguments.json)
     return 0 if all(row["same_ir"] for row in rows) else 1
+
+
+def _no_record(workload, target, threads, arguments):
+    words = [workload.label, *(["--target", arguments.target] if arguments.target != "llvm" else []),
+             "--threads", str(threads), "--log", arguments.log]
+    _core.raise_error(
+        "no-record", f"{arguments.log} has no verified record of {workload.label} on target \"{target}\" with {threads} "
+        f"thread{'' if threads == 1 else 's'}", f"tune it first: {program_name()} {shlex.join(words)}")
 
 
 def _array(tensor):

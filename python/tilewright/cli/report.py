@@ -46,7 +46,7 @@ def _table(*columns):
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for k, name in enumerate(columns):
         table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
     return table

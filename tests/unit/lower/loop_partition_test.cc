@@ -36,6 +36,22 @@ for (y_1, 0, max((floordiv((n + 7), 8) - max(floordiv(n, 8), 0)), 0)) {
 )");
 }
 
+// Copies side by side need a number that is known, which a cut at a symbolic place would take away.
+TEST(LoopPartition, UnrolledLoopKeepsItsConstantExtent) {
+  constexpr std::string_view kText = R"(declare A: float32*
+for (y, 0, 7) {
+  unrolled (x, 0, 2) {
+    if (likely((((y*2) + x) < 13))) {
+      A[((y*2) + x)] = 0.000000f
+    }
+  }
+}
+)";
+  const std::string cut = partitioned(kText, true);
+  EXPECT_EQ(cut.find("unrolled (x, 0, m"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("unrolled (x, 0, 2)"), std::string::npos) << cut;
+}
+
 constexpr std::string_view kConstant = R"(declare A: float32*
 for (y, 0, 4) {
   for (x, 0, 8) {

@@ -67,8 +67,10 @@ TEST(LowerIntrin, FloorDivisionKeepsItsMeaning) {
     }
     for (int b : {-4, -3, 3, 4, 8}) {
       const Expr by = quotient ? make(FloorDiv{.a = x, .b = b}) : make(FloorMod{.a = x, .b = b});
-      const Expr low = as<Evaluate>(
-          run_pass(pass::lower_intrin, Kernel{.body = make(Evaluate{.value = by})}).body)->value;
+      const Expr low =
+          as<Evaluate>(
+              run_pass(pass::lower_intrin, Kernel{.body = make(Evaluate{.value = by})}).body)
+              ->value;
       for (int a = -13; a <= 13; ++a) {
         InterpreterScope scope;
         scope.values[x] = Value{.type = int_type(32), .i = a};

@@ -30,8 +30,8 @@ for (y, ((y.task*y.chunk) + min(y.task, y.rest)), (y.chunk + select((y.task < y.
 TEST(LowerParallel, EachIterationOnce) {
   const Kernel kernel = run_pass(
       pass::lower_parallel,
-      Kernel{.body = parse_stmt(
-                 "declare A: int32*\nparallel (y, 2, 7) {\n  A[y] = (A[y] + 1)\n}\n")});
+      Kernel{.body =
+                 parse_stmt("declare A: int32*\nparallel (y, 2, 7) {\n  A[y] = (A[y] + 1)\n}\n")});
   const std::vector<Var> free = free_vars(kernel.body);
   ASSERT_EQ(free.size(), 1u);
   for (int threads : {1, 2, 3, 6, 7, 8, 100}) {

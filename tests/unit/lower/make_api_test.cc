@@ -18,19 +18,23 @@ struct Example {
   Example() {
     const Var i("i");
     kernel.name = "f";
-    kernel.arguments = {{.name = "A", .dtype = float_type(32), .shape = {n, 3}, .var = a},
-                        {.name = "s", .dtype = int_type(32), .is_tensor = false, .var = s},
-                        {.name = "B", .dtype = float_type(32), .shape = {n}, .var = b,
-                         .is_output = true}};
+    kernel.arguments = {
+        {.name = "A", .dtype = float_type(32), .shape = {n, 3}, .var = a},
+        {.name = "s", .dtype = int_type(32), .is_tensor = false, .var = s},
+        {.name = "B", .dtype = float_type(32), .shape = {n}, .var = b, .is_output = true}};
     const Expr value = make(Load{.type = float_type(32), .buffer = a, .index = i * 3});
-    kernel.body = make(For{.var = i, .min = 0, .extent = n,
+    kernel.body = make(For{.var = i,
+                           .min = 0,
+                           .extent = n,
                            .body = make(Store{.buffer = b, .value = value, .index = i})});
     kernel = run_pass(pass::make_api, kernel);
   }
 };
 
 TEST(MakeApi, UnpacksAndChecks) {
-  EXPECT_EQ(to_string(Example().kernel.body), R"(assert((argument_count() == 3), argument_error(0, "f", "", 0, (int64)3, int64(argument_count())))
+  EXPECT_EQ(
+      to_string(Example().kernel.body),
+      R"(assert((argument_count() == 3), argument_error(0, "f", "", 0, (int64)3, int64(argument_count())))
 assert((argument_type(0) == 0), argument_error(1, "f", "A", 0, (int64)0, int64(argument_type(0))))
 assert((tensor_rank(0) == 2), argument_error(3, "f", "A", 0, (int64)2, int64(tensor_rank(0))))
 assert((tensor_dtype(0) == 73730), argument_error(4, "f", "A", 0, (int64)73730, int64(tensor_dtype(0))))
@@ -79,7 +83,8 @@ TEST(MakeApi, RefusesWhatDoesNotFit) {
   const std::vector<float> zeros(12, 0.0f);
   InterpreterBuffer a = InterpreterBuffer::from_bytes(float_type(32), zeros.data(), 12);
   InterpreterBuffer b(float_type(32), 4), wrong(float_type(64), 4);
-  const InterpreterArgument good_a{.tensor = &a, .shape = {4, 3}}, good_b{.tensor = &b, .shape = {4}};
+  const InterpreterArgument good_a{.tensor = &a, .shape = {4, 3}},
+      good_b{.tensor = &b, .shape = {4}};
   const InterpreterArgument s{.value = {.type = int_type(64), .i = 5}};
   constexpr ErrorCode kNone = ErrorCode::Internal;
   EXPECT_EQ(run({good_a, s, good_b}), kNone);
@@ -97,14 +102,17 @@ TEST(MakeApi, RefusesWhatDoesNotFit) {
   EXPECT_EQ(run({good_a, {.value = {.type = int_type(64), .i = int64_t{1} << 40}}, good_b}),
             ErrorCode::BadArgument);
   // An extent of one has no stride to speak of.
-  EXPECT_EQ(run({{.tensor = &a, .shape = {1, 3}, .strides = {77, 1}}, s,
+  EXPECT_EQ(run({{.tensor = &a, .shape = {1, 3}, .strides = {77, 1}},
+                 s,
                  {.tensor = &b, .shape = {1}, .strides = {77}}}),
             kNone);
 }
 
 TEST(MakeApi, ExtentThatNothingGives) {
   const Var n("n");
-  Kernel kernel{.arguments = {{.name = "A", .dtype = float_type(32), .shape = {n * 2},
+  Kernel kernel{.arguments = {{.name = "A",
+                               .dtype = float_type(32),
+                               .shape = {n * 2},
                                .var = buffer_var("A", float_type(32))}},
                 .body = make(Evaluate{.value = 0})};
   try {

@@ -16,14 +16,14 @@ namespace {
 // parallel (y, 0, 4) { vectorized (x, 0, 8) { A[y*8 + x] = 1 } }
 Kernel example() {
   const Var a = buffer_var("A", float_type(32)), y("y"), x("x");
-  const Stmt store = make(Store{.buffer = a, .value = make_const_float(float_type(32), 1),
-                                .index = y * 8 + x});
-  const Stmt inner = make(For{.var = x, .min = 0, .extent = 8, .for_kind = ForKind::Vectorized,
-                              .body = store});
-  return {.arguments = {{.name = "A", .dtype = float_type(32), .shape = {32}, .var = a,
-                         .is_output = true}},
-          .body = make(For{.var = y, .min = 0, .extent = 4, .for_kind = ForKind::Parallel,
-                           .body = inner})};
+  const Stmt store =
+      make(Store{.buffer = a, .value = make_const_float(float_type(32), 1), .index = y * 8 + x});
+  const Stmt inner =
+      make(For{.var = x, .min = 0, .extent = 8, .for_kind = ForKind::Vectorized, .body = store});
+  return {.arguments =
+              {{.name = "A", .dtype = float_type(32), .shape = {32}, .var = a, .is_output = true}},
+          .body = make(
+              For{.var = y, .min = 0, .extent = 4, .for_kind = ForKind::Parallel, .body = inner})};
 }
 
 std::vector<std::string> passes_run(const LowerOptions& options) {

@@ -51,7 +51,8 @@ for (i, 0, 8) {
 }
 
 TEST(RemoveNoOp, NothingIsLeft) {
-  EXPECT_EQ(removed("declare n: int32\nfor (i, 0, n) {\n  for (j, 0, n) {\n    i\n  }\n}\n"), "0\n");
+  EXPECT_EQ(removed("declare n: int32\nfor (i, 0, n) {\n  for (j, 0, n) {\n    i\n  }\n}\n"),
+            "0\n");
 }
 
 }  // namespace

@@ -11,8 +11,12 @@ namespace tw {
 namespace {
 
 KernelArgument argument(const te::Tensor& t, bool is_output = false) {
-  return {.name = t.name(), .dtype = t.dtype(), .shape = t.shape(),
-          .var = buffer_var(t.name(), t.dtype()), .is_output = is_output, .producer = t.op(),
+  return {.name = t.name(),
+          .dtype = t.dtype(),
+          .shape = t.shape(),
+          .var = buffer_var(t.name(), t.dtype()),
+          .is_output = is_output,
+          .producer = t.op(),
           .value_index = t.value_index()};
 }
 
@@ -23,11 +27,13 @@ struct Example {
 
   // B, realized for row y only.
   Stmt row(const std::string& scope) const {
-    const Stmt loop = make(For{.var = x, .min = 0, .extent = 8,
-                               .body = make(Provide{.producer = b.op(), .value = a(y, x + 2),
-                                                    .indices = {y, x}})});
-    return make(Realize{.producer = b.op(), .bounds = {{y, 1}, {0, 8}}, .scope = scope,
-                        .body = loop});
+    const Stmt loop = make(
+        For{.var = x,
+            .min = 0,
+            .extent = 8,
+            .body = make(Provide{.producer = b.op(), .value = a(y, x + 2), .indices = {y, x}})});
+    return make(
+        Realize{.producer = b.op(), .bounds = {{y, 1}, {0, 8}}, .scope = scope, .body = loop});
   }
 };
 
@@ -45,9 +51,9 @@ for (x, 0, 8) {
 
 TEST(StorageFlatten, ArgumentsAreNotAllocated) {
   const Example e;
-  const Kernel kernel = run_pass(
-      pass::storage_flatten,
-      Kernel{.arguments = {argument(e.a), argument(e.b, true)}, .body = e.row("global")});
+  const Kernel kernel =
+      run_pass(pass::storage_flatten,
+               Kernel{.arguments = {argument(e.a), argument(e.b, true)}, .body = e.row("global")});
   EXPECT_EQ(to_string(kernel.body), R"(for (x, 0, 8) {
   B[((y*8) + x)] = A[(((y*10) + x) + 2)]
 }

@@ -103,7 +103,8 @@ for (i, 0, 12) {
 }
 )";
 
-TEST(StorageRewrite, SharesAfterTheLastUse) { EXPECT_EQ(rewritten(kChain), R"(// attr [A] storage_scope = "global"
+TEST(StorageRewrite, SharesAfterTheLastUse) {
+  EXPECT_EQ(rewritten(kChain), R"(// attr [A] storage_scope = "global"
 allocate A[float32 * 16]
 // attr [B] storage_scope = "global"
 allocate B[float32 * 8]
@@ -119,7 +120,8 @@ for (i, 0, 12) {
 for (i, 0, 12) {
   Y[i] = A[(11 - i)]
 }
-)"); }
+)");
+}
 
 TEST(StorageRewrite, ElementwiseHappensInPlace) {
   EXPECT_EQ(rewritten(R"(declare X: float32*

@@ -113,7 +113,8 @@ for (y, 0, 3) {
 }
 
 TEST(UnrollLoop, MarksWhenNotExplicit) {
-  EXPECT_EQ(unrolled(kSmall, {.auto_unroll_max_step = 4, .unroll_explicit = false}), R"(for (y, 0, 64) {
+  EXPECT_EQ(unrolled(kSmall, {.auto_unroll_max_step = 4, .unroll_explicit = false}),
+            R"(for (y, 0, 64) {
   unrolled (x, 0, 2) {
     unrolled (z, 0, 2) {
       A[((y + x) + z)] = 0.000000f

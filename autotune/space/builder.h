@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sketch in the making, as rules see it: the schedule carries the steps so far, the builder what
+// is still open.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autotune/space/analysis.h"
+#include "autotune/space/space.h"
+#include "schedule/schedule.h"
+
+namespace tw::autotune {
+
+// A place inside the loops of a scheduled operation where a producer may be computed.
+struct AttachPoint {
+  StageRef stage;
+  AxisRef axis;
+};
+
+class Builder {
+ public:
+  Builder(const Task& task, const std::vector<OperationFacts>& facts);
+
+  const Target& target() const { return target_; }
+  const std::vector<OperationFacts>& facts() const { return facts_; }
+  const OperationFacts& facts(size_t op) const { return facts_[op]; }
+  const Schedule& schedule() const { return schedule_; }
+  Stage stage(size_t op) const { return schedule_[facts_[op].op]; }
+  bool done(size_t op) const { return done_[op]; }
+  void mark_done(size_t op) { done_[op] = true; }
+
+  // Steps are numbered as they are applied: the number the next one gets.
+  size_t next_step() const { return schedule_.trace().steps.size(); }
+  size_t num_knobs() const { return sketch_.knobs.size(); }
+  void add_knob(Knob knob) { sketch_.knobs.push_back(std::move(knob)); }
+  void add_limit(Limit limit) { sketch_.limits.push_back(std::move(limit)); }
+  // "rule(operation)" at the end of the sketch's description.
+  void describe(std::string_view rule, size_t op);
+
+  // Splits by a factor that `knob` decides; its values are added by the caller, one a choice.
+  Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
+  // A pragma auto_unroll_max_step on the axis, with a knob of its own.
+  void add_unroll_knob(const Stage& stage, const IterVar& axis);
+  // Computes the stage inside one of `points` or at the root, by choice of a knob of its own.
+  void add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points);
+
+  void add_attach_point(size_t op, const Stage& stage, const IterVar& axis);
+  void inherit_attach_points(size_t op, const std::vector<AttachPoint>& points);
+  // Where all consumers of `op` can be served from: what the attach points of each have in common.
+  std::vector<AttachPoint> common_attach_points(size_t op) const;
+
+  Sketch finish();
+
+ private:
+  const Target& target_;
+  const std::vector<OperationFacts>& facts_;
+  Schedule schedule_;
+  Sketch sketch_;
+  std::vector<bool> done_;
+  std::vector<std::vector<AttachPoint>> attach_points_;
+};
+
+// Lanes of the vectors that a tile is cut into: a power of two, since code generation takes others
+// apart, as wide as the target's where that leaves no partial vector.
+int64_t vector_lanes(const Target& target, int64_t tile);
+
+// The argument numbers of a factor in split and transform_layout; see primitives.def.
+inline constexpr size_t kFactorArgument = 2;
+
+}  // namespace tw::autotune

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/space/rules.h"
+
+namespace tw::autotune {
+namespace {
+
+int variants(const Builder& b, size_t op) {
+  const OperationFacts& f = b.facts(op);
+  if (f.is_output || f.is_reduction || f.op->num_outputs() != 1) return 0;
+  if (f.has_condition) return 0;  // a test at every use costs more than a copy without
+  return !f.has_math || f.consumers.size() == 1 ? 1 : 0;
+}
+
+void apply(Builder& b, size_t op, int) {
+  b.describe("inline", op);
+  b.stage(op).compute_inline();
+  b.inherit_attach_points(op, b.common_attach_points(op));
+  b.mark_done(op);
+}
+
+}  // namespace
+
+const Rule kInlineRule = {"inline", variants, apply};
+
+}  // namespace tw::autotune

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// S-S-R-S-R-S multi-level tiling of a reduction whose inputs are read again and again, with
+// accumulation in local memory and the elementwise operations behind it fused:
+//
+//   parallel over o0; for o1; { local: for r0; for s2; for r1; s3 in registers }; copy out, in vectors
+//
+// Variants: which data axis runs in vector lanes, and whether the operands that move along it are
+// packed first, so that a tile's lanes lie side by side in memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "autotune/space/rules.h"
+#include "autotune/space/tiles.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
+
+namespace tw::autotune {
+namespace {
+
+// An operand that one data axis moves along one dimension, by itself.
+struct Operand {
+  te::Tensor tensor;
+  size_t dimension;
+};
+
+struct Variant {
+  size_t vector_axis;
+  bool packed;
+  std::vector<Operand> operands;  // those to pack
+};
+
+// The operands whose reads use the axis; nothing when one of them uses it in any but the plain way,
+// or several reads of one tensor disagree.
+std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute, size_t axis) {
+  const Var& var = compute.axis[axis].var();
+  std::vector<Operand> operands;
+  bool plain = true;
+  for (const te::Tensor& t : compute.input_tensors()) {
+    std::optional<size_t> dimension;
+    for (const Expr& body : compute.body) {
+      for_each_expr(body, [&](const Expr& e) {
+        const ProducerLoad* load = as<ProducerLoad>(e);
+        if (load == nullptr || load->producer.get() != t.op().get()) return;
+        for (size_t d = 0; d < load->indices.size(); ++d) {
+          if (!uses(load->indices[d], var)) continue;
+          plain &= load->indices[d].same_as(var) && dimension.value_or(d) == d;
+          dimension = d;
+        }
+      });
+    }
+    if (dimension) operands.push_back({t, *dimension});
+  }
+  if (!plain) return std::nullopt;
+  return operands;
+}
+
+std::vector<Variant> variants_of(const Builder& b, size_t op) {
+  const OperationFacts& f = b.facts(op);
+  std::vector<Variant> result;
+  if (!f.is_reduction || !f.has_reuse || f.extents.empty()) return result;
+  const size_t last = f.extents.size() - 1;
+  result.push_back({.vector_axis = last, .packed = false, .operands = {}});
+  const int64_t lanes = b.target().vector_lanes(32);
+  for (size_t k = f.extents.size(); k-- > 0;) {
+    if (2 * f.extents[k] < lanes || f.op->num_outputs() != 1) continue;
+    const auto operands = operands_along(*f.compute, k);
+    if (!operands || operands->empty()) continue;
+    result.push_back({.vector_axis = k, .packed = true, .operands = *operands});
+  }
+  return result;
+}
+
+int variants(const Builder& b, size_t op) { return static_cast<int>(variants_of(b, op).size()); }
+
+// The elementwise operations between the reduction and the end of its chain, which is last.
+std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
+  std::vector<size_t> tail;
+  while (b.facts(op).elementwise_consumer >= 0) {
+    op = static_cast<size_t>(b.facts(op).elementwise_consumer);
+    tail.push_back(op);
+  }
+  return tail;
+}
+
+// The loops of one data axis; undefined where its extent is 1.
+struct TiledAxis {
+  IterVar o0, o1, o2, o_lanes;  // of the output; lanes of its last axis only
+  IterVar s2, s3, s_lanes;      // of the local stage; lanes of the vector axis only
+  size_t knob = 0;
+};
+
+// One application of the rule.
+class Tiling {
+ public:
+  Tiling(Builder& b, size_t op, Variant variant)
+      : b_(b), facts_(b.facts(op)), op_(op), variant_(std::move(variant)) {}
+
+  void apply() {
+    b_.describe(variant_.packed
+                    ? fmt::format("tile[packed {}]",
+                                  facts_.compute->axis[variant_.vector_axis].name())
+                    : "tile",
+                op_);
+    make_stages();
+    split_output();
+    local_.compute_at(output_, o1_.empty() ? fused_ : o1_.back());
+    split_local();
+    limit_registers();
+    for (Knob& knob : knobs_) b_.add_knob(std::move(knob));
+    if (!r0_.empty()) b_.add_unroll_knob(local_, r0_[0]);
+    add_attach_points();
+  }
+
+ private:
+  int64_t lanes_of(int64_t tile) const { return vector_lanes(b_.target(), tile); }
+  bool is_vector_axis(size_t k) const { return k == variant_.vector_axis; }
+
+  void make_stages() {
+    const Schedule& s = b_.schedule();
+    tail_ = elementwise_tail(b_, op_);
+    const size_t end = tail_.empty() ? op_ : tail_.back();
+    std::vector<te::Tensor> results;
+    for (int k = 0; k < facts_.op->num_outputs(); ++k) results.push_back(facts_.op.output(k));
+    const te::Tensor cached = s.cache_write(results, "local")[0];
+    if (end != op_) b_.stage(op_).compute_inline();
+    for (size_t t : tail_) {
+      b_.mark_done(t);
+      if (t == end) break;
+      b_.stage(t).compute_inline();
+      b_.describe("inline", t);
+    }
+    b_.mark_done(op_);
+    local_ = s[cached];
+    order_.resize(facts_.extents.size());
+    for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<int64_t>(k);
+    pack_operands();
+    // The lanes of an accumulator must be neighbours too.
+    if (variant_.vector_axis + 1 != order_.size()) {
+      order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(variant_.vector_axis));
+      order_.push_back(static_cast<int64_t>(variant_.vector_axis));
+      local_.transform_layout(order_);
+    }
+    output_ = b_.stage(end);
+  }
+
+  // Tiles of the vector axis outermost, its lanes innermost, the rest as it was. Packing walks the
+  // packed copy in order, its tiles in parallel.
+  void pack_operands() {
+    for (const Operand& operand : variant_.operands) {
+      const Schedule& s = b_.schedule();
+      const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
+      const auto rank = static_cast<int64_t>(operand.tensor.rank());
+      const auto d = static_cast<int64_t>(operand.dimension);
+      // After the split, dimension d is the tile and d + 1 the place in it.
+      std::vector<int64_t> order = {d};
+      for (int64_t k = 0; k <= rank; ++k) {
+        if (k != d && k != d + 1) order.push_back(k);
+      }
+      order.push_back(d + 1);
+      pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
+      pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
+      pack.parallel(pack.axis(0));
+      if (d + 1 != rank) continue;  // lanes lie apart in the operand: copied one by one
+      pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
+      pack.vectorize(pack.split(pack.axis(static_cast<int>(rank)), 1).inner);
+    }
+  }
+
+  Knob tile_knob(size_t k) const {
+    const bool vector = is_vector_axis(k);
+    const int lanes = b_.target().vector_lanes(32);
+    Knob knob{.kind = Knob::Kind::Tile,
+              .label = fmt::format("{}.{}", facts_.op.name(), facts_.compute->axis[k].name())};
+    knob.choices = tile_choices(facts_.extents[k], {.levels = 3,
+                                                    .greatest_inner = vector ? 8 * lanes : 32,
+                                                    .greatest_product = 1024,
+                                                    .preferred_inner = vector ? lanes : 1});
+    return knob;
+  }
+
+  // The values of a knob's places follow from its choice: the tiles t[0], t[1], t[2], outer to inner.
+  template <class F>
+  static void add_values(Knob& knob, F value) {
+    knob.values.resize(knob.size());
+    for (size_t c = 0; c < knob.size(); ++c) knob.values[c].push_back(value(knob.choices[c]));
+  }
+
+  void split_output() {
+    using Tiles = std::vector<int64_t>;
+    const size_t rank = facts_.extents.size();
+    axes_.resize(rank);
+    std::vector<IterVar> o0, o2;
+    for (size_t k = 0; k < rank; ++k) {
+      TiledAxis& a = axes_[k];
+      const IterVar root = output_.axis(static_cast<int>(k));
+      if (facts_.extents[k] == 1) {
+        o0.push_back(root);
+        continue;
+      }
+      Knob knob = tile_knob(k);
+      const auto [outer, tile] = b_.split(knob, output_, root);
+      add_values(knob, [](const Tiles& t) { return t[0] * t[1] * t[2]; });
+      const auto [middle, inner] = b_.split(knob, output_, tile);
+      add_values(knob, [](const Tiles& t) { return t[1] * t[2]; });
+      a.o0 = outer;
+      a.o1 = middle;
+      a.o2 = inner;
+      if (k + 1 == rank) {
+        const auto [vectors, lanes] = b_.split(knob, output_, inner);
+        add_values(knob, [this](const Tiles& t) { return lanes_of(t[1] * t[2]); });
+        a.o2 = vectors;
+        a.o_lanes = lanes;
+      }
+      if (is_vector_axis(k)) {
+        for (const PackPlace& p : pack_places_) {
+          knob.places.push_back(p.place);
+          add_values(knob, [&](const Tiles& t) { return p.lanes ? lanes_of(t[2]) : t[2]; });
+        }
+      }
+      o0.push_back(a.o0);
+      o1_.push_back(a.o1);
+      o2.push_back(a.o2);
+      a.knob = knobs_.size();
+      knobs_.push_back(std::move(knob));
+    }
+    std::vector<IterVar> order = o0;
+    order.insert(order.end(), o1_.begin(), o1_.end());
+    order.insert(order.end(), o2.begin(), o2.end());
+    const IterVar lanes = axes_.back().o_lanes;
+    if (lanes.defined()) order.push_back(lanes);
+    output_.reorder(order);
+    fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
+    output_.parallel(fused_);
+    if (lanes.defined()) output_.vectorize(lanes);
+  }
+
+  void split_local() {
+    std::vector<IterVar> s2, r1, s3, lanes;
+    for (size_t position = 0; position < order_.size(); ++position) {
+      const auto k = static_cast<size_t>(order_[position]);
+      TiledAxis& a = axes_[k];
+      const IterVar root = local_.axis(static_cast<int>(position));
+      if (!a.o1.defined()) {
+        s2.push_back(root);
+        continue;
+      }
+      Knob& knob = knobs_[a.knob];
+      const auto [outer, inner] = b_.split(knob, local_, root);
+      add_values(knob, [](const std::vector<int64_t>& t) { return t[2]; });
+      a.s2 = outer;
+      a.s3 = inner;
+      if (is_vector_axis(k)) {
+        const auto [vectors, lane] = b_.split(knob, local_, inner);
+        add_values(knob, [this](const std::vector<int64_t>& t) { return lanes_of(t[2]); });
+        a.s3 = vectors;
+        a.s_lanes = lane;
+        lanes.push_back(lane);
+      }
+      s2.push_back(a.s2);
+      s3.push_back(a.s3);
+    }
+    for (size_t k = 0; k < facts_.reduce_extents.size(); ++k) {
+      const IterVar root = local_.reduce_axis(static_cast<int>(k));
+      if (facts_.reduce_extents[k] == 1) {
+        r0_.push_back(root);
+        continue;
+      }
+      Knob knob{.kind = Knob::Kind::Tile,
+                .label = fmt::format("{}.{}", facts_.op.name(), root.name())};
+      for (int64_t d : divisors(facts_.reduce_extents[k])) {
+        knob.choices.push_back({d});
+        knob.values.push_back({d});
+      }
+      const auto [outer, inner] = b_.split(knob, local_, root);
+      r0_.push_back(outer);
+      r1.push_back(inner);
+      knobs_.push_back(std::move(knob));
+    }
+    std::vector<IterVar> order = r0_;
+    for (const auto* list : {&s2, &r1, &s3, &lanes}) {
+      order.insert(order.end(), list->begin(), list->end());
+    }
+    local_.reorder(order);
+    for (const IterVar& axis : s3) local_.unroll(axis);
+    for (const IterVar& axis : lanes) local_.vectorize(axis);
+  }
+
+  // The innermost tiles of all data axes, counted in vectors, must fit the vector registers with
+  // some left for operands.
+  void limit_registers() {
+    Limit limit{.greatest = b_.target().vector_registers - 2};
+    for (size_t k = 0; k < axes_.size(); ++k) {
+      if (!axes_[k].o1.defined()) continue;
+      limit.knobs.push_back(b_.num_knobs() + axes_[k].knob);
+      limit.weights.emplace_back();
+      for (const auto& t : knobs_[axes_[k].knob].choices) {
+        const int64_t tile = t.back();
+        limit.weights.back().push_back(is_vector_axis(k) ? tile / lanes_of(tile) : tile);
+      }
+    }
+    if (!limit.knobs.empty()) b_.add_limit(std::move(limit));
+  }
+
+  void add_attach_points() {
+    b_.add_attach_point(op_, output_, fused_);
+    if (!o1_.empty()) b_.add_attach_point(op_, output_, o1_.back());
+    if (!r0_.empty()) b_.add_attach_point(op_, local_, r0_.back());
+    for (size_t t : tail_) b_.add_attach_point(t, output_, fused_);
+  }
+
+  Builder& b_;
+  const OperationFacts& facts_;
+  size_t op_;
+  Variant variant_;
+  Stage output_, local_;
+  std::vector<size_t> tail_;
+  std::vector<int64_t> order_;  // the data axis at each dimension of the local stage
+  // Factors of the packed copies that follow the vector axis: its innermost tile, or the lanes of it.
+  struct PackPlace {
+    Knob::Place place;
+    bool lanes;
+  };
+  std::vector<PackPlace> pack_places_;
+  std::vector<TiledAxis> axes_;
+  std::vector<Knob> knobs_;
+  IterVar fused_;
+  std::vector<IterVar> o1_, r0_;
+};
+
+void apply(Builder& b, size_t op, int variant) {
+  Tiling(b, op, variants_of(b, op)[static_cast<size_t>(variant)]).apply();
+}
+
+}  // namespace
+
+const Rule kTileRule = {"tile", variants, apply};
+
+}  // namespace tw::autotune

@@ -1,0 +1,103 @@
+"""What Tilewright must reach, and whether these results do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import tables
+from samples import mann_whitney, summarize
+
+COMPILE_SECONDS = 30e-3
+THROUGHPUT_RATIO = 0.75
+UNTUNED_FACTOR = 10
+ALPHA = 0.05
+# Growth from a quarter of a run to its end that counts as flat.
+FLAT = 1.10
+
+
+@dataclass(frozen=True)
+class Goal:
+    text: str
+    found: str
+    met: bool
+
+
+def goals(results: dict) -> list[Goal]:
+    """Those that the sections at hand can decide."""
+    sections = results["sections"]
+    found: list[Goal] = []
+    if section := sections.get("compile"):
+        found += of_compile(section)
+    if section := sections.get("tuner"):
+        found += of_tuner(section)
+    if section := sections.get("conv"):
+        found += of_convolution(section)
+    if section := sections.get("model"):
+        found += of_model(section)
+    return found
+
+
+def of_compile(section: dict) -> list[Goal]:
+    found = []
+    if (median := tables.median(section, "compile/all")) is not None:
+        text = f"te to callable in {COMPILE_SECONDS * 1e3:.0f} ms, median"
+        found.append(Goal(text, tables.with_unit(median, "s"), median <= COMPILE_SECONDS))
+    if resident := section["facts"].get("resident"):
+        growth = resident[-1][1] / resident[len(resident) // 4][1]
+        found.append(Goal(f"memory flat over {resident[-1][0]:,} compiles", f"×{growth:.2f}", growth <= FLAT))
+    return found
+
+
+def of_tuner(section: dict) -> list[Goal]:
+    facts = section["facts"]
+    rates = tables.throughput(facts)
+    found = [
+        Goal(
+            f"trials a second at least {THROUGHPUT_RATIO:.0%} of 1 / (budget + compile / cores)",
+            f"{tables.figure(rates.trials)}, {rates.ratio:.0%}",
+            rates.ratio >= THROUGHPUT_RATIO,
+        )
+    ]
+    if memory := facts["memory"]:
+        early, late = memory[len(memory) // 4], memory[-1]
+        growth = max(late[1] / max(early[1], 1), late[2] / max(early[2], 1))
+        found.append(Goal(f"memory flat over {facts['trials']} trials", f"×{growth:.2f}", growth <= FLAT))
+    return found
+
+
+def of_convolution(section: dict) -> list[Goal]:
+    """Of the first 3x3 convolution, on one thread."""
+    rates = tables.rates_of(section)
+    key = next((key for key in rates if key[1] == 1), None)
+    if key is None:
+        return []
+    medians = {name: summarize(samples).median for name, samples in rates[key].items()}
+    found = []
+    if "tuned" in medians and "untuned" in medians:
+        factor = medians["tuned"] / medians["untuned"]
+        test = mann_whitney(rates[key]["untuned"], rates[key]["tuned"])
+        better = test.p < ALPHA and test.superiority > 0.5
+        found.append(Goal("tuning beats the untuned prior", f"{factor:.2f} times, p = {test.p:.3f}", better))
+    if "untuned" in medians and "unscheduled" in medians:
+        factor = medians["untuned"] / medians["unscheduled"]
+        text = f"the untuned prior is {UNTUNED_FACTOR} times as fast as the plain loop nest"
+        found.append(Goal(text, f"{factor:.1f} times", factor >= UNTUNED_FACTOR))
+    return found
+
+
+def of_model(section: dict) -> list[Goal]:
+    samples = {(m["labels"]["workload"], m["labels"]["model"]): m["samples"] for m in section["measurements"]}
+    found = []
+    for (workload, model), theirs in samples.items():
+        ours = samples[workload, "xgboost"]
+        if model not in ("shuffled", "random", "prior") or not ours or not theirs:
+            continue
+        test = mann_whitney(ours, theirs)
+        text = f"xgboost beats {model} on {workload.split(':')[0]}"
+        found.append(Goal(text, f"p = {test.p:.3f}", test.p < ALPHA and test.superiority > 0.5))
+    return found
+
+
+def table(results: dict) -> tables.Table:
+    rows = [[goal.text, goal.found, "yes" if goal.met else "no"] for goal in goals(results)]
+    return tables.Table("What it must reach", ["", "found", "reached"], rows)

@@ -1,0 +1,330 @@
+"""Tables of the results: the same rows for the terminal and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from samples import geometric_mean, mann_whitney, quantile, summarize
+
+
+@dataclass
+class Table:
+    title: str
+    columns: list[str]  # the first names the row and is aligned left; the others are figures
+    rows: list[list[str]]
+    notes: list[str] = field(default_factory=list)
+
+
+def show(table: Table) -> None:
+    """On the terminal, in at most 80 columns unless it is wider."""
+    import sys
+
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
+    grid = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for i, column in enumerate(table.columns):
+        grid.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    console.print(grid)
+    for note in table.notes:
+        console.print(Text(note))
+    if table.notes:
+        console.print()
+
+
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+TIMES = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def figure(value: float) -> str:
+    """Three significant digits, never in powers of ten where people read seconds or bytes."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A measured value for people: 0.0031 s as 3.1 ms, 2.35e11 flop/s as 235 GFLOP/s."""
+    if unit == "s":
+        scale, name = next((pair for pair in TIMES if abs(value) >= pair[0]), TIMES[-1])
+        return f"{figure(value / scale)} {name}"
+    if unit == "B":
+        return f"{figure(value / 2**20)} MiB"
+    scale, prefix = next((pair for pair in PREFIXES if abs(value) >= pair[0]), PREFIXES[-1])
+    return f"{figure(value / scale)} {prefix}{unit.replace('flop', 'FLOP').removeprefix('1')}"
+
+
+def interval(samples: list[float], unit: str) -> str:
+    """The median and half of the width of its interval, relative to it."""
+    found = summarize(samples)
+    return f"{with_unit(found.median, unit)} ±{found.spread:.0%}"
+
+
+def named(section: dict, name: str) -> dict | None:
+    """The measurement of that name, if it was made."""
+    return next((m for m in section["measurements"] if m["name"] == name and m["samples"]), None)
+
+
+def median(section: dict, name: str) -> float | None:
+    found = named(section, name)
+    return summarize(found["samples"]).median if found else None
+
+
+def threads_text(count: int) -> str:
+    return f"{count} thread{'s' * (count != 1)}"
+
+
+def of_section(name: str, section: dict, results: dict) -> list[Table]:
+    """The tables of one section; `results` are all results, for rates relative to the machine's peak."""
+    return TABLES[name](section, results)
+
+
+def peak_of(results: dict, threads: int) -> float | None:
+    """The measured FMA rate on so many threads, FLOP/s."""
+    section = results["sections"].get("peak")
+    return median(section, f"fma/{threads}") if section else None
+
+
+def of_peak(section: dict, results: dict) -> list[Table]:
+    threads = sorted({m["labels"]["threads"] for m in section["measurements"]})
+
+    def row(title: str, pattern: str, value: Callable[[dict], str]) -> list[str]:
+        found = [named(section, pattern.format(t)) for t in threads]
+        return [title, *(value(m) if m else "" for m in found)]
+
+    def rate(m: dict) -> str:
+        return interval([m["labels"]["traffic"] / s for s in m["samples"]], "B/s")
+
+    rows = [row("f32 fma, registers", "fma/{}", lambda m: interval(m["samples"], "flop/s"))]
+    for level in ("L1", "L2", "memory"):
+        for stores in ("plain", "streaming"):
+            rows.append(row(f"copy in {level}, {stores} stores", f"copy/{stores}/{level}/{{}}", rate))
+    for state in ("spinning", "parked"):
+        rows.append(row(f"fork and join, {state}", f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
+    rows = [r for r in rows if any(r[1:])]
+    notes = ["Copies count what is read and what is written. Medians with 95 % intervals."]
+    return [Table("Machine", ["", *map(threads_text, threads)], rows, notes)]
+
+
+FRONT = ("parse", "schedule", "infer_bound and schedule_ops")
+BACK = ("emit", "optimize", "generate", "link")
+
+
+def of_compile(section: dict, results: dict) -> list[Table]:
+    rows = []
+    for name, title in (
+        ("compile/all", "warm, all candidates"),
+        ("compile/evolved", "warm, proposed by the search"),
+        ("compile/random", "warm, drawn at random"),
+        ("cold/first", "first of a process"),
+        ("cold/second", "the same again"),
+    ):
+        if m := named(section, name):
+            s = m["samples"]
+            rows.append([title, *(with_unit(quantile(s, q), "s") for q in (0.5, 0.9, 1)), str(len(s))])
+    tables = [Table("te text and trace to callable", ["", "median", "p90", "slowest", "compiles"], rows)]
+    phases = [m for m in section["measurements"] if m["name"].startswith("phase/")]
+    whole = sum(sum(m["samples"]) for m in phases)
+    rows = []
+    for m in phases:
+        s = m["samples"]
+        kind = "LLVM: " if m["labels"]["phase"] in BACK else "" if m["labels"]["phase"] in FRONT else "pass: "
+        share = f"{sum(s) / whole:.1%}"
+        rows.append([kind + m["labels"]["phase"], with_unit(quantile(s, 0.5), "s"), with_unit(quantile(s, 0.9), "s"), share])
+    tables.append(Table("The same by phase", ["", "median", "p90", "share of all time"], rows))
+    if resident := section["facts"].get("resident"):
+        quarter = resident[len(resident) // 4]
+        first, last = resident[0], resident[-1]
+        rows = [[f"after {count:,} compiles", with_unit(size, "B")] for count, size in (first, quarter, last)]
+        tables.append(Table("Resident memory while compiling", ["", "resident"], rows))
+    return tables
+
+
+def of_search(section: dict, results: dict) -> list[Table]:
+    titles = {
+        "features": "candidates whose features are extracted",
+        "proposals/prior": "proposals, ranked by the prior",
+        "proposals/xgboost": "proposals, ranked by the trained model",
+        "training/xgboost": "training on 128 candidates",
+    }
+    rows = [[titles[m["name"]], interval(m["samples"], m["unit"])] for m in section["measurements"]]
+    facts = section["facts"]
+    notes = [f"One thread. The space: sketches: {facts['sketches']}, points of the largest: 2^{facts['log2_points']:.0f}."]
+    return [Table("Search", ["", "rate"], rows, notes)]
+
+
+@dataclass
+class Throughput:
+    """Of a tuning run: trials a second, and what they could be if only timing and compiling took time."""
+
+    trials: float
+    possible: float
+    compile_seconds: float  # of one candidate
+    timing_seconds: float
+
+    @property
+    def ratio(self) -> float:
+        return self.trials / self.possible
+
+
+def throughput(facts: dict) -> Throughput:
+    seconds, trials = facts["seconds"], facts["trials"]
+    compiling = seconds["compile_cpu"] / trials
+    return Throughput(
+        trials / seconds["total"], 1 / (facts["run_budget"] + compiling / facts["workers"]), compiling, seconds["run"] / trials
+    )
+
+
+def parts_of_run(facts: dict) -> list[tuple[str, float]]:
+    """Where the seconds of a tuning run went."""
+    seconds = facts["seconds"]
+    parts = [
+        ("search", seconds["search"]),
+        ("training", seconds["train"]),
+        ("compiling, in parallel", seconds["compile_wall"]),
+        ("timing, alone", seconds["run"]),
+        ("reference result", seconds["reference"]),
+    ]
+    return [*parts, ("the rest", max(seconds["total"] - sum(s for _, s in parts), 0))]
+
+
+PAUSE = (
+    "Compilation pauses while candidates are timed: all workers compile a batch, then all are idle "
+    "while its candidates are timed one by one."
+)
+
+
+ANSOR = "For comparison: Ansor (TVM 0.18) made 0.3 to 0.5 trials a second of such a layer on a 4-core AVX-512 machine."
+
+
+def of_tuner(section: dict, results: dict) -> list[Table]:
+    facts = section["facts"]
+    rates = throughput(facts)
+    task = facts["tasks"][0]
+    failures = ", ".join(f"{n} {kind}" for kind, n in sorted(task["failures"].items())) or "none"
+    rows = [
+        ["trials", str(facts["trials"])],
+        ["trials a second", figure(rates.trials)],
+        [f"1 / ({facts['run_budget'] * 1e3:.0f} ms + compile time / {facts['workers']} cores)", figure(rates.possible)],
+        ["the former in parts of the latter", f"{rates.ratio:.0%}"],
+        ["compile time of a candidate", with_unit(rates.compile_seconds, "s")],
+        ["timing of a candidate", with_unit(rates.timing_seconds, "s")],
+        ["failures", failures],
+    ]
+    for title, size in memory_of_run(facts):
+        rows.append([title, with_unit(size, "B")])
+    tables = [Table("Tuning run", [task["workload"].split(":")[0], ""], rows, [PAUSE, ANSOR])]
+    total = facts["seconds"]["total"]
+    rows = [[part, with_unit(s, "s"), f"{s / total:.0%}"] for part, s in parts_of_run(facts)]
+    tables.append(Table("Where its seconds went", ["", "seconds", "share"], rows))
+    return tables
+
+
+def memory_of_run(facts: dict) -> list[tuple[str, float]]:
+    """Resident memory a quarter into the run, when every worker has started, and at its end."""
+    memory = facts["memory"]
+    if not memory:
+        return []
+    early, late = memory[len(memory) // 4], memory[-1]
+    return [
+        (f"{who} resident, trial {at[0]}", at[column])
+        for who, column in (("tuner", 1), ("workers", 2))
+        for at in (early, late)
+    ]
+
+
+CONTESTANTS = ("unscheduled", "untuned", "tuned")  # ours; peers follow by name
+
+
+def contestants(section: dict) -> list[str]:
+    names = {m["labels"]["contestant"] for m in section["measurements"]}
+    return [n for n in CONTESTANTS if n in names] + sorted(names - set(CONTESTANTS))
+
+
+def rates_of(section: dict) -> dict[tuple[str, int], dict[str, list[float]]]:
+    """FLOP/s of each sample: by (workload, threads), then by contestant."""
+    rates: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for m in section["measurements"]:
+        labels = m["labels"]
+        key = (labels["workload"], labels["threads"])
+        if m["samples"]:
+            rates.setdefault(key, {})[labels["contestant"]] = [labels["operations"] / s for s in m["samples"]]
+    return rates
+
+
+def shapes_of(section: dict) -> dict[str, str]:
+    return {m["labels"]["workload"]: m["labels"]["shape"] for m in section["measurements"]}
+
+
+def of_peers(title: str, section: dict, results: dict) -> list[Table]:
+    shapes, names = shapes_of(section), contestants(section)
+    peers = [name for name in names if name not in CONTESTANTS]
+    tables = []
+    for threads in sorted({threads for _, threads in rates_of(section)}):
+        peak = peak_of(results, threads)
+        rows, ratios = [], []
+        for (workload, count), by_name in rates_of(section).items():
+            if count != threads:
+                continue
+            medians = {name: summarize(s).median for name, s in by_name.items()}
+            best = max((medians[n] for n in ("tuned", "untuned") if n in medians), default=None)
+            cells = [figure(medians[name] / 1e9) if name in medians else "" for name in names]
+            rival = max((medians[p] for p in peers if p in medians), default=None)
+            if best and rival:
+                ratios.append(best / rival)
+            cells.append(f"{best / rival:.2f}" if best and rival else "")
+            cells.append(f"{best / peak:.0%}" if best and peak else "")
+            rows.append([shapes[workload], *cells])
+        notes = []
+        if ratios:
+            notes.append(f"Ours against the fastest peer, geometric mean: {geometric_mean(ratios):.2f}")
+        tables.append(
+            Table(f"{title}, {threads_text(threads)}, GFLOP/s", ["", *names, "ratio", "of peak"], rows, notes)
+        )
+    for library, version in section["facts"].get("libraries", {}).items():
+        tables[-1].notes.append(f"{library}: {version}")
+    for wrong in section["facts"].get("wrong", []):
+        tables[-1].notes.append(f"Wrong result, not timed: {wrong['name']} (off by {wrong['difference']})")
+    return tables
+
+
+def of_model(section: dict, results: dict) -> list[Table]:
+    facts = section["facts"]
+    by_workload: dict[str, dict[str, dict]] = {}
+    for m in section["measurements"]:
+        by_workload.setdefault(m["labels"]["workload"], {})[m["labels"]["model"]] = m
+    tables = []
+    for workload, models in by_workload.items():
+        ours = models["xgboost"]["samples"]
+        rows = []
+        for model, m in models.items():
+            if not m["samples"]:
+                rows.append([model, "nothing verified", "", "", ""])
+                continue
+            rates = [m["labels"]["operations"] / s / 1e9 for s in m["samples"]]
+            slower = f"{geometric_mean(m['samples']) / geometric_mean(ours):.2f}" if ours else ""
+            p = f"{mann_whitney(ours, m['samples']).p:.3f}" if ours and model != "xgboost" else ""
+            rows.append([model, figure(geometric_mean(rates)), f"{figure(min(rates))} … {figure(max(rates))}", slower, p])
+        columns = ["model", "GFLOP/s", "of the seeds", "time, in parts of xgboost's", "p"]
+        notes = [f"{facts['seeds']} seeds; geometric mean and range; p of a two-sided Mann–Whitney U test against xgboost."]
+        tables.append(Table(f"Best after {facts['trials']} trials, {workload.split(':')[0]}", columns, rows, notes))
+    return tables
+
+
+TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
+    "peak": of_peak,
+    "compile": of_compile,
+    "search": of_search,
+    "tuner": of_tuner,
+    "gemm": lambda section, results: of_peers("Matrix products", section, results),
+    "conv": lambda section, results: of_peers("Convolutions", section, results),
+    "model": of_model,
+}

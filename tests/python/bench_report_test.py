@@ -1,0 +1,240 @@
+"""Tables, goals, comparison and the page, from results made up here."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+sys.path.insert(0, str(BENCH))
+
+import compare  # noqa: E402
+import goals  # noqa: E402
+import run  # noqa: E402
+import tables  # noqa: E402
+
+FACTS = {"cpu": "A processor <of ours>", "cores": 4, "target": "llvm", "version": "0.1.0", "llvm": "19.1.7"}
+WORKLOAD = "gemm:m=8,n=8,k=8"
+
+
+def measurement(name, samples, unit="s", better="lower", **labels):
+    return {"name": name, "samples": samples, "unit": unit, "better": better, "labels": labels}
+
+
+def around(value):
+    return [value * (1 + 0.01 * i) for i in range(-3, 4)]
+
+
+def contest(contestant, threads, seconds):
+    labels = {"workload": WORKLOAD, "shape": "8x8x8", "kind": "gemm", "contestant": contestant}
+    return measurement(
+        f"{WORKLOAD}/{contestant}/{threads}", around(seconds), threads=threads, operations=1e9, bytes=1e7, **labels
+    )
+
+
+@pytest.fixture
+def results():
+    peak = [measurement(f"fma/{t}", around(t * 1e11), "flop/s", "higher", threads=t) for t in (1, 4)]
+    for level, seconds in (("L1", 1e-6), ("L2", 4e-6), ("memory", 4e-5)):
+        for t in (1, 4):
+            labels = {"level": level, "stores": "plain", "threads": t, "traffic": 200_000}
+            peak.append(measurement(f"copy/plain/{level}/{t}", around(seconds), **labels))
+    compiling = [measurement(f"compile/{c}", around(0.02), candidates=c) for c in ("all", "evolved", "random")]
+    compiling += [measurement(f"phase/{p}", around(1e-3), phase=p) for p in ("parse", "vectorize_loop", "emit", "link")]
+    curve = [{"task": 0, "trial": i + 1, "seconds": s} for i, s in enumerate((0.02, None, 0.01, 0.015))]
+    task = {"workload": WORKLOAD, "operations": 1e9, "untuned": 0.02, "best": 0.01, "trials": 4, "failures": {"run-timeout": 1}}
+    seconds = {"total": 1.0, "search": 0.1, "train": 0.1, "compile_wall": 0.2, "compile_cpu": 0.4, "run": 0.4, "reference": 0.1}
+    tuning = {"tasks": [task], "curve": curve, "threads": 1, "trials": 4, "seconds": seconds}
+    run_facts = {"workers": 4, "run_budget": 0.05, "memory": [[i, 50 << 20, 200 << 20] for i in range(1, 5)]}
+    peers = [contest("unscheduled", 1, 0.5)]
+    peers += [contest(c, t, s / t) for t in (1, 4) for c, s in (("untuned", 0.02), ("tuned", 0.01), ("openblas", 0.012))]
+    models = [
+        measurement(f"{WORKLOAD}/{m}", around(s), workload=WORKLOAD, model=m, operations=1e9)
+        for m, s in (("xgboost", 0.01), ("prior", 0.012), ("shuffled", 0.013), ("random", 0.015))
+    ]
+    runs = [{"workload": WORKLOAD, "model": m, "seed": 1, "curve": [0.02, 0.01]} for m in ("xgboost", "prior")]
+    facts = {"trials": 64, "seeds": 7, "runs": runs}
+    sections = {
+        "peak": {"measurements": peak, "facts": {}},
+        "compile": {"measurements": compiling, "facts": {"resident": [[i * 10, 80 << 20] for i in range(11)]}},
+        "search": {
+            "measurements": [measurement("features", around(2000.0), "1/s", "higher")],
+            "facts": {"sketches": 1, "log2_points": 30.0},
+        },
+        "tuner": {"measurements": [], "facts": tuning | run_facts},
+        "gemm": {"measurements": peers, "facts": {"libraries": {"openblas": "0.3"}, "wrong": [], "tunings": [tuning]}},
+        "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
+        "model": {"measurements": models, "facts": facts},
+    }
+    for section in sections.values():
+        section["facts"] = FACTS | section["facts"]
+    return {"format": run.FORMAT, "form": "quick", "commit": "abc", "created": "2026-01-01", "sections": sections}
+
+
+def all_tables(results):
+    return [t for name, section in results["sections"].items() for t in tables.of_section(name, section, results)]
+
+
+def cell(table, row, column):
+    return next(r for r in table.rows if r[0] == row)[table.columns.index(column)]
+
+
+@pytest.mark.parametrize(
+    "value,unit,text",
+    [
+        (0.0031, "s", "3.1 ms"),
+        (1.5e-6, "s", "1.5 µs"),
+        (12, "s", "12 s"),
+        (2.35e11, "flop/s", "235 GFLOP/s"),
+        (8.1e10, "B/s", "81 GB/s"),
+        (2500, "1/s", "2.5 k/s"),
+        (3 << 20, "B", "3 MiB"),
+        (0, "s", "0 ns"),
+    ],
+)
+def test_values_are_written_for_people(value, unit, text):
+    assert tables.with_unit(value, unit) == text
+
+
+def test_every_table_is_rectangular(results):
+    for table in all_tables(results):
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.columns)}, table.title
+
+
+def test_the_terminal_needs_80_columns(results, capsys):
+    for table in [*all_tables(results), goals.table(results)]:
+        tables.show(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "8x8x8" in "".join(lines)
+
+
+def test_peers_are_compared_with_the_better_of_ours_and_with_the_peak(results):
+    first = tables.of_section("gemm", results["sections"]["gemm"], results)[0]
+    assert first.columns == ["", "unscheduled", "untuned", "tuned", "openblas", "ratio", "of peak"]
+    assert cell(first, "8x8x8", "tuned") == "100"
+    assert cell(first, "8x8x8", "ratio") == "1.20"
+    assert cell(first, "8x8x8", "of peak") == "100%"
+
+
+def test_throughput_is_that_of_the_formula(results):
+    found = tables.throughput(results["sections"]["tuner"]["facts"])
+    assert found.trials == 4
+    assert found.possible == pytest.approx(1 / (0.05 + 0.1 / 4))
+
+
+def test_goals_are_decided(results):
+    found = {goal.text: goal for goal in goals.goals(results)}
+    assert found["te to callable in 30 ms, median"].met
+    assert not next(goal for text, goal in found.items() if text.startswith("trials a second")).met
+    assert found["tuning beats the untuned prior"].met
+    assert found["the untuned prior is 10 times as fast as the plain loop nest"].met
+    assert found["xgboost beats shuffled on gemm"].met
+    assert len(found) == 9
+
+
+def test_growing_memory_is_seen(results):
+    resident = results["sections"]["compile"]["facts"]["resident"]
+    resident[-1][1] *= 2
+    assert not next(g for g in goals.goals(results) if g.text.startswith("memory flat over 100 compiles")).met
+
+
+def test_a_better_model_by_luck_does_not_count(results):
+    for m in results["sections"]["model"]["measurements"]:
+        m["samples"] = [0.01, 0.012, 0.011]
+    assert not any(goal.met for goal in goals.of_model(results["sections"]["model"]))
+
+
+def test_equal_results_do_not_differ(results):
+    assert {c.verdict for c in compare.changes(results, results)} == {"same"}
+
+
+def test_a_difference_is_found_in_either_direction(results):
+    after = copy.deepcopy(results)
+    by_name = {m["name"]: m for s in ("gemm", "peak") for m in after["sections"][s]["measurements"]}
+    by_name[f"{WORKLOAD}/tuned/1"]["samples"] = around(0.005)
+    by_name["fma/1"]["samples"] = around(0.5e11)
+    found = {(c.section, c.name): c for c in compare.changes(results, after)}
+    faster, slower = found["gemm", f"{WORKLOAD}/tuned/1"], found["peak", "fma/1"]
+    assert (faster.verdict, faster.speedup) == ("better", pytest.approx(2))
+    assert (slower.verdict, slower.speedup) == ("worse", pytest.approx(0.5))
+    assert found["gemm", f"{WORKLOAD}/untuned/1"].verdict == "same"
+
+
+def test_few_samples_decide_nothing(results):
+    after = copy.deepcopy(results)
+    after["sections"]["peak"]["measurements"][0]["samples"] = [1.0, 2.0]
+    assert next(c for c in compare.changes(results, after) if c.name == "fma/1").verdict == "too few"
+
+
+def test_what_only_one_file_has_is_left_out(results):
+    after = copy.deepcopy(results)
+    del after["sections"]["gemm"]
+    after["sections"]["peak"]["measurements"].pop()
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "conv", "model"}
+    [nothing] = compare.tables({"sections": {}}, results, "a", "b")
+    assert nothing.rows == []
+
+
+def test_the_page_is_whole_and_needs_no_network(results):
+    import report
+
+    page = report.render(results, compare.tables(results, results, "a.json", "b.json"))
+    assert page.count("<svg") == page.count("</svg>") >= 10
+    assert "A processor &lt;of ours&gt;" in page
+    assert not re.search(r'(src|href)="(?!#)[^"]*"', page.replace("xlink:href", "href"))
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    targets = set(re.findall(r'(?:href="#|url\(#)([^")]+)', page))
+    assert targets <= set(ids)
+
+
+def test_a_page_of_one_section_is_the_same_each_time(results):
+    import report
+
+    part = results | {"sections": {"compile": results["sections"]["compile"]}}
+    page = report.render(part)
+    assert "LLVM emit" in page and 'id="gemm"' not in page
+    assert report.render(part) == page
+
+
+def tw_bench(*words):
+    return subprocess.run([sys.executable, BENCH / "run.py", *map(str, words)], capture_output=True, text=True)
+
+
+def test_results_are_shown_compared_and_reported(results, tmp_path):
+    a, page = tmp_path / "a.json", tmp_path / "a.html"
+    del results["sections"]["model"], results["sections"]["conv"], results["sections"]["gemm"]
+    a.write_text(json.dumps(results))
+    done = tw_bench("--from", a, "--report", page)
+    assert done.returncode == 0, done.stderr
+    assert "What it must reach" in done.stdout
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    done = tw_bench("--compare", a, a)
+    assert done.returncode == 0, done.stderr
+    assert "Geometric mean of the factors: 1.000" in done.stdout
+
+
+@pytest.mark.parametrize("words,says", [(["nothing"], "no section 'nothing'"), (["--trials", "0"], "not positive"), (["--threads", "x"], "--threads")])
+def test_wrong_words_are_refused(words, says):
+    done = tw_bench(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text,says", [("{", "not a result file"), ('{"format": 99}', "of this version")])
+def test_a_file_that_holds_no_results_is_refused(tmp_path, text, says):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    done = tw_bench("--compare", path, path)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1

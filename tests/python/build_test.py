@@ -1,0 +1,277 @@
+"""Compiled modules: calls and their checks, sources, libraries, timing, threads."""
+
+import ctypes
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import te
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def scale(n=16, dtype="float32", name="scale"):
+    A = te.placeholder((n,), name="A", dtype=dtype)
+    B = te.compute((n,), lambda i: A[i] * 2, name="B")
+    s = te.create_schedule(B.op)
+    return tw.lower(s, [A, B], name=name)
+
+
+@pytest.fixture(scope="module")
+def module():
+    return tw.build(scale())
+
+
+def code_of(function, *arguments):
+    with pytest.raises(tw.UserError) as info:
+        function(*arguments)
+    return info.value.code
+
+
+def test_arguments_of_every_kind(module):
+    x = np.arange(16, dtype="float32")
+    y = np.zeros(16, "float32")
+    module(x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    b = tw.nd.empty((16,))
+    module(tw.nd.array(x), b)
+    np.testing.assert_array_equal(b.numpy(), 2 * x)
+
+    class OnlyDlpack:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    y[:] = 0
+    module["scale"](OnlyDlpack(x), OnlyDlpack(y))
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_each_check_of_a_call(module):
+    x, y = np.zeros(16, "float32"), np.zeros(16, "float32")
+    assert code_of(module, x) == "argument-count"
+    assert code_of(module, x, y, y) == "argument-count"
+    assert code_of(module, x.astype("float64"), y) == "argument-dtype"
+    assert code_of(module, x[:8], y) == "argument-shape"
+    assert code_of(module, x.reshape(4, 4), y) == "argument-shape"
+    assert code_of(module, np.zeros(32, "float32")[::2], y) == "argument-strides"
+    unaligned = np.zeros(65, "uint8")[1:].view("float32")
+    assert code_of(module, unaligned, y) == "argument-alignment"
+    assert code_of(module, "x", y) == "bad-argument"
+    assert code_of(module, None, y) == "bad-argument"
+
+    class OnAnotherDevice:
+        def __dlpack__(self, **options):
+            raise RuntimeError
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+    assert code_of(module, OnAnotherDevice(), y) == "argument-device"
+    y.flags.writeable = False
+    assert code_of(module, x, y) == "bad-argument"
+    x.flags.writeable = False
+    module(x, np.zeros(16, "float32"))  # reading it is fine
+
+
+def test_a_message_names_function_and_argument(module):
+    with pytest.raises(tw.UserError) as info:
+        module(np.zeros(15, "float32"), np.zeros(16, "float32"))
+    for part in ("scale", "A", "15", "16"):
+        assert part in str(info.value)
+
+
+def test_scalar_arguments():
+    n, factor = te.var("n"), te.var("factor", "float32")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] * factor, name="B")
+    f = tw.build(te.create_schedule(B.op), [n, factor, A, B])
+    x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
+    f(5, 3.0, x, y)
+    np.testing.assert_array_equal(y, 3 * x)
+    f(np.int64(5), 2, x, y)
+    np.testing.assert_array_equal(y, 2 * x)
+    assert code_of(f, 4, 3.0, x, y) == "argument-shape"
+
+
+def test_bfloat16():
+    import ml_dtypes
+
+    f = tw.build(scale(dtype="bfloat16"))
+    x = np.arange(16).astype(ml_dtypes.bfloat16)
+    y = np.zeros(16, ml_dtypes.bfloat16)
+    f(x, y)
+    np.testing.assert_array_equal(y.astype("float32"), 2 * np.arange(16))
+
+
+def test_sources(module):
+    assert "define" in module.get_source("ll") and module.get_source() == module.get_source("ll")
+    assert "scale" in module.get_source("asm")
+    assert "for (i, 0, 16)" in module.get_source("ir")
+
+
+def test_a_module_of_several_functions():
+    module = tw.build([scale(name="first"), scale(n=8, name="second")])
+    assert module.function_names == ["first", "second"]
+    y = np.zeros(8, "float32")
+    module["second"](np.ones(8, "float32"), y)
+    assert (y == 2).all()
+
+
+def test_a_function_outlives_its_module():
+    f = tw.build(scale())["scale"]
+    y = np.zeros(16, "float32")
+    f(np.ones(16, "float32"), y)
+    assert (y == 2).all()
+
+
+def test_time_evaluator(module):
+    x = tw.nd.zeros((16,))
+    result = module.time_evaluator("scale", tw.cpu(), number=3, repeat=4)(x, tw.nd.zeros((16,)))
+    assert len(result.results) == 4
+    assert 0 < result.min <= result.median <= result.max
+    assert result.min <= result.mean <= result.max
+    assert code_of(module.time_evaluator(number=0), x, x) == "bad-argument"
+
+
+def test_export_and_load(module, tmp_path):
+    path = tmp_path / "scale.so"
+    module.export_library(path)
+    loaded = tw.runtime.load_module(path)
+    assert loaded.function_names == ["scale"]
+    y = np.zeros(16, "float32")
+    loaded(np.ones(16, "float32"), y)
+    assert (y == 2).all()
+    assert code_of(loaded, y) == "argument-count"
+    assert code_of(tw.runtime.load_module, tmp_path / "absent.so") == "module-load"
+    assert code_of(module.export_library, tmp_path / "scale.txt") == "bad-argument"
+
+
+PROGRAM = r"""
+#include <stdio.h>
+#include "runtime/c_api.h"
+
+int main(int argc, char** argv) {
+  tw_module* module = tw_module_load(argv[argc - 1]);
+  if (module == NULL) return 1;
+  float a[16], b[16];
+  for (int i = 0; i < 16; ++i) a[i] = (float)i;
+  int64_t shape[1] = {16};
+  DLDataType type;
+  if (tw_parse_dtype("float32", &type) != 0) return 2;
+  DLTensor x = tw_tensor(a, type, 1, shape), y = tw_tensor(b, type, 1, shape);
+  DLTensor* tensors[2] = {&x, &y};
+  tw_kernel kernel = tw_module_function(module, "scale");
+  if (kernel == NULL || tw_call(kernel, tensors, 2) != 0) return 3;
+  for (int i = 0; i < 16; ++i) {
+    if (b[i] != 2 * a[i]) return 4;
+  }
+  if (tw_call(kernel, tensors, 1) == 0) return 5;
+  tw_module_free(module);
+  puts("ok");
+  return 0;
+}
+"""
+
+
+def test_a_c_program_loads_a_library(module, tmp_path):
+    library = tmp_path / "scale.so"
+    module.export_library(library)
+    source = tmp_path / "main.c"
+    source.write_text(PROGRAM)
+    package = Path(tw.__file__).parent
+    subprocess.run(
+        ["cc", "-std=c99", "-Wall", "-Werror", f"-I{ROOT}", "-o", tmp_path / "main", source, f"-L{package}",
+         "-ltilewright_runtime", f"-Wl,-rpath,{package}"], check=True)
+    result = subprocess.run([tmp_path / "main", library], capture_output=True, text=True)
+    assert result.stdout == "ok\n", result
+
+
+def test_two_threads_build_at_once():
+    """While one thread builds, another one runs Python: the interpreter is not held."""
+    A = te.placeholder((256, 256), name="A")
+    B = te.placeholder((256, 256), name="B")
+    k = te.reduce_axis((0, 256), name="k")
+    C = te.compute((256, 256), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
+    results, errors = [], []
+
+    def work():
+        try:
+            for _ in range(3):
+                s = te.create_schedule(C.op)
+                xo, yo, xi, yi = s[C].tile(*C.op.axis, 8, 16)
+                s[C].unroll(xi)
+                s[C].vectorize(yi)
+                f = tw.build(s, [A, B, C])
+                c = np.zeros((256, 256), "float32")
+                f(np.ones((256, 256), "float32"), np.ones((256, 256), "float32"), c)
+                results.append(float(c[0, 0]))
+        except Exception as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    assert results == [256.0] * 6
+
+
+def test_the_interpreter_is_free_while_a_kernel_runs():
+    n = te.var("n")
+    flag = te.placeholder((1,), name="flag", dtype="int32")
+    r = te.reduce_axis((0, n), name="r")
+    total = te.compute((1,), lambda i: te.sum(te.if_then_else(r >= 0, flag[i], 0), axis=r), name="total")
+    f = tw.build(te.create_schedule(total.op), [n, flag, total])
+    flags, out = np.ones(1, "int32"), np.zeros(1, "int32")
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(1)
+            time.sleep(0)  # gives the lock away
+
+    ticker = threading.Thread(target=tick)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # so that only who gives the lock away lets the other thread run
+    try:
+        ticker.start()
+        for _ in range(1000):  # the other thread may need a while to wake up
+            before = len(ticks)
+            f(500_000, flags, out)
+            if len(ticks) > before:
+                break
+        else:
+            pytest.fail("no other thread ran while a kernel did")
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        ticker.join()
+    assert out[0] == 500_000
+
+
+def test_targets():
+    with tw.target.Target("llvm -mcpu=x86-64") as target:
+        assert tw.target.Target.current() == target
+        f = tw.build(scale())
+        assert "scale" in f.get_source("asm")
+    assert tw.target.Target.current() is None
+    assert tw.target.Target("llvm").vector_bits >= 128
+    assert tw.target.create("llvm") == tw.target.Target("llvm")
+
+
+def test_addresses_are_those_of_ctypes():
+    a = tw.nd.array(np.arange(4, dtype="int32"))
+    assert list((ctypes.c_int32 * 4).from_address(a.data_ptr)) == [0, 1, 2, 3]

@@ -1,0 +1,292 @@
+"""The command `autotune`: output, exit status, bad input, signals."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+from tilewright import autotune
+
+TINY = "gemm:m=16,n=16,k=16"
+# As long as a run may take before it is interrupted.
+SMALL = ["--threads=1", "--workers=2"]
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "TILEWRIGHT_DEBUG"}
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "tilewright.cli", *arguments]
+
+
+def run(*arguments, cwd, **options):
+    return subprocess.run(command(*arguments), cwd=cwd, capture_output=True, text=True, env=ENVIRONMENT, **options)
+
+
+def records(path):
+    return len(autotune.Log(path)) if os.path.exists(path) else 0
+
+
+def test_a_run_without_terminal(tmp_path):
+    result = run(TINY, "softmax:m=8,n=8", "--trials=8", "--json=result.json", *SMALL, cwd=tmp_path)
+    assert result.returncode == 0, result
+    lines = result.stdout.splitlines()
+    assert "\x1b" not in result.stdout
+    assert sum(line.startswith("[") for line in lines) == 8
+    assert any(re.match(r"gemm:m=16,n=16,k=16 .*\d", line) for line in lines)
+    assert "log: tuning.db" in lines
+    assert records(tmp_path / "tuning.db") == 8
+    value = json.loads((tmp_path / "result.json").read_text())
+    assert [t["workload"] for t in value["tasks"]] == [TINY, "softmax:m=8,n=8"]
+    assert sum(t["trials"] for t in value["tasks"]) == 8
+    assert value["tasks"][0]["best_seconds"] > 0 and value["peak_gflops"] > 0
+
+    # The replay command works as it was printed.
+    (replay,) = [line.removeprefix("replay: ") for line in lines if line.startswith("replay: ")]
+    shell = subprocess.run(shlex.split(replay), cwd=tmp_path, capture_output=True, text=True, env=ENVIRONMENT)
+    assert shell.returncode == 0, shell
+    assert TINY in shell.stdout and "same" in shell.stdout
+
+
+def test_json_on_standard_output(tmp_path):
+    result = run(TINY, "--trials=2", "--json=-", *SMALL, cwd=tmp_path)
+    assert result.returncode == 0, result
+    assert json.loads(result.stdout)["tasks"][0]["trials"] == 2
+    assert "replay: " in result.stderr
+
+
+def test_a_terminal_of_80_columns(tmp_path):
+    status, screen = run_in_terminal(tmp_path, TINY, "conv2d_bias_relu:n=1,ci=8,h=8,w=8,co=8,k=3,s=1,p=1", "--trials=8", *SMALL)
+    assert status == 0, screen
+    assert "trial 8/8" in screen and "ETA" in screen and "best GF/s" in screen and "failures: " in screen
+    assert "replay: " in screen
+    table = screen[screen.rindex("untuned"):]
+    assert re.search(r"gemm:m=16,n=16,k=16 +[\d.]+ .s +[\d.]+ .s", table), table
+
+
+def test_lines_fit_a_terminal_of_80_columns(tmp_path):
+    """The final table for the longest name of the default set."""
+    import io
+
+    from tilewright.cli import report
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    row = {"workload": "conv2d_bias_relu:resnet50.3", "untuned_seconds": 1e-3, "best_seconds": 1e-4, "gflops": 1234.5,
+           "percent_of_peak": 55.0, "trials": 1000, "failures": {}}
+    stream = Terminal()
+    os.environ["COLUMNS"] = "80"
+    try:
+        report.print_result({"tasks": [row], "peak_gflops": 1, "threads": 1, "seconds": 1, "interrupted": False,
+                             "log": "tuning.db", "replay": "autotune"}, stream)
+    finally:
+        del os.environ["COLUMNS"]
+    text = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue())
+    (line,) = [x for x in text.splitlines() if x.startswith("conv2d_bias_relu:resnet50.3")]
+    assert len(line.rstrip()) <= 80 and "1234.5" in line
+
+
+def run_in_terminal(cwd, *arguments, interrupt_after=None, log="tuning.db"):
+    """Exit status and what stood on the screen, without colours. `interrupt_after`: trials before Ctrl-C."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    child = subprocess.Popen(
+        command(*arguments), cwd=cwd, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        env=ENVIRONMENT | {"TERM": "xterm"}, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    output = b""
+    while True:
+        if select.select([master], [], [], 0.05)[0]:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            output += data
+        if interrupt_after is not None and records(cwd / log) >= interrupt_after:
+            os.write(master, b"\x03")
+            interrupt_after = None
+    os.close(master)
+    return child.wait(), re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", output.decode(errors="replace"))
+
+
+def test_control_c_in_a_terminal(tmp_path):
+    status, screen = run_in_terminal(tmp_path, TINY, "--trials=100000", *SMALL, interrupt_after=4)
+    assert status == 130, screen
+    assert "interrupted" in screen and "replay: " in screen and "Traceback" not in screen
+    assert records(tmp_path / "tuning.db") >= 4
+
+
+def test_a_second_control_c_stops_at_once(tmp_path):
+    child = start_and_wait(tmp_path, 2, TINY, "--trials=100000", *SMALL)
+    for _ in range(200):
+        child.send_signal(signal.SIGINT)
+        if child.poll() is not None:
+            break
+        time.sleep(0.02)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130 and "Traceback" not in errors
+    assert records(tmp_path / "tuning.db") >= 2
+
+
+def test_a_time_limit(tmp_path):
+    result = run(TINY, "--trials=100000", "--time-limit=1", "--json=r.json", *SMALL, cwd=tmp_path)
+    assert result.returncode == 0, result
+    assert json.loads((tmp_path / "r.json").read_text())["stopped"]
+
+
+def start_and_wait(cwd, trials, *arguments):
+    """A run with at least so many trials in its log."""
+    child = subprocess.Popen(command(*arguments), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    deadline = time.monotonic() + 60
+    while records(cwd / "tuning.db") < trials:
+        assert child.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    return child
+
+
+def test_sigterm_finishes_cleanly(tmp_path):
+    child = start_and_wait(tmp_path, 3, TINY, "--trials=100000", *SMALL)
+    child.send_signal(signal.SIGTERM)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 143 and errors == ""
+
+
+def test_kill_and_resume_lose_nothing(tmp_path):
+    child = start_and_wait(tmp_path, 5, TINY, "--trials=100000", *SMALL)
+    child.kill()
+    child.communicate()
+    before = records(tmp_path / "tuning.db")
+    assert before >= 5
+    result = run(TINY, f"--trials={before + 3}", "--resume", "--json=r.json", *SMALL, cwd=tmp_path)
+    assert result.returncode == 0, result
+    assert records(tmp_path / "tuning.db") == before + 3
+    assert json.loads((tmp_path / "r.json").read_text())["tasks"][0]["trials"] == before + 3
+
+
+def test_without_resume_earlier_trials_do_not_count(tmp_path):
+    for total in (3, 6):
+        assert run(TINY, "--trials=3", *SMALL, cwd=tmp_path).returncode == 0
+        assert records(tmp_path / "tuning.db") == total
+
+
+def test_list(tmp_path):
+    result = run("--list", cwd=tmp_path)
+    assert result.returncode == 0
+    assert re.search(r"\* conv2d_bias_relu:resnet50\.3 +n=1,ci=64", result.stdout)
+    assert "gemm:m,n,k" in result.stdout
+    value = json.loads(run("--list", "--json=-", cwd=tmp_path).stdout)
+    assert {"name", "sizes", "source", "default"} == set(value["workloads"][0])
+
+
+def write(path, content):
+    path.write_bytes(content)
+
+
+def execute(path, statement):
+    database = sqlite3.connect(path)
+    database.execute(statement)
+    database.commit()
+    database.close()
+
+
+def foreign(path):
+    execute(path, "CREATE TABLE notes (text TEXT)")
+
+
+def newer(path):
+    autotune.tune(TINY, path, trials=1, threads=1, workers=1)
+    execute(path, "PRAGMA user_version = 9999")
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["gemm:bert.fnn"], "gemm:bert.ffn"),
+    (["conv:resnet50.3"], "conv2d"),
+    (["gemm:m=0,n=4,k=4"], "m"),
+    (["gemm:m=4,n=4"], "k"),
+    (["gemm:m=4,n=4,k=4,q=4"], "q"),
+    (["gemm:m=4000000000,n=4,k=4"], "m"),
+    (["conv2d:ci=3,h=2,w=2,co=4,k=5"], "k"),
+    (["gemm:m=x,n=4,k=4"], "m"),
+    ([TINY, "--trials=0"], "--trials"),
+    ([TINY, "--trials=many"], "--trials"),
+    ([TINY, "--timeout=0"], "--timeout"),
+    ([TINY, "--time-limit=-1"], "--time-limit"),
+    ([TINY, "--threads=0"], "--threads"),
+    ([TINY, "--threads=1000000"], "threads"),
+    ([TINY, "--model=forest"], "xgboost"),
+    ([TINY, "--target=cuda"], "llvm"),
+    ([TINY, "--target=llvm -mcpu=zen"], "nearest"),
+    ([TINY, "--trails=4"], "--trails"),
+    ([TINY, "--log=no/such/folder/t.db"], "no/such/folder/t.db"),
+    ([TINY, "--log=."], "folder"),
+    ([TINY, "--json=no/such/folder/r.json"], "no/such/folder/r.json"),
+    ([TINY, "--replay"], "tuning.db"),
+])
+def test_bad_input(tmp_path, arguments, said):
+    refused(run(*arguments, cwd=tmp_path), said)
+
+
+@pytest.mark.parametrize(("make", "code"), [
+    (lambda path: write(path, b"a text that is no database\n" * 100), "log-foreign"),
+    (foreign, "log-foreign"),
+    (newer, "log-newer"),
+])
+def test_bad_logs(tmp_path, make, code):
+    make(tmp_path / "bad.db")
+    before = (tmp_path / "bad.db").read_bytes()
+    refused(run(TINY, "--trials=1", "--log=bad.db", *SMALL, cwd=tmp_path), code)
+    assert (tmp_path / "bad.db").read_bytes() == before
+
+
+def test_a_log_that_cannot_be_read(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    autotune.tune(TINY, tmp_path / "t.db", trials=1, threads=1, workers=1)
+    (tmp_path / "t.db").chmod(0)
+    refused(run(TINY, "--log=t.db", *SMALL, cwd=tmp_path), "log-unreadable")
+
+
+def test_a_workload_that_is_not_in_the_log(tmp_path):
+    autotune.tune(TINY, tmp_path / "tuning.db", trials=1, threads=1, workers=1)
+    result = run("gemm:m=8,n=8,k=8", "--replay", "--threads=1", cwd=tmp_path)
+    refused(result, "no-record")
+    assert "tune it first: " in result.stderr and "gemm:m=8,n=8,k=8 --threads 1 --log tuning.db" in result.stderr
+
+
+def refused(result, said):
+    assert result.returncode == 2, result
+    assert "Traceback" not in result.stderr
+    assert said in result.stderr.strip().splitlines()[-1], result.stderr
+
+
+def test_an_unexpected_error_is_one_line(tmp_path):
+    script = (
+        "import sys\n"
+        "from tilewright import cli\n"
+        "from tilewright.cli import command\n"
+        "command.parse = lambda argv: 1 / 0\n"
+        "sys.exit(cli.main([]))\n")
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT)
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    details = line.rpartition("details in ")[2]
+    with open(details) as file:
+        assert "Traceback" in file.read()
+    os.remove(details)
+    traced = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=ENVIRONMENT | {"TILEWRIGHT_DEBUG": "1"})
+    assert "Traceback" in traced.stderr

@@ -1,0 +1,174 @@
+"""Errors of scripts: class, code, and what they say about the script."""
+
+import pickle
+
+import pytest
+
+import tilewright as tw
+from tilewright import te
+
+
+def refused(code, what="", legal=""):
+    """Checks a UserError of this code that is about a line of this file."""
+
+    class Check:
+        def __enter__(self):
+            self.context = pytest.raises(tw.UserError)
+            self.info = self.context.__enter__()
+            return self
+
+        def __exit__(self, *exception):
+            result = self.context.__exit__(*exception)
+            self.error = error = self.info.value
+            assert error.code == code, error
+            assert what in error.what, error
+            assert legal in error.legal, error
+            assert error.where.startswith("errors_test.py:"), error
+            return result
+
+    return Check()
+
+
+@pytest.fixture
+def program():
+    A = te.placeholder((8, 8), name="A")
+    B = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((8, 8), lambda i, j: B[i, j] * 2.0, name="C")
+    return A, B, C, te.create_schedule(C.op)
+
+
+def test_attributes_of_an_error(program):
+    _, _, C, s = program
+    i = C.op.axis[0]
+    s[C].split(i, factor=2)
+    with refused("not-a-leaf-axis", legal="j") as check:
+        s[C].split(i, factor=2)
+    error = check.error
+    assert error.stage == "C" and error.axis == "i"
+    assert "errors_test.py:" in error.what  # of the first split
+    assert str(error).count("\n") == 0
+    assert isinstance(error, tw.TilewrightError)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is tw.UserError and vars(again) == vars(error) and str(again) == str(error)
+
+
+def test_the_line_of_the_script_is_named(program):
+    import inspect
+
+    _, _, C, s = program
+    with pytest.raises(tw.UserError) as info:
+        s[C].split(C.op.axis[0], factor=0)
+    line = inspect.currentframe().f_lineno - 1
+    assert info.value.where == f"errors_test.py:{line}"
+    assert info.value.code == "factor-not-positive"
+
+
+def test_arguments_of_primitives(program):
+    A, B, C, s = program
+    with refused("split-arguments"):
+        s[C].split(C.op.axis[0])
+    with refused("bad-argument", "argument 'parent' of 'split' is str 'i'", "an axis"):
+        s[C].split("i", factor=2)
+    with refused("bad-argument", "argument 'factor'", "an integer"):
+        s[C].split(C.op.axis[0], factor=2.5)
+    with refused("not-an-axis-of-stage"):
+        s[C].split(B.op.axis[0], factor=2)
+    with refused("placeholder-stage"):
+        s[A].compute_inline()
+    with refused("bad-argument", "argument 'scope' of 'cache_write'", "a string"):
+        s.cache_write(C, 3)
+    with pytest.raises(TypeError, match="factr"):
+        s[C].split(C.op.axis[0], factr=2)
+
+
+def test_schedules(program):
+    A, B, C, s = program
+    D = te.compute((8, 8), lambda i, j: 1.0, name="D")
+    with refused("unknown-stage"):
+        s[D]
+    with refused("unknown-stage", "names no stage"):
+        s["C"]
+    with refused("bad-attach"):
+        s[C].compute_at(s[B], B.op.axis[0])
+    E = te.compute((8, 8), lambda i, j: A[i, j], name="E")
+    F = te.compute((8, 8), lambda i, j: E[i, j] + C[i, j], name="F")
+    wide = te.create_schedule(F.op)
+    with refused("not-a-consumer"):
+        wide[E].compute_at(wide[C], C.op.axis[0])
+    with refused("bad-argument", "cannot schedule"):
+        te.create_schedule("C")
+    other = te.create_schedule(C.op)
+    with refused("bad-argument", legal="the same schedule"):
+        s[B].compute_at(other[C], C.op.axis[0])
+
+
+def test_expressions():
+    A = te.placeholder((4, 4), name="A")
+    with refused("index-count"):
+        te.compute((4,), lambda i: A[i, i, i])
+    with refused("type-mismatch", legal="A[i, j]"):
+        te.compute((4,), lambda i: A)
+    with refused("type-mismatch"):
+        te.compute((4,), lambda i: "x")
+    with refused("unknown-dtype"):
+        te.placeholder((4,), dtype="float33")
+    with refused("bad-shape"):
+        te.placeholder((4, 0))
+    with refused("bad-argument", "domain"):
+        te.reduce_axis(8)
+
+
+def test_an_exception_of_the_function_passes_through():
+    with pytest.raises(ZeroDivisionError):
+        te.compute((4,), lambda i: 1 // 0)
+
+
+def test_vectorizing_a_symbolic_extent():
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    with pytest.raises(tw.UserError) as info:
+        s[B].vectorize(B.op.axis[0])
+        tw.lower(s, [A, B])
+    assert info.value.code == "symbolic-extent"
+    assert info.value.stage == "B"
+
+
+def test_lowering_and_building(program):
+    A, B, C, s = program
+    with refused("argument-not-in-program", legal="A"):
+        tw.lower(s, [C])
+    with refused("unknown-target"):
+        tw.build(s, [A, C], target="cuda")
+    with refused("unknown-target"):
+        tw.target.Target("llvm -mcpu=sapphirerapid")
+    with refused("bad-argument", "without args"):
+        tw.build(s)
+    with refused("bad-argument", "cannot build int"):
+        tw.build(3)
+    f = tw.lower(s, [A, C], name="f")
+    with refused("bad-argument", "two functions are called 'f'"):
+        tw.build([f, f])
+    with refused("bad-argument", legal="ll, asm, ir"):
+        tw.build(f).get_source("ptx")
+    with refused("unknown-function", legal="f"):
+        tw.build(f)["g"]
+
+
+def test_texts():
+    with pytest.raises(tw.UserError) as info:
+        te.from_text("nonsense")
+    assert info.value.code == "parse-error" and info.value.where == "1:1"
+    with pytest.raises(tw.UserError) as info:
+        te.Trace("splt@1(s0, s0:0, factor=2)")
+    assert info.value.code == "unknown-primitive" and "the nearest is 'split'" in info.value.what
+
+
+def test_every_code_has_a_class_in_python():
+    from tilewright import _core
+
+    for code, name in _core.error_codes():
+        with pytest.raises(getattr(tw.error, name)) as info:
+            _core.raise_error(code, "reason")
+        assert info.value.code == code
