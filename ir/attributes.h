@@ -11,6 +11,12 @@ inline constexpr char kPragmaPrefix[] = "pragma_";
 inline constexpr char kAutoUnrollMaxStep[] = "pragma_auto_unroll_max_step";
 // Leave the unrolling of marked loops to code generation when 0.
 inline constexpr char kUnrollExplicit[] = "pragma_unroll_explicit";
+// Vector stores below this point go around the caches where their address is known to be aligned.
+inline constexpr char kStoreNontemporal[] = "pragma_store_nontemporal";
+// node: int32 number of a dimension; value: int32. Around a Realize: the pitch of the
+// dimension, in elements, is a multiple of the factor; with kRowPitchOffset, so much more than one.
+inline constexpr char kRowPitch[] = "row_pitch";
+inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
 // node: buffer; value: uint alignment in bytes that the address is known to have.

@@ -8,6 +8,7 @@
 
 namespace tw::pass {
 
+Kernel inject_prefetch(Kernel kernel, const PassContext& context);
 Kernel storage_flatten(Kernel kernel, const PassContext& context);
 Kernel canonical_simplify(Kernel kernel, const PassContext& context);
 Kernel loop_partition(Kernel kernel, const PassContext& context);

@@ -38,6 +38,8 @@ using enum Property;
 const std::vector<Pass>& table() {
   // clang-format off
   static const std::vector<Pass> passes = {
+      {"inject_prefetch", pass::inject_prefetch, {WellFormed}, {WellFormed}, false,
+       "regions to fetch become prefetches of their cache lines"},
       {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,
        "tensors become buffers with one row-major index"},
       {"canonical_simplify", pass::canonical_simplify, {Flat}, {}, true,

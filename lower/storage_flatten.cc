@@ -15,6 +15,7 @@
 
 #include <map>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
@@ -70,20 +71,37 @@ class Flatten : public ScopedMutator {
     }
     const DType type = op.producer->output_dtype(op.value_index);
     Buffer buffer{.var = buffer_var(name_of(op), type)};
+    const std::vector<Pitch> pitches = std::exchange(pitches_, {});
     for (const Range& r : op.bounds) {
       buffer.mins.push_back(analyzer_.simplify(mutate(r.min)));
       buffer.extents.push_back(analyzer_.simplify(mutate(r.extent)));
     }
+    if (!pitches.empty()) buffer.strides = strides_of(buffer.extents, pitches);
     buffers_[key] = buffer;
     const Stmt body = mutate(op.body);
     buffers_.erase(key);
     std::vector<Expr> extents = buffer.extents;
     if (extents.empty()) extents.push_back(1);
+    if (!buffer.strides.empty()) extents = {extents[0] * buffer.strides[0]};
     return make(Allocate{.buffer = buffer.var,
                          .type = type,
                          .extents = extents,
                          .scope = scope_of(op, extents, type),
                          .body = body});
+  }
+
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    if (op.key != attr::kRowPitch && op.key != attr::kRowPitchOffset) {
+      return ScopedMutator::on(op, self);
+    }
+    const auto dimension = static_cast<size_t>(as_const_int(op.node).value_or(0));
+    const int64_t value = as_const_int(op.value).value_or(0);
+    if (op.key == attr::kRowPitch) {
+      pitches_.push_back({dimension, value, 0});
+    } else if (!pitches_.empty()) {
+      pitches_.back().offset = value;
+    }
+    return mutate(op.body);
   }
 
   Stmt on(const Provide& op, const Stmt&) override {
@@ -109,8 +127,31 @@ class Flatten : public ScopedMutator {
   struct Buffer {
     Var var;
     std::vector<Expr> mins, extents;
+    std::vector<Expr> strides;  // empty: row-major without gaps
     bool is_argument = false;
   };
+
+  // The pitch of a dimension is to leave `offset` on division by `factor`.
+  struct Pitch {
+    size_t dimension;
+    int64_t factor, offset;
+  };
+
+  std::vector<Expr> strides_of(const std::vector<Expr>& extents, const std::vector<Pitch>& pitches) {
+    std::vector<Expr> strides(extents.size());
+    Expr stride = 1;
+    for (size_t d = extents.size(); d-- > 0;) {
+      for (const Pitch& p : pitches) {
+        if (p.dimension != d) continue;
+        const Expr factor = make_const(stride.dtype(), p.factor);
+        const Expr missing = make_const(stride.dtype(), p.offset) - stride;
+        stride = analyzer_.simplify(stride + floor_mod(missing, factor));
+      }
+      strides[d] = stride;
+      stride = analyzer_.simplify(stride * extents[d]);
+    }
+    return strides;
+  }
 
   static std::string name_of(const Realize& op) {
     return op.producer->num_outputs() > 1 ? fmt::format("{}.v{}", op.producer->name, op.value_index)
@@ -144,6 +185,11 @@ class Flatten : public ScopedMutator {
     TW_CHECK(indices.size() == buffer.extents.size(), "rank of an access");
     Expr index = 0;
     int64_t constant = 0;
+    if (!buffer.strides.empty()) {
+      for (size_t d = 0; d < indices.size(); ++d)
+        index = index + (indices[d] - buffer.mins[d]) * buffer.strides[d];
+      return analyzer_.canonical_simplify(index);
+    }
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr offset = is_zero(buffer.mins[d])
                         ? analyzer_.simplify(indices[d])
@@ -166,6 +212,7 @@ class Flatten : public ScopedMutator {
 
   const PassOptions& options_;
   int loop_depth_ = 0;
+  std::vector<Pitch> pitches_;  // of the Realize that comes
   std::map<std::pair<const Producer*, int>, Buffer> buffers_;  // look-ups only
 };
 

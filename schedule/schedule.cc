@@ -208,6 +208,21 @@ void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").ap
 void Stage::set_scope(const std::string& scope) const {
   Recorder(schedule_, data_, "set_scope")(scope).apply();
 }
+void Stage::storage_align(const IterVar& axis, int64_t factor, int64_t offset) const {
+  Recorder(schedule_, data_, "storage_align")(axis)(factor)(offset).apply();
+}
+void Stage::prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const {
+  StageData* source = find_stage(*schedule_, tensor.op().get());
+  if (source == nullptr) {
+    raise({.code = ErrorCode::UnknownStage,
+           .what = fmt::format("tensor '{}' is not in this schedule", tensor.name()),
+           .where = SourceScope::current()});
+  }
+  Recorder call(schedule_, data_, "prefetch");
+  call(axis)(Stage(schedule_, source))(offset);
+  if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
+  call.apply();
+}
 void Stage::transform_layout(const IterVar& axis, int64_t factor,
                              const std::vector<int64_t>& order) const {
   Recorder call(schedule_, data_, "transform_layout");

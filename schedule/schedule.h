@@ -23,10 +23,24 @@ enum class AttachType : uint8_t {
   Scope,           // inside attach_axis of attach_stage
 };
 
+// In each iteration of a loop: fetch what iteration + offset reads of the tensor.
+struct PrefetchMark {
+  ProducerRef producer;
+  int value_index = 0;
+  int64_t offset = 0;
+};
+
 // What is marked on a leaf axis.
 struct AxisAttributes {
   ForKind for_kind = ForKind::Serial;
   std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
+  std::vector<PrefetchMark> prefetches;
+};
+
+// The row pitch of a dimension, in elements, is `offset` more than a multiple of `factor`.
+struct RowPitch {
+  size_t dimension = 0;
+  int64_t factor = 1, offset = 0;
 };
 
 struct StageData {
@@ -44,6 +58,7 @@ struct StageData {
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
+  std::vector<RowPitch> row_pitches;
   std::string scope;  // "" (chosen by lowering), "global", "local"
   bool is_output = false;
   std::string where;  // script line of the last step on this stage, where known
@@ -91,6 +106,11 @@ class Stage {
   void compute_inline() const;
   void compute_root() const;
   void set_scope(const std::string& scope) const;
+  // Pads what is stored so that the pitch of this dimension is `offset` more than a multiple of
+  // `factor` elements.
+  void storage_align(const IterVar& axis, int64_t factor, int64_t offset) const;
+  // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read.
+  void prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const;
   // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
   // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
   void transform_layout(const IterVar& axis, int64_t factor,

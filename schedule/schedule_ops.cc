@@ -79,8 +79,20 @@ class NestBuilder {
                           .bounds = bounds,
                           .scope = stage.scope.empty() ? "global" : stage.scope,
                           .body = body});
+      for (size_t p = stage.row_pitches.size(); p-- > 0;) body = pitched(stage.row_pitches[p], body);
     }
     return body;
+  }
+
+  static Stmt pitched(const RowPitch& pitch, Stmt body) {
+    const DType type = int_type(32);
+    const Expr dimension = make_const(type, static_cast<int64_t>(pitch.dimension));
+    if (pitch.offset != 0) {
+      body = make(AttrStmt{.node = dimension, .key = attr::kRowPitchOffset,
+                           .value = make_const(type, pitch.offset), .body = body});
+    }
+    return make(AttrStmt{.node = dimension, .key = attr::kRowPitch,
+                         .value = make_const(type, pitch.factor), .body = body});
   }
 
   Stmt nest(const StageData& stage) {
@@ -116,11 +128,77 @@ class NestBuilder {
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
         body = guarded(necessary(stage, main, at), pipelines(it->second, body));
       }
-      body = loop(stage, leaves[at], main.vars[at], body);
+      body = loop(stage, leaves[at], main.vars[at], block({prefetches(stage, main, at), body}));
       // The reduction starts where its first loop does, inside the loops before it.
       if (at == first_reduction) body = block({initialization(stage, at, tests), body});
     }
     return body;
+  }
+
+  // What the stage reads of a tensor in a later iteration of leaf `k`.
+  Stmt prefetches(const StageData& stage, const Walk& walk, size_t k) {
+    const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[k]);
+    if (marks == nullptr || marks->prefetches.empty()) return {};
+    DomainMap parts, ranges;
+    for (size_t j = 0; j < stage.leaf_axes.size(); ++j) {
+      const Var& var = stage.leaf_axes[j]->var;
+      const bool still = j <= k && !is_elided(stage.leaf_axes[j]);
+      parts[var] = still ? Range{walk.vars[j], make_const(var.dtype(), 1)} : domains_.at(var);
+    }
+    for (size_t r = stage.relations.size(); r-- > 0;)
+      stage.relations[r]->domain_up(parts, domains_, analyzer_);
+    for (const IterVar& root : stage.op->root_axes()) {
+      const Range& part = parts.at(root->var);
+      ranges[root->var] = {domains_.at(root->var).min + part.min, part.extent};
+    }
+    const IndexRange range_of(ranges, analyzer_);
+    std::vector<Stmt> result;
+    for (const PrefetchMark& mark : marks->prefetches) {
+      const StageData* source = find_stage(schedule_, mark.producer.get());
+      std::vector<Range> region;
+      bool known = true;
+      for_each_read(stage, [&](const ProducerLoad& read) {
+        if (find_stage(schedule_, read.producer.get()) != source ||
+            read.value_index != mark.value_index) {
+          return;
+        }
+        const bool first = region.empty();
+        for (size_t d = 0; d < read.indices.size(); ++d) {
+          const Range range = range_of(read.indices[d]);
+          if (first) {
+            region.push_back(range);
+          } else {
+            region[d] = unite(region[d], range, analyzer_);
+          }
+          known = known && is_known(region[d]);
+        }
+      });
+      // A tensor that was inlined, or is computed further in, is not there to be fetched.
+      if (region.empty() || !known) continue;
+      if (source->attach_type == AttachType::Scope && source->attach_stage == &stage &&
+          leaf_position(stage, source->attach_axis) >= k) {
+        continue;
+      }
+      const Var& var = walk.vars[k];
+      const VarMap later{{var, var + make_const(var.dtype(), mark.offset)}};
+      for (Range& range : region) {
+        range.min = analyzer_.simplify(substitute(range.min, later));
+        range.extent = analyzer_.simplify(range.extent);
+      }
+      result.push_back(make(Prefetch{
+          .producer = source->op, .value_index = mark.value_index, .bounds = std::move(region)}));
+    }
+    return block(result);
+  }
+
+  template <class F>
+  static void for_each_read(const StageData& stage, F f) {
+    const te::ComputeNode& compute = *compute_of(stage);
+    for (size_t k = 0; k < (compute.is_reduction() ? 1 : compute.body.size()); ++k) {
+      for_each_expr(compute.body[k], [&](const Expr& e) {
+        if (const ProducerLoad* read = as<ProducerLoad>(e)) f(*read);
+      });
+    }
   }
 
   bool runs_at_once(const StageData& stage, const IterVar& leaf) const {
@@ -130,7 +208,7 @@ class NestBuilder {
   }
 
   // What must hold for any iteration of the loops inside leaf `k`: a tile that lies outside as a
-  // whole needs none of the stages computed for it.
+  // whole needs none of the stages computed for it. Of symbolic extents it would be tested always.
   std::vector<Expr> necessary(const StageData& stage, const Walk& walk, size_t k) {
     std::vector<Expr> result;
     VarMap first;
@@ -138,8 +216,8 @@ class NestBuilder {
       first[walk.vars[j]] = make_zero(walk.vars[j].dtype());
     for (const Expr& condition : walk.conditions) {
       const Less* less = as<Less>(as<Call>(condition)->args[0]);
-      if (less == nullptr || !grows_with(less->a, first) || uses_any_of(less->b, first)) continue;
-      const Expr least = substitute(less->a, first);
+      if (less == nullptr || !as_const_int(less->b) || !grows_with(less->a, first)) continue;
+      const Expr least = analyzer_.simplify(substitute(less->a, first));
       const Expr test = least < less->b;
       if (!uses_any_of(less->a, first) || analyzer_.can_prove(test)) continue;
       result.push_back(likely(test));

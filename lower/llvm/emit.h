@@ -217,6 +217,7 @@ class FunctionEmitter {
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
   std::vector<Loop> loops_;
+  bool nontemporal_ = false;  // below the pragma
   bool has_loops_ = false;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return

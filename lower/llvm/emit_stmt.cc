@@ -75,6 +75,12 @@ void FunctionEmitter::emit_let(const LetStmt& op) {
 
 void FunctionEmitter::emit_attr(const AttrStmt& op) {
   if (op.key == attr::kComputeScope) return emit_compute_scope(op);
+  if (op.key == attr::kStoreNontemporal) {
+    const bool before = std::exchange(nontemporal_, true);
+    emit(op.body);
+    nontemporal_ = before;
+    return;
+  }
   if (op.key == attr::kParallelLaunch) return emit_parallel_launch(op);
   if (op.key == attr::kStorageAlignment) {
     const Variable* buffer = as<Variable>(op.node);

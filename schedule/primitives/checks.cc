@@ -10,6 +10,7 @@ namespace {
 
 bool has_own_loops(const StageData& stage) {
   if (!stage.relations.empty() || !stage.axis_attributes.empty()) return true;
+  if (!stage.row_pitches.empty()) return true;
   for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
     if (!stage.leaf_axes[k]->var.same_as(stage.op->root_axes()[k]->var)) return true;
   }

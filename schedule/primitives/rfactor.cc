@@ -31,7 +31,7 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage,
     refuse("the data axes were split, fused, or moved among or behind the reduction axes already",
            "rfactor first");
   }
-  if (!stage.axis_attributes.empty())
+  if (!stage.axis_attributes.empty() || !stage.row_pitches.empty())
     refuse("axes of the stage are marked (vectorize, parallel, unroll or a pragma) already",
            "rfactor first, then mark");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {

@@ -257,6 +257,22 @@ TEST(ScheduleErrors, LayoutsThatCannotBe) {
   }
 }
 
+TEST(ScheduleErrors, RowPitches) {
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "storage_align@1(s4, s4:0, 16, 0)").what,
+            "the memory of an output belongs to the caller");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "storage_align@1(s3, s3:2, 16, 0)").legal,
+            "y, x, before it is split");
+  refused(ErrorCode::FactorNotPositive, "storage_align@1(s3, s3:0, 0, 0)");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "storage_align@1(s3, s3:0, 4, 4)").legal, "0 to 3");
+  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "storage_align@1(s3, s3:0, 4, 1)");
+}
+
+TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s2, 1)").legal, "C");
+  refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s3, 1, value_index=1)");
+  refused(ErrorCode::BadArgument, "prefetch@1(s4, s4:0, s3, -1)");
+}
+
 TEST(ScheduleErrors, WhatCannotBeFactored) {
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:0)").legal, "k");
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s4, s4:0)").legal, "a reduction");

@@ -61,6 +61,7 @@ inline std::string run_kernel(const Kernel& kernel, bool has_signature, const Sc
     scope.arguments.push_back({.tensor = &buffers[k], .shape = data.shapes[k]});
     if (has_signature) continue;
     scope.buffers[a.var] = &buffers[k];
+    if (a.producer.defined()) scope.producers[{a.producer.get(), a.value_index}] = &buffers[k];
   }
   if (!has_signature) {
     for (const auto& [var, value] : c.scalars)

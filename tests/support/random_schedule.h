@@ -302,6 +302,12 @@ class RandomSchedule {
       switch (p.type) {
         case ParameterType::Stage:
         case ParameterType::Producer:
+          if (p.name == "tensor") {  // what the stage reads
+            if (stage.data().inputs.empty()) return;
+            step.arguments.emplace_back(
+                schedule_.ref_of(schedule_[random_.pick(stage.data().inputs)]));
+            break;
+          }
           if (!first) stage = some_consumer(stage);
           step.arguments.emplace_back(schedule_.ref_of(stage));
           break;

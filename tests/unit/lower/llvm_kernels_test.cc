@@ -55,6 +55,21 @@ void check(const std::string& text, const std::vector<TensorArgument>& tensors =
   expect_as_interpreted(make_kernel(text, tensors), arrays, Target::host(), {.llvm_vectorize = true});
 }
 
+// Around the caches where the address is known to be aligned, and only there.
+TEST(LlvmKernels, NontemporalStores) {
+  const std::string text =
+      "// attr [] pragma_store_nontemporal = 1\n"
+      "for (i, 0, 16) { O[ramp((i*16), 1, 16)] = A[ramp((i*16), 1, 16)] }";
+  check(text, {kA, kO});
+  const auto module = [&](const std::string& body) {
+    return compile({make_kernel(body, {kA, kO})}, Target::parse("llvm -mcpu=x86-64-v3"),
+                   {.keep_sources = true})
+        ->source("ll");
+  };
+  EXPECT_THAT(module(text), Not(HasSubstr("!nontemporal")));
+  EXPECT_THAT(module("// attr [O] storage_alignment = 64\n" + text), HasSubstr("!nontemporal"));
+}
+
 TEST(LlvmKernels, LoopsOfEveryKind) {
   for (const char* kind : {"for", "parallel", "vectorized", "unrolled"}) {
     check(fmt::format("{} (i, 0, 16) {{ for (j, 2, 12) {{ O[((i*16) + j)] = A[((i*16) + j)] }} }}",

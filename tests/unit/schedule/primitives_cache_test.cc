@@ -129,5 +129,28 @@ TEST(SetScope, OfAStageBetween) {
   EXPECT_NE(loops(s).find("realize C.local<local>("), std::string::npos);
 }
 
+TEST(StorageAlign, PadsThePitchOfADimension) {
+  EXPECT_EQ(loops("A = placeholder(int32, [4])\n"
+                  "B = compute([i: 4], (A(i) + 1))\n"
+                  "C = compute([i: 4], B(i))\n"
+                  "arguments A C\noutputs C\n",
+                  "storage_align@1(s1, s1:0, 8, 1)"),
+            R"(// attr [0] row_pitch = 8
+// attr [0] row_pitch_offset = 1
+realize B<global>([0, 4]) {
+  produce B {
+    for (i, 0, 4) {
+      B(i) = (A(i) + 1)
+    }
+  }
+  produce C {
+    for (i_1, 0, 4) {
+      C(i_1) = B(i_1)
+    }
+  }
+}
+)");
+}
+
 }  // namespace
 }  // namespace tw

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// set_scope, storage_align, prefetch: where and how a stage is stored, and how it is fetched
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedule/primitives/apply.h"
+#include "schedule/primitives/checks.h"
+#include "schedule/primitives/split.h"
+
+namespace tw {
+
+StepResults apply_set_scope(const PrimitiveCall& call) {
+  const std::string& scope = call.text(1);
+  require_scope(call, scope);
+  if (call.stage().is_output && scope != "global") {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the memory of an output belongs to the caller",
+               .legal = "cache_write, and the scope of the cache"});
+  }
+  call.stage().scope = scope;
+  return {};
+}
+
+StepResults apply_storage_align(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  const IterVar& axis = call.axis(1);
+  const int64_t factor = call.integer(2), offset = call.integer(3);
+  if (stage.is_output) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the memory of an output belongs to the caller",
+               .axis = axis.name(),
+               .legal = "a stage between, such as what cache_write gives"});
+  }
+  const std::vector<IterVar>& axes = compute_of(stage)->axis;
+  size_t d = 0;
+  while (d < axes.size() && !axes[d]->var.same_as(axis->var)) ++d;
+  if (d == axes.size()) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the axis is no dimension of what is stored",
+               .axis = axis.name(),
+               .legal = fmt::format("{}, before it is split", names(axes))});
+  }
+  require_positive(call, axis, "factor", factor);
+  if (offset < 0 || offset >= factor) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("offset is {}", offset),
+               .axis = axis.name(),
+               .legal = fmt::format("0 to {}", factor - 1)});
+  }
+  std::erase_if(stage.row_pitches, [&](const RowPitch& p) { return p.dimension == d; });
+  stage.row_pitches.push_back({d, factor, offset});
+  return {};
+}
+
+StepResults apply_prefetch(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  const StageData& source = call.stage(2);
+  const int64_t output = call.given(4) ? call.integer(4) : 0;
+  const bool read =
+      std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
+        return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
+      });
+  if (!read) {
+    std::string legal;
+    for (const te::Tensor& t : stage.inputs)
+      legal += fmt::format("{}{}", legal.empty() ? "" : ", ", t.name());
+    call.fail({.code = ErrorCode::NotAConsumer,
+               .what = fmt::format("it does not read output {} of '{}'", output, source.name()),
+               .axis = call.axis(1).name(),
+               .legal = legal.empty() ? "none" : legal});
+  }
+  if (call.integer(3) < 0 || call.integer(3) > INT32_MAX) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("offset is {}", call.integer(3)),
+               .axis = call.axis(1).name(),
+               .legal = "zero or a positive 32-bit integer"});
+  }
+  stage.axis_attributes[call.axis(1)->var].prefetches.push_back(
+      {source.op, static_cast<int>(output), call.integer(3)});
+  return {};
+}
+
+}  // namespace tw
