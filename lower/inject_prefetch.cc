@@ -3,7 +3,7 @@
 //
 // before:                                   after:
 //   for (y, 0, 8) {                           for (y, 0, 8) {
-//     prefetch A([(y + 2), 1], [0, 32])         for (line, 0, 2) {
+//     prefetch A([(y + 2), 1], [0, 32])         unrolled (line, 0, 2) {
 //     …                                           prefetch(A((y + 2), (line*16)), 0, 3, 1)
 //   }                                           }
 //                                               …
@@ -18,6 +18,7 @@ namespace tw::pass {
 namespace {
 
 constexpr int64_t kLineBytes = 64;
+constexpr int64_t kMaxUnrolled = 8;
 constexpr int64_t kRead = 0, kAllLevels = 3, kData = 1;
 
 class Inject : public Mutator {
@@ -51,7 +52,10 @@ class Inject : public Mutator {
                                   CallKind::Intrinsic)});
     for (size_t k = loops.size(); k-- > 0;) {
       const auto& [var, count] = loops[k];
-      body = make(For{.var = var, .min = make_zero(var.dtype()), .extent = count, .body = body});
+      const auto few = as_const_int(count);
+      body = make(For{.var = var, .min = make_zero(var.dtype()), .extent = count,
+                      .for_kind = few && *few <= kMaxUnrolled ? ForKind::Unrolled : ForKind::Serial,
+                      .body = body});
     }
     return body;
   }

@@ -20,7 +20,7 @@ constexpr char kScale[] =
 TEST(InjectPrefetch, TheLinesOfARow) {
   EXPECT_EQ(injected(kScale, "prefetch@1(s1, s1:0, s0, 2)"), R"(produce B {
   for (y, 0, 8) {
-    for (line, 0, 3) {
+    unrolled (line, 0, 3) {
       prefetch(A((y + 2), (line*16)), 0, 3, 1)
     }
     for (x, 0, 40) {
@@ -35,7 +35,7 @@ TEST(InjectPrefetch, OneLineOfATile) {
   EXPECT_EQ(injected(kScale, "tile@1(s1, s1:0, s1:1, 4, 16)\nprefetch@1(s1, t0.1, s0, 1)"), R"(produce B {
   for (y.outer, 0, 2) {
     for (x.outer, 0, 3) {
-      for (row, 0, 4) {
+      unrolled (row, 0, 4) {
         prefetch(A(((y.outer*4) + row), ((x.outer*16) + 16)), 0, 3, 1)
       }
       for (y.inner, 0, 4) {
