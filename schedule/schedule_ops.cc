@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -12,6 +13,7 @@
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/infer_bound.h"
+#include "schedule/overhang.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -43,6 +45,7 @@ class NestBuilder {
       for (const IterVar& leaf : stage->leaf_axes)
         analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
+    overhang_.emplace(schedule_, domains_, analyzer_);
   }
 
   Stmt build() {
@@ -93,16 +96,72 @@ class NestBuilder {
       while (leaves[first_reduction]->kind != IterKind::Reduction) ++first_reduction;
     }
 
-    Stmt body =
-        guarded(main, compute.is_reduction() ? update(stage, main) : assignments(stage, main));
-    for (size_t k = leaves.size(); k-- > 0;) {
-      if (auto it = inside_.find(leaves[k]->var); it != inside_.end())
-        body = pipelines(it->second, body);
-      body = loop(stage, leaves[k], main.vars[k], body);
+    // Copies of a body and lanes share a condition that does not depend on them.
+    size_t trailing = leaves.size();
+    while (trailing > 0 && runs_at_once(stage, leaves[trailing - 1])) --trailing;
+    if (compute.is_reduction()) trailing = std::max(trailing, first_reduction + 1);
+    std::vector<Expr> conditions = main.conditions;
+    Stmt body = compute.is_reduction() ? update(stage, main, conditions) : assignments(stage, main);
+    for (size_t k = leaves.size();; --k) {
+      // Those that depend on loop k - 1 and none inside it stand right inside it.
+      std::vector<Expr> here;
+      std::erase_if(conditions, [&](const Expr& c) {
+        const bool moves = k > trailing && !uses(c, main.vars[k - 1]);
+        if (!moves) here.push_back(c);
+        return !moves;
+      });
+      body = guarded(here, body);
+      if (k == 0) break;
+      const size_t at = k - 1;
+      if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
+        body = guarded(necessary(stage, main, at), pipelines(it->second, body));
+      }
+      body = loop(stage, leaves[at], main.vars[at], body);
       // The reduction starts where its first loop does, inside the loops before it.
-      if (k == first_reduction) body = block({initialization(stage, k, tests), body});
+      if (at == first_reduction) body = block({initialization(stage, at, tests), body});
     }
     return body;
+  }
+
+  bool runs_at_once(const StageData& stage, const IterVar& leaf) const {
+    const AxisAttributes* marks = stage.attributes_of(leaf);
+    if (marks == nullptr) return false;
+    return marks->for_kind == ForKind::Unrolled || marks->for_kind == ForKind::Vectorized;
+  }
+
+  // What must hold for any iteration of the loops inside leaf `k`: a tile that lies outside as a
+  // whole needs none of the stages computed for it.
+  std::vector<Expr> necessary(const StageData& stage, const Walk& walk, size_t k) {
+    std::vector<Expr> result;
+    VarMap first;
+    for (size_t j = k + 1; j < walk.vars.size(); ++j)
+      first[walk.vars[j]] = make_zero(walk.vars[j].dtype());
+    for (const Expr& condition : walk.conditions) {
+      const Less* less = as<Less>(as<Call>(condition)->args[0]);
+      if (less == nullptr || !grows_with(less->a, first) || uses_any_of(less->b, first)) continue;
+      const Expr least = substitute(less->a, first);
+      const Expr test = least < less->b;
+      if (!uses_any_of(less->a, first) || analyzer_.can_prove(test)) continue;
+      result.push_back(likely(test));
+    }
+    return result;
+  }
+  static bool uses_any_of(const Expr& e, const VarMap& vars) {
+    bool found = false;
+    for_each_expr(e, [&](const Expr& x) {
+      const Variable* v = as<Variable>(x);
+      found |= v && vars.contains(Var(v));
+    });
+    return found;
+  }
+  // A sum of variables times positive constants, as far as `vars` are in it.
+  static bool grows_with(const Expr& e, const VarMap& vars) {
+    if (is<Variable>(e) || !uses_any_of(e, vars)) return true;
+    if (const Add* add = as<Add>(e)) return grows_with(add->a, vars) && grows_with(add->b, vars);
+    const Mul* mul = as<Mul>(e);
+    if (mul == nullptr) return false;
+    const auto factor = as_const_int(mul->b);
+    return factor && *factor > 0 && grows_with(mul->a, vars);
   }
 
   bool is_elided(const IterVar& leaf) const {
@@ -159,8 +218,11 @@ class NestBuilder {
     // A region that was inferred may reach outside the tensor.
     if (stage.attach_type != AttachType::Scope) return tests;
     const VarMap offsets = offsets_of(stage, main);
-    for (const IterVar& axis : compute_of(stage)->axis) {
+    const std::vector<IterVar>& axes = compute_of(stage)->axis;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      const IterVar& axis = axes[d];
       const Range& domain = domains_.at(axis->var);
+      if (overhang_->is_free(stage, d)) continue;
       if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
         continue;
       const Range range = range_of_(offsets.at(axis->var) + domain.min);
@@ -182,9 +244,9 @@ class NestBuilder {
     return a && b ? *a <= *b : analyzer_.can_prove(end <= limit);
   }
 
-  Stmt guarded(const Walk& walk, Stmt body) {
-    for (size_t k = walk.conditions.size(); k-- > 0;) {
-      body = make(IfThenElse{.condition = walk.conditions[k], .then_case = body});
+  static Stmt guarded(const std::vector<Expr>& conditions, Stmt body) {
+    for (size_t k = conditions.size(); k-- > 0;) {
+      body = make(IfThenElse{.condition = conditions[k], .then_case = body});
     }
     return body;
   }
@@ -240,7 +302,7 @@ class NestBuilder {
     for (size_t k = 0; k < compute.body.size(); ++k) {
       stores.push_back(provide(stage, walk, k, combiner.identity[component(compute, k)]));
     }
-    Stmt body = guarded(walk, with_source(stage, block(stores)));
+    Stmt body = guarded(walk.conditions, with_source(stage, block(stores)));
     for (size_t k = stage.leaf_axes.size(); k-- > begin;) {
       if (walk.vars[k].defined()) body = loop(stage, stage.leaf_axes[k], walk.vars[k], body);
     }
@@ -251,8 +313,9 @@ class NestBuilder {
     return static_cast<size_t>(as<Reduce>(compute.body[k])->value_index);
   }
 
-  // Combines one more term into each element.
-  Stmt update(const StageData& stage, const Walk& walk) {
+  // Combines one more term into each element. Adds the condition of the reduction to `conditions`
+  // where it can be tested before them.
+  Stmt update(const StageData& stage, const Walk& walk, std::vector<Expr>& conditions) {
     const te::ComputeNode& compute = *compute_of(stage);
     const Reduce& reduce = *as<Reduce>(compute.body[0]);
     const CommReducer& combiner = reduce.combiner;
@@ -289,8 +352,12 @@ class NestBuilder {
       body = make(LetStmt{.var = early[k].first, .value = early[k].second, .body = body});
     }
     if (!reduce.condition.defined() || is_const_int(reduce.condition, 1)) return body;
-    return make(
-        IfThenElse{.condition = substitute(reduce.condition, walk.roots), .then_case = body});
+    const Expr condition = substitute(reduce.condition, walk.roots);
+    bool reads = false;
+    for_each_expr(condition, [&](const Expr& e) { reads |= is<ProducerLoad>(e); });
+    if (reads) return make(IfThenElse{.condition = condition, .then_case = body});
+    conditions.push_back(condition);
+    return body;
   }
 
   Stmt assignments(const StageData& stage, const Walk& walk) {
@@ -332,6 +399,7 @@ class NestBuilder {
   const ScheduleOptions& options_;
   Analyzer analyzer_;
   IndexRange range_of_;
+  std::optional<Overhang> overhang_;
   std::unordered_map<Var, std::vector<StageData*>, IdentityHash, IdentityEqual> inside_;
 };
 
