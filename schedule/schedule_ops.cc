@@ -126,7 +126,7 @@ class NestBuilder {
       if (k == 0) break;
       const size_t at = k - 1;
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
-        body = guarded(necessary(stage, main, at), pipelines(it->second, body));
+        body = guarded(necessary(main, at), pipelines(it->second, body));
       }
       body = loop(stage, leaves[at], main.vars[at], block({prefetches(stage, main, at), body}));
       // The reduction starts where its first loop does, inside the loops before it.
@@ -209,7 +209,7 @@ class NestBuilder {
 
   // What must hold for any iteration of the loops inside leaf `k`: a tile that lies outside as a
   // whole needs none of the stages computed for it. Of symbolic extents it would be tested always.
-  std::vector<Expr> necessary(const StageData& stage, const Walk& walk, size_t k) {
+  std::vector<Expr> necessary(const Walk& walk, size_t k) {
     std::vector<Expr> result;
     VarMap first;
     for (size_t j = k + 1; j < walk.vars.size(); ++j)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels to machine code: in memory (ORC JIT), as an object, or as a shared library.
+// Kernels to machine code: in memory, as an object, or as a shared library.
 #pragma once
 
 #include <memory>

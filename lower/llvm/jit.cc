@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/ExecutionEngine/Orc/Core.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
-#include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/JITSymbol.h>
+#include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -24,9 +22,11 @@ uintptr_t align_up(uintptr_t value, uintptr_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
+}  // namespace
+
 // One mapping an object: code first, then constants, then writable data, each from a page on, so
 // that displacements of 32 bits reach everything.
-struct Memory final : llvm::RuntimeDyld::MemoryManager {
+struct LoadedCode::Memory final : llvm::RuntimeDyld::MemoryManager {
   struct Part {
     uint8_t* begin = nullptr;
     uint8_t* free = nullptr;
@@ -90,101 +90,60 @@ struct Memory final : llvm::RuntimeDyld::MemoryManager {
   }
 };
 
-// The runtime's functions, defined in a library of symbols when a kernel first asks for them.
-class RuntimeSymbols final : public llvm::orc::DefinitionGenerator {
+namespace {
+
+class Resolver final : public llvm::LegacyJITSymbolResolver {
  public:
-  llvm::Error tryToGenerate(llvm::orc::LookupState&, llvm::orc::LookupKind,
-                            llvm::orc::JITDylib& library, llvm::orc::JITDylibLookupFlags,
-                            const llvm::orc::SymbolLookupSet& wanted) override {
-    llvm::orc::SymbolMap found;
-    for (const auto& [name, flags] : wanted) {
-      if (void* address = runtime_symbol(*name)) {
-        found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
-      }
-    }
-    return found.empty() ? llvm::Error::success()
-                         : library.define(llvm::orc::absoluteSymbols(std::move(found)));
-  }
-};
-
-// The process's one ORC session. Each object gets a library of symbols of its own, so that kernels
-// of one name do not meet. Never destroyed: kernels may outlive static objects.
-struct Session {
-  llvm::orc::ExecutionSession execution;
-  llvm::orc::RTDyldObjectLinkingLayer objects;
-  llvm::orc::JITDylib& runtime;
-  std::atomic<uint64_t> next{0};
-
-  Session()
-      : execution(llvm::cantFail(llvm::orc::SelfExecutorProcessControl::Create())),
-        objects(execution, [] { return std::make_unique<Memory>(); }),
-        runtime(execution.createBareJITDylib("runtime")) {
-    runtime.addGenerator(std::make_unique<RuntimeSymbols>());
-  }
-};
-
-Session& session() {
-  static Session* const s = new Session;
-  return *s;
-}
-
-// Names that the object refers to and nobody defines.
-std::vector<std::string> missing_symbols(const llvm::object::ObjectFile& object) {
   std::vector<std::string> missing;
-  for (const llvm::object::SymbolRef& symbol : object.symbols()) {
-    const uint32_t flags = llvm::cantFail(symbol.getFlags());
-    const llvm::StringRef name = llvm::cantFail(symbol.getName());
-    if ((flags & llvm::object::SymbolRef::SF_Undefined) == 0 || name.empty()) continue;
-    if (runtime_symbol(name) == nullptr) missing.push_back(name.str());
+
+  llvm::JITSymbol findSymbol(const std::string& name) override {
+    void* address = runtime_symbol(name);
+    if (address == nullptr) {
+      missing.push_back(name);
+      return nullptr;
+    }
+    return {static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)),
+            llvm::JITSymbolFlags::Exported};
   }
-  return missing;
-}
+  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
+};
 
 }  // namespace
 
-struct LoadedCode::Library {
-  llvm::orc::JITDylib* symbols;
-  explicit Library(Session& s)
-      : symbols(&s.execution.createBareJITDylib(fmt::format("kernels {}", ++s.next))) {
-    symbols->addToLinkOrder(s.runtime);
-  }
-  ~Library() { llvm::cantFail(session().execution.removeJITDylib(*symbols)); }
-};
-
-LoadedCode::LoadedCode() = default;
+LoadedCode::LoadedCode() : memory_(std::make_unique<Memory>()) {}
 LoadedCode::~LoadedCode() = default;
+size_t LoadedCode::code_bytes() const {
+  return static_cast<size_t>(memory_->code.free - memory_->code.begin);
+}
 
 std::unique_ptr<LoadedCode> LoadedCode::load(llvm::SmallVector<char, 0> object,
                                              const std::vector<std::string>& functions) {
-  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel",
-                                                                /*RequiresNullTerminator=*/false);
-  auto file = llvm::object::ObjectFile::createObjectFile(buffer->getMemBufferRef());
+  std::unique_ptr<LoadedCode> loaded(new LoadedCode);
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "kernel"));
   TW_CHECK(static_cast<bool>(file), llvm::toString(file.takeError()));
-  if (const auto missing = missing_symbols(**file); !missing.empty()) {
+  Resolver resolver;
+  llvm::RuntimeDyld linker(*loaded->memory_, resolver);
+  const auto info = linker.loadObject(**file);
+  if (loaded->memory_->base == nullptr) {
+    raise({.code = ErrorCode::OutOfMemory, .what = "no memory for machine code"});
+  }
+  if (!linker.hasError()) linker.resolveRelocations();
+  if (!resolver.missing.empty()) {
     raise({.code = ErrorCode::UnknownFunction,
-           .what = fmt::format("kernels call unknown C functions: {}", fmt::join(missing, ", ")),
+           .what = fmt::format("kernels call unknown C functions: {}",
+                               fmt::join(resolver.missing, ", ")),
            .legal = "functions of runtime/c_api.h and of the C library's math.h"});
   }
-  Session& s = session();
-  std::unique_ptr<LoadedCode> loaded(new LoadedCode);
-  loaded->library_ = std::make_unique<Library>(s);
-  llvm::orc::JITDylib& symbols = *loaded->library_->symbols;
-  llvm::orc::SymbolLookupSet wanted;
-  std::vector<llvm::orc::SymbolStringPtr> names;
+  TW_CHECK(!linker.hasError(), linker.getErrorString().str());
   for (const std::string& name : functions) {
-    names.push_back(s.execution.intern(name));
-    wanted.add(names.back());
+    const llvm::JITEvaluatedSymbol symbol = linker.getSymbol(name);
+    TW_CHECK(symbol.getAddress() != 0, name);
+    loaded->addresses_.push_back(reinterpret_cast<void*>(symbol.getAddress()));
   }
-  const auto failed = [](llvm::Error error) {
-    raise({.code = ErrorCode::OutOfMemory,
-           .what = "machine code cannot be loaded: " + llvm::toString(std::move(error))});
-  };
-  if (llvm::Error error = s.objects.add(symbols, std::move(buffer))) failed(std::move(error));
-  auto addresses = s.execution.lookup(
-      {{&symbols, llvm::orc::JITDylibLookupFlags::MatchExportedSymbolsOnly}}, std::move(wanted));
-  if (!addresses) failed(addresses.takeError());
-  for (const auto& name : names) {
-    loaded->addresses_.push_back((*addresses)[name].getAddress().toPtr<void*>());
+  std::string message;
+  if (loaded->memory_->finalizeMemory(&message)) {
+    raise({.code = ErrorCode::OutOfMemory, .what = "cannot make machine code executable: " + message});
   }
   return loaded;
 }

@@ -15,7 +15,7 @@ namespace tw::codegen {
 // code generation. Null for any other name: nothing is looked up in the process.
 void* runtime_symbol(std::string_view name);
 
-// An object file, loaded through ORC. Its library of symbols and its memory go with it.
+// An object file, loaded. The memory goes with it.
 class LoadedCode {
  public:
   // Throws UnknownFunction for a symbol that is neither in the object nor a runtime_symbol.
@@ -23,11 +23,12 @@ class LoadedCode {
                                           const std::vector<std::string>& functions);
   ~LoadedCode();
   void* address(size_t function) const { return addresses_[function]; }
+  size_t code_bytes() const;
 
  private:
-  struct Library;
+  struct Memory;
   LoadedCode();
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<Memory> memory_;
   std::vector<void*> addresses_;
 };
 

@@ -1029,6 +1029,9 @@ class Module:
     @property
     def entry_func(self) -> tilewright._core.Function:
         ...
+    @property
+    def entry_name(self) -> str:
+        ...
     def export_library(self, file_name: typing.Any) -> None:
         """Writes a shared library (.so), an object (.o) or a C header (.h)."""
     @property
