@@ -853,6 +853,10 @@ class Stage:
         """Sets where the stage is stored: global or local."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
+    def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
+        """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
+    def prefetch(self, axis: IterVar, tensor: Stage | Tensor | Operation, offset: int, value_index: int | None = None) -> None:
+        """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
 
 
 class Schedule:
