@@ -15,9 +15,9 @@ namespace tw::autotune {
 namespace {
 
 constexpr int kRounds = 40;
-constexpr size_t kPartners = 48;        // samples that each sample is compared with in a round
-constexpr double kPriorWeight = 1.0;    // of -log(prior seconds) in the score
-constexpr size_t kLeastSamples = 8;     // fewer teach nothing
+constexpr size_t kPartners = 48;      // samples that each sample is compared with in a round
+constexpr double kPriorWeight = 1.0;  // of -log(prior seconds) in the score
+constexpr size_t kLeastSamples = 8;   // fewer teach nothing
 
 void check(int status, std::string_view what) {
   if (status == 0) return;
@@ -130,8 +130,9 @@ class XGBoostModel : public CostModel {
         row_g[r] = float(g[owner[r]]);
         row_h[r] = float(std::max(h[owner[r]], 1e-6));
       }
-      check(XGBoosterBoostOneIter(booster_, matrix.handle, row_g.data(), row_h.data(), row_g.size()),
-            "boosting");
+      check(
+          XGBoosterBoostOneIter(booster_, matrix.handle, row_g.data(), row_h.data(), row_g.size()),
+          "boosting");
     }
   }
 
@@ -154,11 +155,18 @@ class XGBoostModel : public CostModel {
     booster_ = nullptr;
     check(XGBoosterCreate(&matrix.handle, 1, &booster_), "creating the model");
     const std::pair<const char*, std::string> parameters[] = {
-        {"tree_method", "hist"},  {"max_depth", "5"},  {"eta", "0.25"},
-        {"lambda", "0.05"},       {"gamma", "0.0005"}, {"min_child_weight", "0"},
-        {"base_score", "0"},      {"verbosity", "0"},  {"seed", std::to_string(seed_ % 100000)},
+        {"tree_method", "hist"},
+        {"max_depth", "5"},
+        {"eta", "0.25"},
+        {"lambda", "0.05"},
+        {"gamma", "0.0005"},
+        {"min_child_weight", "0"},
+        {"base_score", "0"},
+        {"verbosity", "0"},
+        {"seed", std::to_string(seed_ % 100000)},
         // A few thousand rows: threads would spend their time waiting for each other.
-        {"nthread", "1"},         {"disable_default_eval_metric", "1"}};
+        {"nthread", "1"},
+        {"disable_default_eval_metric", "1"}};
     for (const auto& [name, value] : parameters) {
       check(XGBoosterSetParam(booster_, name, value.c_str()), name);
     }
@@ -172,8 +180,9 @@ class XGBoostModel : public CostModel {
     const bst_ulong* shape = nullptr;
     bst_ulong dimensions = 0;
     const float* values = nullptr;
-    check(XGBoosterPredictFromDMatrix(booster_, matrix.handle, kMargin, &shape, &dimensions, &values),
-          "predicting");
+    check(
+        XGBoosterPredictFromDMatrix(booster_, matrix.handle, kMargin, &shape, &dimensions, &values),
+        "predicting");
     for (size_t r = 0; r < owner.size(); ++r) score[owner[r]] += double(values[r]);
   }
 

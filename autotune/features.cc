@@ -25,8 +25,10 @@ class Row {
   explicit Row(std::vector<std::string>* names) : names_(names) {}
   void group(std::string prefix) { prefix_ = std::move(prefix); }
   void raw(const char* name, double value) {
-    if (names_) names_->push_back(prefix_ + name);
-    else values_->push_back(float(value));
+    if (names_)
+      names_->push_back(prefix_ + name);
+    else
+      values_->push_back(float(value));
   }
   void log(const char* name, double value) { raw(name, double(log_scale(value))); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cost model sees of a candidate: one row of numbers for each store of its loop nest, after
-// "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020), appendix B.
+// What the cost model sees of a candidate: one row of numbers for each store of its loop nest,
+// after "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020),
+// appendix B.
 #pragma once
 
 #include <string>

@@ -17,10 +17,10 @@ inline constexpr int kLogVersion = 1;
 
 // Facts of the machine and the software, stored once per run of the tuner.
 struct RunInfo {
-  std::string id;         // random, unique
+  std::string id;  // random, unique
   std::string host, cpu, os, version, llvm_version;
   uint64_t seed = 0;
-  std::string command;    // as typed
+  std::string command;  // as typed
 };
 
 class Log {

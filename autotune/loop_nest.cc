@@ -18,7 +18,8 @@ constexpr double kLineBytes = 64;
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
 
-// An index as a sum: coefficient * atom, where an atom is a loop variable, or whatever is not a sum.
+// An index as a sum: coefficient * atom, where an atom is a loop variable, or whatever is not a
+// sum.
 struct Term {
   Expr atom;
   int64_t coefficient;
@@ -232,28 +233,45 @@ class NestWalk : public Visitor {
         if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
         break;
       }
-      case NodeKind::Mul: (floating ? c.multiply : c.integer) += 1; break;
-      case NodeKind::Div: (floating ? c.divide : c.integer) += 1; break;
+      case NodeKind::Mul:
+        (floating ? c.multiply : c.integer) += 1;
+        break;
+      case NodeKind::Div:
+        (floating ? c.divide : c.integer) += 1;
+        break;
       case NodeKind::FloorDiv:
       case NodeKind::FloorMod:
-      case NodeKind::Mod: c.integer += 1; break;
+      case NodeKind::Mod:
+        c.integer += 1;
+        break;
       case NodeKind::Min:
-      case NodeKind::Max: c.compare += 1; break;
+      case NodeKind::Max:
+        c.compare += 1;
+        break;
       case NodeKind::Equal:
       case NodeKind::NotEqual:
       case NodeKind::Less:
       case NodeKind::LessEqual:
       case NodeKind::Greater:
-      case NodeKind::GreaterEqual: c.compare += 1; break;
-      case NodeKind::Select: c.select += 1; break;
-      case NodeKind::Cast: c.convert += 1; break;
+      case NodeKind::GreaterEqual:
+        c.compare += 1;
+        break;
+      case NodeKind::Select:
+        c.select += 1;
+        break;
+      case NodeKind::Cast:
+        c.convert += 1;
+        break;
       case NodeKind::Call: {
         const Call* call = as<Call>(e);
-        if (call->name == "if_then_else") c.select += 1;
-        else if (call->name != "likely") c.math += 1;
+        if (call->name == "if_then_else")
+          c.select += 1;
+        else if (call->name != "likely")
+          c.math += 1;
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
 

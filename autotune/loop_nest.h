@@ -14,7 +14,7 @@ namespace tw::autotune {
 struct NestLoop {
   int64_t extent = 1;
   ForKind kind = ForKind::Serial;
-  bool reduces = false;       // the store's position does not depend on it
+  bool reduces = false;  // the store's position does not depend on it
 };
 
 // One tensor as a statement touches it, all its reads taken together. Depth d means: the loops from
@@ -22,15 +22,15 @@ struct NestLoop {
 struct Access {
   const Producer* producer = nullptr;
   bool is_store = false;
-  bool is_local = false;              // realized with scope "local"
+  bool is_local = false;  // realized with scope "local"
   int element_bytes = 4;
-  std::vector<double> elements;       // distinct elements touched, by depth; size loops + 1
-  std::vector<double> lines;          // distinct cache lines
-  std::vector<double> rows;           // distinct runs of consecutive elements
-  std::vector<int64_t> strides;       // elements the address moves by when loop l steps; by loop
-  bool has_reuse = false;             // some loop does not move it
-  double allocated_elements = 0;      // of the realized buffer; of the tensor for arguments
-  double row_bytes = 0;               // from one row of the innermost dimension to the next
+  std::vector<double> elements;   // distinct elements touched, by depth; size loops + 1
+  std::vector<double> lines;      // distinct cache lines
+  std::vector<double> rows;       // distinct runs of consecutive elements
+  std::vector<int64_t> strides;   // elements the address moves by when loop l steps; by loop
+  bool has_reuse = false;         // some loop does not move it
+  double allocated_elements = 0;  // of the realized buffer; of the tensor for arguments
+  double row_bytes = 0;           // from one row of the innermost dimension to the next
 };
 
 // Operations of one execution of a statement, by class.
@@ -43,10 +43,10 @@ struct OperationCounts {
 };
 
 struct NestStatement {
-  std::vector<NestLoop> loops;        // outermost first
-  std::vector<Access> accesses;       // the store first
+  std::vector<NestLoop> loops;   // outermost first
+  std::vector<Access> accesses;  // the store first
   OperationCounts operations;
-  bool is_init = false;               // initialises a reduction
+  bool is_init = false;  // initialises a reduction
   int64_t auto_unroll_max_step = 0;
   DType dtype;
   double iterations() const;

@@ -19,26 +19,26 @@
 namespace tw::autotune {
 
 struct MeasureOptions {
-  int workers = 0;                // 0: one per core
-  double compile_timeout = 10;    // seconds
-  double run_timeout = 10;        // seconds, of one candidate's timing as a whole
-  double run_budget = 0.05;       // seconds spent timing one candidate (the measuring budget)
+  int workers = 0;              // 0: one per core
+  double compile_timeout = 10;  // seconds
+  double run_timeout = 10;      // seconds, of one candidate's timing as a whole
+  double run_budget = 0.05;     // seconds spent timing one candidate (the measuring budget)
   int min_repeats = 3;
   double relative_interval = 0.01;  // stop early when the median is known this well
   // A candidate this many times slower than the best so far is timed once only.
   double give_up_factor = 4;
-  int recycle_after = 200;        // candidates a worker handles before it is replaced
+  int recycle_after = 200;  // candidates a worker handles before it is replaced
   bool verify = true;
-  uint64_t seed = 0;              // of the input data
-  std::string worker_path;        // empty: beside this library, or TILEWRIGHT_WORKER
+  uint64_t seed = 0;        // of the input data
+  std::string worker_path;  // empty: beside this library, or TILEWRIGHT_WORKER
 };
 
 // Time the batch spent, for reports: what tuner throughput is made of.
 struct MeasureTimings {
-  double compile_wall = 0;    // wall seconds of parallel compile phases
-  double compile_cpu = 0;     // sum over candidates
-  double run = 0;             // wall seconds of timing phases
-  double reference = 0;       // seconds spent on the reference result
+  double compile_wall = 0;  // wall seconds of parallel compile phases
+  double compile_cpu = 0;   // sum over candidates
+  double run = 0;           // wall seconds of timing phases
+  double reference = 0;     // seconds spent on the reference result
 };
 
 struct Candidate {

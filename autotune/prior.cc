@@ -11,23 +11,23 @@ namespace tw::autotune {
 namespace {
 
 constexpr double kClock = 2.5e9;
-constexpr double kArithmeticPerCycle = 2;   // vector operations issued a cycle
+constexpr double kArithmeticPerCycle = 2;  // vector operations issued a cycle
 constexpr double kLoadsPerCycle = 2;
-constexpr double kChain = 8;                // independent accumulators that hide an fma's latency
+constexpr double kChain = 8;  // independent accumulators that hide an fma's latency
 constexpr double kDivideCycles = 8, kMathCycles = 20;
-constexpr double kGatherCycles = 1.5;       // an element of a strided vector access
+constexpr double kGatherCycles = 1.5;  // an element of a strided vector access
 constexpr double kLoopCycles = 2;
 constexpr double kForkCycles = 5000;
 constexpr double kLineBytes = 64, kPageBytes = 4096;
-constexpr double kPageCycles = 7;           // a translation found in the second-level buffer
-constexpr double kUsableCache = 0.75;       // of a cache's size, before conflicts
+constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
+constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
 
 // The innermost loops whose bodies stand side by side in one piece of straight code.
 struct RegisterTile {
-  size_t depth;          // the first of those loops
-  double instances = 1;  // copies of the statement, counting one a vector
-  double lanes = 1;      // elements an instruction works on
-  double efficiency = 1; // of lanes used, when the extent is no multiple
+  size_t depth;           // the first of those loops
+  double instances = 1;   // copies of the statement, counting one a vector
+  double lanes = 1;       // elements an instruction works on
+  double efficiency = 1;  // of lanes used, when the extent is no multiple
 };
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
@@ -45,7 +45,8 @@ RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) 
     } else if (loop.kind == ForKind::Unrolled || extent == 1) {
       tile.instances *= extent;
       unrolled *= extent;
-    } else if (loop.kind == ForKind::Serial && unrolled * extent <= double(s.auto_unroll_max_step)) {
+    } else if (loop.kind == ForKind::Serial &&
+               unrolled * extent <= double(s.auto_unroll_max_step)) {
       tile.instances *= extent;
       unrolled *= extent;
     } else {
@@ -113,16 +114,19 @@ size_t resident_depth(const NestStatement& s, Predicate holds) {
 
 double pages_touched(const Access& a, size_t depth) {
   const double bytes = a.elements[depth] * a.element_bytes;
-  if (a.row_bytes >= kPageBytes) return a.rows[depth] * std::max(1.0, bytes / a.rows[depth] / kPageBytes);
+  if (a.row_bytes >= kPageBytes)
+    return a.rows[depth] * std::max(1.0, bytes / a.rows[depth] / kPageBytes);
   // Shorter rows share pages, as far as they lie next to each other.
-  return std::max(1.0, std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
+  return std::max(
+      1.0,
+      std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
 }
 
 void add_traffic(const NestStatement& s, const MachineModel& machine, StatementCost& cost) {
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
-    const size_t depth = resident_depth(
-        s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
+    const size_t depth =
+        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
     const double runs = extents_outside(s, depth);
     for (const Access& a : s.accesses) {
       // A small buffer that stays in this cache anyway costs only its first use.
@@ -161,8 +165,8 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
   StatementCost cost;
   const RegisterTile tile = register_tile(s, machine);
   const double tiles = extents_outside(s, tile.depth);
-  const bool reduces = std::any_of(s.loops.begin(), s.loops.end(),
-                                   [](const NestLoop& l) { return l.reduces; });
+  const bool reduces =
+      std::any_of(s.loops.begin(), s.loops.end(), [](const NestLoop& l) { return l.reduces; });
 
   const Access& store = s.accesses[0];
   const double vectors = tile.lanes * tile.efficiency;
@@ -190,8 +194,8 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
   cost.overhead = tiles * kLoopCycles;
   add_traffic(s, machine, cost);
 
-  const double core = std::max(cost.arithmetic, cost.loads) + 0.2 * std::min(cost.arithmetic, cost.loads) +
-                      cost.spills + cost.overhead;
+  const double core = std::max(cost.arithmetic, cost.loads) +
+                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
   double longest = core, sum = core;
   for (int level = 0; level < 3; ++level) {
     const double cycles = cost.traffic[level] / machine.bytes_per_cycle[level];

@@ -13,24 +13,24 @@ namespace tw::autotune {
 struct MachineModel {
   int vector_bits = 128, vector_registers = 16;
   int threads = 1;
-  double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};    // L1, L2, share of L3
+  double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
   double ways[3] = {8, 16, 16};
-  double page_entries = 64;                                // of the first-level translation buffer
-  double bytes_per_cycle[3] = {32, 10, 4};                 // into L1, into L2, into L3
+  double page_entries = 64;                 // of the first-level translation buffer
+  double bytes_per_cycle[3] = {32, 10, 4};  // into L1, into L2, into L3
 };
 MachineModel machine_model(const Target& target, int threads);
 
 // Cycles of one statement's whole nest, and what they come from; all in core cycles of one thread,
 // `total` after division by the threads that can work.
 struct StatementCost {
-  double arithmetic = 0;   // floating issue slots, dependency chains included
-  double loads = 0;        // load and store slots
-  double spills = 0;       // register pressure beyond the file
-  double overhead = 0;     // loop control
-  double traffic[3] = {};  // bytes into L1, L2, L3
-  double pages = 0;        // translations that miss the first-level buffer
-  double accumulators = 0; // vector registers that the register tile needs
-  double speedup = 1;      // from the parallel loop
+  double arithmetic = 0;    // floating issue slots, dependency chains included
+  double loads = 0;         // load and store slots
+  double spills = 0;        // register pressure beyond the file
+  double overhead = 0;      // loop control
+  double traffic[3] = {};   // bytes into L1, L2, L3
+  double pages = 0;         // translations that miss the first-level buffer
+  double accumulators = 0;  // vector registers that the register tile needs
+  double speedup = 1;       // from the parallel loop
   double total = 0;
 };
 StatementCost statement_cost(const NestStatement& s, const MachineModel& machine);

@@ -16,22 +16,22 @@ enum class Origin : uint8_t { Prior, Search, Random, Script };
 std::string_view to_string(Origin origin);
 
 struct Record {
-  int64_t id = 0;               // given by the log
-  std::string workload;         // te::workload_id
-  std::string target;           // Target::text
+  int64_t id = 0;        // given by the log
+  std::string workload;  // te::workload_id
+  std::string target;    // Target::text
   int threads = 1;
-  std::string trace;            // to_text(Trace)
+  std::string trace;               // to_text(Trace)
   std::optional<ErrorCode> error;  // nothing: compiled, ran and computed the right result
-  std::string message;          // of the failure
-  std::vector<double> seconds;  // every raw timing, per call
+  std::string message;             // of the failure
+  std::vector<double> seconds;     // every raw timing, per call
   double compile_seconds = 0;
-  double elapsed_seconds = 0;   // since the run of the tuner began
-  std::string ir_hash;          // structural hash of the lowered kernel, 16 hex digits
+  double elapsed_seconds = 0;  // since the run of the tuner began
+  std::string ir_hash;         // structural hash of the lowered kernel, 16 hex digits
   uint64_t seed = 0;
   Origin origin = Origin::Search;
-  double predicted = 0;         // the model's score when it was chosen; larger is better
-  std::string run;              // id of the tuner run that made it
-  std::string created;          // UTC, ISO 8601; given by the log
+  double predicted = 0;  // the model's score when it was chosen; larger is better
+  std::string run;       // id of the tuner run that made it
+  std::string created;   // UTC, ISO 8601; given by the log
 
   bool ok() const { return !error.has_value(); }
   // Median of the timings, seconds; infinity for failures.

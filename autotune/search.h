@@ -15,9 +15,9 @@ namespace tw::autotune {
 struct SearchOptions {
   int population = 96;
   int generations = 3;
-  double mutation_share = 0.85;   // of offspring; the rest are crossovers
-  double neighbour_share = 0.3;   // of each batch: one step from the fastest measured points
-  double random_share = 0.06;     // of each batch, chosen blindly to keep exploring
+  double mutation_share = 0.85;  // of offspring; the rest are crossovers
+  double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
+  double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
 };
 
 struct Proposal {

@@ -12,10 +12,10 @@
 namespace tw::autotune {
 
 struct Task {
-  std::string name;       // a label for people
-  std::string te_text;    // canonical; what workers and the log hold
-  te::Program program;    // parsed from te_text, so that every process sees the same one
-  std::string workload;   // te::workload_id: the key, with target_text, of the log
+  std::string name;      // a label for people
+  std::string te_text;   // canonical; what workers and the log hold
+  te::Program program;   // parsed from te_text, so that every process sees the same one
+  std::string workload;  // te::workload_id: the key, with target_text, of the log
   Target target;
   std::string target_text;
   int threads = 1;        // threads that the kernel may use; part of the key

@@ -57,7 +57,10 @@ struct TaskState {
   double recent_gain = kNever;
 
   TaskState(const Task& t, size_t i, const TunerOptions& o)
-      : task(&t), index(i), space(t), search(t, space, o.search, o.seed + i),
+      : task(&t),
+        index(i),
+        space(t),
+        search(t, space, o.search, o.seed + i),
         model(make_cost_model(o.model, o.seed + i)) {
     summary.name = t.name;
     summary.workload = t.workload;
@@ -221,23 +224,26 @@ class Tuner {
     std::vector<Candidate> batch;
     for (const Proposal& p : proposals) batch.push_back(p.candidate);
     ThreadPool::global().park();  // nobody but the candidates has the cores
-    measurer_.measure(*s.task, batch, s.summary.best_seconds, [&](const Record& measured) {
-      Record r = measured;
-      r.run = run_;
-      r.seed = options_.seed;
-      r.elapsed_seconds = clock_.seconds();
-      r.id = log_.append(r);
-      ++trials_;
-      s.count(r);
-      announce(s, &r);
-      // Records arrive in any order; the trace says which proposal it was.
-      const auto proposal = std::find_if(proposals.begin(), proposals.end(), [&](const auto& p) {
-        return to_text(p.candidate.trace) == r.trace;
-      });
-      if (proposal == proposals.end()) return;
-      s.learn(proposal->features, r.median());
-      s.search.observe(proposal->point, r.median());
-    }, stop_);
+    measurer_.measure(
+        *s.task, batch, s.summary.best_seconds,
+        [&](const Record& measured) {
+          Record r = measured;
+          r.run = run_;
+          r.seed = options_.seed;
+          r.elapsed_seconds = clock_.seconds();
+          r.id = log_.append(r);
+          ++trials_;
+          s.count(r);
+          announce(s, &r);
+          // Records arrive in any order; the trace says which proposal it was.
+          const auto proposal =
+              std::find_if(proposals.begin(), proposals.end(),
+                           [&](const auto& p) { return to_text(p.candidate.trace) == r.trace; });
+          if (proposal == proposals.end()) return;
+          s.learn(proposal->features, r.median());
+          s.search.observe(proposal->point, r.median());
+        },
+        stop_);
   }
 
   void train(TaskState& s) {

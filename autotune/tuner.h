@@ -16,21 +16,21 @@
 namespace tw::autotune {
 
 struct TunerOptions {
-  int trials = 64;               // in total, over all tasks
-  double time_limit = 0;         // seconds; 0: none
-  int batch = 0;                 // trials between trainings of the model; 0: by the budget
+  int trials = 64;        // in total, over all tasks
+  double time_limit = 0;  // seconds; 0: none
+  int batch = 0;          // trials between trainings of the model; 0: by the budget
   uint64_t seed = 0;
-  bool resume = false;           // trials in the log count, and are learnt from
+  bool resume = false;  // trials in the log count, and are learnt from
   ModelKind model = ModelKind::XGBoost;
   MeasureOptions measure;
   SearchOptions search;
-  std::string command;           // for the log
+  std::string command;  // for the log
 };
 
 struct TaskSummary {
   std::string name, workload;
-  double untuned_seconds = 0;    // the prior's schedule, measured in this run
-  double best_seconds = 0;       // 0: no verified schedule
+  double untuned_seconds = 0;  // the prior's schedule, measured in this run
+  double best_seconds = 0;     // 0: no verified schedule
   std::string best_trace;
   int trials = 0;
   std::map<std::string, int> failures;  // by class: the ErrorCode's text id
@@ -40,7 +40,7 @@ struct TaskSummary {
 struct TunerEvent {
   size_t task = 0;
   const Record* record = nullptr;
-  int trial = 0, trials = 0;     // over all tasks
+  int trial = 0, trials = 0;  // over all tasks
   const TaskSummary* summary = nullptr;
 };
 
@@ -48,7 +48,7 @@ struct TunerReport {
   std::vector<TaskSummary> tasks;
   MeasureTimings timings;
   double seconds = 0, search_seconds = 0, train_seconds = 0;
-  bool stopped = false;          // by `stop` or the time limit
+  bool stopped = false;  // by `stop` or the time limit
 };
 
 // BadTrials unless trials >= 1. `stop` may be set from a signal handler; nothing is lost then.

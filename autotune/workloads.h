@@ -21,9 +21,9 @@ struct NamedWorkload {
 std::span<const NamedWorkload> named_workloads();
 
 struct Workload {
-  std::string text;         // canonical: "gemm:m=128,n=3072,k=768"
-  std::string label;        // as asked for: "gemm:bert.ffn"
-  std::string shape;        // "128x3072x768", for people
+  std::string text;   // canonical: "gemm:m=128,n=3072,k=768"
+  std::string label;  // as asked for: "gemm:bert.ffn"
+  std::string shape;  // "128x3072x768", for people
   te::Program program;
 };
 // "kind:name" or "kind:size=value,…". UnknownWorkload names the nearest; BadWorkload says which

@@ -21,8 +21,8 @@ uint64_t structural_hash(const Expr& e);
 uint64_t structural_hash(const Stmt& s);
 
 // Orders expressions totally and deterministically, by structure, then by the names of free
-// variables and producers, then by the order in which these were created; zero only for equal(a, b).
-// For sorting operands canonically.
+// variables and producers, then by the order in which these were created; zero only for equal(a,
+// b). For sorting operands canonically.
 int compare(const Expr& a, const Expr& b);
 
 }  // namespace tw

@@ -16,8 +16,8 @@ Expr lanes_of(Expr scalar, int lanes) { return lanes == 1 ? scalar : broadcast(s
 
 [[noreturn]] void mismatch(std::string_view operation, const Expr& a, const Expr& b) {
   raise({.code = ErrorCode::TypeMismatch,
-         .what = fmt::format("{} of {} and {}", operation, to_string(a.dtype()),
-                             to_string(b.dtype())),
+         .what =
+             fmt::format("{} of {} and {}", operation, to_string(a.dtype()), to_string(b.dtype())),
          .legal = "operands of one type; cast one of them"});
 }
 
@@ -82,19 +82,32 @@ bool is_value(const Expr& e, int value) {
 
 std::optional<double> fold_floats(NodeKind kind, double a, double b) {
   switch (kind) {
-    case NodeKind::Add: return a + b;
-    case NodeKind::Sub: return a - b;
-    case NodeKind::Mul: return a * b;
-    case NodeKind::Div: return b == 0 ? std::optional<double>() : a / b;
-    case NodeKind::Min: return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmin(a, b);
-    case NodeKind::Max: return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmax(a, b);
-    case NodeKind::Equal: return a == b;
-    case NodeKind::NotEqual: return a != b;
-    case NodeKind::Less: return a < b;
-    case NodeKind::LessEqual: return a <= b;
-    case NodeKind::Greater: return a > b;
-    case NodeKind::GreaterEqual: return a >= b;
-    default: return std::nullopt;
+    case NodeKind::Add:
+      return a + b;
+    case NodeKind::Sub:
+      return a - b;
+    case NodeKind::Mul:
+      return a * b;
+    case NodeKind::Div:
+      return b == 0 ? std::optional<double>() : a / b;
+    case NodeKind::Min:
+      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmin(a, b);
+    case NodeKind::Max:
+      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmax(a, b);
+    case NodeKind::Equal:
+      return a == b;
+    case NodeKind::NotEqual:
+      return a != b;
+    case NodeKind::Less:
+      return a < b;
+    case NodeKind::LessEqual:
+      return a <= b;
+    case NodeKind::Greater:
+      return a > b;
+    case NodeKind::GreaterEqual:
+      return a >= b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -165,13 +178,17 @@ std::optional<int64_t> fold_integers(NodeKind kind, DType type, int64_t a, int64
   const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   const __int128 wa = u ? __int128{ua} : __int128{a}, wb = u ? __int128{ub} : __int128{b};
   switch (kind) {
-    case NodeKind::Add: return fits(wa + wb);
-    case NodeKind::Sub: return fits(wa - wb);
+    case NodeKind::Add:
+      return fits(wa + wb);
+    case NodeKind::Sub:
+      return fits(wa - wb);
     case NodeKind::Mul:
       // The product of two 64-bit values may not fit 128 signed bits; unsigned wraps anyway.
       return u ? fits(static_cast<__int128>(ua * ub)) : fits(wa * wb);
-    case NodeKind::Div: return b == 0 ? std::nullopt : fits(wa / wb);
-    case NodeKind::Mod: return b == 0 ? std::nullopt : fits(wa % wb);
+    case NodeKind::Div:
+      return b == 0 ? std::nullopt : fits(wa / wb);
+    case NodeKind::Mod:
+      return b == 0 ? std::nullopt : fits(wa % wb);
     case NodeKind::FloorDiv:
       if (b == 0) return std::nullopt;
       if (u) return fits(wa / wb);
@@ -181,17 +198,28 @@ std::optional<int64_t> fold_integers(NodeKind kind, DType type, int64_t a, int64
       if (b == 0) return std::nullopt;
       if (u) return fits(wa % wb);
       return b == -1 ? 0 : fits(wa - __int128{floor_quotient(a, b)} * wb);
-    case NodeKind::Min: return wa < wb ? a : b;
-    case NodeKind::Max: return wa > wb ? a : b;
-    case NodeKind::Equal: return wa == wb;
-    case NodeKind::NotEqual: return wa != wb;
-    case NodeKind::Less: return wa < wb;
-    case NodeKind::LessEqual: return wa <= wb;
-    case NodeKind::Greater: return wa > wb;
-    case NodeKind::GreaterEqual: return wa >= wb;
-    case NodeKind::And: return a && b;
-    case NodeKind::Or: return a || b;
-    default: return std::nullopt;
+    case NodeKind::Min:
+      return wa < wb ? a : b;
+    case NodeKind::Max:
+      return wa > wb ? a : b;
+    case NodeKind::Equal:
+      return wa == wb;
+    case NodeKind::NotEqual:
+      return wa != wb;
+    case NodeKind::Less:
+      return wa < wb;
+    case NodeKind::LessEqual:
+      return wa <= wb;
+    case NodeKind::Greater:
+      return wa > wb;
+    case NodeKind::GreaterEqual:
+      return wa >= wb;
+    case NodeKind::And:
+      return a && b;
+    case NodeKind::Or:
+      return a || b;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -345,12 +373,8 @@ Expr floor_mod(const Expr& a, const Expr& b) {
   return is_one(m->b) || is_zero(m->a) ? make_zero(m->dtype) : e;
 }
 
-Expr min(const Expr& a, const Expr& b) {
-  return a.same_as(b) ? a : binary<Min>("minimum", a, b);
-}
-Expr max(const Expr& a, const Expr& b) {
-  return a.same_as(b) ? a : binary<Max>("maximum", a, b);
-}
+Expr min(const Expr& a, const Expr& b) { return a.same_as(b) ? a : binary<Min>("minimum", a, b); }
+Expr max(const Expr& a, const Expr& b) { return a.same_as(b) ? a : binary<Max>("maximum", a, b); }
 Expr operator==(const Expr& a, const Expr& b) { return binary<Equal>("comparison", a, b); }
 Expr operator!=(const Expr& a, const Expr& b) { return binary<NotEqual>("comparison", a, b); }
 Expr operator<(const Expr& a, const Expr& b) { return binary<Less>("comparison", a, b); }
@@ -439,24 +463,42 @@ Expr product(const std::vector<Expr>& factors) {
 
 Expr make_binary(NodeKind kind, const Expr& a, const Expr& b) {
   switch (kind) {
-    case NodeKind::Add: return a + b;
-    case NodeKind::Sub: return a - b;
-    case NodeKind::Mul: return a * b;
-    case NodeKind::Div: return div(a, b);
-    case NodeKind::Mod: return trunc_mod(a, b);
-    case NodeKind::FloorDiv: return floor_div(a, b);
-    case NodeKind::FloorMod: return floor_mod(a, b);
-    case NodeKind::Min: return min(a, b);
-    case NodeKind::Max: return max(a, b);
-    case NodeKind::Equal: return a == b;
-    case NodeKind::NotEqual: return a != b;
-    case NodeKind::Less: return a < b;
-    case NodeKind::LessEqual: return a <= b;
-    case NodeKind::Greater: return a > b;
-    case NodeKind::GreaterEqual: return a >= b;
-    case NodeKind::And: return a && b;
-    case NodeKind::Or: return a || b;
-    default: raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+    case NodeKind::Add:
+      return a + b;
+    case NodeKind::Sub:
+      return a - b;
+    case NodeKind::Mul:
+      return a * b;
+    case NodeKind::Div:
+      return div(a, b);
+    case NodeKind::Mod:
+      return trunc_mod(a, b);
+    case NodeKind::FloorDiv:
+      return floor_div(a, b);
+    case NodeKind::FloorMod:
+      return floor_mod(a, b);
+    case NodeKind::Min:
+      return min(a, b);
+    case NodeKind::Max:
+      return max(a, b);
+    case NodeKind::Equal:
+      return a == b;
+    case NodeKind::NotEqual:
+      return a != b;
+    case NodeKind::Less:
+      return a < b;
+    case NodeKind::LessEqual:
+      return a <= b;
+    case NodeKind::Greater:
+      return a > b;
+    case NodeKind::GreaterEqual:
+      return a >= b;
+    case NodeKind::And:
+      return a && b;
+    case NodeKind::Or:
+      return a || b;
+    default:
+      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }
 }
 

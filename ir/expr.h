@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing expressions: constants, operators and the helpers every pass needs. The operators fold
-// constants and the identities x + 0, x * 1, x * 0, true && x, … so that passes need not; everything
-// cleverer is the simplifier's. Operands of different types are brought to one type: constants and
-// narrower integers are cast, int with float gives float; anything else is a TypeMismatch.
+// constants and the identities x + 0, x * 1, x * 0, true && x, … so that passes need not;
+// everything cleverer is the simplifier's. Operands of different types are brought to one type:
+// constants and narrower integers are cast, int with float gives float; anything else is a
+// TypeMismatch.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +37,14 @@ Expr operator+(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a);
 Expr operator*(const Expr& a, const Expr& b);
-Expr div(const Expr& a, const Expr& b);          // floats; integers round towards zero
+Expr div(const Expr& a, const Expr& b);  // floats; integers round towards zero
 Expr trunc_div(const Expr& a, const Expr& b);
 Expr trunc_mod(const Expr& a, const Expr& b);
 Expr floor_div(const Expr& a, const Expr& b);
 Expr floor_mod(const Expr& a, const Expr& b);
 Expr min(const Expr& a, const Expr& b);
 Expr max(const Expr& a, const Expr& b);
-Expr operator==(const Expr& a, const Expr& b);   // an expression; use same_as or equal() to test
+Expr operator==(const Expr& a, const Expr& b);  // an expression; use same_as or equal() to test
 Expr operator!=(const Expr& a, const Expr& b);
 Expr operator<(const Expr& a, const Expr& b);
 Expr operator<=(const Expr& a, const Expr& b);

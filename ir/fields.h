@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each node consists of, as tuples of member pointers. The generic walks (visit, mutate, equal,
-// hash) are written once over these; include this only where such a walk is defined.
+// What each node consists of, as tuples of member pointers. The generic walks (visit, mutate,
+// equal, hash) are written once over these; include this only where such a walk is defined.
 #pragma once
 
 #include <tuple>
@@ -13,11 +13,11 @@ namespace tw {
 template <class T>
 struct NodeFields;
 
-#define TW_FIELDS(Name, ...)                                      \
-  template <>                                                     \
-  struct NodeFields<Name> {                                       \
-    using N = Name;                                               \
-    static constexpr auto value = std::make_tuple(__VA_ARGS__);   \
+#define TW_FIELDS(Name, ...)                                    \
+  template <>                                                   \
+  struct NodeFields<Name> {                                     \
+    using N = Name;                                             \
+    static constexpr auto value = std::make_tuple(__VA_ARGS__); \
   };
 TW_FIELDS(Variable, &N::type)
 TW_FIELDS(IntImm, &N::type, &N::value)
@@ -71,9 +71,8 @@ TW_FIELDS(Evaluate, &N::value)
 // A Var field of these binds the variable for the fields after it, up to the end of the node; of
 // others (Load, Store) it is a use. A Reduce binds its axes and the operands of its combiner.
 template <class T>
-inline constexpr bool binds_var =
-    std::is_same_v<T, Let> || std::is_same_v<T, LetStmt> || std::is_same_v<T, For> ||
-    std::is_same_v<T, Allocate>;
+inline constexpr bool binds_var = std::is_same_v<T, Let> || std::is_same_v<T, LetStmt> ||
+                                  std::is_same_v<T, For> || std::is_same_v<T, Allocate>;
 
 // f(field) for each field of `node`, in the order of the table.
 template <class T, class F>

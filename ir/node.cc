@@ -7,8 +7,8 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
-#include "runtime/error.h"
 #include "runtime/element.h"
+#include "runtime/error.h"
 
 namespace tw {
 namespace {
@@ -52,10 +52,14 @@ std::string_view to_string(NodeKind kind) { return kKindNames[static_cast<size_t
 
 std::string_view to_string(ForKind kind) {
   switch (kind) {
-    case ForKind::Serial: return "for";
-    case ForKind::Parallel: return "parallel";
-    case ForKind::Vectorized: return "vectorized";
-    case ForKind::Unrolled: return "unrolled";
+    case ForKind::Serial:
+      return "for";
+    case ForKind::Parallel:
+      return "parallel";
+    case ForKind::Vectorized:
+      return "vectorized";
+    case ForKind::Unrolled:
+      return "unrolled";
   }
   return "for";
 }
@@ -66,25 +70,31 @@ const Variable* bound_by(const AttrStmt& op) {
 
 void destroy(const ExprBase* node) {
   switch (node->kind) {
-#define EXPR_NODE(Name) \
-  case NodeKind::Name: delete static_cast<const Name*>(node); return;
+#define EXPR_NODE(Name)                    \
+  case NodeKind::Name:                     \
+    delete static_cast<const Name*>(node); \
+    return;
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: return;
+    default:
+      return;
   }
 }
 
 void destroy(const StmtBase* node) {
   switch (node->kind) {
 #define EXPR_NODE(Name)
-#define STMT_NODE(Name) \
-  case NodeKind::Name: delete static_cast<const Name*>(node); return;
+#define STMT_NODE(Name)                    \
+  case NodeKind::Name:                     \
+    delete static_cast<const Name*>(node); \
+    return;
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -225,8 +235,8 @@ void finish(AssertStmt& n) {
           "condition is not a scalar bool");
 }
 void finish(For& n) {
-  require(n.var.defined() && n.min.defined() && n.extent.defined() && n.body.defined(),
-          n.node_kind, "operand missing");
+  require(n.var.defined() && n.min.defined() && n.extent.defined() && n.body.defined(), n.node_kind,
+          "operand missing");
   require(n.min.dtype() == n.var.dtype() && n.extent.dtype() == n.var.dtype(), n.node_kind,
           "loop variable, minimum and extent of different types");
 }

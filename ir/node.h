@@ -53,7 +53,7 @@ struct StmtNode : StmtBase {
 class Expr : public Ref<ExprBase> {
  public:
   using Ref::Ref;
-  Expr(int value);                                      // int32 constant
+  Expr(int value);  // int32 constant
   static Expr of(const ExprBase* node) { return Expr(node); }
   DType dtype() const { return get()->dtype; }
 };
@@ -82,7 +82,7 @@ bool is(const H& handle) {
 struct Variable : ExprNode<NodeKind::Variable> {
   std::string name;
   DType type = int_type(32);
-  DType element = {};  // of a buffer (type is handle): what it holds
+  DType element = {};   // of a buffer (type is handle): what it holds
   uint64_t serial = 0;  // order of creation, given by `make`: breaks ties between equal names
 };
 
@@ -128,10 +128,10 @@ struct Sub : ExprNode<NodeKind::Sub> {
 struct Mul : ExprNode<NodeKind::Mul> {
   Expr a, b;
 };
-struct Div : ExprNode<NodeKind::Div> {            // integers round towards zero
+struct Div : ExprNode<NodeKind::Div> {  // integers round towards zero
   Expr a, b;
 };
-struct Mod : ExprNode<NodeKind::Mod> {            // sign of the dividend
+struct Mod : ExprNode<NodeKind::Mod> {  // sign of the dividend
   Expr a, b;
 };
 struct FloorDiv : ExprNode<NodeKind::FloorDiv> {  // integers round towards minus infinity

@@ -11,14 +11,14 @@ namespace tw {
 
 // A property of a whole statement, ensured by one pass and relied on by later ones.
 enum class Property : uint8_t {
-  WellFormed,        // each variable bound once and used in scope only; types agree
-  Flat,              // no Provide, Realize, ProducerLoad, Prefetch, Reduce; memory is Load/Store
-  NoVectorLoops,     // no For of kind Vectorized
-  NoUnrollLoops,     // no For of kind Unrolled
-  NoParallelLoops,   // no For of kind Parallel
-  HoistedStorage,    // no Allocate of constant size inside a serial loop that could stand outside
-  KernelSignature,   // argument unpacking is there (make_api): no free variables
-  Legalised,         // only intrinsics that code generation knows
+  WellFormed,       // each variable bound once and used in scope only; types agree
+  Flat,             // no Provide, Realize, ProducerLoad, Prefetch, Reduce; memory is Load/Store
+  NoVectorLoops,    // no For of kind Vectorized
+  NoUnrollLoops,    // no For of kind Unrolled
+  NoParallelLoops,  // no For of kind Parallel
+  HoistedStorage,   // no Allocate of constant size inside a serial loop that could stand outside
+  KernelSignature,  // argument unpacking is there (make_api): no free variables
+  Legalised,        // only intrinsics that code generation knows
 };
 std::string_view to_string(Property p);
 

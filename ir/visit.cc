@@ -53,7 +53,7 @@ struct FieldMutate {
     return *copy;
   }
   template <class F>
-  void field(F T::*member) {
+  void field(F T::* member) {
     const F& old = op.*member;
     if constexpr (std::is_same_v<F, Expr> || std::is_same_v<F, Stmt>) {
       F next = m.mutate(old);
@@ -104,12 +104,14 @@ void Visitor::visit(const Expr& e) {
   if (!e.defined()) return;
   switch (e->kind) {
 #define EXPR_NODE(Name) \
-  case NodeKind::Name: return on(static_cast<const Name&>(*e));
+  case NodeKind::Name:  \
+    return on(static_cast<const Name&>(*e));
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: TW_CHECK(false, "a statement where an expression belongs");
+    default:
+      TW_CHECK(false, "a statement where an expression belongs");
   }
 }
 
@@ -118,18 +120,20 @@ void Visitor::visit(const Stmt& s) {
   switch (s->kind) {
 #define EXPR_NODE(Name)
 #define STMT_NODE(Name) \
-  case NodeKind::Name: return on(static_cast<const Name&>(*s));
+  case NodeKind::Name:  \
+    return on(static_cast<const Name&>(*s));
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: TW_CHECK(false, "an expression where a statement belongs");
+    default:
+      TW_CHECK(false, "an expression where a statement belongs");
   }
 }
 
-#define VISIT_FIELDS(Name)               \
-  void Visitor::on(const Name& op) {     \
-    FieldWalk<Visitor> walk{*this};      \
-    for_each_field(op, walk);            \
+#define VISIT_FIELDS(Name)           \
+  void Visitor::on(const Name& op) { \
+    FieldWalk<Visitor> walk{*this};  \
+    for_each_field(op, walk);        \
   }
 #define EXPR_NODE(Name) VISIT_FIELDS(Name)
 #define STMT_NODE(Name) VISIT_FIELDS(Name)
@@ -142,12 +146,14 @@ Expr Mutator::mutate(const Expr& e) {
   if (!e.defined()) return e;
   switch (e->kind) {
 #define EXPR_NODE(Name) \
-  case NodeKind::Name: return on(static_cast<const Name&>(*e), e);
+  case NodeKind::Name:  \
+    return on(static_cast<const Name&>(*e), e);
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: TW_CHECK(false, "a statement where an expression belongs");
+    default:
+      TW_CHECK(false, "a statement where an expression belongs");
   }
   return e;
 }
@@ -157,11 +163,13 @@ Stmt Mutator::mutate(const Stmt& s) {
   switch (s->kind) {
 #define EXPR_NODE(Name)
 #define STMT_NODE(Name) \
-  case NodeKind::Name: return on(static_cast<const Name&>(*s), s);
+  case NodeKind::Name:  \
+    return on(static_cast<const Name&>(*s), s);
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-    default: TW_CHECK(false, "an expression where a statement belongs");
+    default:
+      TW_CHECK(false, "an expression where a statement belongs");
   }
   return s;
 }
@@ -192,15 +200,15 @@ class ForEach : public Visitor {
   const std::function<void(const Stmt&)>* on_stmt = nullptr;
 
  protected:
-#define EXPR_NODE(Name)                             \
-  void on(const Name& op) override {                \
-    if (on_expr) (*on_expr)(Expr::of(&op));         \
-    Visitor::on(op);                                \
+#define EXPR_NODE(Name)                     \
+  void on(const Name& op) override {        \
+    if (on_expr) (*on_expr)(Expr::of(&op)); \
+    Visitor::on(op);                        \
   }
-#define STMT_NODE(Name)                             \
-  void on(const Name& op) override {                \
-    if (on_stmt) (*on_stmt)(Stmt(&op));             \
-    Visitor::on(op);                                \
+#define STMT_NODE(Name)                 \
+  void on(const Name& op) override {    \
+    if (on_stmt) (*on_stmt)(Stmt(&op)); \
+    Visitor::on(op);                    \
   }
 #include "ir/nodes.def"
 #undef EXPR_NODE
@@ -213,11 +221,11 @@ class Rewrite : public Mutator {
 
  protected:
   using Mutator::on;
-#define EXPR_NODE(Name)                                        \
-  Expr on(const Name& op, const Expr& self) override {         \
-    Expr next = Mutator::on(op, self);                         \
-    Expr replaced = (*f)(next);                                \
-    return replaced.defined() ? replaced : next;               \
+#define EXPR_NODE(Name)                                \
+  Expr on(const Name& op, const Expr& self) override { \
+    Expr next = Mutator::on(op, self);                 \
+    Expr replaced = (*f)(next);                        \
+    return replaced.defined() ? replaced : next;       \
   }
 #define STMT_NODE(Name)
 #include "ir/nodes.def"

@@ -45,15 +45,17 @@ class Inject : public Mutator {
     const DType number = int_type(32);
     const Expr address = make(ProducerLoad{
         .producer = op.producer, .value_index = op.value_index, .indices = std::move(indices)});
-    Stmt body = make(Evaluate{.value = call(
-                                  number, "prefetch",
-                                  {address, make_const(number, kRead),
-                                   make_const(number, kAllLevels), make_const(number, kData)},
-                                  CallKind::Intrinsic)});
+    Stmt body =
+        make(Evaluate{.value = call(number, "prefetch",
+                                    {address, make_const(number, kRead),
+                                     make_const(number, kAllLevels), make_const(number, kData)},
+                                    CallKind::Intrinsic)});
     for (size_t k = loops.size(); k-- > 0;) {
       const auto& [var, count] = loops[k];
       const auto few = as_const_int(count);
-      body = make(For{.var = var, .min = make_zero(var.dtype()), .extent = count,
+      body = make(For{.var = var,
+                      .min = make_zero(var.dtype()),
+                      .extent = count,
                       .for_kind = few && *few <= kMaxUnrolled ? ForKind::Unrolled : ForKind::Serial,
                       .body = body});
     }

@@ -137,7 +137,8 @@ class Flatten : public ScopedMutator {
     int64_t factor, offset;
   };
 
-  std::vector<Expr> strides_of(const std::vector<Expr>& extents, const std::vector<Pitch>& pitches) {
+  std::vector<Expr> strides_of(const std::vector<Expr>& extents,
+                               const std::vector<Pitch>& pitches) {
     std::vector<Expr> strides(extents.size());
     Expr stride = 1;
     for (size_t d = extents.size(); d-- > 0;) {
@@ -212,7 +213,7 @@ class Flatten : public ScopedMutator {
 
   const PassOptions& options_;
   int loop_depth_ = 0;
-  std::vector<Pitch> pitches_;  // of the Realize that comes
+  std::vector<Pitch> pitches_;                                 // of the Realize that comes
   std::map<std::pair<const Producer*, int>, Buffer> buffers_;  // look-ups only
 };
 

@@ -191,7 +191,8 @@ void bind_module(py::module_& m) {
       .def("__getitem__", &get_function, py::arg("name"))
       .def("get_function", &get_function, py::arg("name"))
       .def_property_readonly("entry_func", &entry)
-      .def_property_readonly("entry_name", [](const PyModule& self) { return entry(self).function.name(); })
+      .def_property_readonly("entry_name",
+                             [](const PyModule& self) { return entry(self).function.name(); })
       .def_property_readonly("function_names",
                              [](const PyModule& self) { return self.module->function_names(); })
       .def("get_source", &source, py::arg("fmt") = "",

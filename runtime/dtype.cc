@@ -39,10 +39,14 @@ int take_number(std::string_view& text) {
 bool legal_bits(TypeCode code, int bits) {
   switch (code) {
     case TypeCode::Int:
-    case TypeCode::UInt: return bits == 8 || bits == 16 || bits == 32 || bits == 64;
-    case TypeCode::Float: return bits == 16 || bits == 32 || bits == 64;
-    case TypeCode::BFloat: return bits == 16;
-    default: return false;
+    case TypeCode::UInt:
+      return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+    case TypeCode::Float:
+      return bits == 16 || bits == 32 || bits == 64;
+    case TypeCode::BFloat:
+      return bits == 16;
+    default:
+      return false;
   }
 }
 
@@ -51,12 +55,24 @@ bool legal_bits(TypeCode code, int bits) {
 std::string to_string(DType type) {
   std::string text;
   switch (type.code) {
-    case TypeCode::Int: text = fmt::format("int{}", type.bits); break;
-    case TypeCode::UInt: text = fmt::format("uint{}", type.bits); break;
-    case TypeCode::Float: text = fmt::format("float{}", type.bits); break;
-    case TypeCode::BFloat: text = fmt::format("bfloat{}", type.bits); break;
-    case TypeCode::Bool: text = "bool"; break;
-    case TypeCode::Handle: text = "handle"; break;
+    case TypeCode::Int:
+      text = fmt::format("int{}", type.bits);
+      break;
+    case TypeCode::UInt:
+      text = fmt::format("uint{}", type.bits);
+      break;
+    case TypeCode::Float:
+      text = fmt::format("float{}", type.bits);
+      break;
+    case TypeCode::BFloat:
+      text = fmt::format("bfloat{}", type.bits);
+      break;
+    case TypeCode::Bool:
+      text = "bool";
+      break;
+    case TypeCode::Handle:
+      text = "handle";
+      break;
   }
   if (type.lanes != 1) text += fmt::format("x{}", type.lanes);
   return text;

@@ -52,9 +52,12 @@ MeasureError::~MeasureError() = default;
 
 void raise(ErrorInfo info) {
   switch (kind_of(info.code)) {
-    case ErrorKind::User: throw UserError(std::move(info));
-    case ErrorKind::Internal: throw InternalError(std::move(info));
-    case ErrorKind::Measure: throw MeasureError(std::move(info));
+    case ErrorKind::User:
+      throw UserError(std::move(info));
+    case ErrorKind::Internal:
+      throw InternalError(std::move(info));
+    case ErrorKind::Measure:
+      throw MeasureError(std::move(info));
   }
   throw InternalError(std::move(info));
 }

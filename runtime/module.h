@@ -26,7 +26,7 @@ class TW_API CallArgument {
   CallArgument(const NDArray& array);                                                     // NOLINT
   CallArgument(const DLTensor* tensor) : kind_(ArgumentKind::Tensor), tensor_(tensor) {}  // NOLINT
   CallArgument(int64_t value) : kind_(ArgumentKind::Int), integer_(value) {}              // NOLINT
-  CallArgument(int value) : CallArgument(int64_t{value}) {}                                   // NOLINT
+  CallArgument(int value) : CallArgument(int64_t{value}) {}                               // NOLINT
   CallArgument(double value) : kind_(ArgumentKind::Float), real_(value) {}                // NOLINT
 
   ArgumentKind kind() const { return kind_; }

@@ -29,10 +29,10 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
 // The candidate closest to `word`, the first of several; empty when there are none.
 inline std::string_view nearest_word(std::string_view word,
                                      const std::vector<std::string_view>& candidates) {
-  const auto nearest = std::min_element(
-      candidates.begin(), candidates.end(), [&](std::string_view a, std::string_view b) {
-        return edit_distance(word, a) < edit_distance(word, b);
-      });
+  const auto nearest = std::min_element(candidates.begin(), candidates.end(),
+                                        [&](std::string_view a, std::string_view b) {
+                                          return edit_distance(word, a) < edit_distance(word, b);
+                                        });
   return nearest == candidates.end() ? std::string_view() : *nearest;
 }
 

@@ -19,7 +19,8 @@ const Expr& plain(const Expr& condition) {
 // Visits the reads of an expression with the conditions `a < b` under which they happen.
 class Reads : public Visitor {
  public:
-  using Check = std::function<bool(const ProducerLoad& read, const std::vector<const Less*>& known)>;
+  using Check =
+      std::function<bool(const ProducerLoad& read, const std::vector<const Less*>& known)>;
   explicit Reads(const Check& check) : check_(check) {}
   bool good = true;
 

@@ -79,7 +79,8 @@ class NestBuilder {
                           .bounds = bounds,
                           .scope = stage.scope.empty() ? "global" : stage.scope,
                           .body = body});
-      for (size_t p = stage.row_pitches.size(); p-- > 0;) body = pitched(stage.row_pitches[p], body);
+      for (size_t p = stage.row_pitches.size(); p-- > 0;)
+        body = pitched(stage.row_pitches[p], body);
     }
     return body;
   }
@@ -88,11 +89,15 @@ class NestBuilder {
     const DType type = int_type(32);
     const Expr dimension = make_const(type, static_cast<int64_t>(pitch.dimension));
     if (pitch.offset != 0) {
-      body = make(AttrStmt{.node = dimension, .key = attr::kRowPitchOffset,
-                           .value = make_const(type, pitch.offset), .body = body});
+      body = make(AttrStmt{.node = dimension,
+                           .key = attr::kRowPitchOffset,
+                           .value = make_const(type, pitch.offset),
+                           .body = body});
     }
-    return make(AttrStmt{.node = dimension, .key = attr::kRowPitch,
-                         .value = make_const(type, pitch.factor), .body = body});
+    return make(AttrStmt{.node = dimension,
+                         .key = attr::kRowPitch,
+                         .value = make_const(type, pitch.factor),
+                         .body = body});
   }
 
   Stmt nest(const StageData& stage) {

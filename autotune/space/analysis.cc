@@ -55,9 +55,8 @@ bool reuses_input(const te::ComputeNode& op, const std::vector<int64_t>& extents
   for (const ProducerLoad* load : reads.loads) {
     for (size_t k = 0; k < op.axis.size(); ++k) {
       if (extents[k] == 1) continue;
-      const bool used = std::any_of(load->indices.begin(), load->indices.end(), [&](const Expr& i) {
-        return uses(i, op.axis[k].var());
-      });
+      const bool used = std::any_of(load->indices.begin(), load->indices.end(),
+                                    [&](const Expr& i) { return uses(i, op.axis[k].var()); });
       if (!used) return true;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sketch rules ask of a program. Everything is read off the expressions; no operator has a name
-// here.
+// What sketch rules ask of a program. Everything is read off the expressions; no operator has a
+// name here.
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ struct OperationFacts {
   std::vector<size_t> consumers;
   // The only consumer, when it reads this at its own position, point for point.
   int elementwise_consumer = -1;
-  std::vector<int64_t> extents;         // of the data axes
+  std::vector<int64_t> extents;  // of the data axes
   std::vector<int64_t> reduce_extents;
 };
 

@@ -21,8 +21,8 @@ Builder::Builder(const Task& task, const std::vector<OperationFacts>& facts)
       attach_points_(facts.size()) {}
 
 void Builder::describe(std::string_view rule, size_t op) {
-  sketch_.description += fmt::format("{}{}({})", sketch_.description.empty() ? "" : " ", rule,
-                                     facts_[op].op.name());
+  sketch_.description +=
+      fmt::format("{}{}({})", sketch_.description.empty() ? "" : " ", rule, facts_[op].op.name());
 }
 
 Stage::Pair Builder::split(Knob& knob, const Stage& stage, const IterVar& axis) {

@@ -2,7 +2,8 @@
 // S-S-R-S-R-S multi-level tiling of a reduction whose inputs are read again and again, with
 // accumulation in local memory and the elementwise operations behind it fused:
 //
-//   parallel over o0; for o1; { local: for r0; for s2; for r1; s3 in registers }; copy out, in vectors
+//   parallel over o0; for o1; { local: for r0; for s2; for r1; s3 in registers }; copy out, in
+//   vectors
 //
 // Variants: which data axis runs in vector lanes, and whether the operands that move along it are
 // packed first, so that a tile's lanes lie side by side in memory.
@@ -98,10 +99,9 @@ class Tiling {
       : b_(b), facts_(b.facts(op)), op_(op), variant_(std::move(variant)) {}
 
   void apply() {
-    b_.describe(variant_.packed
-                    ? fmt::format("tile[packed {}]",
-                                  facts_.compute->axis[variant_.vector_axis].name())
-                    : "tile",
+    b_.describe(variant_.packed ? fmt::format("tile[packed {}]",
+                                              facts_.compute->axis[variant_.vector_axis].name())
+                                : "tile",
                 op_);
     make_stages();
     split_output();
@@ -180,7 +180,8 @@ class Tiling {
     return knob;
   }
 
-  // The values of a knob's places follow from its choice: the tiles t[0], t[1], t[2], outer to inner.
+  // The values of a knob's places follow from its choice: the tiles t[0], t[1], t[2], outer to
+  // inner.
   template <class F>
   static void add_values(Knob& knob, F value) {
     knob.values.resize(knob.size());
@@ -317,7 +318,8 @@ class Tiling {
   Stage output_, local_;
   std::vector<size_t> tail_;
   std::vector<int64_t> order_;  // the data axis at each dimension of the local stage
-  // Factors of the packed copies that follow the vector axis: its innermost tile, or the lanes of it.
+  // Factors of the packed copies that follow the vector axis: its innermost tile, or the lanes of
+  // it.
   struct PackPlace {
     Knob::Place place;
     bool lanes;

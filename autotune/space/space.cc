@@ -67,9 +67,7 @@ double Sketch::log_size() const {
   return total;
 }
 
-Space::Space(const Task& task) : sketches_(make_sketches(task)) {
-  TW_CHECK(!sketches_.empty());
-}
+Space::Space(const Task& task) : sketches_(make_sketches(task)) { TW_CHECK(!sketches_.empty()); }
 
 Trace Space::trace(const Point& p) const {
   const Sketch& sketch = sketches_[p.sketch];

@@ -40,8 +40,9 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     return make(std::move(n)); \
   }
     BINARY(Add)
-    BINARY(Sub) BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min)
-        BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
+    BINARY(Sub)
+    BINARY(Mul) BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min) BINARY(Max)
+        BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
             BINARY(GreaterEqual) BINARY(And) BINARY(Or)
 #undef BINARY
                 default : return make_binary(kind, a, b);

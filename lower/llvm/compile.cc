@@ -117,7 +117,9 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
  public:
   CompiledModule(std::vector<Kernel> kernels, Target target, const CompileOptions& options,
                  CompileTimings& timings)
-      : kernels_(std::move(kernels)), target_(std::move(target)), options_(options),
+      : kernels_(std::move(kernels)),
+        target_(std::move(target)),
+        options_(options),
         info_(describe(kernels_, target_)) {
     // What this machine cannot run is compiled all the same, to be exported; running it is refused.
     Compilation compilation(kernels_, target_, options_, timings);
@@ -147,14 +149,14 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
       if (kernels_[i].name != name) continue;
       if (code_ == nullptr) {
         raise({.code = ErrorCode::TargetFeature,
-               .what = fmt::format("'{}' is built for '{}', which needs {}; this machine has not",
-                                   name, target_.text(),
-                                   fmt::join(target_.features_missing_on_host(), ", ")),
+               .what =
+                   fmt::format("'{}' is built for '{}', which needs {}; this machine has not", name,
+                               target_.text(), fmt::join(target_.features_missing_on_host(), ", ")),
                .legal = fmt::format("'{}', or export_library for another machine",
                                     Target::host().text())});
       }
-      return Function(info_.functions[i],
-                      reinterpret_cast<KernelPointer>(code_->address(i)), shared_from_this());
+      return Function(info_.functions[i], reinterpret_cast<KernelPointer>(code_->address(i)),
+                      shared_from_this());
     }
     raise({.code = ErrorCode::UnknownFunction,
            .what = fmt::format("the module has no function '{}'", name),

@@ -13,9 +13,9 @@
 namespace tw {
 
 struct CompileOptions {
-  bool fast_math_contract = true;   // a*b+c may become an fma
-  bool llvm_vectorize = false;      // LLVM's loop and SLP vectorizers; schedules decide otherwise
-  bool keep_sources = false;        // get_source works without compiling again
+  bool fast_math_contract = true;  // a*b+c may become an fma
+  bool llvm_vectorize = false;     // LLVM's loop and SLP vectorizers; schedules decide otherwise
+  bool keep_sources = false;       // get_source works without compiling again
 };
 // Seconds by phase.
 struct CompileTimings {

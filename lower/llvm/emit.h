@@ -22,8 +22,8 @@
 namespace tw::codegen {
 
 struct EmitOptions {
-  bool contract = true;   // a * b + c may become an fma
-  bool vectorize = false; // LLVM's vectorizers may touch the loops
+  bool contract = true;    // a * b + c may become an fma
+  bool vectorize = false;  // LLVM's vectorizers may touch the loops
 };
 // What later phases must know of the emitted module.
 struct EmitResult {
@@ -40,7 +40,7 @@ struct BufferFacts {
   llvm::MDNode* scope = nullptr;   // !alias.scope of accesses to it
   llvm::MDNode* others = nullptr;  // !noalias: the scopes of all other buffers
   bool written = false;
-  int64_t bytes = 0;               // 0: not known
+  int64_t bytes = 0;  // 0: not known
 };
 
 // State shared by the functions that one kernel becomes.
@@ -82,8 +82,8 @@ class FunctionEmitter {
   using Builder = llvm::IRBuilder<>;
 
   struct Binding {
-    llvm::Value* value = nullptr;    // of the variable's own type
-    std::optional<Linear> linear;    // of integers, in 64 bits
+    llvm::Value* value = nullptr;  // of the variable's own type
+    std::optional<Linear> linear;  // of integers, in 64 bits
     int level = 0;
     llvm::BasicBlock* loop_header = nullptr;  // of loop variables
     bool nonnegative = false;
@@ -160,8 +160,8 @@ class FunctionEmitter {
   llvm::Value* emit_extern(const Call& op);
   llvm::Value* emit_prefetch(const Call& op);
   llvm::Value* convert(llvm::Value* v, DType from, DType to);
-  llvm::Value* widen(llvm::Value* v, DType from);   // 16-bit floats to float32
-  llvm::Value* narrow(llvm::Value* v, DType to);    // float32 or float64 to 16-bit floats
+  llvm::Value* widen(llvm::Value* v, DType from);  // 16-bit floats to float32
+  llvm::Value* narrow(llvm::Value* v, DType to);   // float32 or float64 to 16-bit floats
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
 
   // emit_address.cc: integers in 64 bits, and memory
@@ -171,7 +171,7 @@ class FunctionEmitter {
   bool accumulate_lanes(const Expr& e, int64_t scale, Linear& base, int64_t& stride);
   llvm::Value* sum(const Linear& l);
   llvm::Value* index(const Expr& e) { return sum(linear(e)); }
-  int level_of(const Expr& e) const;      // -1: must be evaluated where it stands
+  int level_of(const Expr& e) const;  // -1: must be evaluated where it stands
   bool is_nonnegative(const Expr& e) const;
   struct Address {
     llvm::Value* pointer;

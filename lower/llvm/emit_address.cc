@@ -188,10 +188,10 @@ llvm::Value* FunctionEmitter::sum(const Linear& l) {
     llvm::Value* next = remembered(key);
     if (next == nullptr) {
       next = place(t.level, [&] {
-        llvm::Value* scaled = t.coefficient == 1
-                                  ? t.atom
-                                  : b_.CreateNSWMul(t.atom, b_.getInt64(static_cast<uint64_t>(
-                                                                t.coefficient)));
+        llvm::Value* scaled =
+            t.coefficient == 1
+                ? t.atom
+                : b_.CreateNSWMul(t.atom, b_.getInt64(static_cast<uint64_t>(t.coefficient)));
         return total == nullptr ? scaled : b_.CreateAdd(total, scaled);
       });
       regions_[region_of_level(t.level)].steps[key] = next;
@@ -209,7 +209,8 @@ int FunctionEmitter::level_of(const Expr& e) const {
     return x < 0 || y < 0 ? -1 : std::max(x, y);
   };
   switch (e->kind) {
-    case NodeKind::IntImm: return 0;
+    case NodeKind::IntImm:
+      return 0;
     case NodeKind::Variable: {
       const auto it = bindings_.find(as<Variable>(e));
       return it == bindings_.end() ? -1 : it->second.level;
@@ -218,24 +219,25 @@ int FunctionEmitter::level_of(const Expr& e) const {
       const Cast& op = *as<Cast>(e);
       return op.value.dtype().is_integer() && op.type.is_integer() ? level_of(op.value) : -1;
     }
-#define TW_BOTH(Name) \
-  case NodeKind::Name: return both(as<Name>(e)->a, as<Name>(e)->b);
-    TW_BOTH(Add)
-    TW_BOTH(Sub)
-    TW_BOTH(Mul)
-    TW_BOTH(Min)
-    TW_BOTH(Max)
+#define TW_BOTH(Name)  \
+  case NodeKind::Name: \
+    return both(as<Name>(e)->a, as<Name>(e)->b);
+      TW_BOTH(Add)
+      TW_BOTH(Sub)
+      TW_BOTH(Mul)
+      TW_BOTH(Min)
+      TW_BOTH(Max)
 #undef TW_BOTH
-    // A division that was not reached must not trap.
-#define TW_DIVISION(Name)                                          \
-  case NodeKind::Name: {                                           \
-    const auto divisor = as_const_int(as<Name>(e)->b);             \
+      // A division that was not reached must not trap.
+#define TW_DIVISION(Name)                                           \
+  case NodeKind::Name: {                                            \
+    const auto divisor = as_const_int(as<Name>(e)->b);              \
     return divisor && *divisor > 0 ? level_of(as<Name>(e)->a) : -1; \
   }
-    TW_DIVISION(Div)
-    TW_DIVISION(Mod)
-    TW_DIVISION(FloorDiv)
-    TW_DIVISION(FloorMod)
+      TW_DIVISION(Div)
+      TW_DIVISION(Mod)
+      TW_DIVISION(FloorDiv)
+      TW_DIVISION(FloorMod)
 #undef TW_DIVISION
     case NodeKind::Call: {
       const Call& op = *as<Call>(e);
@@ -243,7 +245,8 @@ int FunctionEmitter::level_of(const Expr& e) const {
                         op.name == "bitwise_and" || op.name == "bitwise_or";
       return bits ? both(op.args[0], op.args[1]) : -1;
     }
-    default: return -1;
+    default:
+      return -1;
   }
 }
 
@@ -260,29 +263,37 @@ bool FunctionEmitter::is_nonnegative(const Expr& e) const {
       const DType from = op.value.dtype();
       return from.is_int() && from.bits <= op.type.bits && is_nonnegative(op.value);
     }
-    case NodeKind::Add: return is_nonnegative(as<Add>(e)->a) && is_nonnegative(as<Add>(e)->b);
-    case NodeKind::Mul: return is_nonnegative(as<Mul>(e)->a) && is_nonnegative(as<Mul>(e)->b);
-    case NodeKind::Min: return is_nonnegative(as<Min>(e)->a) && is_nonnegative(as<Min>(e)->b);
-    case NodeKind::Max: return is_nonnegative(as<Max>(e)->a) || is_nonnegative(as<Max>(e)->b);
-    case NodeKind::FloorMod: return is_nonnegative(as<FloorMod>(e)->b);
-    case NodeKind::Mod: return is_nonnegative(as<Mod>(e)->a);
+    case NodeKind::Add:
+      return is_nonnegative(as<Add>(e)->a) && is_nonnegative(as<Add>(e)->b);
+    case NodeKind::Mul:
+      return is_nonnegative(as<Mul>(e)->a) && is_nonnegative(as<Mul>(e)->b);
+    case NodeKind::Min:
+      return is_nonnegative(as<Min>(e)->a) && is_nonnegative(as<Min>(e)->b);
+    case NodeKind::Max:
+      return is_nonnegative(as<Max>(e)->a) || is_nonnegative(as<Max>(e)->b);
+    case NodeKind::FloorMod:
+      return is_nonnegative(as<FloorMod>(e)->b);
+    case NodeKind::Mod:
+      return is_nonnegative(as<Mod>(e)->a);
     case NodeKind::FloorDiv:
       return is_nonnegative(as<FloorDiv>(e)->a) && is_nonnegative(as<FloorDiv>(e)->b);
-    case NodeKind::Div: return is_nonnegative(as<Div>(e)->a) && is_nonnegative(as<Div>(e)->b);
-    case NodeKind::Broadcast: return is_nonnegative(as<Broadcast>(e)->value);
+    case NodeKind::Div:
+      return is_nonnegative(as<Div>(e)->a) && is_nonnegative(as<Div>(e)->b);
+    case NodeKind::Broadcast:
+      return is_nonnegative(as<Broadcast>(e)->value);
     case NodeKind::Ramp:
       return is_nonnegative(as<Ramp>(e)->base) && is_nonnegative(as<Ramp>(e)->stride);
     case NodeKind::Call: {
       const Call& op = *as<Call>(e);
       if (op.name == "num_threads") return true;
       if (op.name == "shift_right") return is_nonnegative(op.args[0]);
-      return op.name == "bitwise_and" &&
-             (is_nonnegative(op.args[0]) || is_nonnegative(op.args[1]));
+      return op.name == "bitwise_and" && (is_nonnegative(op.args[0]) || is_nonnegative(op.args[1]));
     }
     case NodeKind::Select:
       return is_nonnegative(as<Select>(e)->true_value) &&
              is_nonnegative(as<Select>(e)->false_value);
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -307,8 +318,7 @@ FunctionEmitter::Address FunctionEmitter::address(const Variable* buffer, DType 
         llvm::Value* offset =
             term.coefficient == 1
                 ? term.atom
-                : b_.CreateNSWMul(term.atom,
-                                  b_.getInt64(static_cast<uint64_t>(term.coefficient)));
+                : b_.CreateNSWMul(term.atom, b_.getInt64(static_cast<uint64_t>(term.coefficient)));
         return b_.CreateGEP(t, pointer, offset);
       });
       regions_[region_of_level(level)].steps[key] = next;
@@ -444,7 +454,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
       } else {
         at = {};
         at.add(b_.CreateSExtOrTrunc(b_.CreateExtractElement(indices, static_cast<uint64_t>(i)),
-                                    b_.getInt64Ty()), 1, depth());
+                                    b_.getInt64Ty()),
+               1, depth());
       }
       const Address lane = address(buffer, op.type, at);
       llvm::LoadInst* load = b_.CreateAlignedLoad(element, lane.pointer, lane.alignment);
@@ -484,15 +495,15 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
     }
     const Address at = address(buffer, t, base);
     llvm::Instruction* store =
-        mask == nullptr
-            ? static_cast<llvm::Instruction*>(
-                  b_.CreateAlignedStore(value, at.pointer, at.alignment))
-            : b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask);
+        mask == nullptr ? static_cast<llvm::Instruction*>(
+                              b_.CreateAlignedStore(value, at.pointer, at.alignment))
+                        : b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask);
     annotate(store, buffer);
     const auto bytes = static_cast<uint64_t>(t.element_bytes()) * static_cast<uint64_t>(lanes);
     if (nontemporal_ && mask == nullptr && at.alignment.value() >= bytes) {
-      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                         llvm::MDNode::get(k_.context, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+      store->setMetadata(
+          llvm::LLVMContext::MD_nontemporal,
+          llvm::MDNode::get(k_.context, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
     }
     return;
   }
@@ -511,7 +522,8 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
     } else {
       at = {};
       at.add(b_.CreateSExtOrTrunc(b_.CreateExtractElement(indices, static_cast<uint64_t>(i)),
-                                  b_.getInt64Ty()), 1, depth());
+                                  b_.getInt64Ty()),
+             1, depth());
     }
     const Address lane = address(buffer, t, at);
     annotate(b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(i)),

@@ -105,7 +105,8 @@ bool FunctionEmitter::emit_shared_check(const Expr& condition, const Call& messa
 
 void FunctionEmitter::finish_checks() {
   if (checks_.block == nullptr) return;
-  // What runs once a call is compiled the quick way; its loops, if any, are in functions of their own.
+  // What runs once a call is compiled the quick way; its loops, if any, are in functions of their
+  // own.
   if (!has_loops_) {
     function_->addFnAttr(llvm::Attribute::OptimizeNone);
     function_->addFnAttr(llvm::Attribute::NoInline);
@@ -114,17 +115,17 @@ void FunctionEmitter::finish_checks() {
   b_.SetInsertPoint(checks_.block);
   llvm::Type* row_type = checks_.rows[0]->getType();
   auto* table_type = llvm::ArrayType::get(row_type, checks_.rows.size());
-  auto* table = new llvm::GlobalVariable(
-      k_.module, table_type, true, llvm::GlobalValue::PrivateLinkage,
-      llvm::ConstantArray::get(table_type, checks_.rows), "checks");
+  auto* table =
+      new llvm::GlobalVariable(k_.module, table_type, true, llvm::GlobalValue::PrivateLinkage,
+                               llvm::ConstantArray::get(table_type, checks_.rows), "checks");
   llvm::Value* row = b_.CreateGEP(row_type, table, checks_.row);
   const auto field = [&](unsigned i) {
     return b_.CreateLoad(row_type->getStructElementType(i), b_.CreateStructGEP(row_type, row, i));
   };
   llvm::Value* name = b_.CreateGEP(b_.getInt8Ty(), string(checks_.names), field(3));
-  b_.CreateRet(b_.CreateCall(k_.runtime_function("tw_raise_argument_error"),
-                             {field(1), string(checks_.function), name, field(2), field(0),
-                              checks_.got}));
+  b_.CreateRet(
+      b_.CreateCall(k_.runtime_function("tw_raise_argument_error"),
+                    {field(1), string(checks_.function), name, field(2), field(0), checks_.got}));
 }
 
 }  // namespace tw::codegen

@@ -14,9 +14,15 @@ llvm::Type* FunctionEmitter::type(DType t) const {
   llvm::Type* scalar = nullptr;
   switch (t.code) {
     case TypeCode::Int:
-    case TypeCode::UInt: scalar = llvm::Type::getIntNTy(k_.context, t.bits); break;
-    case TypeCode::Bool: scalar = llvm::Type::getInt1Ty(k_.context); break;
-    case TypeCode::Handle: scalar = llvm::PointerType::get(k_.context, 0); break;
+    case TypeCode::UInt:
+      scalar = llvm::Type::getIntNTy(k_.context, t.bits);
+      break;
+    case TypeCode::Bool:
+      scalar = llvm::Type::getInt1Ty(k_.context);
+      break;
+    case TypeCode::Handle:
+      scalar = llvm::PointerType::get(k_.context, 0);
+      break;
     case TypeCode::BFloat:
       if (t.bits == 16) scalar = llvm::Type::getBFloatTy(k_.context);
       break;
@@ -57,27 +63,46 @@ void FunctionEmitter::fail(const std::string& what) const {
 
 llvm::Value* FunctionEmitter::emit(const Expr& e) {
   switch (e->kind) {
-    case NodeKind::Variable: return emit_variable(*as<Variable>(e));
-    case NodeKind::IntImm: return constant(as<IntImm>(e)->type, as<IntImm>(e)->value);
+    case NodeKind::Variable:
+      return emit_variable(*as<Variable>(e));
+    case NodeKind::IntImm:
+      return constant(as<IntImm>(e)->type, as<IntImm>(e)->value);
     case NodeKind::FloatImm:
       return llvm::ConstantFP::get(type(as<FloatImm>(e)->type), as<FloatImm>(e)->value);
-    case NodeKind::StringImm: return string(as<StringImm>(e)->value);
-    case NodeKind::Cast: return emit_cast(*as<Cast>(e));
-    case NodeKind::Add: return emit_arithmetic(*as<Add>(e));
-    case NodeKind::Sub: return emit_arithmetic(*as<Sub>(e));
-    case NodeKind::Mul: return emit_arithmetic(*as<Mul>(e));
-    case NodeKind::Div: return emit_arithmetic(*as<Div>(e));
-    case NodeKind::Mod: return emit_arithmetic(*as<Mod>(e));
-    case NodeKind::FloorDiv: return emit_arithmetic(*as<FloorDiv>(e));
-    case NodeKind::FloorMod: return emit_arithmetic(*as<FloorMod>(e));
-    case NodeKind::Min: return emit_arithmetic(*as<Min>(e));
-    case NodeKind::Max: return emit_arithmetic(*as<Max>(e));
-    case NodeKind::Equal: return emit_comparison(*as<Equal>(e));
-    case NodeKind::NotEqual: return emit_comparison(*as<NotEqual>(e));
-    case NodeKind::Less: return emit_comparison(*as<Less>(e));
-    case NodeKind::LessEqual: return emit_comparison(*as<LessEqual>(e));
-    case NodeKind::Greater: return emit_comparison(*as<Greater>(e));
-    case NodeKind::GreaterEqual: return emit_comparison(*as<GreaterEqual>(e));
+    case NodeKind::StringImm:
+      return string(as<StringImm>(e)->value);
+    case NodeKind::Cast:
+      return emit_cast(*as<Cast>(e));
+    case NodeKind::Add:
+      return emit_arithmetic(*as<Add>(e));
+    case NodeKind::Sub:
+      return emit_arithmetic(*as<Sub>(e));
+    case NodeKind::Mul:
+      return emit_arithmetic(*as<Mul>(e));
+    case NodeKind::Div:
+      return emit_arithmetic(*as<Div>(e));
+    case NodeKind::Mod:
+      return emit_arithmetic(*as<Mod>(e));
+    case NodeKind::FloorDiv:
+      return emit_arithmetic(*as<FloorDiv>(e));
+    case NodeKind::FloorMod:
+      return emit_arithmetic(*as<FloorMod>(e));
+    case NodeKind::Min:
+      return emit_arithmetic(*as<Min>(e));
+    case NodeKind::Max:
+      return emit_arithmetic(*as<Max>(e));
+    case NodeKind::Equal:
+      return emit_comparison(*as<Equal>(e));
+    case NodeKind::NotEqual:
+      return emit_comparison(*as<NotEqual>(e));
+    case NodeKind::Less:
+      return emit_comparison(*as<Less>(e));
+    case NodeKind::LessEqual:
+      return emit_comparison(*as<LessEqual>(e));
+    case NodeKind::Greater:
+      return emit_comparison(*as<Greater>(e));
+    case NodeKind::GreaterEqual:
+      return emit_comparison(*as<GreaterEqual>(e));
     case NodeKind::And: {
       llvm::Value* a = emit(as<And>(e)->a);
       return b_.CreateAnd(a, emit(as<And>(e)->b));
@@ -86,21 +111,28 @@ llvm::Value* FunctionEmitter::emit(const Expr& e) {
       llvm::Value* a = emit(as<Or>(e)->a);
       return b_.CreateOr(a, emit(as<Or>(e)->b));
     }
-    case NodeKind::Not: return b_.CreateNot(emit(as<Not>(e)->a));
+    case NodeKind::Not:
+      return b_.CreateNot(emit(as<Not>(e)->a));
     case NodeKind::Select: {
       const Select& op = *as<Select>(e);
       llvm::Value* condition = emit(op.condition);
       llvm::Value* a = emit(op.true_value);
       return b_.CreateSelect(condition, a, emit(op.false_value));
     }
-    case NodeKind::Load: return emit_load(*as<Load>(e));
-    case NodeKind::Ramp: return emit_ramp(*as<Ramp>(e));
+    case NodeKind::Load:
+      return emit_load(*as<Load>(e));
+    case NodeKind::Ramp:
+      return emit_ramp(*as<Ramp>(e));
     case NodeKind::Broadcast:
       return splat(emit(as<Broadcast>(e)->value), as<Broadcast>(e)->lanes);
-    case NodeKind::Shuffle: return emit_shuffle(*as<Shuffle>(e));
-    case NodeKind::Call: return emit_call(*as<Call>(e));
-    case NodeKind::Let: return emit_let(*as<Let>(e));
-    default: fail(std::string(to_string(e->kind)) + " has no machine code; it must be lowered first");
+    case NodeKind::Shuffle:
+      return emit_shuffle(*as<Shuffle>(e));
+    case NodeKind::Call:
+      return emit_call(*as<Call>(e));
+    case NodeKind::Let:
+      return emit_let(*as<Let>(e));
+    default:
+      fail(std::string(to_string(e->kind)) + " has no machine code; it must be lowered first");
   }
 }
 
@@ -148,9 +180,12 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
   // Vectors of narrow integers wrap in practice; the IR leaves signed overflow undefined.
   const bool no_wrap = is_signed && t.bits >= 32;
   switch (kind) {
-    case NodeKind::Add: return b_.CreateAdd(a, b, "", false, no_wrap);
-    case NodeKind::Sub: return b_.CreateSub(a, b, "", false, no_wrap);
-    case NodeKind::Mul: return b_.CreateMul(a, b, "", false, no_wrap);
+    case NodeKind::Add:
+      return b_.CreateAdd(a, b, "", false, no_wrap);
+    case NodeKind::Sub:
+      return b_.CreateSub(a, b, "", false, no_wrap);
+    case NodeKind::Mul:
+      return b_.CreateMul(a, b, "", false, no_wrap);
     case NodeKind::Min:
       if (t.is_bool()) return b_.CreateAnd(a, b);
       return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a,
@@ -165,47 +200,56 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
     case NodeKind::Mod:
       return is_signed && !nonnegative ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
     case NodeKind::FloorDiv:
-    case NodeKind::FloorMod: return floor_division(kind, t, a, b, nonnegative);
-    default: fail("not arithmetic");
+    case NodeKind::FloorMod:
+      return floor_division(kind, t, a, b, nonnegative);
+    default:
+      fail("not arithmetic");
   }
 }
 
 llvm::Value* FunctionEmitter::float_arithmetic(NodeKind kind, llvm::Value* a, llvm::Value* b) {
   switch (kind) {
-    case NodeKind::Add: return b_.CreateFAdd(a, b);
-    case NodeKind::Sub: return b_.CreateFSub(a, b);
-    case NodeKind::Mul: return b_.CreateFMul(a, b);
-    case NodeKind::Div: return b_.CreateFDiv(a, b);
-    case NodeKind::Mod: return b_.CreateFRem(a, b);
+    case NodeKind::Add:
+      return b_.CreateFAdd(a, b);
+    case NodeKind::Sub:
+      return b_.CreateFSub(a, b);
+    case NodeKind::Mul:
+      return b_.CreateFMul(a, b);
+    case NodeKind::Div:
+      return b_.CreateFDiv(a, b);
+    case NodeKind::Mod:
+      return b_.CreateFRem(a, b);
     // As the instructions: the second operand when either is not a number.
-    case NodeKind::Min: return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
-    case NodeKind::Max: return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
+    case NodeKind::Min:
+      return b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b);
+    case NodeKind::Max:
+      return b_.CreateSelect(b_.CreateFCmpOGT(a, b), a, b);
     case NodeKind::FloorDiv:
       return b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b_.CreateFDiv(a, b));
     case NodeKind::FloorMod: {
       llvm::Value* quotient = b_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, b_.CreateFDiv(a, b));
       return b_.CreateFSub(a, b_.CreateFMul(quotient, b));
     }
-    default: fail("not arithmetic on floats");
+    default:
+      fail("not arithmetic on floats");
   }
 }
 
-llvm::Value* FunctionEmitter::floor_division(NodeKind kind, DType t, llvm::Value* a,
-                                             llvm::Value* b, bool nonnegative) {
+llvm::Value* FunctionEmitter::floor_division(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b,
+                                             bool nonnegative) {
   const bool quotient = kind == NodeKind::FloorDiv;
   auto* divisor = llvm::dyn_cast<llvm::Constant>(b);
   if (divisor != nullptr && t.lanes > 1) divisor = divisor->getSplatValue();
   const auto* c = llvm::dyn_cast_or_null<llvm::ConstantInt>(divisor);
-  const bool power = c != nullptr && c->getValue().isPowerOf2() &&
-                     (!t.is_int() || !c->isNegative());
+  const bool power =
+      c != nullptr && c->getValue().isPowerOf2() && (!t.is_int() || !c->isNegative());
   if (power) {  // shifts and masks round towards minus infinity
     const DType s = t;
     if (!quotient) return b_.CreateAnd(a, constant(s, c->getSExtValue() - 1));
     llvm::Value* shift = constant(s, c->getValue().logBase2());
     return t.is_int() ? b_.CreateAShr(a, shift) : b_.CreateLShr(a, shift);
   }
-  const bool unsigned_division =
-      t.is_uint() || nonnegative;
+  const bool unsigned_division = t.is_uint() || nonnegative;
   if (unsigned_division) return quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
   llvm::Value* remainder = b_.CreateSRem(a, b);
@@ -221,22 +265,34 @@ llvm::CmpInst::Predicate comparison(NodeKind kind, DType t) {
   using P = llvm::CmpInst;
   if (t.is_float()) {
     switch (kind) {
-      case NodeKind::Equal: return P::FCMP_OEQ;
-      case NodeKind::NotEqual: return P::FCMP_UNE;
-      case NodeKind::Less: return P::FCMP_OLT;
-      case NodeKind::LessEqual: return P::FCMP_OLE;
-      case NodeKind::Greater: return P::FCMP_OGT;
-      default: return P::FCMP_OGE;
+      case NodeKind::Equal:
+        return P::FCMP_OEQ;
+      case NodeKind::NotEqual:
+        return P::FCMP_UNE;
+      case NodeKind::Less:
+        return P::FCMP_OLT;
+      case NodeKind::LessEqual:
+        return P::FCMP_OLE;
+      case NodeKind::Greater:
+        return P::FCMP_OGT;
+      default:
+        return P::FCMP_OGE;
     }
   }
   const bool s = t.is_int();
   switch (kind) {
-    case NodeKind::Equal: return P::ICMP_EQ;
-    case NodeKind::NotEqual: return P::ICMP_NE;
-    case NodeKind::Less: return s ? P::ICMP_SLT : P::ICMP_ULT;
-    case NodeKind::LessEqual: return s ? P::ICMP_SLE : P::ICMP_ULE;
-    case NodeKind::Greater: return s ? P::ICMP_SGT : P::ICMP_UGT;
-    default: return s ? P::ICMP_SGE : P::ICMP_UGE;
+    case NodeKind::Equal:
+      return P::ICMP_EQ;
+    case NodeKind::NotEqual:
+      return P::ICMP_NE;
+    case NodeKind::Less:
+      return s ? P::ICMP_SLT : P::ICMP_ULT;
+    case NodeKind::LessEqual:
+      return s ? P::ICMP_SLE : P::ICMP_ULE;
+    case NodeKind::Greater:
+      return s ? P::ICMP_SGT : P::ICMP_UGT;
+    default:
+      return s ? P::ICMP_SGE : P::ICMP_UGE;
   }
 }
 

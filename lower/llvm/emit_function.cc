@@ -270,9 +270,9 @@ void FunctionEmitter::bind_arguments(const Kernel& kernel) {
     };
     if (!a.is_tensor) {
       const bool real = a.dtype.is_float();
-      const Expr value = call(real ? float_type(64) : int_type(64),
-                              real ? "argument_float" : "argument_int", {k},
-                              CallKind::PureIntrinsic);
+      const Expr value =
+          call(real ? float_type(64) : int_type(64), real ? "argument_float" : "argument_int", {k},
+               CallKind::PureIntrinsic);
       bind_number(a.var.operator->(), cast(a.dtype, value), false);
       continue;
     }
@@ -316,7 +316,8 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
     return as_type(b_.CreateLoad(b_.getDoubleTy(), argument(op.args[0])), float_type(64));
   }
   if (name == "argument_type") {
-    if (type_codes_ == nullptr) fail("a function inside the kernel reads the arguments of the call");
+    if (type_codes_ == nullptr)
+      fail("a function inside the kernel reads the arguments of the call");
     return as_type(b_.CreateLoad(i32, b_.CreateGEP(i32, type_codes_, index(op.args[0]))),
                    int_type(32));
   }
@@ -326,8 +327,8 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
     return b_.CreateGEP(b_.getInt8Ty(), data, offset);
   }
   if (name == "tensor_shape" || name == "tensor_stride") {
-    const int field = name == "tensor_shape" ? offsetof(DLTensor, shape)
-                                             : offsetof(DLTensor, strides);
+    const int field =
+        name == "tensor_shape" ? offsetof(DLTensor, shape) : offsetof(DLTensor, strides);
     llvm::Value* list = tensor_field(op.args[0], field, pointer);
     return as_type(b_.CreateLoad(i64, b_.CreateGEP(i64, list, index(op.args[1]))), int_type(64));
   }
@@ -354,8 +355,8 @@ llvm::Value* FunctionEmitter::stride_or(const Call& stride, const Expr& otherwis
                                          value, "stride");
   llvm::Value* list = tensor_field(stride.args[0], offsetof(DLTensor, strides),
                                    llvm::PointerType::get(k_.context, 0));
-  llvm::Value* at = b_.CreateSelect(b_.CreateIsNull(list), known,
-                                    b_.CreateGEP(i64, list, index(stride.args[1])));
+  llvm::Value* at =
+      b_.CreateSelect(b_.CreateIsNull(list), known, b_.CreateGEP(i64, list, index(stride.args[1])));
   return convert(b_.CreateLoad(i64, at), int_type(64), stride.type);
 }
 
@@ -375,10 +376,9 @@ llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
   return binding.value;
 }
 
-void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer,
-                                    llvm::Value* value) {
-  Binding binding{.nonnegative = outer.nonnegative, .alignment = outer.alignment,
-                  .root = outer.root};
+void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer, llvm::Value* value) {
+  Binding binding{
+      .nonnegative = outer.nonnegative, .alignment = outer.alignment, .root = outer.root};
   if (outer.linear) {
     binding.linear.emplace().add(value, 1, 0);
   } else {
@@ -444,9 +444,9 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
   auto* closure_type = llvm::StructType::get(k_.context, types);
   llvm::AllocaInst* closure = entry_alloca(closure_type, llvm::Align(16), "closure");
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(i32, {i32, i32, pointer}, false), llvm::Function::InternalLinkage,
-      k_.kernel_name + "_parallel", k_.module);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(i32, {i32, i32, pointer}, false),
+                                          llvm::Function::InternalLinkage,
+                                          k_.kernel_name + "_parallel", k_.module);
   FunctionEmitter inner(k_, function);
   inner.bindings_[task] = Binding{.nonnegative = true};
   inner.bindings_[task].linear.emplace().add(
@@ -460,8 +460,7 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
     }
     b_.CreateStore(values[i], b_.CreateStructGEP(closure_type, closure, field));
     llvm::LoadInst* load = inner.b_.CreateLoad(
-        values[i]->getType(),
-        inner.b_.CreateStructGEP(closure_type, function->getArg(2), field));
+        values[i]->getType(), inner.b_.CreateStructGEP(closure_type, function->getArg(2), field));
     llvm::MDNode* none = llvm::MDNode::get(k_.context, std::nullopt);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, none);
     if (variables[i]->type.is_handle() && outer.alignment > 1) {
@@ -476,8 +475,8 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
-  return_on_failure(b_.CreateCall(k_.runtime_function("tw_parallel_for"),
-                                  {function, closure, count}));
+  return_on_failure(
+      b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
 }
 
 EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,

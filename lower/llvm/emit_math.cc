@@ -20,17 +20,25 @@ struct NamedIntrinsic {
   llvm::Intrinsic::ID id;
 };
 constexpr NamedIntrinsic kFloatIntrinsics[] = {
-    {"exp", llvm::Intrinsic::exp},     {"exp2", llvm::Intrinsic::exp2},
-    {"log", llvm::Intrinsic::log},     {"log2", llvm::Intrinsic::log2},
-    {"log10", llvm::Intrinsic::log10}, {"sin", llvm::Intrinsic::sin},
-    {"cos", llvm::Intrinsic::cos},     {"sqrt", llvm::Intrinsic::sqrt},
-    {"pow", llvm::Intrinsic::pow},     {"fabs", llvm::Intrinsic::fabs},
-    {"floor", llvm::Intrinsic::floor}, {"ceil", llvm::Intrinsic::ceil},
-    {"trunc", llvm::Intrinsic::trunc}, {"round", llvm::Intrinsic::round},
-    {"nearbyint", llvm::Intrinsic::nearbyint}, {"fma", llvm::Intrinsic::fma},
+    {"exp", llvm::Intrinsic::exp},
+    {"exp2", llvm::Intrinsic::exp2},
+    {"log", llvm::Intrinsic::log},
+    {"log2", llvm::Intrinsic::log2},
+    {"log10", llvm::Intrinsic::log10},
+    {"sin", llvm::Intrinsic::sin},
+    {"cos", llvm::Intrinsic::cos},
+    {"sqrt", llvm::Intrinsic::sqrt},
+    {"pow", llvm::Intrinsic::pow},
+    {"fabs", llvm::Intrinsic::fabs},
+    {"floor", llvm::Intrinsic::floor},
+    {"ceil", llvm::Intrinsic::ceil},
+    {"trunc", llvm::Intrinsic::trunc},
+    {"round", llvm::Intrinsic::round},
+    {"nearbyint", llvm::Intrinsic::nearbyint},
+    {"fma", llvm::Intrinsic::fma},
 };
 // Those of the C library, called lane by lane.
-constexpr std::string_view kLibraryFunctions[] = {"tan",  "sinh", "cosh", "tanh", "asin",
+constexpr std::string_view kLibraryFunctions[] = {"tan",  "sinh", "cosh",  "tanh", "asin",
                                                   "acos", "atan", "atan2", "erf"};
 
 }  // namespace
@@ -50,11 +58,11 @@ llvm::Value* FunctionEmitter::narrow(llvm::Value* v, DType to) {
     llvm::Value* back = b_.CreateFPExt(nearest, v->getType());
     llvm::Value* inexact = b_.CreateFCmpONE(back, v);
     llvm::Value* bits = b_.CreateBitCast(nearest, type(bits32));
-    llvm::Value* even = b_.CreateICmpEQ(b_.CreateAnd(bits, constant(bits32, 1)),
-                                        constant(bits32, 0));
+    llvm::Value* even =
+        b_.CreateICmpEQ(b_.CreateAnd(bits, constant(bits32, 1)), constant(bits32, 0));
     llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
-    llvm::Value* above = b_.CreateFCmpOGT(
-        b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), magnitude);
+    llvm::Value* above =
+        b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), magnitude);
     llvm::Value* step = b_.CreateSelect(above, constant(bits32, -1), constant(bits32, 1));
     llvm::Value* odd = b_.CreateAdd(bits, step);
     bits = b_.CreateSelect(b_.CreateAnd(inexact, even), odd, bits);
@@ -62,13 +70,13 @@ llvm::Value* FunctionEmitter::narrow(llvm::Value* v, DType to) {
   }
   if (to.code == TypeCode::Float) return b_.CreateFPTrunc(v, type(to));
   llvm::Value* bits = b_.CreateBitCast(v, type(bits32));
-  llvm::Value* lowest = b_.CreateAnd(b_.CreateLShr(bits, constant(bits32, 16)),
-                                     constant(bits32, 1));
+  llvm::Value* lowest =
+      b_.CreateAnd(b_.CreateLShr(bits, constant(bits32, 16)), constant(bits32, 1));
   llvm::Value* rounded = b_.CreateAdd(bits, b_.CreateAdd(lowest, constant(bits32, 0x7fff)));
   llvm::Value* quiet = b_.CreateOr(bits, constant(bits32, 0x00400000));
   llvm::Value* kept = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
-  llvm::Value* top = b_.CreateTrunc(b_.CreateLShr(kept, constant(bits32, 16)),
-                                    type(uint_type(16, to.lanes)));
+  llvm::Value* top =
+      b_.CreateTrunc(b_.CreateLShr(kept, constant(bits32, 16)), type(uint_type(16, to.lanes)));
   return b_.CreateBitCast(top, type(to));
 }
 
@@ -78,8 +86,8 @@ llvm::Value* FunctionEmitter::convert(llvm::Value* v, DType from, DType to) {
   if (to.is_bool()) {
     llvm::Value* zero = llvm::Constant::getNullValue(v->getType());
     if (from.is_float()) {
-      return b_.CreateFCmpUNE(widen(v, from), llvm::Constant::getNullValue(
-                                                  widen(v, from)->getType()));
+      return b_.CreateFCmpUNE(widen(v, from),
+                              llvm::Constant::getNullValue(widen(v, from)->getType()));
     }
     return b_.CreateICmpNE(v, zero);
   }

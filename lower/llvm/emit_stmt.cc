@@ -11,9 +11,9 @@
 namespace tw::codegen {
 namespace {
 
-constexpr int64_t kMaxStackBytes = 64 << 10;       // of one "local" allocation
-constexpr int64_t kMaxStackScratchBytes = 1 << 10; // of one "global" allocation of constant size
-constexpr int64_t kMaxUnrolledStatements = 4096;   // beyond this LLVM is asked to unroll
+constexpr int64_t kMaxStackBytes = 64 << 10;        // of one "local" allocation
+constexpr int64_t kMaxStackScratchBytes = 1 << 10;  // of one "global" allocation of constant size
+constexpr int64_t kMaxUnrolledStatements = 4096;    // beyond this LLVM is asked to unroll
 
 int64_t count_statements(const Stmt& s) {
   int64_t count = 0;
@@ -30,21 +30,30 @@ bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(
 void FunctionEmitter::emit(const Stmt& s) {
   if (!s.defined()) return;
   switch (s->kind) {
-    case NodeKind::LetStmt: return emit_let(*as<LetStmt>(s));
-    case NodeKind::AttrStmt: return emit_attr(*as<AttrStmt>(s));
-    case NodeKind::AssertStmt: return emit_assert(*as<AssertStmt>(s));
-    case NodeKind::For: return emit_for(*as<For>(s));
-    case NodeKind::Allocate: return emit_allocate(*as<Allocate>(s));
-    case NodeKind::Store: return emit_store(*as<Store>(s));
-    case NodeKind::Produce: return emit(as<Produce>(s)->body);
+    case NodeKind::LetStmt:
+      return emit_let(*as<LetStmt>(s));
+    case NodeKind::AttrStmt:
+      return emit_attr(*as<AttrStmt>(s));
+    case NodeKind::AssertStmt:
+      return emit_assert(*as<AssertStmt>(s));
+    case NodeKind::For:
+      return emit_for(*as<For>(s));
+    case NodeKind::Allocate:
+      return emit_allocate(*as<Allocate>(s));
+    case NodeKind::Store:
+      return emit_store(*as<Store>(s));
+    case NodeKind::Produce:
+      return emit(as<Produce>(s)->body);
     case NodeKind::Block:
       for (const Stmt& part : as<Block>(s)->stmts) emit(part);
       return;
-    case NodeKind::IfThenElse: return emit_if(*as<IfThenElse>(s));
+    case NodeKind::IfThenElse:
+      return emit_if(*as<IfThenElse>(s));
     case NodeKind::Evaluate:
       if (!is_const(as<Evaluate>(s)->value)) emit(as<Evaluate>(s)->value);
       return;
-    default: fail(std::string(to_string(s->kind)) + " has no machine code; it must be lowered first");
+    default:
+      fail(std::string(to_string(s->kind)) + " has no machine code; it must be lowered first");
   }
 }
 
@@ -116,8 +125,8 @@ void FunctionEmitter::emit_for(const For& op) {
   }
   if (op.for_kind == ForKind::Unrolled && extent) {
     // Repeating the body here costs less than having LLVM unroll a loop, and folds indices at once.
-    const bool few = *extent * std::max<int64_t>(1, count_statements(op.body)) <=
-                     kMaxUnrolledStatements;
+    const bool few =
+        *extent * std::max<int64_t>(1, count_statements(op.body)) <= kMaxUnrolledStatements;
     if (few && is_index_type(op.var.dtype())) {
       const Variable* var = op.var.operator->();
       const Linear first = linear(op.min);
@@ -161,8 +170,7 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   has_loops_ = true;
   loops_.push_back({preheader, regions_.size()});
   regions_.emplace_back();
-  Binding binding{.level = depth(), .loop_header = header,
-                  .nonnegative = is_nonnegative(op.min)};
+  Binding binding{.level = depth(), .loop_header = header, .nonnegative = is_nonnegative(op.min)};
   binding.linear.emplace().add(iv, 1, depth());
   if (!is_index_type(op.var.dtype())) {
     binding.value = b_.CreateZExtOrTrunc(iv, type(op.var.dtype()));
@@ -219,9 +227,10 @@ void FunctionEmitter::emit_allocate(const Allocate& op) {
       count ? std::optional(std::max<int64_t>(*count, 1) * element.element_bytes()) : std::nullopt;
   const int64_t limit = op.scope == "local" ? kMaxStackBytes : kMaxStackScratchBytes;
   if (bytes && *bytes <= limit) {
-    binding.value = entry_alloca(
-        llvm::ArrayType::get(memory_type(element), static_cast<uint64_t>(std::max<int64_t>(*count, 1))),
-        llvm::Align(64), var->name);
+    binding.value =
+        entry_alloca(llvm::ArrayType::get(memory_type(element),
+                                          static_cast<uint64_t>(std::max<int64_t>(*count, 1))),
+                     llvm::Align(64), var->name);
     binding.level = 0;
     bindings_[var] = std::move(binding);
     emit(op.body);
@@ -230,8 +239,8 @@ void FunctionEmitter::emit_allocate(const Allocate& op) {
   }
   llvm::Value* size = b_.getInt64(static_cast<uint64_t>(element.element_bytes() * op.type.lanes));
   for (const Expr& e : op.extents) size = b_.CreateNSWMul(size, index(e));
-  llvm::Value* memory = b_.CreateCall(k_.runtime_function("tw_workspace_alloc"),
-                                      {size, b_.getInt32(64)}, var->name);
+  llvm::Value* memory =
+      b_.CreateCall(k_.runtime_function("tw_workspace_alloc"), {size, b_.getInt32(64)}, var->name);
   llvm::BasicBlock* failed = new_block("no_memory");
   llvm::BasicBlock* passed = new_block("allocated");
   b_.CreateCondBr(b_.CreateIsNull(memory), failed, passed,

@@ -56,8 +56,7 @@ llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machin
 }
 
 std::string generate_assembly(llvm::Module& module, Machine& machine) {
-  const auto text =
-      ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::AssemblyFile).run(module);
+  const auto text = ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::AssemblyFile).run(module);
   return std::string(text.begin(), text.end());
 }
 

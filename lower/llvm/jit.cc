@@ -143,7 +143,8 @@ std::unique_ptr<LoadedCode> LoadedCode::load(llvm::SmallVector<char, 0> object,
   }
   std::string message;
   if (loaded->memory_->finalizeMemory(&message)) {
-    raise({.code = ErrorCode::OutOfMemory, .what = "cannot make machine code executable: " + message});
+    raise({.code = ErrorCode::OutOfMemory,
+           .what = "cannot make machine code executable: " + message});
   }
   return loaded;
 }

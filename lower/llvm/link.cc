@@ -62,8 +62,8 @@ void run(const std::string& program, const std::vector<std::string>& arguments,
   std::vector<llvm::StringRef> words{program};
   for (const std::string& a : arguments) words.emplace_back(a);
   const std::string log_name = log.string();
-  const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log_name),
-                                                      llvm::StringRef(log_name)};
+  const std::optional<llvm::StringRef> redirects[] = {
+      llvm::StringRef(""), llvm::StringRef(log_name), llvm::StringRef(log_name)};
   std::string message;
   const int status = llvm::sys::ExecuteAndWait(program, words, std::nullopt, redirects,
                                                /*SecondsToWait=*/60, 0, &message);
@@ -76,9 +76,19 @@ void run(const std::string& program, const std::vector<std::string>& arguments,
 void link(const fs::path& object, const fs::path& library, const fs::path& log) {
   const fs::path runtime = runtime_library();
   const std::string directory = runtime.parent_path().string();
-  std::vector<std::string> arguments = {
-      "-shared", "--no-undefined", "--hash-style=gnu", "-z", "relro", "-z", "noexecstack",
-      "-rpath", directory, "-o", library.string(), object.string(), runtime.string()};
+  std::vector<std::string> arguments = {"-shared",
+                                        "--no-undefined",
+                                        "--hash-style=gnu",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "noexecstack",
+                                        "-rpath",
+                                        directory,
+                                        "-o",
+                                        library.string(),
+                                        object.string(),
+                                        runtime.string()};
   // The C library's mathematics, by name: exported libraries run where no compiler is.
   for (const char* name : {"libm.so.6", "libc.so.6"}) {
     for (const char* folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
@@ -100,7 +110,8 @@ void link(const fs::path& object, const fs::path& library, const fs::path& log) 
 }
 
 std::string header(const std::vector<Kernel>& kernels) {
-  std::string text = "#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  std::string text =
+      "#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const Kernel& kernel : kernels) {
     text += "// args[i] points to a DLTensor, an int64_t or a double:\n";
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {

@@ -66,8 +66,8 @@ Machine::~Machine() = default;
 Machine& machine_for(const Target& target) {
   constexpr size_t kKept = 4;
   thread_local std::list<Machine> cache;
-  std::string key = fmt::format("{}|{}|{}|{}", target.triple, target.cpu, feature_text(target),
-                                target.opt_level);
+  std::string key =
+      fmt::format("{}|{}|{}|{}", target.triple, target.cpu, feature_text(target), target.opt_level);
   for (auto it = cache.begin(); it != cache.end(); ++it) {
     if (it->key == key) {
       cache.splice(cache.begin(), cache, it);

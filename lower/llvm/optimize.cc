@@ -49,8 +49,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
   if (options.level >= 2) {
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
     llvm::LoopPassManager loop_passes;
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(
-        llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true, /*UseBlockFrequencyInfo=*/false));
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true,
+                                                         /*UseBlockFrequencyInfo=*/false));
     // An accumulator whose reduction was unrolled is stored after each step; only the last counts.
     passes.addPass(llvm::DSEPass());
   }

@@ -26,15 +26,15 @@ using llvm::MCSubtargetInfo;
 // Instruction-set extensions that code generation may use unasked. Others (system instructions,
 // tuning preferences) make no difference to what a kernel may contain.
 constexpr std::string_view kFeaturesThatMatter[] = {
-    "adx",        "avx",       "avx10.1-256", "avx10.1-512", "avx2",        "avx512bf16",
-    "avx512bitalg", "avx512bw", "avx512cd",   "avx512dq",    "avx512f",     "avx512fp16",
-    "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vl",   "avx512vnni",  "avx512vpopcntdq",
-    "avxifma",    "avxneconvert", "avxvnni",  "avxvnniint16", "avxvnniint8", "bmi",
-    "bmi2",       "cmov",      "cx16",        "cx8",         "evex512",     "f16c",
-    "fma",        "fma4",      "gfni",        "lzcnt",       "mmx",         "movbe",
-    "pclmul",     "popcnt",    "prfchw",      "sahf",        "sse",         "sse2",
-    "sse3",       "sse4.1",    "sse4.2",      "sse4a",       "ssse3",       "tbm",
-    "vaes",       "vpclmulqdq", "xop",
+    "adx",          "avx",          "avx10.1-256", "avx10.1-512",  "avx2",        "avx512bf16",
+    "avx512bitalg", "avx512bw",     "avx512cd",    "avx512dq",     "avx512f",     "avx512fp16",
+    "avx512ifma",   "avx512vbmi",   "avx512vbmi2", "avx512vl",     "avx512vnni",  "avx512vpopcntdq",
+    "avxifma",      "avxneconvert", "avxvnni",     "avxvnniint16", "avxvnniint8", "bmi",
+    "bmi2",         "cmov",         "cx16",        "cx8",          "evex512",     "f16c",
+    "fma",          "fma4",         "gfni",        "lzcnt",        "mmx",         "movbe",
+    "pclmul",       "popcnt",       "prfchw",      "sahf",         "sse",         "sse2",
+    "sse3",         "sse4.1",       "sse4.2",      "sse4a",        "ssse3",       "tbm",
+    "vaes",         "vpclmulqdq",   "xop",
 };
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -84,9 +84,8 @@ bool has(const MCSubtargetInfo& info, std::string_view feature) {
 }
 
 bool is_known_feature(const MCSubtargetInfo& info, std::string_view feature) {
-  return std::ranges::any_of(info.getAllProcessorFeatures(), [&](const auto& row) {
-    return std::string_view(row.Key) == feature;
-  });
+  return std::ranges::any_of(info.getAllProcessorFeatures(),
+                             [&](const auto& row) { return std::string_view(row.Key) == feature; });
 }
 
 // The shortest sorted list that gives the same processor: repeated and implied ones are dropped.
@@ -166,9 +165,9 @@ Target Target::parse(std::string_view text) {
     if (key == "-mtriple") slot = &triple;
     if (key == "-opt") slot = &opt;
     if (slot == nullptr || equals == std::string_view::npos) {
-      unknown(fmt::format("unknown option '{}' of target 'llvm'", words[i]),
-              fmt::format("the nearest is {}=",
-                          nearest(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
+      unknown(
+          fmt::format("unknown option '{}' of target 'llvm'", words[i]),
+          fmt::format("the nearest is {}=", nearest(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
     }
     *slot = words[i].substr(equals + 1);
   }
@@ -210,8 +209,7 @@ Target Target::parse(std::string_view text) {
   }
   t.features = canonical_features(t.triple, t.cpu, t.features);
   if (opt) {
-    const auto [end, error] =
-        std::from_chars(opt->data(), opt->data() + opt->size(), t.opt_level);
+    const auto [end, error] = std::from_chars(opt->data(), opt->data() + opt->size(), t.opt_level);
     if (error != std::errc() || end != opt->data() + opt->size() || t.opt_level < 0 ||
         t.opt_level > 3) {
       unknown(fmt::format("optimization level '{}'", *opt), "-opt=0 to -opt=3");

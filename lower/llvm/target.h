@@ -17,10 +17,10 @@ struct Target {
   int opt_level = 3;
 
   // Derived from cpu and features.
-  int vector_bits = 128;       // widest vectors that code will use
+  int vector_bits = 128;  // widest vectors that code will use
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_masks = false;      // AVX-512 style predicate registers
+  bool has_masks = false;  // AVX-512 style predicate registers
 
   // "llvm" alone is the host. Throws UnknownTarget naming the part and the nearest legal name.
   static Target parse(std::string_view text);

@@ -66,9 +66,10 @@ StepResults apply_cache_read(const PrimitiveCall& call) {
     }
     if (std::find(readers.begin(), readers.begin() + static_cast<std::ptrdiff_t>(k), readers[k]) !=
         readers.begin() + static_cast<std::ptrdiff_t>(k)) {
-      call.fail({.code = ErrorCode::BadArgument,
-                 .what = fmt::format("the reader '{}' stands twice in the list", readers[k]->name()),
-                 .legal = "each reader once"});
+      call.fail(
+          {.code = ErrorCode::BadArgument,
+           .what = fmt::format("the reader '{}' stands twice in the list", readers[k]->name()),
+           .legal = "each reader once"});
     }
   }
 

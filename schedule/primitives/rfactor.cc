@@ -23,7 +23,8 @@ namespace {
 void require_factorable(const PrimitiveCall& call, const StageData& stage,
                         const te::ComputeNode& compute) {
   const auto refuse = [&](std::string what, std::string legal) {
-    call.fail({.code = ErrorCode::CannotFactor, .what = std::move(what), .legal = std::move(legal)});
+    call.fail(
+        {.code = ErrorCode::CannotFactor, .what = std::move(what), .legal = std::move(legal)});
   };
   for (size_t k = 0; k < compute.axis.size(); ++k) {
     if (k < stage.leaf_axes.size() && stage.leaf_axes[k]->var.same_as(compute.axis[k]->var))
@@ -50,14 +51,13 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage,
 
 // The reduction in terms of its loops: what they stand for, and when they are inside the domain.
 struct Factored {
-  IterVar factor;                // a data axis now
-  std::vector<IterVar> reduce;   // the other loops
-  VarMap values;                 // of the program's reduction axes
-  Expr condition;                // undefined when always true
+  IterVar factor;               // a data axis now
+  std::vector<IterVar> reduce;  // the other loops
+  VarMap values;                // of the program's reduction axes
+  Expr condition;               // undefined when always true
 };
 
-Factored factor_loops(const StageData& stage, const te::ComputeNode& compute,
-                      const IterVar& axis) {
+Factored factor_loops(const StageData& stage, const te::ComputeNode& compute, const IterVar& axis) {
   DomainMap domains;
   Analyzer analyzer;
   const ScheduleOptions options;

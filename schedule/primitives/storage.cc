@@ -57,10 +57,9 @@ StepResults apply_prefetch(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const StageData& source = call.stage(2);
   const int64_t output = call.given(4) ? call.integer(4) : 0;
-  const bool read =
-      std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
-        return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
-      });
+  const bool read = std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
+    return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
+  });
   if (!read) {
     std::string legal;
     for (const te::Tensor& t : stage.inputs)

@@ -29,10 +29,10 @@ void require_permutation(const PrimitiveCall& call, const std::vector<int64_t>& 
     if (good) seen[static_cast<size_t>(d)] = true;
   }
   if (good) return;
-  call.fail({.code = ErrorCode::BadArgument,
-             .what = fmt::format("the order [{}] is none of {} dimensions", fmt::join(order, ", "),
-                                 rank),
-             .legal = fmt::format("each number from 0 to {} once", rank - 1)});
+  call.fail(
+      {.code = ErrorCode::BadArgument,
+       .what = fmt::format("the order [{}] is none of {} dimensions", fmt::join(order, ", "), rank),
+       .legal = fmt::format("each number from 0 to {} once", rank - 1)});
 }
 
 template <class T>
@@ -89,7 +89,8 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
     const IterVar& axis = compute.axis[d];
     const DType type = axis->var.dtype();
     const auto add = [&](const std::string& suffix, const Expr& extent) {
-      axes.emplace_back(Range{make_zero(type), extent}, Var(axis.name() + suffix, type), axis->kind);
+      axes.emplace_back(Range{make_zero(type), extent}, Var(axis.name() + suffix, type),
+                        axis->kind);
       return axes.back()->var;
     };
     if (d != tiled) {

@@ -20,10 +20,14 @@ class Counter {
 
   double count(const Expr& e) const {
     switch (e->kind) {
-      case NodeKind::ProducerLoad: return 0;
-      case NodeKind::Cast: return count(as<Cast>(e)->value);
-      case NodeKind::Not: return count(as<Not>(e)->a);
-      case NodeKind::Let: return count(as<Let>(e)->value) + count(as<Let>(e)->body);
+      case NodeKind::ProducerLoad:
+        return 0;
+      case NodeKind::Cast:
+        return count(as<Cast>(e)->value);
+      case NodeKind::Not:
+        return count(as<Not>(e)->a);
+      case NodeKind::Let:
+        return count(as<Let>(e)->value) + count(as<Let>(e)->body);
       case NodeKind::Select: {
         const Select* op = as<Select>(e);
         return choice(op->condition, op->true_value, op->false_value);
@@ -37,26 +41,30 @@ class Counter {
         return n;
       }
 #define TW_COUNT_BINARY(Name) \
-  case NodeKind::Name: return binary(e, as<Name>(e)->a, as<Name>(e)->b);
-      TW_COUNT_BINARY(Add)
-      TW_COUNT_BINARY(Sub)
-      TW_COUNT_BINARY(Mul)
-      TW_COUNT_BINARY(Div)
-      TW_COUNT_BINARY(Mod)
-      TW_COUNT_BINARY(FloorDiv)
-      TW_COUNT_BINARY(FloorMod)
-      TW_COUNT_BINARY(Min)
-      TW_COUNT_BINARY(Max)
-      TW_COUNT_BINARY(Equal)
-      TW_COUNT_BINARY(NotEqual)
-      TW_COUNT_BINARY(Less)
-      TW_COUNT_BINARY(LessEqual)
-      TW_COUNT_BINARY(Greater)
-      TW_COUNT_BINARY(GreaterEqual)
+  case NodeKind::Name:        \
+    return binary(e, as<Name>(e)->a, as<Name>(e)->b);
+        TW_COUNT_BINARY(Add)
+        TW_COUNT_BINARY(Sub)
+        TW_COUNT_BINARY(Mul)
+        TW_COUNT_BINARY(Div)
+        TW_COUNT_BINARY(Mod)
+        TW_COUNT_BINARY(FloorDiv)
+        TW_COUNT_BINARY(FloorMod)
+        TW_COUNT_BINARY(Min)
+        TW_COUNT_BINARY(Max)
+        TW_COUNT_BINARY(Equal)
+        TW_COUNT_BINARY(NotEqual)
+        TW_COUNT_BINARY(Less)
+        TW_COUNT_BINARY(LessEqual)
+        TW_COUNT_BINARY(Greater)
+        TW_COUNT_BINARY(GreaterEqual)
 #undef TW_COUNT_BINARY
-      case NodeKind::And: return count(as<And>(e)->a) + count(as<And>(e)->b);
-      case NodeKind::Or: return count(as<Or>(e)->a) + count(as<Or>(e)->b);
-      default: return 0;
+      case NodeKind::And:
+        return count(as<And>(e)->a) + count(as<And>(e)->b);
+      case NodeKind::Or:
+        return count(as<Or>(e)->a) + count(as<Or>(e)->b);
+      default:
+        return 0;
     }
   }
 

@@ -58,8 +58,8 @@ struct TensorState {
       flat %= strides[d];
     }
     raise({.code = ErrorCode::UninitializedRead,
-           .what = fmt::format("{}({}) is read and was never written", name,
-                               fmt::join(position, ", ")),
+           .what =
+               fmt::format("{}({}) is read and was never written", name, fmt::join(position, ", ")),
            .stage = name,
            .legal = "arguments whose elements are all written"});
   }
@@ -212,8 +212,7 @@ Code Compiler::intrinsic(const Call& op) {
             Scalar values[4];
             TW_CHECK(args.size() <= std::size(values), "an intrinsic of more than four scalars");
             for (size_t k = 0; k < args.size(); ++k) values[k] = args[k]();
-            return scalar::apply(*known, type, values, types.data(),
-                                 static_cast<int>(args.size()));
+            return scalar::apply(*known, type, values, types.data(), static_cast<int>(args.size()));
           }};
 }
 
@@ -236,8 +235,10 @@ Code Compiler::read(const ProducerLoad& op) {
 
 Code Compiler::compile(const Expr& e) {
   switch (e->kind) {
-    case NodeKind::Variable: return variable(*as<Variable>(e));
-    case NodeKind::IntImm: return {e.dtype(), [v = of_int(as<IntImm>(e)->value)] { return v; }};
+    case NodeKind::Variable:
+      return variable(*as<Variable>(e));
+    case NodeKind::IntImm:
+      return {e.dtype(), [v = of_int(as<IntImm>(e)->value)] { return v; }};
     case NodeKind::FloatImm:
       return {e.dtype(), [v = of_float(as<FloatImm>(e)->value)] { return v; }};
     case NodeKind::Cast: {
@@ -245,7 +246,8 @@ Code Compiler::compile(const Expr& e) {
       return {e.dtype(), [v, to = e.dtype()] { return scalar::convert(v.type, to, v()); }};
     }
 #define TW_BINARY(Name) \
-  case NodeKind::Name: return binary(e, as<Name>(e)->a, as<Name>(e)->b);
+  case NodeKind::Name:  \
+    return binary(e, as<Name>(e)->a, as<Name>(e)->b);
       TW_BINARY(Add)
       TW_BINARY(Sub)
       TW_BINARY(Mul)
@@ -276,7 +278,8 @@ Code Compiler::compile(const Expr& e) {
       const Select* op = as<Select>(e);
       return choice(op->condition, op->true_value, op->false_value, false);
     }
-    case NodeKind::Call: return intrinsic(*as<Call>(e));
+    case NodeKind::Call:
+      return intrinsic(*as<Call>(e));
     case NodeKind::Let: {
       const Let* op = as<Let>(e);
       const Code value = compile(op->value);
@@ -287,7 +290,8 @@ Code Compiler::compile(const Expr& e) {
                 return body();
               }};
     }
-    case NodeKind::ProducerLoad: return read(*as<ProducerLoad>(e));
+    case NodeKind::ProducerLoad:
+      return read(*as<ProducerLoad>(e));
     default:
       raise({.code = ErrorCode::BadArgument,
              .what = fmt::format("a {} in the body of a compute", to_string(e->kind)),

@@ -225,9 +225,13 @@ TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
   EXPECT_EQ(refused(ErrorCode::NotAConsumer, "cache_read@1(s2, \"local\", [s4])").legal, "C");
   EXPECT_EQ(refused(ErrorCode::NotAConsumer, "cache_read@1(s4, \"local\", [s3])").legal, "none");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [])").legal, "C");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal, "each reader once");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"warp\", [s3])").legal, "global, local");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal, "0 to 0");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal,
+            "each reader once");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"warp\", [s3])").legal,
+            "global, local");
+  EXPECT_EQ(
+      refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal,
+      "0 to 0");
 }
 
 TEST(ScheduleErrors, ScopesOfStages) {
@@ -242,18 +246,21 @@ TEST(ScheduleErrors, LayoutsThatCannotBe) {
             "the layout of an output belongs to the caller");
   refused(ErrorCode::PlaceholderStage, "transform_layout@1(s2, order=[1, 0])");
   EXPECT_EQ(refused(ErrorCode::CannotCache, "transform_layout@1(s3, axis=s3:0, factor=2)",
-                    "split@1(s3, s3:1, factor=2)").legal,
+                    "split@1(s3, s3:1, factor=2)")
+                .legal,
             "transform_layout first");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "transform_layout@1(s3, axis=s3:2, factor=2)").legal, "y, x");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "transform_layout@1(s3, axis=s3:2, factor=2)").legal,
+            "y, x");
   refused(ErrorCode::BadArgument, "transform_layout@1(s3)");
   refused(ErrorCode::BadArgument, "transform_layout@1(s3, axis=s3:0)");
   refused(ErrorCode::BadArgument, "transform_layout@1(s3, factor=2)");
   refused(ErrorCode::FactorNotPositive, "transform_layout@1(s3, axis=s3:0, factor=0)");
   for (const char* order : {"[0, 1]", "[0, 1, 1]", "[0, 1, 3]", "[-1, 0, 1]"}) {
-    EXPECT_EQ(refused(ErrorCode::BadArgument,
-                      std::string("transform_layout@1(s3, axis=s3:0, factor=2, order=") + order + ")")
-                  .legal,
-              "each number from 0 to 2 once");
+    EXPECT_EQ(
+        refused(ErrorCode::BadArgument,
+                std::string("transform_layout@1(s3, axis=s3:0, factor=2, order=") + order + ")")
+            .legal,
+        "each number from 0 to 2 once");
   }
 }
 
@@ -264,7 +271,8 @@ TEST(ScheduleErrors, RowPitches) {
             "y, x, before it is split");
   refused(ErrorCode::FactorNotPositive, "storage_align@1(s3, s3:0, 0, 0)");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "storage_align@1(s3, s3:0, 4, 4)").legal, "0 to 3");
-  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "storage_align@1(s3, s3:0, 4, 1)");
+  refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")",
+          "storage_align@1(s3, s3:0, 4, 1)");
 }
 
 TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {

@@ -86,8 +86,12 @@ ScheduleCase random_matmul(uint64_t seed) {
     const std::string value = std::to_string(random.between(1, 40));
     for (size_t at; (at = text.find(size)) != std::string::npos;) text.replace(at, 3, value);
   }
-  Blocks b{.rows = random.between(1, 6), .columns = 0, .depth = random.between(1, 12),
-           .block_rows = 0, .block_columns = 0, .lanes = random.between(1, 4),
+  Blocks b{.rows = random.between(1, 6),
+           .columns = 0,
+           .depth = random.between(1, 12),
+           .block_rows = 0,
+           .block_columns = 0,
+           .lanes = random.between(1, 4),
            .pack_a = static_cast<int>(random.between(0, 7)),
            .pack_b = static_cast<int>(random.between(0, 7))};
   b.columns = b.lanes * random.between(1, 3);
@@ -100,13 +104,16 @@ ScheduleCase random_matmul(uint64_t seed) {
 
 TEST(PackedMatmulFuzz, EveryBlockingComputesTheDefinition) {
   std::vector<test::ScheduleCheck> checks = test::schedule_checks();
-  for (test::ScheduleCheck& check : test::jit_checks(Target::host())) checks.push_back(std::move(check));
+  for (test::ScheduleCheck& check : test::jit_checks(Target::host()))
+    checks.push_back(std::move(check));
   const int cases = tilewright::test::fuzz_cases(60);
   for (int k = 0; k < cases; ++k) {
     const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
     const ScheduleCase c = random_matmul(seed);
     const auto failure = test::failure_of(c, checks);
-    ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n" << c.reproducer() << "\n" << *failure;
+    ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n"
+                                      << c.reproducer() << "\n"
+                                      << *failure;
   }
 }
 

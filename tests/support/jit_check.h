@@ -33,8 +33,8 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
   function.call(arguments);
   std::vector<InterpreterBuffer> results;
   for (size_t k = 0; k < arrays.size(); ++k) {
-    results.push_back(InterpreterBuffer::from_bytes(inputs[k].element(), arrays[k].data(),
-                                                    arrays[k].size()));
+    results.push_back(
+        InterpreterBuffer::from_bytes(inputs[k].element(), arrays[k].data(), arrays[k].size()));
   }
   const std::string difference = data.difference(c, results);
   return difference.empty() ? difference : difference + "\n" + to_string(kernel.body);

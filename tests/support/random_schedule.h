@@ -278,10 +278,9 @@ class RandomSchedule {
     const Primitive* primitive =
         &table[static_cast<size_t>(random_.between(0, static_cast<int64_t>(table.size()) - 1))];
     if (random_.chance(40)) {
-      static const std::vector<std::string> often = {"split",      "split",   "compute_at",
-                                                     "compute_at", "reorder", "fuse",
-                                                     "cache_read", "transform_layout",
-                                                     "rfactor"};
+      static const std::vector<std::string> often = {
+          "split", "split",      "compute_at",       "compute_at", "reorder",
+          "fuse",  "cache_read", "transform_layout", "rfactor"};
       primitive = find_primitive(random_.pick(often));
     }
     Step step{.primitive = std::string(primitive->name),
@@ -292,10 +291,11 @@ class RandomSchedule {
     bool first = true;
     for (const Parameter& p : primitive->parameters) {
       // A factor goes with its axis more often than not.
-      const bool pair = p.name == "factor" && !step.arguments.empty() &&
-                        primitive->name == "transform_layout";
+      const bool pair =
+          p.name == "factor" && !step.arguments.empty() && primitive->name == "transform_layout";
       const bool alone = pair && std::holds_alternative<std::monostate>(step.arguments.back());
-      if (p.optional && (pair ? alone : random_.chance(primitive->name == "transform_layout" ? 20 : 50))) {
+      if (p.optional &&
+          (pair ? alone : random_.chance(primitive->name == "transform_layout" ? 20 : 50))) {
         step.arguments.emplace_back();
         continue;
       }

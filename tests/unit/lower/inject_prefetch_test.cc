@@ -9,7 +9,8 @@ namespace {
 
 std::string injected(std::string_view program, std::string_view trace) {
   const Schedule s = normalize(test::scheduled(program, trace));
-  return to_string(run_pass(pass::inject_prefetch, Kernel{.body = schedule_ops(s, infer_bound(s))}).body);
+  return to_string(
+      run_pass(pass::inject_prefetch, Kernel{.body = schedule_ops(s, infer_bound(s))}).body);
 }
 
 constexpr char kScale[] =
@@ -32,7 +33,8 @@ TEST(InjectPrefetch, TheLinesOfARow) {
 }
 
 TEST(InjectPrefetch, OneLineOfATile) {
-  EXPECT_EQ(injected(kScale, "tile@1(s1, s1:0, s1:1, 4, 16)\nprefetch@1(s1, t0.1, s0, 1)"), R"(produce B {
+  EXPECT_EQ(injected(kScale, "tile@1(s1, s1:0, s1:1, 4, 16)\nprefetch@1(s1, t0.1, s0, 1)"),
+            R"(produce B {
   for (y.outer, 0, 2) {
     for (x.outer, 0, 3) {
       unrolled (row, 0, 4) {

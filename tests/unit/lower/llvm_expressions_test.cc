@@ -33,7 +33,8 @@ NDArray values(DType t, int count, int salt, bool positive = false) {
   return a;
 }
 
-void expect_same(const NDArray& got, const NDArray& want, double relative, const std::string& what) {
+void expect_same(const NDArray& got, const NDArray& want, double relative,
+                 const std::string& what) {
   const InterpreterBuffer g = InterpreterBuffer::from_bytes(got.dtype(), got.data(), got.size());
   const InterpreterBuffer w = InterpreterBuffer::from_bytes(want.dtype(), want.data(), want.size());
   for (int64_t i = 0; i < got.size(); ++i) {
@@ -97,9 +98,9 @@ const DType kFloats[] = {float_type(16), bfloat_type(16), float_type(32), float_
 
 TEST(LlvmExpressions, IntegerArithmetic) {
   for (DType t : kIntegers) {
-    for (const char* e : {"({X} + {Y})", "({X} - {Y})", "({X}*{Y})", "({X}/{Y})", "({X} % {Y})",
-                          "floordiv({X}, {Y})", "floormod({X}, {Y})", "min({X}, {Y})",
-                          "max({X}, {Y})"}) {
+    for (const char* e :
+         {"({X} + {Y})", "({X} - {Y})", "({X}*{Y})", "({X}/{Y})", "({X} % {Y})",
+          "floordiv({X}, {Y})", "floormod({X}, {Y})", "min({X}, {Y})", "max({X}, {Y})"}) {
       check(e, t, t);
     }
   }
@@ -111,7 +112,8 @@ TEST(LlvmExpressions, DivisionByConstants) {
       const std::string scalar = fmt::format("{}(A[i], {})", e, d);
       const Kernel k = make_kernel(fmt::format("for (i, 0, 32) {{ O[i] = {} }}", scalar),
                                    {{"A", int_type(32), {32}}, {"O", int_type(32), {32}, true}});
-      std::vector<NDArray> arrays = {values(int_type(32), 32, 1), NDArray::zeros({32}, int_type(32))};
+      std::vector<NDArray> arrays = {values(int_type(32), 32, 1),
+                                     NDArray::zeros({32}, int_type(32))};
       const auto want = interpret_on(k, arrays);
       call(compile_function(k), arrays);
       expect_same(arrays[1], want[1], 0, scalar);
@@ -209,8 +211,9 @@ TEST(LlvmExpressions, NarrowingRoundsOnce) {
         }
       }
       const Kernel k = make_kernel(
-          fmt::format("for (i, 0, 256) {{ O[ramp((i*16), 1, 16)] = {}x16(A[ramp((i*16), 1, 16)]) }}",
-                      to_string(to)),
+          fmt::format(
+              "for (i, 0, 256) {{ O[ramp((i*16), 1, 16)] = {}x16(A[ramp((i*16), 1, 16)]) }}",
+              to_string(to)),
           {{"A", from, {n}}, {"O", to, {n}, true}});
       std::vector<NDArray> arrays = {a, NDArray::zeros({n}, to)};
       const auto want = interpret_on(k, arrays);

@@ -52,7 +52,8 @@ void check(const std::string& text, const std::vector<TensorArgument>& tensors =
   for (const char* target : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64", "llvm -opt=0"}) {
     expect_as_interpreted(make_kernel(text, tensors), arrays, Target::parse(target));
   }
-  expect_as_interpreted(make_kernel(text, tensors), arrays, Target::host(), {.llvm_vectorize = true});
+  expect_as_interpreted(make_kernel(text, tensors), arrays, Target::host(),
+                        {.llvm_vectorize = true});
 }
 
 // Around the caches where the address is known to be aligned, and only there.
@@ -99,7 +100,8 @@ TEST(LlvmKernels, Accesses) {
 
 TEST(LlvmKernels, Predicates) {
   const std::string mask = "((ramp((i*16), 1, 16)) < x16(37))";
-  for (const char* access : {"ramp((i*16), 1, 16)", "ramp((i*16), -1, 16)", "ramp((i*16), 2, 16)"}) {
+  for (const char* access :
+       {"ramp((i*16), 1, 16)", "ramp((i*16), -1, 16)", "ramp((i*16), 2, 16)"}) {
     const std::string shifted = std::string(access).replace(5, 6, "((i*16) + 20)");
     check(fmt::format("for (i, 0, 3) {{ O[{0}] = A[{0}] if {1} }}", shifted, mask));
     check(fmt::format("for (i, 0, 3) {{ O[{0}] = (A[{0}] if {1}) }}", shifted, mask));
@@ -115,11 +117,13 @@ TEST(LlvmKernels, Allocations) {
           allocate t[float32 * {}]
           for (j, 0, 16) {{ t[j] = A[((i*16) + j)] }}
           for (j, 0, 16) {{ O[((i*16) + j)] = (t[(15 - j)] + B[j]) }}
-        }})", scope, size));
+        }})",
+                        scope, size));
     }
   }
-  check("for (i, 1, 8) { allocate t[float32 * i] for (j, 0, i) { t[j] = A[j] } "
-        "for (j, 0, i) { O[j] = t[j] } }");
+  check(
+      "for (i, 1, 8) { allocate t[float32 * i] for (j, 0, i) { t[j] = A[j] } "
+      "for (j, 0, i) { O[j] = t[j] } }");
 }
 
 TEST(LlvmKernels, Bindings) {
@@ -154,7 +158,8 @@ TEST(LlvmKernels, ParallelLaunch) {
 
 TEST(LlvmKernels, FailedAssertion) {
   const Kernel kernel = make_kernel(
-      "allocate t[float32 * 4096]\nt[0] = A[0]\nassert((A[0] < 5.000000f), \"A[0] is large\")\nO[0] = t[0]",
+      "allocate t[float32 * 4096]\nt[0] = A[0]\nassert((A[0] < 5.000000f), \"A[0] is "
+      "large\")\nO[0] = t[0]",
       {kA, kO});
   const Function f = compile_function(kernel);
   NDArray a = NDArray::zeros({256}, float_type(32)), o = NDArray::zeros({256}, float_type(32));
@@ -182,7 +187,8 @@ TEST(LlvmKernels, FailedAssertionInATask) {
 
 TEST(LlvmKernels, ArgumentError) {
   const Kernel kernel = make_kernel(
-      "assert((tensor_shape<int64>(0, 0) == int64(256)), argument_error<handle>(5, \"kernel\", \"A\", "
+      "assert((tensor_shape<int64>(0, 0) == int64(256)), argument_error<handle>(5, \"kernel\", "
+      "\"A\", "
       "0, int64(256), tensor_shape<int64>(0, 0)))\nO[0] = A[0]",
       {kA, kO});
   const Function f = compile_function(kernel);
@@ -257,7 +263,8 @@ TEST(LlvmKernels, BroadcastFoldsIntoFma) {
 
 TEST(LlvmKernels, PreferredWidthIsKept) {
   // LLVM itself prefers 256 bits on this processor.
-  const std::string text = "for (i, 0, 16) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] + x16(1.000000f)) }";
+  const std::string text =
+      "for (i, 0, 16) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] + x16(1.000000f)) }";
   const Kernel kernel = make_kernel(text, {kA, kO});
   EXPECT_THAT(compile({kernel}, Target::parse("llvm -mcpu=icelake-server"))->source("asm"),
               HasSubstr("%zmm"));
@@ -269,7 +276,8 @@ TEST(LlvmKernels, PreferredWidthIsKept) {
 TEST(LlvmKernels, ReductionIntoMemoryIsKeptInARegister) {
   // Without aliasing facts the store to O would force loads of O and A in each iteration.
   const Kernel kernel = make_kernel(
-      "for (k, 0, 64) { O[ramp(0, 1, 16)] = (O[ramp(0, 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, 16)])) }",
+      "for (k, 0, 64) { O[ramp(0, 1, 16)] = (O[ramp(0, 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, "
+      "16)])) }",
       {kA, {"B", float_type(32), {512}}, kO});
   const std::string loop =
       inner_loop(compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm"));
@@ -279,8 +287,10 @@ TEST(LlvmKernels, ReductionIntoMemoryIsKeptInARegister) {
 
 TEST(LlvmKernels, PredicateBecomesAMask) {
   const Kernel kernel = make_kernel(
-      "for (i, 0, 3) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp((i*16), 1, 16) < x16(37))) "
-      "if (ramp((i*16), 1, 16) < x16(37)) }", {kA, kO});
+      "for (i, 0, 3) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp((i*16), 1, 16) < "
+      "x16(37))) "
+      "if (ramp((i*16), 1, 16) < x16(37)) }",
+      {kA, kO});
   const std::string assembly =
       compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
   EXPECT_THAT(assembly, HasSubstr("{%k"));

@@ -22,10 +22,11 @@ using ::testing::HasSubstr;
 const std::vector<TensorArgument> kTensors = {{"A", float_type(32), {64}},
                                               {"O", float_type(32), {64}, true}};
 Kernel scale(const std::string& name, int factor) {
-  return make_kernel(fmt::format("for (i, 0, 4) {{ O[ramp((i*16), 1, 16)] = "
-                                 "(exp((A[ramp((i*16), 1, 16)]*x16(0.000000f)))*x16({}.000000f)) }}",
-                                 factor),
-                     kTensors, name);
+  return make_kernel(
+      fmt::format("for (i, 0, 4) {{ O[ramp((i*16), 1, 16)] = "
+                  "(exp((A[ramp((i*16), 1, 16)]*x16(0.000000f)))*x16({}.000000f)) }}",
+                  factor),
+      kTensors, name);
 }
 float first(const Function& f) {
   NDArray a = NDArray::zeros({64}, float_type(32)), o = NDArray::zeros({64}, float_type(32));
@@ -177,8 +178,8 @@ TEST(LlvmModule, WhatCannotBeCompiled) {
 }
 
 TEST(LlvmModule, CFunctions) {
-  const Kernel k = make_kernel("O[0] = call_pure_extern<float32>(\"hypotf\", 3.000000f, 4.000000f)",
-                               kTensors);
+  const Kernel k =
+      make_kernel("O[0] = call_pure_extern<float32>(\"hypotf\", 3.000000f, 4.000000f)", kTensors);
   EXPECT_EQ(first(compile_function(k)), 5);
 }
 

@@ -27,8 +27,8 @@ struct Gemm {
     b = te::placeholder({k_, n_}, float_type(32), "B");
     const IterVar r = te::reduce_axis({0, k_}, "k");
     c = te::compute(
-        {m_, n_},
-        [&](const auto& i) { return te::sum(a(i[0], r->var) * b(r->var, i[1]), {r}); }, "C");
+        {m_, n_}, [&](const auto& i) { return te::sum(a(i[0], r->var) * b(r->var, i[1]), {r}); },
+        "C");
     s = Schedule::create({c});
     const te::Tensor local = s.cache_write(c, "local");
     const Stage out = s[c], acc = s[local];
@@ -83,8 +83,7 @@ TEST(LlvmPipeline, GemmComputesTheDefinition) {
 
 TEST(LlvmPipeline, WrongArgumentsAreTypedErrors) {
   const Gemm gemm(8, 64, 16);
-  const Function f =
-      compile({gemm.kernel(Target::host())}, Target::host())->get_function("gemm");
+  const Function f = compile({gemm.kernel(Target::host())}, Target::host())->get_function("gemm");
   const NDArray c = NDArray::zeros({8, 64}, float_type(32));
   const auto code = [&](const NDArray& a, const NDArray& b) {
     try {

@@ -73,8 +73,9 @@ TEST(Target, UnknownPartsNameTheNearest) {
 TEST(Target, FeaturesThatTheHostLacks) {
   EXPECT_TRUE(Target::parse("llvm -mcpu=x86-64").features_missing_on_host().empty());
   // No processor has both of these.
-  EXPECT_FALSE(
-      Target::parse("llvm -mcpu=x86-64-v3 -mattr=+fma4,+xop,+avx10.1-512").features_missing_on_host().empty());
+  EXPECT_FALSE(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+fma4,+xop,+avx10.1-512")
+                   .features_missing_on_host()
+                   .empty());
 }
 
 }  // namespace

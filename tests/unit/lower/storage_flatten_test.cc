@@ -95,11 +95,13 @@ TEST(StorageFlatten, PadsRowPitches) {
   Stmt s = make(Provide{.producer = t.op(), .value = 1, .indices = {p, y, x + 1}});
   for (const auto& [v, n] : {std::pair(x, 9), std::pair(y, 3), std::pair(p, 2)})
     s = make(For{.var = v, .min = 0, .extent = n, .body = s});
-  s = make(Realize{.producer = t.op(), .bounds = {{0, 2}, {0, 3}, {1, 9}}, .scope = "global", .body = s});
+  s = make(Realize{
+      .producer = t.op(), .bounds = {{0, 2}, {0, 3}, {1, 9}}, .scope = "global", .body = s});
   s = make(AttrStmt{.node = 1, .key = "row_pitch_offset", .value = 1, .body = s});
   s = make(AttrStmt{.node = 1, .key = "row_pitch", .value = 16, .body = s});
   s = make(AttrStmt{.node = 0, .key = "row_pitch", .value = 64, .body = s});
-  EXPECT_EQ(to_string(run_pass(pass::storage_flatten, Kernel{.body = s}).body), R"(// attr [T] storage_scope = "global"
+  EXPECT_EQ(to_string(run_pass(pass::storage_flatten, Kernel{.body = s}).body),
+            R"(// attr [T] storage_scope = "global"
 allocate T[int32 * 128]
 for (p, 0, 2) {
   for (y, 0, 3) {

@@ -17,7 +17,8 @@ constexpr char kMatmul[] =
 // Register tiles of 2 x 8 in blocks of 4 rows.
 constexpr char kTile[] =
     "split@1(s2, s2:0, factor=4)\nsplit@1(s2, t1.1, factor=2)\ncompute_at@1(t0.0, s2, t2.0)\n"
-    "reorder@1(t0.0, [t0.0:2, t0.0:0, t0.0:1])\nunroll@1(t0.0, t0.0:0)\nvectorize@1(t0.0, t0.0:1)\n";
+    "reorder@1(t0.0, [t0.0:2, t0.0:0, t0.0:1])\nunroll@1(t0.0, t0.0:0)\nvectorize@1(t0.0, "
+    "t0.0:1)\n";
 
 // A may not be read past its end: the test is one of a row, outside the lanes.
 TEST(Overhang, OfWhatIsNotPackedIsTested) {
@@ -108,12 +109,13 @@ TEST(Overhang, OfPackedOperandsIsComputed) {
 
 // Tiles that lie outside as a whole are left out, with what is computed for them.
 TEST(Overhang, TilesOutside) {
-  EXPECT_EQ(loops("A = placeholder(int32, [9])\n"
-                  "B = compute([i: 9], (A(i) + 1))\n"
-                  "C = compute([j: 9], (B(j)*2))\n"
-                  "arguments A C\noutputs C\n",
-                  "split@1(s2, s2:0, factor=6)\nsplit@1(s2, t0.1, factor=2)\ncompute_at@1(s1, s2, t1.0)"),
-            R"(produce C {
+  EXPECT_EQ(
+      loops("A = placeholder(int32, [9])\n"
+            "B = compute([i: 9], (A(i) + 1))\n"
+            "C = compute([j: 9], (B(j)*2))\n"
+            "arguments A C\noutputs C\n",
+            "split@1(s2, s2:0, factor=6)\nsplit@1(s2, t0.1, factor=2)\ncompute_at@1(s1, s2, t1.0)"),
+      R"(produce C {
   for (j.outer, 0, 2) {
     for (j.inner.outer, 0, 3) {
       if (likely((((j.outer*6) + (j.inner.outer*2)) < 9))) {

@@ -20,7 +20,8 @@ constexpr char kMatmul[] =
 // At each level the copy is as large as what is read during one iteration.
 TEST(CacheRead, InEveryLoopOfItsReader) {
   const std::string base =
-      "cache_read@1(s1, \"local\", [s2])\nsplit@1(s2, s2:1, factor=4)\nsplit@1(s2, s2:2, factor=3)\n"
+      "cache_read@1(s1, \"local\", [s2])\nsplit@1(s2, s2:1, factor=4)\nsplit@1(s2, s2:2, "
+      "factor=3)\n"
       "reorder@1(s2, [t1.0, t2.0, s2:0, t2.1, t1.1])\n";
   const auto region = [&](const std::string& axis) {
     const std::string text = loops(kMatmul, base + "compute_at@1(t0.0, s2, " + axis + ")");
@@ -29,7 +30,8 @@ TEST(CacheRead, InEveryLoopOfItsReader) {
   };
   EXPECT_EQ(region("t1.0"), "realize B.local<local>([0, 6], [(x.outer*4), 4])");
   EXPECT_EQ(region("t2.0"), "realize B.local<local>([(k.outer*3), 3], [(x.outer*4), 4])");
-  EXPECT_EQ(region("t2.1"), "realize B.local<local>([((k.outer*3) + k.inner), 1], [(x.outer*4), 4])");
+  EXPECT_EQ(region("t2.1"),
+            "realize B.local<local>([((k.outer*3) + k.inner), 1], [(x.outer*4), 4])");
   EXPECT_EQ(region("t1.1"),
             "realize B.local<local>([((k.outer*3) + k.inner), 1], [((x.outer*4) + x.inner), 1])");
   EXPECT_EQ(loops(kMatmul, base + "compute_at@1(t0.0, s2, t2.0)"), R"(produce C {
@@ -101,8 +103,10 @@ TEST(CacheRead, OnlyItsReadersReadIt) {
 TEST(CacheRead, OfOneOfSeveralOutputs) {
   const te::Tensor a = te::placeholder({4}, int_type(32), "A");
   const auto b = te::compute_many(
-      {4}, [&](const std::vector<Var>& i) { return std::vector<Expr>{a(i[0]) + 1, a(i[0]) * 2}; }, "B");
-  const te::Tensor c = te::compute({4}, [&](const std::vector<Var>& i) { return b[0](i[0]) + b[1](i[0]); }, "C");
+      {4}, [&](const std::vector<Var>& i) { return std::vector<Expr>{a(i[0]) + 1, a(i[0]) * 2}; },
+      "B");
+  const te::Tensor c =
+      te::compute({4}, [&](const std::vector<Var>& i) { return b[0](i[0]) + b[1](i[0]); }, "C");
   const Schedule s = Schedule::create({c});
   const te::Tensor cache = s.cache_read(b[1], "local", {c.op()});
   EXPECT_EQ(cache.name(), "B.v1.local");
@@ -123,7 +127,8 @@ TEST(CacheRead, OfACacheAndBesideCacheWrite) {
 }
 
 TEST(SetScope, OfAStageBetween) {
-  const Schedule s = scheduled(kMatmul, "cache_write@1(s2, \"local\")\nset_scope@1(t0.0, \"global\")");
+  const Schedule s =
+      scheduled(kMatmul, "cache_write@1(s2, \"local\")\nset_scope@1(t0.0, \"global\")");
   EXPECT_NE(loops(s).find("realize C.local<global>("), std::string::npos);
   s.stages()[2].set_scope("local");
   EXPECT_NE(loops(s).find("realize C.local<local>("), std::string::npos);

@@ -63,7 +63,8 @@ TEST(Schedule, RecordsWhatIsDone) {
   EXPECT_EQ(x.s.ref_of(c, c.axis(1)), (AxisRef{.index = 1, .stage = {.index = 2}}));
   EXPECT_EQ(c.data().where, "script.py:7");
   // Stores say which line scheduled them.
-  EXPECT_NE(loops(x.s, {.source_lines = true}).find("source_line = \"script.py:7\""), std::string::npos);
+  EXPECT_NE(loops(x.s, {.source_lines = true}).find("source_line = \"script.py:7\""),
+            std::string::npos);
   EXPECT_EQ(loops(x.s).find("source_line"), std::string::npos);
 }
 
