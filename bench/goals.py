@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import tables
-from samples import mann_whitney, summarize
+from samples import geometric_mean, mann_whitney, summarize
 
 COMPILE_SECONDS = 30e-3
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
+# Ours in parts of oneDNN's speed, one thread: the geometric mean of tuned schedules, the least of them, and of untuned ones.
+AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None), "memory": (0.95, None, None)}
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
 FLAT = 1.10
@@ -32,6 +34,9 @@ def goals(results: dict) -> list[Goal]:
         found += of_tuner(section)
     if section := sections.get("conv"):
         found += of_convolution(section)
+    for name, limits in AGAINST_ONEDNN.items():
+        if section := sections.get(name):
+            found += of_onednn(name, section, *limits)
     if section := sections.get("model"):
         found += of_model(section)
     return found
@@ -82,6 +87,19 @@ def of_convolution(section: dict) -> list[Goal]:
         factor = medians["untuned"] / medians["unscheduled"]
         text = f"the untuned prior is {UNTUNED_FACTOR} times as fast as the plain loop nest"
         found.append(Goal(text, f"{factor:.1f} times", factor >= UNTUNED_FACTOR))
+    return found
+
+
+def of_onednn(name: str, section: dict, tuned: float, least: float | None, untuned: float | None) -> list[Goal]:
+    found = []
+    for ours, limit in (("tuned", tuned), ("untuned", untuned)):
+        ratios = list(tables.ratios_to(section, ours, "onednn", 1).values())
+        if limit is None or not ratios:
+            continue
+        mean = geometric_mean(ratios)
+        found.append(Goal(f"{name}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
+        if ours == "tuned" and least is not None:
+            found.append(Goal(f"{name}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
     return found
 
 
