@@ -321,7 +321,8 @@ Operands operands(const ExprBase* e) {
     BINARY(Add)
     BINARY(Sub)
     BINARY(Mul)
-    BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min) BINARY(Max) BINARY(Equal)
+    BINARY(Div)
+    BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min) BINARY(Max) BINARY(Equal)
         BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual)
             BINARY(And) BINARY(Or)
 #undef BINARY

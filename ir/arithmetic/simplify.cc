@@ -42,7 +42,8 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     BINARY(Add)
     BINARY(Sub)
     BINARY(Mul)
-    BINARY(Div) BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min) BINARY(Max) BINARY(Equal)
+    BINARY(Div)
+    BINARY(Mod) BINARY(FloorDiv) BINARY(FloorMod) BINARY(Min) BINARY(Max) BINARY(Equal)
         BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual)
             BINARY(And) BINARY(Or)
 #undef BINARY
