@@ -206,7 +206,9 @@ Features extract_features(const Task& task, const Trace& trace) {
   const Schedule schedule = Schedule::create(task.program.outputs);
   schedule.apply(trace);
   const Schedule normal = normalize(schedule);
-  return extract_features(schedule_ops(normal, infer_bound(normal)), task.target, task.threads);
+  const KernelPart part = parts_of(normal, constants_of(task.program)).main;
+  return extract_features(schedule_ops(normal, infer_bound(normal), {}, part), task.target,
+                          task.threads);
 }
 
 }  // namespace tw::autotune

@@ -77,12 +77,22 @@ std::string ir_hash(const Kernel& kernel) {
   return fmt::format("{:016x}", structural_hash(unnamed));
 }
 
-Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
-                     const std::string& name) {
+LoweredParts lower_program(const te::Program& program, const Schedule& schedule,
+                           const std::vector<te::Tensor>& constants, const Target& target,
+                           const std::string& name) {
   LowerOptions options;
   options.name = name;
   options.passes.partition_const_loop = true;
-  return lower(schedule, {program.arguments.begin(), program.arguments.end()}, target, options);
+  std::vector<LowerArgument> arguments;
+  for (const te::Tensor& t : program.arguments) {
+    if (std::ranges::find(constants, t) == constants.end()) arguments.emplace_back(t);
+  }
+  return lower_parts(schedule, arguments, constants, target, options);
+}
+
+Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
+                     const std::string& name) {
+  return lower_program(program, schedule, {}, target, name).main;
 }
 
 }  // namespace tw::autotune

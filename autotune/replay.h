@@ -17,7 +17,11 @@ Schedule best_schedule(const te::Program& program, const Log& log, const Target&
 Schedule replay(const te::Program& program, const std::string& trace_text);
 // The structural hash of the lowered kernel, as records hold it: 16 hexadecimal digits.
 std::string ir_hash(const Kernel& kernel);
-// Lowers as the tuner, its workers and replay all do.
+// Lowers as the tuner, its workers and replay all do. `constants`: those of the program's constant
+// placeholders that are no arguments, since they will be bound.
+LoweredParts lower_program(const te::Program& program, const Schedule& schedule,
+                           const std::vector<te::Tensor>& constants, const Target& target,
+                           const std::string& name);
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
                      const std::string& name);
 

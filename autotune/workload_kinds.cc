@@ -10,21 +10,31 @@ namespace {
 
 using te::Tensor;
 
-Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
+Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name,
+             bool constant = false) {
   std::vector<Expr> extents;
   for (int64_t extent : shape) extents.emplace_back(static_cast<int>(extent));
-  return te::placeholder(extents, sizes.dtype, name);
+  return te::placeholder(extents, sizes.dtype, name, constant);
+}
+// Known when the kernel is built, as in a network that has been trained.
+Tensor weights(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
+  return input(sizes, shape, name, true);
 }
 
 std::optional<SizeProblem> nothing(const Sizes&) { return {}; }
 
+std::optional<SizeProblem> check_gemm(const Sizes& s) {
+  if (s["w"] <= 1) return {};
+  return SizeProblem{fmt::format("size 'w' is {}", s["w"]), "0 or 1"};
+}
 te::Program gemm(const Sizes& s) {
-  const Tensor a = input(s, {s["m"], s["k"]}, "A"), b = input(s, {s["k"], s["n"]}, "B");
+  const Tensor a = input(s, {s["m"], s["k"]}, "A");
+  const Tensor b = input(s, {s["k"], s["n"]}, "B", s["w"] == 1);
   return te::make_program({topi::nn::matmul(a, b)});
 }
 te::Program dense(const Sizes& s) {
   const Tensor data = input(s, {s["m"], s["k"]}, "data");
-  const Tensor weight = input(s, {s["n"], s["k"]}, "weight");
+  const Tensor weight = weights(s, {s["n"], s["k"]}, "weight");
   return te::make_program({topi::nn::dense(data, weight)});
 }
 te::Program batch_gemm(const Sizes& s) {
@@ -60,17 +70,17 @@ std::optional<SizeProblem> check_conv2d(const Sizes& s) {
 }
 Tensor convolution(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
-  const Tensor weight = input(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
+  const Tensor weight = weights(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
   return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"]);
 }
 te::Program conv2d(const Sizes& s) { return te::make_program({convolution(s)}); }
 te::Program conv2d_bias_relu(const Sizes& s) {
-  const Tensor bias = input(s, {s["co"]}, "bias");
+  const Tensor bias = weights(s, {s["co"]}, "bias");
   return te::make_program({topi::nn::relu(topi::nn::bias_add(convolution(s), bias))});
 }
 te::Program depthwise_conv2d(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["c"], s["h"], s["w"]}, "data");
-  const Tensor weight = input(s, {s["c"], 1, s["k"], s["k"]}, "weight");
+  const Tensor weight = weights(s, {s["c"], 1, s["k"], s["k"]}, "weight");
   return te::make_program(
       {topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["c"])});
 }
@@ -79,8 +89,8 @@ te::Program softmax(const Sizes& s) {
 }
 te::Program layer_norm(const Sizes& s) {
   return te::make_program(
-      {topi::nn::layer_norm(input(s, {s["m"], s["n"]}, "data"), input(s, {s["n"]}, "gamma"),
-                            input(s, {s["n"]}, "beta"))});
+      {topi::nn::layer_norm(input(s, {s["m"], s["n"]}, "data"), weights(s, {s["n"]}, "gamma"),
+                            weights(s, {s["n"]}, "beta"))});
 }
 te::Program elementwise(const Sizes& s) {
   const Tensor x = input(s, {s["m"], s["n"]}, "x"),
@@ -140,7 +150,13 @@ const std::vector<SizeName> kDepthwise = {kBatch,
 
 std::span<const WorkloadKind> workload_kinds() {
   static const std::vector<WorkloadKind> kinds = {
-      {"gemm", "C[m,n] = A[m,k] B[k,n]", {kM, kN, kK}, false, nothing, gemm, gemm_shape},
+      {"gemm",
+       "C[m,n] = A[m,k] B[k,n]",
+       {kM, kN, kK, {"w", "1: B is weights, known when the kernel is built", 0, "", 0, false}},
+       false,
+       check_gemm,
+       gemm,
+       gemm_shape},
       {"dense", "C[m,n] = A[m,k] weight[n,k]", {kM, kN, kK}, false, nothing, dense, gemm_shape},
       {"batch_gemm",
        "C[b,m,n] = A[b,m,k] B[b,k,n]",

@@ -64,8 +64,10 @@ double compile_seconds(const autotune::Task& task, const std::string& trace, Pha
 void check_same_kernel(const autotune::Task& task, const std::string& trace) {
   const BuiltKernel ours = build_kernel(task.te_text, trace, task.target);
   const te::Program program = te::parse_program(task.te_text);
-  const Kernel theirs = autotune::lower_program(program, autotune::replay(program, trace),
-                                                task.target, ours.lowered.name);
+  const Kernel theirs =
+      autotune::lower_program(program, autotune::replay(program, trace), te::constants_of(program),
+                              task.target, ours.lowered.name)
+          .main;
   if (autotune::ir_hash(ours.lowered) != autotune::ir_hash(theirs)) {
     raise({.code = ErrorCode::Internal,
            .what = "the benchmark lowers otherwise than autotune::lower_program"});

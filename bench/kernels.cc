@@ -2,6 +2,8 @@
 #include "bench/kernels.h"
 
 #include <chrono>
+#include <map>
+#include <string_view>
 
 #include "autotune/replay.h"
 #include "lower/llvm/compile.h"
@@ -26,10 +28,23 @@ class Stopwatch {
 
 constexpr const char* kName = "kernel";
 
+std::vector<ConstantValue> values_of(const te::Program& program,
+                                     const std::vector<NDArray>& inputs) {
+  std::vector<ConstantValue> values;
+  for (size_t k = 0; k < program.arguments.size(); ++k) {
+    const te::Tensor& t = program.arguments[k];
+    if (!te::is_constant(t)) continue;
+    std::vector<int64_t> shape;
+    for (const Expr& extent : t.shape()) shape.push_back(as<IntImm>(extent)->value);
+    values.push_back({t, inputs.empty() ? NDArray::empty(shape, t.dtype()) : inputs.at(k)});
+  }
+  return values;
+}
+
 }  // namespace
 
 BuiltKernel build_kernel(const std::string& te_text, const std::string& trace_text,
-                         const Target& target, Phases* phases) {
+                         const Target& target, Phases* phases, const std::vector<NDArray>& inputs) {
   Phases ignored;
   if (phases == nullptr) phases = &ignored;
   phases->clear();
@@ -44,21 +59,39 @@ BuiltKernel build_kernel(const std::string& te_text, const std::string& trace_te
   LowerOptions options;
   options.name = kName;
   options.passes.partition_const_loop = true;
-  Kernel kernel =
-      schedule_to_kernel(schedule, {program.arguments.begin(), program.arguments.end()}, options);
-  phases->emplace_back("infer_bound and schedule_ops", watch.lap());
-  LowerReport report;
-  kernel = run_passes(std::move(kernel), target, options, &report);
-  for (const PassTiming& pass : report.timings) {
-    phases->emplace_back(std::string(pass.name), pass.seconds);
+  const std::vector<te::Tensor> constants = te::constants_of(program);
+  std::vector<LowerArgument> arguments;
+  for (const te::Tensor& t : program.arguments) {
+    if (!te::is_constant(t)) arguments.emplace_back(t);
   }
+  LoweredParts parts = schedule_to_kernels(schedule, arguments, constants, options);
+  phases->emplace_back("infer_bound and schedule_ops", watch.lap());
+  std::map<std::string_view, double> passes;
+  std::vector<std::string_view> order;
   CompileTimings timings;
-  const auto module = compile({kernel}, target, {}, &timings);
+  const auto run = [&](Kernel kernel) {
+    LowerReport report;
+    kernel = run_passes(std::move(kernel), target, options, &report);
+    for (const PassTiming& pass : report.timings) {
+      if (passes.try_emplace(pass.name, 0).second) order.push_back(pass.name);
+      passes[pass.name] += pass.seconds;
+    }
+    return kernel;
+  };
+  if (parts.preparation) parts.preparation = run(std::move(*parts.preparation));
+  parts.main = run(std::move(parts.main));
+  bind_constants(parts, values_of(program, inputs));
+  if (parts.preparation) {
+    const auto module = compile({*parts.preparation}, target, {}, &timings);
+    if (!inputs.empty()) module->get_function(parts.preparation->name).call({});
+  }
+  const auto module = compile({parts.main}, target, {}, &timings);
+  for (std::string_view pass : order) phases->emplace_back(std::string(pass), passes[pass]);
   phases->emplace_back("emit", timings.emit);
   phases->emplace_back("optimize", timings.optimize);
   phases->emplace_back("generate", timings.generate);
   phases->emplace_back("link", timings.link);
-  return {std::move(kernel), module->get_function(kName)};
+  return {std::move(parts.main), module->get_function(kName)};
 }
 
 }  // namespace tw::bench

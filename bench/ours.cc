@@ -17,9 +17,12 @@ class Ours final : public Contestant {
   Ours(std::string name, const Problem& problem, const autotune::Task& task, const Trace& trace)
       : name_(std::move(name)),
         threads_(task.threads),
-        function_(build_kernel(task.te_text, to_text(trace), task.target).function),
+        function_(build_kernel(task.te_text, to_text(trace), task.target, nullptr, problem.inputs)
+                      .function),
         problem_(problem) {
-    for (const NDArray& input : problem_.inputs) arguments_.emplace_back(input);
+    for (size_t k = 0; k < problem_.inputs.size(); ++k) {
+      if (!te::is_constant(task.program.arguments[k])) arguments_.emplace_back(problem_.inputs[k]);
+    }
     arguments_.emplace_back(problem_.output);
   }
   std::string name() const override { return name_; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "runtime/ndarray.h"
 
 namespace tw {
 
@@ -23,11 +24,24 @@ struct KernelArgument {
   int value_index = 0;
 };
 
+// An array that belongs to the kernel and not to a call: weights, and what is computed from them
+// when the kernel is built. Code generation puts its address, or a copy of it, into the code.
+struct KernelConstant {
+  std::string name;
+  DType dtype;
+  std::vector<Expr> shape;  // constants
+  Var var;                  // the buffer variable, free in the body to the end
+  ProducerRef producer;
+  int value_index = 0;
+  NDArray value;  // undefined until bind_constants
+};
+
 // Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them
 // from the calling convention (runtime/c_api.h) and checks them.
 struct Kernel {
   std::string name = "default_function";
   std::vector<KernelArgument> arguments;
+  std::vector<KernelConstant> constants;
   Stmt body;
 };
 

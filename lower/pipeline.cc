@@ -124,8 +124,10 @@ bool environment_asks_to_verify() {
 }
 
 // What the body of a kernel may use without binding it.
-std::vector<Var> argument_vars(const Kernel& kernel) {
+std::vector<Var> free_vars_of(const Kernel& kernel, bool has_signature) {
   std::vector<Var> vars;
+  for (const KernelConstant& c : kernel.constants) vars.push_back(c.var);
+  if (has_signature) return vars;
   for (const KernelArgument& a : kernel.arguments) {
     vars.push_back(a.var);
     for (const Expr& e : a.shape) {
@@ -172,8 +174,7 @@ Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& optio
       }
       if (verifies) {
         try {
-          verify(kernel.body, held,
-                 holds(KernelSignature) ? std::vector<Var>() : argument_vars(kernel));
+          verify(kernel.body, held, free_vars_of(kernel, holds(KernelSignature)));
         } catch (const Error& e) {
           ErrorInfo info = e.info();
           info.where = fmt::format("after pass {}", p.name);

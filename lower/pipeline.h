@@ -77,10 +77,35 @@ Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& argumen
              const Target& target, const LowerOptions& options = {}, LowerReport* report = nullptr,
              const PassObserver& observer = {});
 
+// A schedule whose `constants`, placeholders, have their values when the kernel is built: one
+// kernel to call, and where stages are precomputed (schedule/primitives.def) one to run before.
+// Report and observer are of the first.
+struct LoweredParts {
+  Kernel main;                        // of the arguments that are no constants
+  std::optional<Kernel> preparation;  // takes no arguments; fills constants of `main`
+};
+LoweredParts lower_parts(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                         const std::vector<te::Tensor>& constants, const Target& target,
+                         const LowerOptions& options = {}, LowerReport* report = nullptr,
+                         const PassObserver& observer = {});
+// Gives the constants their values: the placeholders those of `values`, which are kept (a copy
+// where they are not aligned as ours are) and must not change; what the preparation computes,
+// memory. Each must be given (ArgumentNotInProgram), with the placeholder's type and shape, compact
+// (ArgumentDType, ArgumentShape, ArgumentStrides).
+struct ConstantValue {
+  te::Tensor placeholder;
+  NDArray value;
+};
+void bind_constants(LoweredParts& parts, const std::vector<ConstantValue>& values);
+
 // The first half, up to statements that still speak of tensors: normalize, infer_bound,
 // schedule_ops.
 Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
                           const LowerOptions& options);
+LoweredParts schedule_to_kernels(const Schedule& schedule,
+                                 const std::vector<LowerArgument>& arguments,
+                                 const std::vector<te::Tensor>& constants,
+                                 const LowerOptions& options);
 // The second half: runs the table.
 Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& options,
                   LowerReport* report = nullptr, const PassObserver& observer = {});

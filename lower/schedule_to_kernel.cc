@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "ir/visit.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
 #include "schedule/schedule_data.h"
@@ -34,27 +35,38 @@ Slot slot_of(const Schedule& schedule, const te::Tensor& t) {
   return {find_stage(schedule.data(), t.op().get()), t.value_index()};
 }
 
-void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>& arguments) {
+void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                     const std::vector<te::Tensor>& constants) {
   std::vector<Slot> given;
   const auto is_given = [&](const Slot& s) {
     return std::find(given.begin(), given.end(), s) != given.end();
   };
-  for (const LowerArgument& a : arguments) {
-    if (!a.tensor.defined()) {
-      if (a.scalar.defined()) continue;
-      raise({.code = ErrorCode::BadArgument, .what = "an argument is neither tensor nor variable"});
-    }
-    const Slot slot = slot_of(schedule, a.tensor);
+  const auto add = [&](const te::Tensor& tensor) {
+    const Slot slot = slot_of(schedule, tensor);
     if (slot.stage == nullptr) {
-      not_in_program(fmt::format("argument '{}' is not in the program", a.tensor.name()),
+      not_in_program(fmt::format("argument '{}' is not in the program", tensor.name()),
                      fmt::format("the inputs and outputs: {}", interface_names(schedule)));
     }
     if (is_given(slot)) {
       raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("argument '{}' is given twice", a.tensor.name()),
+             .what = fmt::format("argument '{}' is given twice", tensor.name()),
              .legal = "each tensor once"});
     }
     given.push_back(slot);
+  };
+  for (const te::Tensor& t : constants) {
+    add(t);
+    if (te::is_constant(t)) continue;
+    raise({.code = ErrorCode::NotConstant,
+           .what = fmt::format("'{}' is given a value, but is not constant", t.name()),
+           .legal = "placeholder(…, constant=True)"});
+  }
+  for (const LowerArgument& a : arguments) {
+    if (a.tensor.defined()) {
+      add(a.tensor);
+    } else if (!a.scalar.defined()) {
+      raise({.code = ErrorCode::BadArgument, .what = "an argument is neither tensor nor variable"});
+    }
   }
   const auto require = [&](const te::Tensor& t, const char* role) {
     if (is_given(slot_of(schedule, t))) return;
@@ -65,37 +77,88 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
   for (const te::Tensor& t : schedule.outputs()) require(t, "output");
 }
 
+KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
+  // Inlining and cache stages rewrite operations: the body speaks of what they became.
+  const te::Operation op = normalized[tensor].op();
+  std::string name = tensor.name();
+  if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
+  return {.name = name,
+          .dtype = tensor.dtype(),
+          .shape = tensor.shape(),
+          .var = buffer_var(name, tensor.dtype()),
+          .is_output = op->op_kind != te::OperationKind::Placeholder,
+          .producer = op,
+          .value_index = tensor.value_index()};
+}
+
+KernelConstant constant_of(const te::Tensor& tensor) {
+  return {.name = tensor.name(),
+          .dtype = tensor.dtype(),
+          .shape = tensor.shape(),
+          .var = buffer_var(tensor.name(), tensor.dtype()),
+          .producer = tensor.op(),
+          .value_index = tensor.value_index()};
+}
+
+// What the part of a kernel reads, and fills, of arrays that no call brings: bound placeholders and
+// the outputs of precomputed stages, out of `all`.
+std::vector<KernelConstant> constants_in(const Stmt& body, const std::vector<KernelConstant>& all) {
+  std::vector<KernelConstant> used;
+  for (const KernelConstant& c : all) {
+    bool found = false;
+    const auto is_it = [&](const ProducerRef& p, int k) {
+      found |= p.same_as(c.producer) && k == c.value_index;
+    };
+    for_each_stmt(body, [&](const Stmt& s) {
+      if (const Provide* provide = as<Provide>(s)) is_it(provide->producer, provide->value_index);
+    });
+    for_each_expr(body, [&](const Expr& e) {
+      if (const auto* read = as<ProducerLoad>(e)) is_it(read->producer, read->value_index);
+    });
+    if (found) used.push_back(c);
+  }
+  return used;
+}
+
 }  // namespace
+
+LoweredParts schedule_to_kernels(const Schedule& schedule,
+                                 const std::vector<LowerArgument>& arguments,
+                                 const std::vector<te::Tensor>& constants,
+                                 const LowerOptions& options) {
+  check_arguments(schedule, arguments, constants);
+  const Schedule normalized = normalize(schedule);
+  // What the caller wants to have from a call is computed in it.
+  for (const LowerArgument& a : arguments) {
+    if (a.tensor.defined())
+      find_stage(normalized.data(), normalized[a.tensor].op().get())->precomputed = false;
+  }
+  const DomainMap domains = infer_bound(normalized, options.schedule);
+  const ScheduleParts parts = parts_of(normalized, constants);
+  LoweredParts kernels{.main = {.name = options.name}, .preparation = {}};
+  kernels.main.body = schedule_ops(normalized, domains, options.schedule, parts.main);
+  for (const LowerArgument& a : arguments) {
+    kernels.main.arguments.push_back(a.tensor.defined() ? tensor_argument(normalized, a.tensor)
+                                                        : KernelArgument{.name = a.scalar.name(),
+                                                                         .dtype = a.scalar.dtype(),
+                                                                         .is_tensor = false,
+                                                                         .var = a.scalar});
+  }
+  if (constants.empty()) return kernels;
+  std::vector<KernelConstant> known;
+  for (const te::Tensor& t : constants) known.push_back(constant_of(t));
+  for (const te::Tensor& t : parts.preparation.given) known.push_back(constant_of(t));
+  kernels.main.constants = constants_in(kernels.main.body, known);
+  if (!parts.is_split()) return kernels;
+  Kernel& preparation = kernels.preparation.emplace(Kernel{.name = options.name + "_preparation"});
+  preparation.body = schedule_ops(normalized, domains, options.schedule, parts.preparation);
+  preparation.constants = constants_in(preparation.body, known);
+  return kernels;
+}
 
 Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
                           const LowerOptions& options) {
-  check_arguments(schedule, arguments);
-  const Schedule normalized = normalize(schedule);
-  const DomainMap domains = infer_bound(normalized, options.schedule);
-  Kernel kernel{.name = options.name};
-  kernel.body = schedule_ops(normalized, domains, options.schedule);
-  for (const LowerArgument& a : arguments) {
-    if (!a.tensor.defined()) {
-      kernel.arguments.push_back({.name = a.scalar.name(),
-                                  .dtype = a.scalar.dtype(),
-                                  .is_tensor = false,
-                                  .var = a.scalar});
-      continue;
-    }
-    // Inlining and cache stages rewrite operations: the body speaks of what they became.
-    const te::Operation op = normalized[a.tensor].op();
-    const bool is_output = op->op_kind != te::OperationKind::Placeholder;
-    std::string name = a.tensor.name();
-    if (op->num_outputs() > 1) name += fmt::format(".v{}", a.tensor.value_index());
-    kernel.arguments.push_back({.name = name,
-                                .dtype = a.tensor.dtype(),
-                                .shape = a.tensor.shape(),
-                                .var = buffer_var(name, a.tensor.dtype()),
-                                .is_output = is_output,
-                                .producer = op,
-                                .value_index = a.tensor.value_index()});
-  }
-  return kernel;
+  return schedule_to_kernels(schedule, arguments, {}, options).main;
 }
 
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
@@ -103,6 +166,18 @@ Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& argumen
              const PassObserver& observer) {
   return run_passes(schedule_to_kernel(schedule, arguments, options), target, options, report,
                     observer);
+}
+
+LoweredParts lower_parts(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                         const std::vector<te::Tensor>& constants, const Target& target,
+                         const LowerOptions& options, LowerReport* report,
+                         const PassObserver& observer) {
+  LoweredParts parts = schedule_to_kernels(schedule, arguments, constants, options);
+  if (parts.preparation) {
+    parts.preparation = run_passes(std::move(*parts.preparation), target, options);
+  }
+  parts.main = run_passes(std::move(parts.main), target, options, report, observer);
+  return parts;
 }
 
 }  // namespace tw

@@ -52,6 +52,12 @@ class Flatten : public ScopedMutator {
            .extents = a.shape,
            .is_argument = true};
     }
+    for (const KernelConstant& c : kernel.constants) {
+      buffers_[{c.producer.get(), c.value_index}] = {.var = c.var,
+                                                     .mins = std::vector<Expr>(c.shape.size(), 0),
+                                                     .extents = c.shape,
+                                                     .is_argument = true};
+    }
   }
 
  protected:

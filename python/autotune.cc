@@ -219,7 +219,6 @@ void bind_tuner(py::module_& m) {
   m.def("best_schedule", &best_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("untuned_schedule", &untuned_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("replay", &replay);
-  m.def("lower_program", &lower_program, py::call_guard<py::gil_scoped_release>());
   m.def("fma_peak", &measure_fma_peak, py::arg("target"), py::arg("threads"),
         py::arg("seconds") = 0.05, py::call_guard<py::gil_scoped_release>());
 }

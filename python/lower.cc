@@ -5,7 +5,9 @@
 
 #include "autotune/replay.h"
 #include "ir/print.h"
+#include "lower/llvm/compile.h"
 #include "lower/pipeline.h"
+#include "python/array.h"
 #include "python/schedule.h"
 #include "runtime/nearest_word.h"
 
@@ -115,10 +117,35 @@ std::vector<LowerArgument> to_arguments(const py::sequence& objects) {
   return arguments;
 }
 
+// What is given for constants: arrays of our own, as they must not change.
+struct ConstantValues {
+  std::vector<te::Tensor> placeholders;
+  std::vector<ConstantValue> values;
+
+  Kernel prepare(LoweredParts parts, const Target& target) const {
+    bind_constants(parts, values);
+    return tw::prepare(std::move(parts), target);
+  }
+};
+ConstantValues to_constants(const py::list& pairs) {
+  ConstantValues result;
+  for (py::handle pair : pairs) {
+    const auto& [tensor, array] = pair.cast<std::pair<py::object, py::object>>();
+    if (!py::isinstance<te::Tensor>(tensor)) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("a value is given for {}", describe(tensor)),
+             .legal = "constants={placeholder: array}"});
+    }
+    result.placeholders.push_back(tensor.cast<te::Tensor>());
+    result.values.push_back({result.placeholders.back(), borrow(array).copy()});
+  }
+  return result;
+}
+
 Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, const Target& target,
                       const std::string& name, bool simple_mode, const py::dict& config,
                       std::vector<std::string> disabled, std::string stop_after,
-                      py::object observer, py::list timings) {
+                      py::object observer, py::list timings, const py::list& constants) {
   LowerOptions options = to_options(config);
   options.name = name;
   options.simple_mode = simple_mode;
@@ -135,8 +162,11 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
   LowerReport report;
   Kernel kernel;
   {
+    const ConstantValues values = to_constants(constants);
     py::gil_scoped_release release;
-    kernel = tw::lower(schedule, kernel_arguments, target, options, &report, observe);
+    LoweredParts parts = lower_parts(schedule, kernel_arguments, values.placeholders, target,
+                                     options, &report, observe);
+    kernel = values.prepare(std::move(parts), target);
   }
   for (const PassTiming& t : report.timings)
     timings.append(py::make_tuple(std::string(t.name), t.seconds));
@@ -182,6 +212,14 @@ void bind_lower(py::module_& m) {
           "ir_hash", [](const Kernel& k) { return autotune::ir_hash(k); },
           "Structural hash without names, as the tuning log holds it.");
   m.def("lower", &lower_schedule);
+  m.def("lower_program", [](const te::Program& program, const Schedule& schedule,
+                            const Target& target, const std::string& name,
+                            const py::list& constants) {
+    const ConstantValues values = to_constants(constants);
+    py::gil_scoped_release release;
+    return values.prepare(
+        autotune::lower_program(program, schedule, values.placeholders, target, name), target);
+  });
   m.def("passes", &pass_table, "Rows of (name, optional, requires, ensures, documentation).");
   m.def("pass_options", &option_table, "Rows of (name, default, documentation).");
 }

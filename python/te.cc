@@ -190,6 +190,8 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
            [](const te::Tensor& t) {
              return std::hash<const void*>()(t.op().get()) ^ static_cast<size_t>(t.value_index());
            })
+      .def_property_readonly("constant", &te::is_constant,
+                             "Whether its values are known when the kernel is built.")
       .def("same_as", [](const te::Tensor& a, const te::Tensor& b) { return a == b; })
       .def("__repr__", [](const te::Tensor& t) {
         return fmt::format("Tensor({}: {}[{}])", t.name(), to_string(t.dtype()), shape_text(t));
@@ -247,7 +249,8 @@ void bind_te(py::module_& m) {
   py::class_<TensorSlice> slice(m, "TensorSlice", "A[i] of a tensor with more dimensions.");
   bind_operation(m, operation);
   bind_tensor(tensor, slice);
-  m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"));
+  m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"),
+        py::arg("constant"));
   m.def("compute", &compute);
   m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));
   m.def("reduce_expr", &reduce_expr);

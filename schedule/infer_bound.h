@@ -28,10 +28,26 @@ Schedule normalize(const Schedule& schedule);
 DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options);
 DomainMap infer_bound(const Schedule& schedule);
 
+// The stages that one of several kernels of a schedule computes: those at the outermost level, with
+// all that is inside their loops.
+struct KernelPart {
+  std::vector<const StageData*> stages;
+  std::vector<te::Tensor> given;  // whose memory belongs to the caller, like that of outputs
+};
+// A schedule some of whose stages are precomputed from the `bound` placeholders, in two parts.
+// What both need of other stages, both compute.
+struct ScheduleParts {
+  KernelPart main, preparation;
+  bool is_split() const { return !preparation.stages.empty(); }
+};
+ScheduleParts parts_of(const Schedule& normalized, const std::vector<te::Tensor>& bound);
+
 // The loop nest: Realize, Produce, loops, predicates, Provide. Outputs and placeholders belong to
 // the caller and are not realized.
 // SymbolicExtent for a vectorised or unrolled axis whose extent turns out not to be a constant.
 Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
                   const ScheduleOptions& options = {});
+Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
+                  const ScheduleOptions& options, const KernelPart& part);
 
 }  // namespace tw

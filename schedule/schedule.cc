@@ -205,6 +205,7 @@ void Stage::compute_at(const Stage& consumer, const IterVar& axis) const {
 }
 void Stage::compute_inline() const { Recorder(schedule_, data_, "compute_inline").apply(); }
 void Stage::compute_root() const { Recorder(schedule_, data_, "compute_root").apply(); }
+void Stage::precompute() const { Recorder(schedule_, data_, "precompute").apply(); }
 void Stage::set_scope(const std::string& scope) const {
   Recorder(schedule_, data_, "set_scope")(scope).apply();
 }

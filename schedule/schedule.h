@@ -59,7 +59,8 @@ struct StageData {
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
   std::vector<RowPitch> row_pitches;
-  std::string scope;  // "" (chosen by lowering), "global", "local"
+  bool precomputed = false;  // at the outermost level, and once when the kernel is built
+  std::string scope;         // "" (chosen by lowering), "global", "local"
   bool is_output = false;
   std::string where;  // script line of the last step on this stage, where known
 
@@ -105,6 +106,7 @@ class Stage {
   void compute_at(const Stage& consumer, const IterVar& axis) const;
   void compute_inline() const;
   void compute_root() const;
+  void precompute() const;
   void set_scope(const std::string& scope) const;
   // Pads what is stored so that the pitch of this dimension is `offset` more than a multiple of
   // `factor` elements.

@@ -48,20 +48,14 @@ class NestBuilder {
     overhang_.emplace(schedule_, domains_, analyzer_);
   }
 
-  Stmt build() {
-    std::vector<StageData*> roots;
-    for (const auto& stage : schedule_.stages) {
-      TW_CHECK(stage->attach_type != AttachType::Inline,
-               "schedule_ops of a schedule that is not normalised");
-      if (stage->attach_type == AttachType::GroupRoot && !is_placeholder(*stage))
-        roots.push_back(stage.get());
-    }
-    return pipelines(roots, {});
+  Stmt build(const KernelPart& part) {
+    given_ = &part.given;
+    return pipelines(part.stages, {});
   }
 
  private:
   // The stages in this order, then `consumer`.
-  Stmt pipelines(const std::vector<StageData*>& stages, Stmt consumer) {
+  Stmt pipelines(const std::vector<const StageData*>& stages, Stmt consumer) {
     for (size_t k = stages.size(); k-- > 0;) consumer = pipeline(*stages[k], consumer);
     return consumer;
   }
@@ -71,9 +65,7 @@ class NestBuilder {
     std::vector<Range> bounds;
     for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
     for (int k = stage.op->num_outputs(); k-- > 0;) {
-      const te::Tensor tensor = stage.op.output(k);
-      const auto& outputs = schedule_.outputs;
-      if (std::find(outputs.begin(), outputs.end(), tensor) != outputs.end()) continue;
+      if (std::find(given_->begin(), given_->end(), stage.op.output(k)) != given_->end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = bounds,
@@ -483,14 +475,20 @@ class NestBuilder {
   Analyzer analyzer_;
   IndexRange range_of_;
   std::optional<Overhang> overhang_;
-  std::unordered_map<Var, std::vector<StageData*>, IdentityHash, IdentityEqual> inside_;
+  const std::vector<te::Tensor>* given_ = nullptr;
+  std::unordered_map<Var, std::vector<const StageData*>, IdentityHash, IdentityEqual> inside_;
 };
 
 }  // namespace
 
 Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
                   const ScheduleOptions& options) {
-  return NestBuilder(schedule.data(), domains, options).build();
+  return schedule_ops(schedule, domains, options, parts_of(schedule, {}).main);
+}
+
+Stmt schedule_ops(const Schedule& schedule, const DomainMap& domains,
+                  const ScheduleOptions& options, const KernelPart& part) {
+  return NestBuilder(schedule.data(), domains, options).build(part);
 }
 
 }  // namespace tw

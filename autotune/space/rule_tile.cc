@@ -161,6 +161,7 @@ class Tiling {
       order.push_back(d + 1);
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
       pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
+      if (te::is_constant(operand.tensor)) pack.precompute();
       pack.parallel(pack.axis(0));
       if (d + 1 != rank) continue;  // lanes lie apart in the operand: copied one by one
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});

@@ -2,14 +2,16 @@
 #include "autotune/worker/build.h"
 
 #include "autotune/replay.h"
+#include "schedule/te/text.h"
 
 namespace tw::autotune {
 
 LoweredCandidate lower_candidate(const te::Program& program, const std::string& trace,
                                  const Target& target) {
   LoweredCandidate result;
-  result.kernel = lower_program(program, replay(program, trace), target, "candidate");
-  result.ir_hash = ir_hash(result.kernel);
+  result.parts = lower_program(program, replay(program, trace), te::constants_of(program), target,
+                               "candidate");
+  result.ir_hash = ir_hash(result.parts.main);
   return result;
 }
 

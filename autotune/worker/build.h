@@ -3,17 +3,17 @@
 
 #include <string>
 
-#include "lower/kernel.h"
-#include "lower/llvm/target.h"
+#include "lower/pipeline.h"
 #include "schedule/te/text.h"
 
 namespace tw::autotune {
 
 struct LoweredCandidate {
-  Kernel kernel;
+  LoweredParts parts;  // with the program's constants, not bound yet
   std::string ir_hash;
 };
-// Applies a trace to the program and lowers it, exactly as a replay of the record will.
+// Applies a trace to the program and lowers it, exactly as a replay of the record will that has the
+// values of all constants.
 LoweredCandidate lower_candidate(const te::Program& program, const std::string& trace,
                                  const Target& target);
 

@@ -87,16 +87,18 @@ struct Compilation {
   codegen::Machine& machine;
 
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
-              const CompileOptions& options, CompileTimings& timings)
+              const CompileOptions& options, CompileTimings& timings, bool embed_constants = false)
       : module("tilewright", context), machine(codegen::machine_for(target)) {
     Stopwatch watch;
     context.setDiscardValueNames(!options.keep_sources);
     module.setTargetTriple(target.triple);
     module.setDataLayout(machine.llvm->createDataLayout());
     module.setPICLevel(llvm::PICLevel::BigPIC);
-    const codegen::EmitResult emitted = codegen::emit(
-        kernels, target,
-        {.contract = options.fast_math_contract, .vectorize = options.llvm_vectorize}, module);
+    const codegen::EmitResult emitted = codegen::emit(kernels, target,
+                                                      {.contract = options.fast_math_contract,
+                                                       .vectorize = options.llvm_vectorize,
+                                                       .embed_constants = embed_constants},
+                                                      module);
     verify_module(module);
     timings.emit += watch.lap();
     codegen::optimize(module, *machine.llvm,
@@ -134,7 +136,16 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     timings.generate += watch.lap();
     std::vector<std::string> names;
     for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
+    for (const Kernel& kernel : kernels_) {
+      for (size_t i = 0; i < kernel.constants.size(); ++i)
+        names.push_back(codegen::constant_symbol(kernel, i));
+    }
     code_ = LoadedCode::load(std::move(object), names);
+    size_t slot = kernels_.size();
+    for (const Kernel& kernel : kernels_) {
+      for (const KernelConstant& c : kernel.constants)
+        *static_cast<void**>(code_->address(slot++)) = c.value.data();
+    }
     timings.link += watch.lap();
   }
 
@@ -179,18 +190,18 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   void export_library(const std::string& path) const override {
     const std::string json = metadata_to_json(info_);
     codegen::export_code(path, kernels_, json, [&] {
-      auto compilation = compile_again();
+      auto compilation = compile_again(/*embed_constants=*/true);
       codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
       return codegen::generate_object(compilation->module, compilation->machine);
     });
   }
 
  private:
-  std::unique_ptr<Compilation> compile_again() const {
+  std::unique_ptr<Compilation> compile_again(bool embed_constants = false) const {
     CompileTimings ignored;
     CompileOptions options = options_;
     options.keep_sources = true;
-    return std::make_unique<Compilation>(kernels_, target_, options, ignored);
+    return std::make_unique<Compilation>(kernels_, target_, options, ignored, embed_constants);
   }
   std::string assembly() const {
     auto compilation = compile_again();
@@ -212,6 +223,15 @@ std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target
   CompileTimings ignored;
   return std::make_shared<CompiledModule>(kernels, target, options,
                                           timings != nullptr ? *timings : ignored);
+}
+
+Kernel prepare(LoweredParts parts, const Target& target) {
+  if (parts.preparation) {
+    const bool foreign = !target.features_missing_on_host().empty();
+    const auto module = compile({*parts.preparation}, foreign ? Target::host() : target);
+    module->get_function(parts.preparation->name).call({});
+  }
+  return std::move(parts.main);
 }
 
 }  // namespace tw

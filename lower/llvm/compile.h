@@ -8,6 +8,7 @@
 
 #include "lower/kernel.h"
 #include "lower/llvm/target.h"
+#include "lower/pipeline.h"
 #include "runtime/module.h"
 
 namespace tw {
@@ -28,5 +29,9 @@ struct CompileTimings {
 std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
                                 const CompileOptions& options = {},
                                 CompileTimings* timings = nullptr);
+
+// Compiles and runs the preparation of bound parts: what remains is the kernel to call. Code for a
+// machine other than this one is prepared by code for this one.
+Kernel prepare(LoweredParts parts, const Target& target);
 
 }  // namespace tw

@@ -22,9 +22,12 @@
 namespace tw::codegen {
 
 struct EmitOptions {
-  bool contract = true;    // a * b + c may become an fma
-  bool vectorize = false;  // LLVM's vectorizers may touch the loops
+  bool contract = true;          // a * b + c may become an fma
+  bool vectorize = false;        // LLVM's vectorizers may touch the loops
+  bool embed_constants = false;  // copies of constants in the module, for a library
 };
+// The variable that holds the address of a kernel's constant; who loads the code sets it.
+std::string constant_symbol(const Kernel& kernel, size_t constant);
 // What later phases must know of the emitted module.
 struct EmitResult {
   bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
@@ -103,6 +106,7 @@ class FunctionEmitter {
 
   // emit_function.cc
   void bind_arguments(const Kernel& kernel);
+  void bind_constants(const Kernel& kernel);
   llvm::Value* argument(const Expr& k);
   llvm::Value* argument_intrinsic(const Call& op);
   llvm::Value* stride_or(const Call& stride, const Expr& otherwise);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions: the calling convention, compute scopes, bodies of parallel regions.
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -77,6 +79,10 @@ void give_scopes(KernelState& state, const Kernel& kernel) {
     int64_t bytes = a.dtype.element_bytes() * a.dtype.lanes;
     for (const Expr& e : a.shape) bytes *= as_const_int(e).value_or(0);
     it->second.bytes = bytes;
+  }
+  for (const KernelConstant& c : kernel.constants) {
+    const auto it = collector.facts.find(c.var.operator->());
+    if (it != collector.facts.end() && c.value.defined()) it->second.bytes = c.value.byte_size();
   }
   llvm::MDBuilder metadata(state.context);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(state.kernel_name);
@@ -235,6 +241,7 @@ void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   function->getArg(1)->setName("type_codes");
   function->getArg(2)->setName("num_args");
   emitter.bind_arguments(kernel);
+  emitter.bind_constants(kernel);
   emitter.emit(kernel.body);
   emitter.finish();
   // Where the loops are a function of their own, what is left here checks arguments, once a call:
@@ -288,6 +295,39 @@ void FunctionEmitter::bind_arguments(const Kernel& kernel) {
                               CallKind::PureIntrinsic);
       bind_number(extent, cast(extent->type, value), true);
     }
+  }
+}
+
+std::string constant_symbol(const Kernel& kernel, size_t constant) {
+  return fmt::format("{}.constant.{}", kernel.name, constant);
+}
+
+// Each constant is found through a variable of the module, so that the same text, and the same
+// code, serve wherever the array is.
+void FunctionEmitter::bind_constants(const Kernel& kernel) {
+  llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
+  for (size_t i = 0; i < kernel.constants.size(); ++i) {
+    const KernelConstant& c = kernel.constants[i];
+    if (!c.value.defined()) fail(fmt::format("constant '{}' has no value", c.name));
+    llvm::Constant* array = llvm::ConstantPointerNull::get(llvm::PointerType::get(k_.context, 0));
+    if (k_.options.embed_constants) {
+      const llvm::StringRef bytes(static_cast<const char*>(c.value.data()),
+                                  static_cast<size_t>(c.value.byte_size()));
+      llvm::Constant* content = llvm::ConstantDataArray::getString(k_.context, bytes, false);
+      auto* copy = new llvm::GlobalVariable(k_.module, content->getType(), true,
+                                            llvm::GlobalValue::InternalLinkage, content, c.name);
+      copy->setAlignment(llvm::Align(NDArray::kAlignment));
+      array = copy;
+    }
+    auto* slot =
+        new llvm::GlobalVariable(k_.module, pointer, false, llvm::GlobalValue::ExternalLinkage,
+                                 array, constant_symbol(kernel, i));
+    // Libraries loaded together are not to see each other's.
+    if (k_.options.embed_constants) slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    const Variable* var = c.var.operator->();
+    Binding binding{.alignment = NDArray::kAlignment, .root = var};
+    binding.value = b_.CreateLoad(pointer, slot, c.name);
+    bindings_[var] = std::move(binding);
   }
 }
 

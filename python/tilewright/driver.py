@@ -6,45 +6,63 @@ from .target import _resolve
 from .transform import PassContext
 
 
-def _lower(schedule, args, target, name, simple_mode=False):
+def _lower(schedule, args, target, name, simple_mode=False, constants=None):
     context = PassContext.current()
     context.timings = []
+    constants = _constants(constants)
+    given = [tensor for tensor, _ in constants]
     return _core.lower(
-        schedule, list(args), target.model, name, simple_mode, context.config, context.disabled_pass,
-        context.stop_after, context.observer, context.timings)
+        schedule, [a for a in args if not any(a is t or a == t for t in given)], target.model, name, simple_mode,
+        context.config, context.disabled_pass, context.stop_after, context.observer, context.timings, constants)
 
 
-def lower(sch, args, name="default_function", binds=None, simple_mode=False):
+def _constants(constants):
+    if constants is None:
+        return []
+    if not isinstance(constants, dict):
+        _core.raise_error("bad-argument", f"constants is a {type(constants).__name__}", "a dict {placeholder: array}")
+    return list(constants.items())
+
+
+def lower(sch, args, name="default_function", binds=None, simple_mode=False, constants=None):
     """The kernel of a schedule as IR; str() of it is the text.
 
     args: tensors and variables in call order. simple_mode: loops as a person reads them, every pass but loop_partition,
     and no unpacking of arguments. Options come from transform.PassContext, the target from `with Target(...)`.
+    constants: as for build.
     """
     _no_binds(binds)
-    return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode)
+    return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode, constants)
 
 
-def build(inputs, args=None, target=None, target_host=None, name="default_function", binds=None):
+def build(inputs, args=None, target=None, target_host=None, name="default_function", binds=None, constants=None):
     """Compiles to a Module.
 
     inputs is a schedule (then args are its arguments in call order), what `lower` gave, a list of those, or a list of
     tensors without a schedule: all arguments, or the outputs alone. The schedule of tensors is the best record of
     autotune.apply_best where that is active, otherwise the analytical prior's.
+
+    constants: {placeholder: array} for placeholders made with constant=True. They are arguments no more; stages that the
+    schedule precomputes from them are computed now, once, and an exported library holds copies of what it needs.
     """
     _no_binds(binds)
     if target_host is not None:
         _core.raise_error("bad-argument", "target_host is given", "target alone: code runs where it is called")
     target = _resolve(target)
-    return _core.compile(_kernels(inputs, args, target, name), target.model, False, True)
+    return _core.compile(_kernels(inputs, args, target, name, constants), target.model, False, True)
 
 
-def _kernels(inputs, args, target, name):
+def _kernels(inputs, args, target, name, constants):
+    lowered = isinstance(inputs, _core.LoweredFunc) or (
+        isinstance(inputs, (list, tuple)) and any(isinstance(f, _core.LoweredFunc) for f in inputs))
+    if constants and lowered:
+        _core.raise_error("bad-argument", "constants for functions that are lowered already", "lower(..., constants=...)")
     if isinstance(inputs, _core.LoweredFunc):
         return [inputs]
     if isinstance(inputs, _core.Schedule):
         if args is None:
             _core.raise_error("bad-argument", "a schedule without args", "build(s, [A, B, C])")
-        return [_lower(inputs, args, target, name)]
+        return [_lower(inputs, args, target, name, constants=constants)]
     if isinstance(inputs, (_core.Tensor, _core.Program)):
         inputs = [inputs] if isinstance(inputs, _core.Tensor) else inputs
     if isinstance(inputs, (list, tuple)) and inputs and all(isinstance(f, _core.LoweredFunc) for f in inputs):
@@ -53,7 +71,7 @@ def _kernels(inputs, args, target, name):
             isinstance(inputs, (list, tuple)) and inputs and all(isinstance(t, _core.Tensor) for t in inputs)):
         from .autotune import _best_or_prior
 
-        return [_best_or_prior(inputs, target, name)]
+        return [_best_or_prior(inputs, target, name, _constants(constants))]
     _core.raise_error(
         "bad-argument", f"cannot build {type(inputs).__name__}",
         "a schedule with args, a lowered function, a list of those, or a list of tensors")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compute_at, compute_inline, compute_root: where a stage is computed
+// compute_at, compute_inline, compute_root, precompute: where and when a stage is computed
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +14,20 @@ void attach(StageData& stage, AttachType type, StageData* parent = nullptr, Iter
   stage.attach_type = type;
   stage.attach_stage = parent;
   stage.attach_axis = std::move(axis);
+  stage.precomputed = false;
+}
+
+// A placeholder that the stage depends on and whose values only a call has; null if there is none.
+const StageData* variable_input(const ScheduleData& schedule, const StageData& stage) {
+  for (const te::Tensor& t : stage.inputs) {
+    const StageData* source = find_stage(schedule, t.op().get());
+    if (is_placeholder(*source)) {
+      if (!te::is_constant(t)) return source;
+    } else if (const StageData* found = variable_input(schedule, *source)) {
+      return found;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -69,6 +83,35 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
 
 StepResults apply_compute_root(const PrimitiveCall& call) {
   attach(call.stage(), AttachType::GroupRoot);
+  return {};
+}
+
+StepResults apply_precompute(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  if (stage.is_output) {
+    call.fail({.code = ErrorCode::NotConstant,
+               .what = "an output is computed when the kernel is called",
+               .legal = "a stage between constant placeholders and the rest, such as what "
+                        "cache_read gives"});
+  }
+  if (const StageData* input = variable_input(call.schedule(), stage)) {
+    call.fail(
+        {.code = ErrorCode::NotConstant,
+         .what = fmt::format("it depends on '{}', whose values only a call has", input->name()),
+         .legal = "a stage that depends on placeholders with constant=True only"});
+  }
+  if (stage.scope != "" && stage.scope != "global") {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("the scope is {}", stage.scope),
+               .legal = "global: what is precomputed outlives a call"});
+  }
+  if (!stage.row_pitches.empty()) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "its storage is padded by storage_align",
+               .legal = "transform_layout, whose tiles are compact"});
+  }
+  attach(stage, AttachType::GroupRoot);
+  stage.precomputed = true;
   return {};
 }
 

@@ -13,6 +13,11 @@ namespace tw {
 StepResults apply_set_scope(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
+  if (call.stage().precomputed && scope != "global") {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "what is precomputed outlives a call",
+               .legal = "global, or compute_root first"});
+  }
   if (call.stage().is_output && scope != "global") {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "the memory of an output belongs to the caller",
@@ -31,6 +36,12 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
                .what = "the memory of an output belongs to the caller",
                .axis = axis.name(),
                .legal = "a stage between, such as what cache_write gives"});
+  }
+  if (stage.precomputed) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "what is precomputed is stored without gaps",
+               .axis = axis.name(),
+               .legal = "transform_layout, or compute_root first"});
   }
   const std::vector<IterVar>& axes = compute_of(stage)->axis;
   size_t d = 0;

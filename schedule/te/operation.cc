@@ -232,15 +232,29 @@ Expr Tensor::operator()(const std::vector<Expr>& indices) const {
 
 Var var(const std::string& name, DType type) { return Var(name, type); }
 
-Tensor placeholder(const std::vector<Expr>& shape, DType dtype, const std::string& name) {
+Tensor placeholder(const std::vector<Expr>& shape, DType dtype, const std::string& name,
+                   bool constant) {
   check_shape(shape, name);
   check_scalar_type(dtype, "a placeholder", name);
+  for (const Expr& extent : shape) {
+    if (!constant || as_const_int(extent)) continue;
+    raise({.code = ErrorCode::BadShape,
+           .what = "a constant whose shape is not",
+           .stage = name,
+           .legal = "extents that are numbers"});
+  }
   auto* node = new PlaceholderNode;
   const Operation op(node);
   node->name = name;
   node->shape = shape;
   node->dtype = dtype;
+  node->constant = constant;
   return op.output(0);
+}
+
+bool is_constant(const Tensor& t) {
+  const auto* node = as_op<PlaceholderNode>(t.op());
+  return node != nullptr && node->constant;
 }
 
 Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Expr> body,

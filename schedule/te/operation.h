@@ -44,6 +44,7 @@ class Operation : public Ref<OperationNode> {
 struct PlaceholderNode : OperationNode {
   std::vector<Expr> shape;
   DType dtype;
+  bool constant = false;  // its values are known when the kernel is built: weights
   PlaceholderNode() : OperationNode(OperationKind::Placeholder) {}
   int num_outputs() const override { return 1; }
   DType output_dtype(int) const override { return dtype; }
@@ -108,9 +109,12 @@ class Tensor {
 // Building. Names are labels; the printer makes them unique.
 
 Var var(const std::string& name = "n", DType type = int_type(32));
-// Shapes are integer expressions; constants must be positive (BadShape). Rank 0 is legal.
+// Shapes are integer expressions; constants must be positive (BadShape). Rank 0 is legal. What is
+// `constant` has its values when the kernel is built, so that schedules may precompute what
+// depends on nothing else; its shape must be constant too.
 Tensor placeholder(const std::vector<Expr>& shape, DType dtype = float_type(32),
-                   const std::string& name = "placeholder");
+                   const std::string& name = "placeholder", bool constant = false);
+bool is_constant(const Tensor& t);
 using ComputeFunction = std::function<Expr(const std::vector<Var>&)>;
 using MultiComputeFunction = std::function<std::vector<Expr>(const std::vector<Var>&)>;
 // Axis names come from `axis_names` or are i0, i1, …

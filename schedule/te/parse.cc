@@ -253,7 +253,11 @@ class Reader {
   Operation read_placeholder(Line& line, const std::string& name) {
     const DType type = read_type(line);
     line.expect(",");
-    const Tensor t = placeholder(read_list(line, scope_), type, name);
+    const std::vector<Expr> shape = read_list(line, scope_);
+    Line ahead = line;
+    const bool constant = ahead.accept(",") && ahead.accept("constant");
+    if (constant) line = ahead;
+    const Tensor t = placeholder(shape, type, name, constant);
     std::string tag;
     Attributes attributes;
     read_annotations(line, tag, attributes);

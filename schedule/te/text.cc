@@ -108,6 +108,7 @@ class Writer {
     Names scope = names_;
     put("placeholder(", to_string(op.dtype), ", ");
     list(op.shape, scope);
+    if (op.constant) put(", constant");
   }
 
   void write(const ComputeNode& op) {
@@ -232,6 +233,14 @@ std::string_view reducer_name(const CommReducer& c) {
   if (combines(as<Max>(r), min_value(type))) return "max";
   if (combines(as<Min>(r), max_value(type))) return "min";
   return "";
+}
+
+std::vector<Tensor> constants_of(const Program& program) {
+  std::vector<Tensor> constants;
+  for (const Tensor& t : program.arguments) {
+    if (is_constant(t)) constants.push_back(t);
+  }
+  return constants;
 }
 
 Program make_program(const std::vector<Tensor>& outputs) {

@@ -20,6 +20,8 @@ struct Program {
 };
 // Placeholders in order of first use, then outputs.
 Program make_program(const std::vector<Tensor>& outputs);
+// The arguments that are constant placeholders.
+std::vector<Tensor> constants_of(const Program& program);
 
 // Throws NotTextual when a body holds something that only the process knows (a free variable that
 // no shape declares, an unregistered call).

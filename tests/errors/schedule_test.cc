@@ -305,5 +305,26 @@ TEST(ScheduleErrors, PragmasHaveNames) {
   refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")");
 }
 
+TEST(ScheduleErrors, OnlyConstantsArePrecomputed) {
+  constexpr char kConstant[] =
+      "A = placeholder(int32, [4, 6])\n"
+      "B = placeholder(int32, [6, 8], constant)\n"
+      "P = compute([y: 6, x: 8], (B(y, x) + 1))\n"
+      "C = compute([y: 4, x: 8], reduce [k: 6], sum((A(y, k)*P(k, x))))\n"
+      "D = compute([y: 4, x: 8], (C(y, x) + 1))\n"
+      "arguments A B D\noutputs D\n";
+  // s0 A, s1 B, s2 P, s3 C, s4 D
+  const ErrorInfo e = refused(ErrorCode::NotConstant, "precompute@1(s3)", "", kConstant);
+  EXPECT_EQ(e.what, "it depends on 'A', whose values only a call has");
+  EXPECT_EQ(e.stage, "C");
+  refused(ErrorCode::NotConstant, "precompute@1(s4)", "", kConstant);
+  refused(ErrorCode::BadArgument, "precompute@1(s2)", "set_scope@1(s2, \"local\")", kConstant);
+  refused(ErrorCode::BadArgument, "precompute@1(s2)", "storage_align@1(s2, s2:0, 16, 4)",
+          kConstant);
+  refused(ErrorCode::BadArgument, "set_scope@1(s2, \"local\")", "precompute@1(s2)", kConstant);
+  refused(ErrorCode::BadArgument, "storage_align@1(s2, s2:0, 16, 4)", "precompute@1(s2)",
+          kConstant);
+}
+
 }  // namespace
 }  // namespace tw

@@ -275,3 +275,51 @@ def test_targets():
 def test_addresses_are_those_of_ctypes():
     a = tw.nd.array(np.arange(4, dtype="int32"))
     assert list((ctypes.c_int32 * 4).from_address(a.data_ptr)) == [0, 1, 2, 3]
+
+
+def packed_product(m=8, n=40, k=12):
+    A = te.placeholder((m, k), name="A")
+    W = te.placeholder((k, n), name="W", constant=True)
+    bias = te.placeholder((n,), name="bias", constant=True)
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, r] * W[r, j], axis=r), name="C")
+    D = te.compute((m, n), lambda i, j: C[i, j] + bias[j], name="D")
+    s = te.create_schedule(D.op)
+    packed = s.cache_read(W, "global", [C])
+    s[packed].transform_layout(s[packed].op.axis[1], 16, [1, 0, 2])
+    s[packed].precompute()
+    return s, A, W, bias, D
+
+
+def test_constants_are_packed_when_the_kernel_is_built(tmp_path):
+    s, A, W, bias, D = packed_product()
+    rng = np.random.default_rng(0)
+    a, w, b = (rng.random(shape, dtype="float32") for shape in ((8, 12), (12, 40), (40,)))
+    expected = a @ w + b
+    f = tw.build(s, [A, W, bias, D], constants={W: w, bias: b})
+    g = tw.build(s, [A, W, bias, D], constants={W: w})  # bias stays an argument
+    h = tw.build(s, [A, W, bias, D])  # packs in every call
+    path = str(tmp_path / "product.so")
+    f.export_library(path)
+    library = tw.runtime.load_module(path)
+    w_before, b_before = w.copy(), b.copy()
+    w[:], b[:] = 0, 0  # constants are copies
+    for call, arguments in ((f, (a,)), (g, (a, b_before)), (h, (a, w_before, b_before)), (library, (a,))):
+        d = np.full((8, 40), np.nan, "float32")
+        call(*arguments, d)
+        np.testing.assert_allclose(d, expected, rtol=1e-5)
+    kernel = tw.lower(s, [A, D], constants={W: w, bias: b})
+    assert [name for name, *_ in kernel.args] == ["A", "D"]
+    assert code_of(tw.build, s, [A, D]) == "argument-not-in-program"
+    assert code_of(lambda: tw.build(s, [A, W, bias, D], constants={A: a})) == "not-constant"
+    assert code_of(lambda: tw.build(kernel, constants={W: w})) == "bad-argument"
+    assert code_of(lambda: tw.build(s, [A, W, bias, D], constants=[w])) == "bad-argument"
+
+
+def test_untuned_tensors_with_constants():
+    _, A, W, bias, D = packed_product(m=32, n=64, k=48)
+    rng = np.random.default_rng(1)
+    a, w, b = (rng.random(shape, dtype="float32") for shape in ((32, 48), (48, 64), (64,)))
+    d = np.zeros((32, 64), "float32")
+    tw.build([A, W, bias, D], constants={W: w, bias: b})(a, d)
+    np.testing.assert_allclose(d, a @ w + b, rtol=1e-5)

@@ -13,10 +13,10 @@
 
 namespace tw::test {
 
+// `bound`: constants are built into the kernel, and what can be is precomputed.
 inline std::string check_machine_code(const ScheduleCase& c, const CaseData& data,
-                                      const LowerOptions& options, const Target& target) {
-  const Kernel kernel = lower(c.schedule(), lower_arguments(c), target, options);
-  const Function function = compile({kernel}, target)->get_function(kernel.name);
+                                      const LowerOptions& options, const Target& target,
+                                      bool bound = false) {
   std::vector<NDArray> arrays;
   std::vector<CallArgument> arguments;
   const std::vector<InterpreterBuffer> inputs = data.fresh();
@@ -28,7 +28,23 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
       inputs[k].copy_to(arrays[k].data());
     }
   }
-  for (const NDArray& a : arrays) arguments.emplace_back(a);
+  std::vector<te::Tensor> constants;
+  std::vector<ConstantValue> values;
+  std::vector<LowerArgument> variables;
+  const std::vector<LowerArgument> all = lower_arguments(c);
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (bound && k < arrays.size() && te::is_constant(all[k].tensor)) {
+      constants.push_back(all[k].tensor);
+      values.push_back({all[k].tensor, arrays[k]});
+      continue;
+    }
+    variables.push_back(all[k]);
+    if (k < arrays.size()) arguments.emplace_back(arrays[k]);
+  }
+  LoweredParts parts = lower_parts(c.schedule(), variables, constants, target, options);
+  bind_constants(parts, values);
+  const Kernel kernel = prepare(std::move(parts), target);
+  const Function function = compile({kernel}, target)->get_function(kernel.name);
   for (const auto& [var, value] : c.scalars) arguments.emplace_back(value);
   function.call(arguments);
   std::vector<InterpreterBuffer> results;
@@ -45,6 +61,10 @@ inline std::vector<ScheduleCheck> jit_checks(const Target& target) {
       {"machine code",
        [target](const ScheduleCase& c, const CaseData& d) {
          return check_machine_code(c, d, random_lower_options(c.data_seed, false), target);
+       }},
+      {"machine code, constants built in",
+       [target](const ScheduleCase& c, const CaseData& d) {
+         return check_machine_code(c, d, random_lower_options(c.data_seed, false), target, true);
        }},
       {"machine code, some passes disabled",
        [target](const ScheduleCase& c, const CaseData& d) {

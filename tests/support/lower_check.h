@@ -3,6 +3,8 @@
 // printed and parsed. The first pass after which something differs is the bug.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -112,8 +114,62 @@ inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
   return text + "\n" + wrong;
 }
 
+// With constants bound: the preparation, then the kernel, both as they are at the end.
+inline std::string check_parts(const ScheduleCase& c, const CaseData& data,
+                               const LowerOptions& options) {
+  std::vector<te::Tensor> constants;
+  std::vector<LowerArgument> variables;
+  std::vector<InterpreterBuffer> buffers = data.fresh();
+  std::map<const Producer*, InterpreterBuffer*> values;
+  InterpreterScope scope;
+  const std::vector<LowerArgument> all = lower_arguments(c);
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (k < buffers.size() && te::is_constant(all[k].tensor)) {
+      constants.push_back(all[k].tensor);
+      values[all[k].tensor.op().get()] = &buffers[k];
+      continue;
+    }
+    variables.push_back(all[k]);
+    if (k < buffers.size()) {
+      scope.arguments.push_back({.tensor = &buffers[k], .shape = data.shapes[k]});
+    } else {
+      scope.arguments.push_back(
+          {.value = {.type = int_type(64), .i = c.scalars[k - buffers.size()].second}});
+    }
+  }
+  const LoweredParts parts = lower_parts(c.schedule(), variables, constants, Target{}, options);
+  std::deque<InterpreterBuffer> prepared;
+  const auto bind = [&](const Kernel& kernel, InterpreterScope& into) {
+    for (const KernelConstant& constant : kernel.constants) {
+      if (scope.buffers.contains(constant.var)) {
+        into.buffers[constant.var] = scope.buffers[constant.var];
+      } else if (auto value = values.find(constant.producer.get()); value != values.end()) {
+        into.buffers[constant.var] = value->second;
+      } else {
+        int64_t size = 1;
+        for (const Expr& extent : constant.shape) size *= *as_const_int(extent);
+        prepared.emplace_back(constant.dtype, size);
+        scope.buffers[constant.var] = into.buffers[constant.var] = &prepared.back();
+      }
+    }
+  };
+  const InterpretOptions how{.shuffle_parallel = true, .seed = c.data_seed};
+  if (parts.preparation) {
+    InterpreterScope before;
+    bind(*parts.preparation, before);
+    interpret(parts.preparation->body, before, how);
+  }
+  bind(parts.main, scope);
+  interpret(parts.main.body, scope, how);
+  return data.difference(c, buffers);
+}
+
 inline std::vector<ScheduleCheck> lower_checks() {
   return {
+      {"constants bound",
+       [](const ScheduleCase& c, const CaseData& d) {
+         return check_parts(c, d, random_lower_options(c.data_seed, false));
+       }},
       {"every pass",
        [](const ScheduleCase& c, const CaseData& d) {
          return check_every_pass(c, d, random_lower_options(c.data_seed, false));

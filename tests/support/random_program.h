@@ -94,8 +94,11 @@ class RandomProgram {
     for (Node& node : nodes_) {
       if (node.is_input && same(node.shape, shape) && random_.chance(50)) return node;
     }
-    nodes_.push_back({te::placeholder(exprs(shape), int_type(32), "A" + std::to_string(names_++)),
-                      shape, 8, true});
+    bool constant = random_.chance(40);
+    for (const Extent& extent : shape) constant = constant && is_const(extent.expr);
+    nodes_.push_back(
+        {te::placeholder(exprs(shape), int_type(32), "A" + std::to_string(names_++), constant),
+         shape, 8, true});
     return nodes_.back();
   }
   // A tensor to read, mostly one that was computed. Copies: the list grows while nodes are in use.

@@ -280,7 +280,7 @@ class RandomSchedule {
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {
           "split", "split",      "compute_at",       "compute_at", "reorder",
-          "fuse",  "cache_read", "transform_layout", "rfactor"};
+          "fuse",  "cache_read", "transform_layout", "rfactor",    "precompute"};
       primitive = find_primitive(random_.pick(often));
     }
     Step step{.primitive = std::string(primitive->name),

@@ -649,6 +649,9 @@ class Tensor:
     def __xor__(self, other: typing.Any) -> typing.Any:
         ...
     @property
+    def constant(self) -> bool:
+        """Whether its values are known when the kernel is built."""
+    @property
     def dtype(self) -> str:
         ...
     @property
@@ -849,6 +852,8 @@ class Stage:
         """Substitutes the stage into its consumers."""
     def compute_root(self) -> None:
         """Computes the stage at the outermost level."""
+    def precompute(self) -> None:
+        """Computes the stage, which depends on constant placeholders only, once when the kernel is built; where it is built without their values, at the outermost level."""
     def set_scope(self, scope: str) -> None:
         """Sets where the stage is stored: global or local."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
@@ -1136,7 +1141,11 @@ def logical_or(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike)
     ...
 
 
-def lower(arg0: tilewright._core.Schedule, arg1: collections.abc.Sequence, arg2: tilewright._core.TargetModel, arg3: str, arg4: bool, arg5: dict, arg6: collections.abc.Sequence[str], arg7: str, arg8: typing.Any, arg9: list) -> tilewright._core.LoweredFunc:
+def lower(arg0: tilewright._core.Schedule, arg1: collections.abc.Sequence, arg2: tilewright._core.TargetModel, arg3: str, arg4: bool, arg5: dict, arg6: collections.abc.Sequence[str], arg7: str, arg8: typing.Any, arg9: list, arg10: list) -> tilewright._core.LoweredFunc:
+    ...
+
+
+def lower_program(arg0: tilewright._core.Program, arg1: tilewright._core.Schedule, arg2: tilewright._core.TargetModel, arg3: str, arg4: list) -> tilewright._core.LoweredFunc:
     ...
 
 
@@ -1176,7 +1185,7 @@ def passes() -> list:
     """Rows of (name, optional, requires, ensures, documentation)."""
 
 
-def placeholder(shape: collections.abc.Sequence[tilewright._core.ExprLike], dtype: str, name: str) -> tilewright._core.Tensor:
+def placeholder(shape: collections.abc.Sequence[tilewright._core.ExprLike], dtype: str, name: str, constant: bool) -> tilewright._core.Tensor:
     ...
 
 

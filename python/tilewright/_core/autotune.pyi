@@ -257,10 +257,6 @@ def fma_peak(target: tilewright._core.TargetModel, threads: int, seconds: float 
     ...
 
 
-def lower_program(arg0: tilewright._core.Program, arg1: tilewright._core.Schedule, arg2: tilewright._core.TargetModel, arg3: str) -> tilewright._core.LoweredFunc:
-    ...
-
-
 def make_task(arg0: tilewright._core.Program, arg1: tilewright._core.TargetModel, arg2: int, arg3: str) -> tilewright._core.autotune.Task:
     ...
 

@@ -148,7 +148,7 @@ def prior_schedule(program, target=None, threads=None):
     return _native.untuned_schedule(_program(program), _resolve(target).model, _threads(threads))
 
 
-def _best_or_prior(tensors, target, name):
+def _best_or_prior(tensors, target, name, constants):
     """The kernel of tensors that have no schedule of their own."""
     program = _program(tensors)
     if _stack():
@@ -156,7 +156,7 @@ def _best_or_prior(tensors, target, name):
         schedule = load_best(active.log, program, target, active.threads)
     else:
         schedule = prior_schedule(program, target)
-    return _native.lower_program(program, schedule, target.model, name)
+    return _core.lower_program(program, schedule, target.model, name, constants)
 
 
 def default_workloads():

@@ -20,9 +20,11 @@ def replay(workloads, target, threads, arguments):
     rows = []
     for workload, schedule in zip(workloads, schedules):
         record = log.best(workload.program.workload, str(target), threads)
-        kernel = _core.autotune.lower_program(workload.program, schedule, target.model, "kernel")
+        arrays = [(t, _array(t)) for t in workload.program]
+        constants = [(t, a) for t, a in arrays if t.constant]
+        kernel = _core.lower_program(workload.program, schedule, target.model, "kernel", constants)
         function = driver.build(kernel, target=target)
-        arrays = [_array(t) for t in workload.program.arguments]
+        arrays = [a for t, a in arrays if not t.constant]
         seconds = function.time_evaluator(number=1, repeat=20, min_repeat_ms=5)(*arrays).median
         gflops, percent = rates(workload.program.operations, seconds, peak)
         rows.append({

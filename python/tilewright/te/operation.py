@@ -22,9 +22,13 @@ def size_var(name="size", dtype="int32"):
     return _core.Var(name, dtype)
 
 
-def placeholder(shape, dtype="float32", name="placeholder"):
-    """An input tensor. Extents are positive integers or integer expressions; () has rank 0."""
-    return _core.placeholder(_shape(shape), "float32" if dtype is None else dtype, name)
+def placeholder(shape, dtype="float32", name="placeholder", constant=False):
+    """An input tensor. Extents are positive integers or integer expressions; () has rank 0.
+
+    constant: its values are known when the kernel is built, as weights are. Schedules, the tuner's too, may then
+    precompute what depends on nothing else, such as a packed copy; build(..., constants={tensor: array}) gives them.
+    """
+    return _core.placeholder(_shape(shape), "float32" if dtype is None else dtype, name, constant)
 
 
 def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=None):

@@ -71,6 +71,26 @@ TEST_F(Replay, TheBestRecordGivesTheKernelThatWasMeasured) {
             best->ir_hash);
 }
 
+TEST_F(Replay, PrecomputedWeightsAreMeasuredAsTheyAreBuilt) {
+  const Task task = make_task(parse_workload("gemm:m=16,n=24,k=20,w=1").program, Target::host(), 1);
+  const Schedule schedule = Schedule::create(task.program.outputs);
+  const te::Tensor c = task.program.outputs[0];
+  const Stage pack = schedule[schedule.cache_read(task.program.arguments[1], "global", {c.op()})];
+  pack.transform_layout(pack.axis(1), 16, {1, 0, 2});
+  pack.precompute();
+  MeasureOptions options;
+  options.run_budget = 0.002;
+  Measurer measurer(options);
+  const std::vector<Candidate> batch = {{.trace = schedule.trace()}};
+  const auto records = measurer.measure(task, batch, 0, {});
+  ASSERT_EQ(records.size(), 1u);
+  ASSERT_TRUE(records[0].ok()) << records[0].message;
+  const auto parts = lower_program(task.program, replay(task.program, records[0].trace),
+                                   te::constants_of(task.program), Target::host(), "gemm");
+  ASSERT_TRUE(parts.preparation);
+  EXPECT_EQ(ir_hash(parts.main), records[0].ir_hash);
+}
+
 TEST_F(Replay, HashesTellKernelsApartAndNamesNot) {
   const te::Program program = parse_workload("gemm:m=16,n=24,k=20").program;
   const auto hash = [&](int64_t factor, const char* name) {

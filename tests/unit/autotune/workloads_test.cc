@@ -47,7 +47,7 @@ TEST(Workloads, TheDefaultSetIsAConvolutionAndAGemm) {
   const auto set = default_workloads();
   ASSERT_EQ(set.size(), 2u);
   EXPECT_EQ(set[0].label, "conv2d_bias_relu:resnet50.3");
-  EXPECT_EQ(set[1].text, "gemm:m=128,n=3072,k=768");
+  EXPECT_EQ(set[1].text, "gemm:m=128,n=3072,k=768,w=1");
   EXPECT_EQ(set[1].shape, "128x3072x768");
 }
 
@@ -88,7 +88,7 @@ TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {
   bad("gemm:m=,n=1,k=1", "is ''", "an integer");
   bad("gemm:m=99999999999999999999,n=1,k=1", "is 99999999999999999999", "1 to ");
   bad("gemm:m=1,n=1", "size 'k'", "an integer");
-  bad("gemm:m=1,n=1,k=1,q=3", "no size 'q'", "m, n, k, dtype");
+  bad("gemm:m=1,n=1,k=1,q=3", "no size 'q'", "m, n, k, w, dtype");
   bad("gemm:m=1,n=1,k=1,m=3", "given twice", "once");
   bad("gemm:m=1,n=1,k=1,dtype=float31", "float31", "float32");
   bad("softmax:m=1,n=1,dtype=int32", "int32", "float32");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/print.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
 
@@ -59,6 +60,80 @@ TEST(ScheduleToKernel, CachedOutputsKeepTheirArgument) {
   const Example e;
   e.s.cache_write(e.c, "local");
   EXPECT_EQ(schedule_to_kernel(e.s, {e.a, e.c}, {}).arguments[1].name, "C");
+}
+
+// C = A * P, P = W + 1, a bias added; W and the bias are constant.
+struct ConstantExample {
+  te::Tensor a = te::placeholder({8}, float_type(32), "A");
+  te::Tensor w = te::placeholder({8}, float_type(32), "W", true);
+  te::Tensor bias = te::placeholder({8}, float_type(32), "bias", true);
+  te::Tensor p = te::compute({8}, [&](const auto& i) { return w(i[0]) + 1; }, "P");
+  te::Tensor c =
+      te::compute({8}, [&](const auto& i) { return a(i[0]) * p(i[0]) + bias(i[0]); }, "C");
+  Schedule s = Schedule::create({c});
+  ConstantExample() { s[p].precompute(); }
+};
+
+std::vector<std::string> names_of(const std::vector<KernelConstant>& constants) {
+  std::vector<std::string> names;
+  for (const KernelConstant& c : constants) names.push_back(c.name);
+  return names;
+}
+
+TEST(ScheduleToKernel, PrecomputedStagesAreAKernelOfTheirOwn) {
+  const ConstantExample e;
+  const LoweredParts parts = schedule_to_kernels(e.s, {e.a, e.c}, {e.w, e.bias}, {.name = "f"});
+  ASSERT_TRUE(parts.preparation);
+  EXPECT_EQ(parts.preparation->name, "f_preparation");
+  EXPECT_TRUE(parts.preparation->arguments.empty());
+  EXPECT_THAT(names_of(parts.preparation->constants), testing::ElementsAre("W", "P"));
+  EXPECT_THAT(names_of(parts.main.constants), testing::ElementsAre("bias", "P"));
+  EXPECT_EQ(parts.main.arguments.size(), 2u);
+  EXPECT_THAT(to_string(parts.main.body), testing::Not(testing::HasSubstr("produce P")));
+  EXPECT_THAT(to_string(parts.preparation->body), testing::Not(testing::HasSubstr("produce C")));
+}
+
+TEST(ScheduleToKernel, WithoutValuesPrecomputedStagesAreComputedInTheCall) {
+  const ConstantExample e;
+  const LoweredParts parts = schedule_to_kernels(e.s, {e.a, e.w, e.c}, {e.bias}, {});
+  EXPECT_FALSE(parts.preparation);
+  EXPECT_THAT(names_of(parts.main.constants), testing::ElementsAre("bias"));
+  EXPECT_THAT(to_string(parts.main.body), testing::HasSubstr("produce P"));
+  // The same for what the caller wants to have.
+  const LoweredParts asked = schedule_to_kernels(e.s, {e.a, e.p, e.c}, {e.w, e.bias}, {});
+  EXPECT_FALSE(asked.preparation);
+  EXPECT_THAT(to_string(asked.main.body), testing::HasSubstr("produce P"));
+}
+
+TEST(ScheduleToKernel, ConstantsNeedValuesThatFit) {
+  const ConstantExample e;
+  const auto code = [&](const std::vector<ConstantValue>& values) {
+    LoweredParts parts = lower_parts(e.s, {e.a, e.c}, {e.w, e.bias}, Target{});
+    try {
+      bind_constants(parts, values);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    for (const KernelConstant& c : parts.main.constants) EXPECT_TRUE(c.value.defined());
+    return ErrorCode::Internal;
+  };
+  const NDArray good = NDArray::zeros({8}, float_type(32));
+  EXPECT_EQ(code({{e.w, good}, {e.bias, good}}), ErrorCode::Internal);
+  EXPECT_EQ(code({{e.w, good}}), ErrorCode::ArgumentNotInProgram);
+  EXPECT_EQ(code({{e.w, NDArray::zeros({9}, float_type(32))}, {e.bias, good}}),
+            ErrorCode::ArgumentShape);
+  EXPECT_EQ(code({{e.w, NDArray::zeros({8}, float_type(64))}, {e.bias, good}}),
+            ErrorCode::ArgumentDType);
+  EXPECT_EQ(code({{e.w, NDArray::zeros({16}, float_type(32))
+                            .view(std::vector<int64_t>{8}, std::vector<int64_t>{2})},
+                  {e.bias, good}}),
+            ErrorCode::ArgumentStrides);
+  try {
+    schedule_to_kernels(e.s, {e.w, e.bias, e.c}, {e.a}, {});
+    FAIL() << "a value for what is no constant";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::NotConstant);
+  }
 }
 
 }  // namespace

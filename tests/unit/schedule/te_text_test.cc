@@ -279,5 +279,18 @@ TEST(CountOperations, CountsWorkOnDataAndNotOnIndices) {
   EXPECT_EQ(count_operations(make_program({topi::transpose(x)})), 0);
 }
 
+TEST(TeText, AConstantIsPartOfTheProgram) {
+  const auto program = [](bool constant) {
+    const Tensor a = placeholder({4}, float_type(32), "A"),
+                 w = placeholder({4}, float_type(32), "W", constant);
+    return make_program({compute({4}, [&](const auto& i) { return a(i[0]) * w(i[0]); }, "B")});
+  };
+  EXPECT_NE(round_trip(program(true)).find("W = placeholder(float32, [4], constant)\n"),
+            std::string::npos);
+  EXPECT_NE(workload_hash(program(true)), workload_hash(program(false)));
+  EXPECT_TRUE(is_constant(constants_of(parse_program(to_text(program(true)))).at(0)));
+  EXPECT_TRUE(constants_of(program(false)).empty());
+}
+
 }  // namespace
 }  // namespace tw::te

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values for the constants of kernels.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/expr.h"
+#include "lower/pipeline.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+std::vector<int64_t> shape_of(const KernelConstant& constant) {
+  std::vector<int64_t> shape;
+  for (const Expr& extent : constant.shape) shape.push_back(as_const_int(extent).value());
+  return shape;
+}
+
+void check_value(const KernelConstant& constant, const NDArray& value) {
+  const auto refuse = [&](ErrorCode code, std::string what, std::string legal) {
+    raise({.code = code,
+           .what = fmt::format("constant '{}': {}", constant.name, what),
+           .legal = std::move(legal)});
+  };
+  if (!value.defined()) refuse(ErrorCode::BadArgument, "the array is undefined", "an array");
+  if (value.dtype() != constant.dtype) {
+    refuse(ErrorCode::ArgumentDType, fmt::format("the type is {}", to_string(value.dtype())),
+           to_string(constant.dtype));
+  }
+  const std::vector<int64_t> shape = shape_of(constant);
+  if (!std::ranges::equal(value.shape(), shape)) {
+    refuse(ErrorCode::ArgumentShape,
+           fmt::format("the shape is [{}]", fmt::join(value.shape(), ", ")),
+           fmt::format("[{}]", fmt::join(shape, ", ")));
+  }
+  if (!value.is_contiguous()) {
+    refuse(ErrorCode::ArgumentStrides, "the array is not compact", "a row-major copy of it");
+  }
+}
+
+// The constants of both kernels, those that are one array together.
+std::vector<std::vector<KernelConstant*>> arrays_of(LoweredParts& parts) {
+  std::vector<std::vector<KernelConstant*>> arrays;
+  const auto add = [&](Kernel& kernel) {
+    for (KernelConstant& c : kernel.constants) {
+      auto same = std::ranges::find_if(
+          arrays, [&](const auto& array) { return array.front()->var.same_as(c.var); });
+      if (same == arrays.end()) same = arrays.insert(arrays.end(), std::vector<KernelConstant*>());
+      same->push_back(&c);
+    }
+  };
+  add(parts.main);
+  if (parts.preparation) add(*parts.preparation);
+  return arrays;
+}
+
+}  // namespace
+
+void bind_constants(LoweredParts& parts, const std::vector<ConstantValue>& values) {
+  for (const std::vector<KernelConstant*>& array : arrays_of(parts)) {
+    const KernelConstant& constant = *array.front();
+    const auto given = std::ranges::find_if(values, [&](const ConstantValue& v) {
+      return v.placeholder.op().get() == constant.producer.get();
+    });
+    NDArray value;
+    if (given != values.end()) {
+      value = given->value;
+      check_value(constant, value);
+      // Code generation relies on it.
+      if (reinterpret_cast<uintptr_t>(value.data()) % NDArray::kAlignment != 0)
+        value = value.copy();
+    } else if (te::as_op<te::PlaceholderNode>(constant.producer) == nullptr) {
+      value = NDArray::empty(shape_of(constant), constant.dtype);
+    } else {
+      raise({.code = ErrorCode::ArgumentNotInProgram,
+             .what = fmt::format("constant '{}' has no value", constant.name),
+             .legal = "a value for each constant"});
+    }
+    for (KernelConstant* c : array) c->value = value;
+  }
+}
+
+}  // namespace tw
