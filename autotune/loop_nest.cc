@@ -162,6 +162,7 @@ class IndexModel {
 struct BufferShape {
   std::vector<int64_t> extents;
   bool is_local = false;
+  size_t depth = 0;  // loops outside
 };
 
 int64_t constant_or_one(const Expr& e) { return as_const_int(e).value_or(1); }
@@ -188,7 +189,7 @@ class NestWalk : public Visitor {
     unroll_ = previous;
   }
   void on(const Realize& op) override {
-    BufferShape shape{.is_local = op.scope == "local"};
+    BufferShape shape{.is_local = op.scope == "local", .depth = loops_.size()};
     for (const Range& r : op.bounds) shape.extents.push_back(constant_or_one(r.extent));
     shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
     visit(op.body);
@@ -293,7 +294,8 @@ class NestWalk : public Visitor {
     Access a{.producer = producer.get(),
              .is_store = is_store,
              .is_local = shape.is_local,
-             .element_bytes = producer->output_dtype(value_index).element_bytes()};
+             .element_bytes = producer->output_dtype(value_index).element_bytes(),
+             .realize_depth = shape.depth};
     a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);

@@ -29,6 +29,7 @@ struct Access {
   std::vector<double> rows;       // distinct runs of consecutive elements
   std::vector<int64_t> strides;   // elements the address moves by when loop l steps; by loop
   bool has_reuse = false;         // some loop does not move it
+  size_t realize_depth = 0;       // loops outside its realization; 0 for arguments
   double allocated_elements = 0;  // of the realized buffer; of the tensor for arguments
   double row_bytes = 0;           // from one row of the innermost dimension to the next
 };

@@ -211,7 +211,8 @@ class Tiling {
       a.o2 = inner;
       if (k + 1 == rank) {
         const auto [vectors, lanes] = b_.split(knob, output_, inner);
-        add_values(knob, [this](const Tiles& t) { return lanes_of(t[1] * t[2]); });
+        add_values(knob,
+                   [this](const Tiles& t) { return covering_lanes(b_.target(), t[1] * t[2]); });
         a.o2 = vectors;
         a.o_lanes = lanes;
       }

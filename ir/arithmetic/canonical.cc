@@ -122,7 +122,8 @@ class Canonical : public Mutator {
   OPAQUE(FloorMod)
   OPAQUE(Div)
   OPAQUE(Mod)
-  OPAQUE(Min) OPAQUE(Max) OPAQUE(Load) OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad)
+  OPAQUE(Min)
+  OPAQUE(Max) OPAQUE(Load) OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad)
       OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
 #undef OPAQUE
           template <class T>
