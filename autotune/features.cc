@@ -49,6 +49,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("divide", n * c.divide);
   row.log("compare", n * c.compare);
   row.log("select", n * c.select);
+  row.log("condition", n * c.condition);
   row.log("math", n * c.math);
   row.log("integer", n * c.integer);
   row.log("convert", n * c.convert);

@@ -165,6 +165,12 @@ struct BufferShape {
   size_t depth = 0;  // loops outside
 };
 
+bool compares_floats(const Expr& comparison) {
+  bool found = false;
+  for_each_expr(comparison, [&](const Expr& e) { found |= e.dtype().is_float(); });
+  return found;
+}
+
 int64_t constant_or_one(const Expr& e) { return as_const_int(e).value_or(1); }
 
 class NestWalk : public Visitor {

@@ -38,6 +38,8 @@ struct Access {
 struct OperationCounts {
   double add = 0, multiply = 0, divide = 0, compare = 0, select = 0, math = 0, integer = 0,
          convert = 0;
+  // Comparisons of indices, which decide which lanes are on or which path is taken.
+  double condition = 0;
   // Multiplications whose product is added at once: what becomes one fma.
   double fused = 0;
   double floating() const { return add + multiply + divide + compare + math; }

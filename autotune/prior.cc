@@ -20,6 +20,7 @@ constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for eac
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
 constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
 constexpr double kLoopCycles = 2;
+constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
 constexpr double kForkCycles = 5000;
 constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
 constexpr double kLineBytes = 64, kPageBytes = 4096;
@@ -218,7 +219,7 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
   if (reduces && tile.instances > cost.accumulators && live > 0) {
     cost.spills += tiles * std::min(loads, live);
   }
-  cost.overhead = tiles * kLoopCycles;
+  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
   // straddle several of them are not forwarded.
   if (!store.is_local && store.realize_depth > 0) {

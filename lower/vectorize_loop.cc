@@ -24,6 +24,7 @@
 // gets one element a lane.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -412,7 +413,14 @@ class Vectorizer : public Mutator {
     const Expr plain = strip_likely(c);
     const Expr t = under_mask(plain, true, op.args[1]);
     const Expr f = under_mask(!plain, true, op.args[2]);
+    // A load gives zero where it is off.
+    if (is<Load>(t) && is_vector(t) && is_positive_zero(scalar_of(f))) return t;
     return select(plain, widen(t), widen(f));
+  }
+
+  static bool is_positive_zero(const Expr& e) {
+    const FloatImm* f = as<FloatImm>(e);
+    return f != nullptr ? f->value == 0 && !std::signbit(f->value) : is_zero(e);
   }
 
   template <class H>

@@ -20,6 +20,8 @@
 namespace tw::autotune {
 namespace {
 
+constexpr int64_t kCopyUnrolled = 32;  // statements; register tiles are smaller
+
 // An operand that one data axis moves along one dimension, by itself.
 struct Operand {
   te::Tensor tensor;
@@ -236,6 +238,8 @@ class Tiling {
     output_.reorder(order);
     fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
     output_.parallel(fused_);
+    // Where the tile is one of registers, its copy takes them as they are.
+    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", kCopyUnrolled);
     if (lanes.defined()) output_.vectorize(lanes);
   }
 
