@@ -261,7 +261,7 @@ class NestWalk : public Visitor {
       case NodeKind::LessEqual:
       case NodeKind::Greater:
       case NodeKind::GreaterEqual:
-        c.compare += 1;
+        (compares_floats(e) ? c.compare : c.condition) += 1;
         break;
       case NodeKind::Select:
         c.select += 1;
@@ -271,10 +271,8 @@ class NestWalk : public Visitor {
         break;
       case NodeKind::Call: {
         const Call* call = as<Call>(e);
-        if (call->name == "if_then_else")
-          c.select += 1;
-        else if (call->name != "likely")
-          c.math += 1;
+        // The loads of if_then_else are masked, or not made.
+        if (call->name != "if_then_else" && call->name != "likely") c.math += 1;
         break;
       }
       default:
