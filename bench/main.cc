@@ -25,6 +25,7 @@ constexpr Section kSections[] = {
     {"compile", measure_compile, "te text and trace to callable, by phase, in a warm process"},
     {"cold", measure_cold_compile, "the first compile of a process"},
     {"soak", measure_soak, "resident memory over many compiles"},
+    {"math", measure_math, "errors and rates of mathematical functions of vectors"},
     {"search", measure_search, "features and proposals a second"},
     {"tune", measure_tuning, "one run of the tuner: curve, throughput, memory"},
     {"winners", measure_winners, "the best schedules of several logs, side by side"},

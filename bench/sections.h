@@ -15,6 +15,8 @@ void measure_fork_join(const Options& options, Results& results);
 void measure_compile(const Options& options, Results& results);
 void measure_cold_compile(const Options& options, Results& results);
 void measure_soak(const Options& options, Results& results);
+// vector_math.cc: errors and rates of mathematical functions.
+void measure_math(const Options& options, Results& results);
 // search_rate.cc: features and proposals a second.
 void measure_search(const Options& options, Results& results);
 // tuning.cc: one run of the tuner, with its curve, its throughput and its memory.

@@ -93,6 +93,10 @@ def compile_latency(context: Context) -> Result:
     return join(warm, cold[0], soak)
 
 
+def math(context: Context) -> Result:
+    return context.bench("math")
+
+
 def search(context: Context) -> Result:
     return context.bench("search", workload=CONVOLUTION)
 
@@ -200,6 +204,7 @@ class Section:
 SECTIONS = {
     "peak": Section(peak, "FMA peak, copy bandwidth, fork-join latency"),
     "compile": Section(compile_latency, "te to callable: cold, warm, by phase; memory over many compiles"),
+    "math": Section(math, "errors and rates of mathematical functions of vectors"),
     "search": Section(search, "features and proposals a second"),
     "tuner": Section(tuner, "trials a second of a tuning run, and its memory"),
     "gemm": Section(gemm, "matrix products against OpenBLAS"),

@@ -148,6 +148,19 @@ def of_compile(section: dict, results: dict) -> list[Table]:
     return tables
 
 
+def of_math(section: dict, results: dict) -> list[Table]:
+    def rate(function: str, form: str) -> str:
+        m = named(section, f"{function}/{form}")
+        return with_unit(m["labels"]["elements"] / quantile(m["samples"], 0.5), "1/s") if m else ""
+
+    rows = []
+    for error in section["facts"]["errors"]:
+        name = error["function"]
+        rows.append([name, f"{error['ulp']:.2f}", f"{error['at']:.6g}", f"{error['inputs']:,}", rate(name, "vector"), rate(name, "scalar")])
+    notes = ["Greatest distance from the exact result in units of the last place, at which input, of how many inputs; elements a second."]
+    return [Table("Mathematics of vectors, float32", ["", "ulp", "at", "inputs", "vectors", "one by one"], rows, notes)]
+
+
 def of_search(section: dict, results: dict) -> list[Table]:
     titles = {
         "features": "candidates whose features are extracted",
@@ -322,6 +335,7 @@ def of_model(section: dict, results: dict) -> list[Table]:
 TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "peak": of_peak,
     "compile": of_compile,
+    "math": of_math,
     "search": of_search,
     "tuner": of_tuner,
     "gemm": lambda section, results: of_peers("Matrix products", section, results),

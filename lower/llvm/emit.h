@@ -167,6 +167,7 @@ class FunctionEmitter {
   llvm::Value* widen(llvm::Value* v, DType from);  // 16-bit floats to float32
   llvm::Value* narrow(llvm::Value* v, DType to);   // float32 or float64 to 16-bit floats
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
 
   // emit_address.cc: integers in 64 bits, and memory
   Linear linear(const Expr& e);

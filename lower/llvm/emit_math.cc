@@ -9,6 +9,8 @@
 #include "ir/expr.h"
 #include "ir/intrinsics.h"
 #include "lower/llvm/emit.h"
+#include "lower/llvm/machine.h"
+#include "lower/llvm/vector_math.h"
 #include "runtime/error.h"
 
 namespace tw::codegen {
@@ -37,7 +39,7 @@ constexpr NamedIntrinsic kFloatIntrinsics[] = {
     {"nearbyint", llvm::Intrinsic::nearbyint},
     {"fma", llvm::Intrinsic::fma},
 };
-// Those of the C library, called lane by lane.
+// Those of the C library, called lane by lane where no vector function is known.
 constexpr std::string_view kLibraryFunctions[] = {"tan",  "sinh", "cosh",  "tanh", "asin",
                                                   "acos", "atan", "atan2", "erf"};
 
@@ -146,6 +148,53 @@ llvm::Value* FunctionEmitter::call_lanewise(llvm::StringRef name,
   return result;
 }
 
+// Vectors wider than the function's are cut, narrower ones filled up with their first lane, which
+// can be no more special than it is already. Null where there is no such function.
+llvm::Value* FunctionEmitter::call_vector(std::string_view name,
+                                          llvm::ArrayRef<llvm::Value*> args) {
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(args[0]->getType());
+  if (type == nullptr) return nullptr;
+  llvm::Type* element = type->getElementType();
+  const auto lanes = static_cast<int>(type->getNumElements());
+  const VectorFunction function = find_vector_function(
+      name, static_cast<int>(element->getPrimitiveSizeInBits()), lanes, k_.target);
+  if (function.symbol.empty()) return nullptr;
+  const int width = function.lanes;
+  auto* part_type = llvm::FixedVectorType::get(element, static_cast<unsigned>(width));
+  const llvm::SmallVector<llvm::Type*, 2> types(args.size(), part_type);
+  llvm::FunctionCallee callee = k_.module.getOrInsertFunction(
+      function.symbol, llvm::FunctionType::get(part_type, types, false));
+  auto* f = llvm::cast<llvm::Function>(callee.getCallee());
+  f->setMemoryEffects(llvm::MemoryEffects::none());
+  f->setDoesNotThrow();
+  f->addFnAttr(llvm::Attribute::WillReturn);
+  add_target_attributes(*f, k_.target);
+  if (lanes == width) return b_.CreateCall(callee, args);
+  // Lanes begin … begin + count of `v`, the rest lane `otherwise`.
+  const auto lanes_of = [&](llvm::Value* v, int begin, int end, int count, int otherwise) {
+    llvm::SmallVector<int, 32> mask;
+    for (int i = begin; i < begin + count; ++i) mask.push_back(i < end ? i : otherwise);
+    return b_.CreateShuffleVector(v, mask);
+  };
+  llvm::Value* result = nullptr;
+  for (int begin = 0; begin < lanes; begin += width) {
+    llvm::SmallVector<llvm::Value*, 2> part;
+    for (llvm::Value* a : args) part.push_back(lanes_of(a, begin, lanes, width, begin));
+    // As wide as the whole, so that the parts can be put together.
+    llvm::Value* value = lanes_of(b_.CreateCall(callee, part), 0, std::min(width, lanes), lanes,
+                                  llvm::PoisonMaskElem);
+    if (result == nullptr) {
+      result = value;
+      continue;
+    }
+    llvm::SmallVector<int, 32> both;
+    for (int i = 0; i < lanes; ++i)
+      both.push_back(i < begin ? i : i < begin + width ? lanes + i - begin : llvm::PoisonMaskElem);
+    result = b_.CreateShuffleVector(result, value, both);
+  }
+  return result;
+}
+
 llvm::Value* FunctionEmitter::emit_call(const Call& op) {
   if (op.call_kind == CallKind::Extern || op.call_kind == CallKind::PureExtern) {
     return emit_extern(op);
@@ -219,9 +268,12 @@ llvm::Value* FunctionEmitter::emit_math(const Call& op) {
     return rounded(b_.CreateFDiv(one, b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, args[0])));
   }
   if (name == "sigmoid") {
-    llvm::Value* e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, b_.CreateFNeg(args[0]));
+    llvm::Value* negative = b_.CreateFNeg(args[0]);
+    llvm::Value* e = call_vector("exp", negative);
+    if (e == nullptr) e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, negative);
     return rounded(b_.CreateFDiv(one, b_.CreateFAdd(one, e)));
   }
+  if (llvm::Value* v = call_vector(name, args)) return rounded(v);
   for (const NamedIntrinsic& row : kFloatIntrinsics) {
     if (row.name != name) continue;
     return rounded(b_.CreateIntrinsic(row.id, {type(wide)}, args));

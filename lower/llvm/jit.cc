@@ -3,17 +3,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <llvm/ExecutionEngine/JITSymbol.h>
-#include <llvm/ExecutionEngine/RuntimeDyld.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/error.h"
+
+// There when the thread sanitizer is.
+extern "C" {
+__attribute__((weak)) void __tsan_ignore_thread_begin();
+__attribute__((weak)) void __tsan_ignore_thread_end();
+}
 
 namespace tw::codegen {
 namespace {
@@ -22,11 +30,9 @@ uintptr_t align_up(uintptr_t value, uintptr_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-}  // namespace
-
 // One mapping an object: code first, then constants, then writable data, each from a page on, so
 // that displacements of 32 bits reach everything.
-struct LoadedCode::Memory final : llvm::RuntimeDyld::MemoryManager {
+struct Memory final : llvm::RuntimeDyld::MemoryManager {
   struct Part {
     uint8_t* begin = nullptr;
     uint8_t* free = nullptr;
@@ -90,63 +96,136 @@ struct LoadedCode::Memory final : llvm::RuntimeDyld::MemoryManager {
   }
 };
 
-namespace {
-
-class Resolver final : public llvm::LegacyJITSymbolResolver {
+// The runtime's functions, defined in a library of symbols when a kernel first asks for them.
+class RuntimeSymbols final : public llvm::orc::DefinitionGenerator {
  public:
-  std::vector<std::string> missing;
-
-  llvm::JITSymbol findSymbol(const std::string& name) override {
-    void* address = runtime_symbol(name);
-    if (address == nullptr) {
-      missing.push_back(name);
-      return nullptr;
+  llvm::Error tryToGenerate(llvm::orc::LookupState&, llvm::orc::LookupKind,
+                            llvm::orc::JITDylib& library, llvm::orc::JITDylibLookupFlags,
+                            const llvm::orc::SymbolLookupSet& wanted) override {
+    llvm::orc::SymbolMap found;
+    for (const auto& [name, flags] : wanted) {
+      if (void* address = runtime_symbol(*name)) {
+        found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+      }
     }
-    return {static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)),
-            llvm::JITSymbolFlags::Exported};
+    return found.empty() ? llvm::Error::success()
+                         : library.define(llvm::orc::absoluteSymbols(std::move(found)));
   }
-  llvm::JITSymbol findSymbolInLogicalDylib(const std::string&) override { return nullptr; }
 };
+
+// The process's one ORC session. Each object gets a library of symbols of its own, so that kernels
+// of one name do not meet. Never destroyed: kernels may outlive static objects.
+struct Session {
+  llvm::orc::ExecutionSession execution;
+  llvm::orc::RTDyldObjectLinkingLayer objects;
+  llvm::orc::JITDylib& runtime;
+  uint64_t next = 0;
+
+  Session()
+      : execution(llvm::cantFail(llvm::orc::SelfExecutorProcessControl::Create())),
+        objects(execution, [] { return std::make_unique<Memory>(); }),
+        runtime(execution.createBareJITDylib("runtime")) {
+    runtime.addGenerator(std::make_unique<RuntimeSymbols>());
+  }
+};
+
+// The session for one thread at a time: loading takes a tenth of a millisecond, and threads that
+// load at once would do each other's work inside ORC. ORC is half in LLVM's library, which the
+// thread sanitizer does not see, and half in templates here: it sees locks released that nobody
+// took. So it looks away inside, and sees this lock.
+class SessionAccess {
+ public:
+  SessionAccess() : lock_(mutex()) {
+    if (__tsan_ignore_thread_begin != nullptr) __tsan_ignore_thread_begin();
+    static Session* const only = new Session;
+    session_ = only;
+  }
+  ~SessionAccess() {
+    if (__tsan_ignore_thread_end != nullptr) __tsan_ignore_thread_end();
+  }
+  SessionAccess(const SessionAccess&) = delete;
+  SessionAccess& operator=(const SessionAccess&) = delete;
+  Session* operator->() const { return session_; }
+  Session& operator*() const { return *session_; }
+
+ private:
+  static std::mutex& mutex() {
+    static auto* const never_destroyed = new std::mutex;
+    return *never_destroyed;
+  }
+  Session* session_;
+  std::lock_guard<std::mutex> lock_;
+};
+
+// Names that the object refers to and nobody defines.
+std::vector<std::string> missing_symbols(const llvm::object::ObjectFile& object) {
+  std::vector<std::string> missing;
+  for (const llvm::object::SymbolRef& symbol : object.symbols()) {
+    const uint32_t flags = llvm::cantFail(symbol.getFlags());
+    const llvm::StringRef name = llvm::cantFail(symbol.getName());
+    if ((flags & llvm::object::SymbolRef::SF_Undefined) == 0 || name.empty()) continue;
+    if (runtime_symbol(name) == nullptr) missing.push_back(name.str());
+  }
+  return missing;
+}
 
 }  // namespace
 
-LoadedCode::LoadedCode() : memory_(std::make_unique<Memory>()) {}
-LoadedCode::~LoadedCode() = default;
-size_t LoadedCode::code_bytes() const {
-  return static_cast<size_t>(memory_->code.free - memory_->code.begin);
+struct LoadedCode::Library {
+  llvm::orc::JITDylib* symbols;
+  explicit Library(Session& s)
+      : symbols(&s.execution.createBareJITDylib(fmt::format("kernels {}", ++s.next))) {
+    symbols->addToLinkOrder(s.runtime);
+  }
+};
+
+LoadedCode::LoadedCode() = default;
+LoadedCode::~LoadedCode() {
+  if (library_ == nullptr) return;
+  const SessionAccess s;
+  llvm::cantFail(s->execution.removeJITDylib(*library_->symbols));
 }
 
 std::unique_ptr<LoadedCode> LoadedCode::load(llvm::SmallVector<char, 0> object,
                                              const std::vector<std::string>& functions) {
-  std::unique_ptr<LoadedCode> loaded(new LoadedCode);
-  auto file = llvm::object::ObjectFile::createObjectFile(
-      llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), "kernel"));
+  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel",
+                                                                /*RequiresNullTerminator=*/false);
+  auto file = llvm::object::ObjectFile::createObjectFile(buffer->getMemBufferRef());
   TW_CHECK(static_cast<bool>(file), llvm::toString(file.takeError()));
-  Resolver resolver;
-  llvm::RuntimeDyld linker(*loaded->memory_, resolver);
-  const auto info = linker.loadObject(**file);
-  if (loaded->memory_->base == nullptr) {
-    raise({.code = ErrorCode::OutOfMemory, .what = "no memory for machine code"});
-  }
-  if (!linker.hasError()) linker.resolveRelocations();
-  if (!resolver.missing.empty()) {
+  if (const auto missing = missing_symbols(**file); !missing.empty()) {
     raise({.code = ErrorCode::UnknownFunction,
-           .what = fmt::format("kernels call unknown C functions: {}",
-                               fmt::join(resolver.missing, ", ")),
+           .what = fmt::format("kernels call unknown C functions: {}", fmt::join(missing, ", ")),
            .legal = "functions of runtime/c_api.h and of the C library's math.h"});
   }
-  TW_CHECK(!linker.hasError(), linker.getErrorString().str());
-  for (const std::string& name : functions) {
-    const llvm::JITEvaluatedSymbol symbol = linker.getSymbol(name);
-    TW_CHECK(symbol.getAddress() != 0, name);
-    loaded->addresses_.push_back(reinterpret_cast<void*>(symbol.getAddress()));
-  }
-  std::string message;
-  if (loaded->memory_->finalizeMemory(&message)) {
-    raise({.code = ErrorCode::OutOfMemory,
-           .what = "cannot make machine code executable: " + message});
+  std::unique_ptr<LoadedCode> loaded(new LoadedCode);
+  std::string failure = loaded->add(std::move(buffer), functions);
+  if (!failure.empty()) {
+    raise({.code = ErrorCode::OutOfMemory, .what = "machine code cannot be loaded: " + failure});
   }
   return loaded;
+}
+
+std::string LoadedCode::add(std::unique_ptr<llvm::MemoryBuffer> object,
+                            const std::vector<std::string>& functions) {
+  const SessionAccess s;
+  library_ = std::make_unique<Library>(*s);
+  llvm::orc::SymbolLookupSet wanted;
+  std::vector<llvm::orc::SymbolStringPtr> names;
+  for (const std::string& name : functions) {
+    names.push_back(s->execution.intern(name));
+    wanted.add(names.back());
+  }
+  if (llvm::Error error = s->objects.add(*library_->symbols, std::move(object))) {
+    return llvm::toString(std::move(error));
+  }
+  auto addresses = s->execution.lookup(
+      {{library_->symbols, llvm::orc::JITDylibLookupFlags::MatchExportedSymbolsOnly}},
+      std::move(wanted));
+  if (!addresses) return llvm::toString(addresses.takeError());
+  for (const auto& name : names) {
+    addresses_.push_back((*addresses)[name].getAddress().toPtr<void*>());
+  }
+  return {};
 }
 
 }  // namespace tw::codegen

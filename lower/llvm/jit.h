@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Support/MemoryBuffer.h>
 
 #include <memory>
 #include <string>
@@ -15,7 +16,7 @@ namespace tw::codegen {
 // code generation. Null for any other name: nothing is looked up in the process.
 void* runtime_symbol(std::string_view name);
 
-// An object file, loaded. The memory goes with it.
+// An object file, loaded through ORC. Its library of symbols and its memory go with it.
 class LoadedCode {
  public:
   // Throws UnknownFunction for a symbol that is neither in the object nor a runtime_symbol.
@@ -23,12 +24,14 @@ class LoadedCode {
                                           const std::vector<std::string>& functions);
   ~LoadedCode();
   void* address(size_t function) const { return addresses_[function]; }
-  size_t code_bytes() const;
 
  private:
-  struct Memory;
+  struct Library;
   LoadedCode();
-  std::unique_ptr<Memory> memory_;
+  // What went wrong, or nothing.
+  std::string add(std::unique_ptr<llvm::MemoryBuffer> object,
+                  const std::vector<std::string>& functions);
+  std::unique_ptr<Library> library_;
   std::vector<void*> addresses_;
 };
 

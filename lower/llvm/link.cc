@@ -90,7 +90,7 @@ void link(const fs::path& object, const fs::path& library, const fs::path& log) 
                                         object.string(),
                                         runtime.string()};
   // The C library's mathematics, by name: exported libraries run where no compiler is.
-  for (const char* name : {"libm.so.6", "libc.so.6"}) {
+  for (const char* name : {"libmvec.so.1", "libm.so.6", "libc.so.6"}) {
     for (const char* folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
                                "/usr/lib64", "/usr/lib"}) {
       const fs::path candidate = fs::path(folder) / name;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lower/llvm/jit.h"
+#include "lower/llvm/vector_math.h"
 #include "runtime/c_api.h"
 #include "runtime/half.h"
 
@@ -100,7 +101,7 @@ void* runtime_symbol(std::string_view name) {
 #undef TW_UNARY
 #undef TW_SYMBOL
   const auto it = table.find(name);
-  return it == table.end() ? nullptr : it->second;
+  return it == table.end() ? vector_symbol(name) : it->second;
 }
 
 }  // namespace tw::codegen

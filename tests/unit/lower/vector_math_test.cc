@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mathematics of vectors: how many lanes there are changes nothing but the last places.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "lower/llvm/vector_math.h"
+#include "tests/unit/lower/llvm_support.h"
+
+namespace tw::testing {
+namespace {
+
+const std::map<std::string, std::function<double(double)>> kFunctions = {
+    {"exp", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
+    {"log", [](double x) { return std::log(x); }},
+    {"log2", [](double x) { return std::log2(x); }},
+    {"log10", [](double x) { return std::log10(x); }},
+    {"sin", [](double x) { return std::sin(x); }},
+    {"cos", [](double x) { return std::cos(x); }},
+    {"tan", [](double x) { return std::tan(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+    {"asin", [](double x) { return std::asin(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"erf", [](double x) { return std::erf(x); }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+};
+
+// Ordinary values, and in front of them those that functions treat in ways of their own.
+template <class T>
+std::vector<T> inputs(int count) {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values = {0,
+                           T(-0.0),
+                           1,
+                           -1,
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN(),
+                           Limits::max(),
+                           Limits::lowest(),
+                           Limits::min(),
+                           Limits::denorm_min(),
+                           T(1e-20),
+                           T(88.7),
+                           T(-103.9)};
+  std::mt19937 random(7);
+  std::normal_distribution<T> normal(0, 3);
+  while (static_cast<int>(values.size()) < count) values.push_back(normal(random));
+  values.resize(static_cast<size_t>(count));
+  return values;
+}
+
+template <class T>
+void expect_close(T got, double exact, const std::string& where) {
+  if (std::isnan(exact)) {
+    EXPECT_TRUE(std::isnan(got)) << where;
+    return;
+  }
+  const T nearest = static_cast<T>(exact);
+  if (std::isinf(nearest)) {
+    EXPECT_EQ(got, nearest) << where;
+    return;
+  }
+  const double unit = std::max(std::fabs(exact) * std::numeric_limits<T>::epsilon(),
+                               double(std::numeric_limits<T>::denorm_min()));
+  // The double functions are compared with the C library's, which rounds too.
+  EXPECT_NEAR(got, exact, 4.5 * unit) << where;
+}
+
+template <class T>
+void check(const std::string& name, int lanes, const Target& target) {
+  const auto& exact = kFunctions.at(name);
+  const DType type = float_type(sizeof(T) * 8);
+  const int count = lanes * ((31 + lanes) / lanes);
+  const std::string text =
+      fmt::format("for (i, 0, {0}) {{ y[ramp(i*{1}, 1, {1})] = {2}(x[ramp(i*{1}, 1, {1})]) }}",
+                  count / lanes, lanes, name);
+  const Kernel kernel =
+      make_kernel(text, {{"x", type, {count}}, {"y", type, {count}, true}}, "map");
+  const NDArray x = NDArray::empty({count}, type), y = NDArray::zeros({count}, type);
+  const std::vector<T> values = inputs<T>(count);
+  x.copy_from_bytes(values.data());
+  call(compile_function(kernel, target), {x, y});
+  for (int i = 0; i < count; ++i) {
+    expect_close(y.data_as<T>()[i], exact(values[static_cast<size_t>(i)]),
+                 fmt::format("{}({:a}), {} lanes of {}, {}", name, values[static_cast<size_t>(i)],
+                             lanes, to_string(type), target.text()));
+  }
+}
+
+class VectorMath : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(VectorMath, IsWithinFourUnitsForAnyNumberOfLanes) {
+  for (const char* text : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64"}) {
+    const Target target = Target::parse(text);
+    if (!target.features_missing_on_host().empty()) continue;
+    for (const int lanes : {2, 4, 5, 8, 16, 37}) check<float>(GetParam(), lanes, target);
+    for (const int lanes : {2, 3, 8, 17}) check<double>(GetParam(), lanes, target);
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const auto& [name, exact] : kFunctions) result.push_back(name);
+  return result;
+}
+INSTANTIATE_TEST_SUITE_P(Functions, VectorMath, ::testing::ValuesIn(names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(VectorFunctions, AreAsWideAsTheVectorAndTheTarget) {
+  const Target wide = Target::parse("llvm -mcpu=skylake-avx512"),
+               narrow = Target::parse("llvm -mcpu=x86-64-v3");
+  if (codegen::vector_symbol("_ZGVeN16v_expf") == nullptr) GTEST_SKIP() << "no libmvec";
+  EXPECT_EQ(codegen::find_vector_function("exp", 32, 40, wide).symbol, "_ZGVeN16v_expf");
+  EXPECT_EQ(codegen::find_vector_function("exp", 32, 5, wide).symbol, "_ZGVdN8v_expf");
+  EXPECT_EQ(codegen::find_vector_function("exp", 32, 3, wide).symbol, "_ZGVbN4v_expf");
+  EXPECT_EQ(codegen::find_vector_function("pow", 64, 16, narrow).symbol, "_ZGVdN4vv_pow");
+  EXPECT_EQ(codegen::find_vector_function("gamma", 32, 16, wide).symbol, "");
+  EXPECT_EQ(codegen::vector_symbol("exp"), nullptr);
+}
+
+}  // namespace
+}  // namespace tw::testing
