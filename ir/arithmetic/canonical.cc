@@ -124,8 +124,9 @@ class Canonical : public Mutator {
   OPAQUE(Mod)
   OPAQUE(Min)
   OPAQUE(Max)
-  OPAQUE(Load) OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp)
-      OPAQUE(Broadcast) OPAQUE(Reduce)
+  OPAQUE(Load)
+  OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast)
+      OPAQUE(Reduce)
 #undef OPAQUE
           template <class T>
           Expr on_comparison(const T& op, const Expr& self) {
