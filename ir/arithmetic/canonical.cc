@@ -125,11 +125,11 @@ class Canonical : public Mutator {
   OPAQUE(Min)
   OPAQUE(Max)
   OPAQUE(Load)
-  OPAQUE(Select) OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast)
-      OPAQUE(Reduce)
+  OPAQUE(Select)
+  OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
 #undef OPAQUE
-          template <class T>
-          Expr on_comparison(const T& op, const Expr& self) {
+      template <class T>
+      Expr on_comparison(const T& op, const Expr& self) {
     Expr next = Mutator::on(op, self);
     const T* c = as<T>(next);
     if (!c || !c->a.dtype().is_int() || c->a.dtype().lanes != 1) return next;
