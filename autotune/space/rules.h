@@ -27,6 +27,8 @@ extern const Rule kInlineRule;
 // The same of an operation with a condition, whose consumer reads it anew for every element; what
 // follows remains possible; rule_inline.cc.
 extern const Rule kInlineConditionRule;
+// Vectors along a reduction over what lies side by side; rule_lanes.cc.
+extern const Rule kLanesRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 

@@ -126,7 +126,8 @@ class Canonical : public Mutator {
   OPAQUE(Max)
   OPAQUE(Load)
   OPAQUE(Select)
-  OPAQUE(Call) OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
+  OPAQUE(Call)
+  OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
 #undef OPAQUE
       template <class T>
       Expr on_comparison(const T& op, const Expr& self) {

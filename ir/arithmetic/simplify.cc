@@ -47,7 +47,8 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     BINARY(FloorDiv)
     BINARY(FloorMod)
     BINARY(Min)
-    BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
+    BINARY(Max)
+    BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
         BINARY(GreaterEqual) BINARY(And) BINARY(Or)
 #undef BINARY
             default : return make_binary(kind, a, b);

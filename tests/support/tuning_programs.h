@@ -128,6 +128,20 @@ y = compute([i: 1, j: 40], reduce [k: 70], sum((v(i, k)*B(k, j))))
 arguments v B y
 outputs y
 )"},
+    {"long whole sum", R"(te 1
+A = placeholder(int32, [2, 77])
+S = compute([], reduce [i: 2, j: 77], sum(A(i, j)))
+arguments A S
+outputs S
+)"},
+    {"variances of rows", R"(te 1
+A = placeholder(int32, [21, 40])
+M = compute([i: 21], reduce [k: 40], sum(A(i, k)))
+V = compute([i: 21], reduce [k: 40], sum(((A(i, k) - M(i))*(A(i, k) - M(i)))))
+D = compute([i: 21, j: 40], ((A(i, j) - M(i))*V(i)))
+arguments A D
+outputs D
+)"},
     {"whole sum", R"(te 1
 A = placeholder(int32, [19, 3])
 S = compute([], reduce [i: 19, j: 3], sum(A(i, j)))
