@@ -105,8 +105,8 @@ class XGBoostModel : public CostModel {
     std::vector<double> throughput, base;
     std::vector<int> task;
     for (size_t i = 0; i < samples.size(); ++i) {
-      const Features& f = samples[i].features;
-      rows.insert(rows.end(), f.rows.begin(), f.rows.end());
+      const Features& f = *samples[i].features;
+      f.append_to(rows);
       owner.insert(owner.end(), f.num_rows(), i);
       throughput.push_back(samples[i].throughput);
       task.push_back(samples[i].task);
@@ -142,7 +142,7 @@ class XGBoostModel : public CostModel {
     std::vector<size_t> owner;
     for (const Features* f : candidates) {
       owner.insert(owner.end(), f->num_rows(), score.size());
-      rows.insert(rows.end(), f->rows.begin(), f->rows.end());
+      f->append_to(rows);
       score.push_back(prior_score(*f));
     }
     if (booster_ != nullptr && !rows.empty()) add_rows(Matrix(rows), owner, score);

@@ -14,7 +14,7 @@ namespace tw::autotune {
 // A measured candidate. `throughput` is relative to the best of its task: 1 is the fastest seen, 0
 // a failure. Samples of different tasks are never compared with each other.
 struct Sample {
-  Features features;
+  std::shared_ptr<const Features> features;
   double throughput = 0;
   int task = 0;
 };

@@ -8,6 +8,7 @@
 #include "autotune/loop_nest.h"
 #include "autotune/prior.h"
 #include "autotune/replay.h"
+#include "runtime/half.h"
 
 namespace tw::autotune {
 namespace {
@@ -21,19 +22,19 @@ float log_scale(double x) { return float(std::copysign(std::log2(1 + std::fabs(x
 // Collects one row; in naming mode, the names instead. One code for both keeps them in step.
 class Row {
  public:
-  explicit Row(std::vector<float>* values) : values_(values) {}
+  explicit Row(std::vector<uint16_t>* values) : values_(values) {}
   explicit Row(std::vector<std::string>* names) : names_(names) {}
   void group(std::string prefix) { prefix_ = std::move(prefix); }
   void raw(const char* name, double value) {
     if (names_)
       names_->push_back(prefix_ + name);
     else
-      values_->push_back(float(value));
+      values_->push_back(double_to_float16(value));
   }
   void log(const char* name, double value) { raw(name, double(log_scale(value))); }
 
  private:
-  std::vector<float>* values_ = nullptr;
+  std::vector<uint16_t>* values_ = nullptr;
   std::vector<std::string>* names_ = nullptr;
   std::string prefix_;
 };
@@ -49,6 +50,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("divide", n * c.divide);
   row.log("compare", n * c.compare);
   row.log("select", n * c.select);
+  row.log("condition", n * c.condition);
   row.log("math", n * c.math);
   row.log("integer", n * c.integer);
   row.log("convert", n * c.convert);
@@ -187,6 +189,10 @@ const std::vector<std::string>& feature_names() {
     return result;
   }();
   return names;
+}
+
+void Features::append_to(std::vector<float>& matrix) const {
+  for (uint16_t bits : rows) matrix.push_back(float16_to_float(bits));
 }
 
 Features extract_features(const Stmt& nest, const Target& target, int threads) {

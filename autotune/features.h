@@ -4,6 +4,7 @@
 // appendix B.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,14 @@ namespace tw::autotune {
 // Names of the columns, in order.
 const std::vector<std::string>& feature_names();
 
-// Rows of feature_names().size() numbers; counts and sizes as log2(1 + x).
+// Rows of feature_names().size() numbers; counts and sizes as log2(1 + x), for which float16 is
+// exact enough. A tuner keeps thousands of these.
 struct Features {
-  std::vector<float> rows;
+  std::vector<uint16_t> rows;
   // The analytical prior: estimated seconds, from the same walk over the loop nest.
   double prior_seconds = 0;
   size_t num_rows() const { return rows.size() / feature_names().size(); }
+  void append_to(std::vector<float>& matrix) const;
 };
 // Applies the trace and makes the loop nest; nothing is lowered further, since this runs thousands
 // of times a round. Throws what the schedule throws for a trace that is not legal.

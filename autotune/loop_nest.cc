@@ -162,7 +162,14 @@ class IndexModel {
 struct BufferShape {
   std::vector<int64_t> extents;
   bool is_local = false;
+  size_t depth = 0;  // loops outside
 };
+
+bool compares_floats(const Expr& comparison) {
+  bool found = false;
+  for_each_expr(comparison, [&](const Expr& e) { found |= e.dtype().is_float(); });
+  return found;
+}
 
 int64_t constant_or_one(const Expr& e) { return as_const_int(e).value_or(1); }
 
@@ -188,7 +195,7 @@ class NestWalk : public Visitor {
     unroll_ = previous;
   }
   void on(const Realize& op) override {
-    BufferShape shape{.is_local = op.scope == "local"};
+    BufferShape shape{.is_local = op.scope == "local", .depth = loops_.size()};
     for (const Range& r : op.bounds) shape.extents.push_back(constant_or_one(r.extent));
     shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
     visit(op.body);
@@ -254,7 +261,7 @@ class NestWalk : public Visitor {
       case NodeKind::LessEqual:
       case NodeKind::Greater:
       case NodeKind::GreaterEqual:
-        c.compare += 1;
+        (compares_floats(e) ? c.compare : c.condition) += 1;
         break;
       case NodeKind::Select:
         c.select += 1;
@@ -264,10 +271,8 @@ class NestWalk : public Visitor {
         break;
       case NodeKind::Call: {
         const Call* call = as<Call>(e);
-        if (call->name == "if_then_else")
-          c.select += 1;
-        else if (call->name != "likely")
-          c.math += 1;
+        // The loads of if_then_else are masked, or not made.
+        if (call->name != "if_then_else" && call->name != "likely") c.math += 1;
         break;
       }
       default:
@@ -293,7 +298,8 @@ class NestWalk : public Visitor {
     Access a{.producer = producer.get(),
              .is_store = is_store,
              .is_local = shape.is_local,
-             .element_bytes = producer->output_dtype(value_index).element_bytes()};
+             .element_bytes = producer->output_dtype(value_index).element_bytes(),
+             .realize_depth = shape.depth};
     a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);

@@ -29,6 +29,7 @@ struct Access {
   std::vector<double> rows;       // distinct runs of consecutive elements
   std::vector<int64_t> strides;   // elements the address moves by when loop l steps; by loop
   bool has_reuse = false;         // some loop does not move it
+  size_t realize_depth = 0;       // loops outside its realization; 0 for arguments
   double allocated_elements = 0;  // of the realized buffer; of the tensor for arguments
   double row_bytes = 0;           // from one row of the innermost dimension to the next
 };
@@ -37,6 +38,8 @@ struct Access {
 struct OperationCounts {
   double add = 0, multiply = 0, divide = 0, compare = 0, select = 0, math = 0, integer = 0,
          convert = 0;
+  // Comparisons of indices, which decide which lanes are on or which path is taken.
+  double condition = 0;
   // Multiplications whose product is added at once: what becomes one fma.
   double fused = 0;
   double floating() const { return add + multiply + divide + compare + math; }

@@ -15,9 +15,14 @@ constexpr double kArithmeticPerCycle = 2;  // vector operations issued a cycle
 constexpr double kLoadsPerCycle = 2;
 constexpr double kChain = 8;  // independent accumulators that hide an fma's latency
 constexpr double kDivideCycles = 8, kMathCycles = 20;
-constexpr double kGatherCycles = 1.5;  // an element of a strided vector access
+constexpr double kHandOverCycles = 40;  // from the last store into a buffer to its first use
+constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
+constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
+constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
 constexpr double kLoopCycles = 2;
+constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
 constexpr double kForkCycles = 5000;
+constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
 constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
@@ -82,8 +87,24 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   const int64_t stride = a.strides.back();
   if (stride == 1) return std::max(1.0, elements / (tile.lanes * tile.efficiency));
   if (stride == 0) return elements;  // a broadcast, folded into the operation
+  if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
+    return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  }
   return elements * kGatherCycles * kLoadsPerCycle +
          (a.is_store ? elements : 0) * double(s.loops.empty() ? 0 : 1);
+}
+
+// Vectors of operands that one reduction step of the tile works on.
+double operand_vectors(const NestStatement& s, const RegisterTile& tile) {
+  if (tile.lanes == 1) return 1;
+  size_t data = s.loops.size();  // where the loops over data within the tile start
+  while (data > tile.depth && !s.loops[data - 1].reduces) --data;
+  double most = 1;
+  for (const Access& a : s.accesses) {
+    if (a.is_store || a.strides.back() == 0) continue;
+    most = std::max(most, std::ceil(a.elements[data] / (tile.lanes * tile.efficiency)));
+  }
+  return most;
 }
 
 // Rows whose distance is a multiple of a large power of two fall on few sets of a cache: how many
@@ -127,6 +148,7 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, StatementC
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
         resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
+    if (depth == 0) continue;  // all of it stays: from one call to the next, too
     const double runs = extents_outside(s, depth);
     for (const Access& a : s.accesses) {
       // A small buffer that stays in this cache anyway costs only its first use.
@@ -183,15 +205,26 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
   const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
   cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
 
-  const double excess = cost.accumulators + 2 - machine.vector_registers;
-  if (reduces && excess > 0) cost.spills = tiles * 2 * excess;
+  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
+  // are several the element that is multiplied with each of them.
+  const double operands = operand_vectors(s, tile);
+  const double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  const double excess = needed - machine.vector_registers;
+  // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
+  if (reduces && excess > 0)
+    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
   // Several reduction steps in one piece of code share operands, which then stay live between
   // steps; what finds no register goes through the stack.
   const double live = cost.accumulators + loads - machine.vector_registers;
   if (reduces && tile.instances > cost.accumulators && live > 0) {
     cost.spills += tiles * std::min(loads, live);
   }
-  cost.overhead = tiles * kLoopCycles;
+  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
+  // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
+  // straddle several of them are not forwarded.
+  if (!store.is_local && store.realize_depth > 0) {
+    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+  }
   add_traffic(s, machine, cost);
 
   const double core = std::max(cost.arithmetic, cost.loads) +

@@ -18,7 +18,7 @@ constexpr size_t kParents = 32;  // fastest measured points that seed a populati
 constexpr size_t kClimbed = 4;   // fastest measured points whose neighbours are tried
 constexpr int kNeighbours = 24;  // neighbours of each that the model chooses from
 constexpr uint64_t kPriorSeed = 2018;
-constexpr size_t kCacheLimit = 2000;  // points, about 3 kB each
+constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
 
 struct PointHash {
   size_t operator()(const Point& p) const noexcept {
@@ -171,7 +171,7 @@ struct Search::State {
             .candidate = {.trace = space.trace(chosen.point),
                           .origin = origin,
                           .predicted = chosen.score},
-            .features = *features.at(chosen.point)};
+            .features = features.at(chosen.point)};
   }
 };
 

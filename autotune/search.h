@@ -23,7 +23,7 @@ struct SearchOptions {
 struct Proposal {
   Point point;
   Candidate candidate;
-  Features features;
+  std::shared_ptr<const Features> features;
 };
 
 class Search {

@@ -2,6 +2,7 @@
 #include "autotune/tuner.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -31,6 +32,14 @@ int batch_size(const TunerOptions& options, size_t tasks) {
 }
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// What searching and training freed goes back to the machine: the pieces differ from round to
+// round, and a long run would collect their gaps.
+void return_free_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 class Stopwatch {
  public:
@@ -81,7 +90,7 @@ struct TaskState {
     }
   }
 
-  void learn(Features features, double seconds) {
+  void learn(std::shared_ptr<const Features> features, double seconds) {
     samples.push_back({.features = std::move(features)});
     sample_seconds.push_back(seconds);
   }
@@ -170,7 +179,7 @@ class Tuner {
       Trace trace;
       try {
         trace = parse_trace(r.trace);
-        s.learn(extract_features(*s.task, trace), r.median());
+        s.learn(std::make_shared<Features>(extract_features(*s.task, trace)), r.median());
       } catch (const UserError&) {
         continue;  // by a version with other primitives: still a trial, but teaches nothing
       }
@@ -185,7 +194,7 @@ class Tuner {
     const auto point = s.space.find(prior.trace);
     Proposal p{.point = point.value_or(Point{}),
                .candidate = prior,
-               .features = extract_features(*s.task, prior.trace)};
+               .features = std::make_shared<Features>(extract_features(*s.task, prior.trace))};
     search_seconds_ += search.seconds();
     measure(s, {p});
   }
@@ -249,6 +258,7 @@ class Tuner {
   void train(TaskState& s) {
     const Stopwatch watch;
     s.train();
+    return_free_memory();
     train_seconds_ += watch.seconds();
   }
 

@@ -72,8 +72,8 @@ void measure_search(const Options& options, Results& results) {
     // The prior stands in for measurements.
     while (samples.size() < 128 && !proposals.empty()) {
       for (autotune::Proposal& p : proposals) {
-        search.observe(p.point, p.features.prior_seconds);
-        samples.push_back({.features = p.features, .throughput = 1 / p.features.prior_seconds});
+        search.observe(p.point, p.features->prior_seconds);
+        samples.push_back({.features = p.features, .throughput = 1 / p.features->prior_seconds});
       }
       if (samples.size() < 128) proposals = search.propose(kBatch, *model);
     }

@@ -12,9 +12,21 @@
 //       (t[ramp(0, 1, 16)] if m) if m                    t[ramp(0, 1, 16)] if m
 //
 // with m = ramp((x*16), 1, 16) < x16(40). Each access must be a whole vector of one width, aligned
-// to it, so that an element always meets the same lane; and its mask must depend on nothing but the
-// element's place in the last dimension and on what stands still while the buffer lives. Then the
-// lanes that are off are off in every access to these elements: what is stored there is never seen.
+// to it within its row, so that an element always meets the same lane; and its mask must depend on
+// nothing but the element's place in the last dimension and on what stands still while the buffer
+// lives. Then the lanes that are off are off in every access to these elements: what is stored
+// there is never seen.
+//
+// Where rows are no whole number of vectors, the last vector of a row reaches into the next one.
+// Rows are then made longer, so that the lanes that are off get elements of their own:
+//
+//   allocate t[float32 * 2 * 28]                     allocate t[float32 * 2 * 32]
+//   t[ramp((y*28), 1, 16)] = …                       t[ramp((y*32), 1, 16)] = …
+//   t[ramp(((y*28) + 16), 1, 16)] = …                t[ramp(((y*32) + 16), 1, 16)] = …
+//       if ramp(16, 1, 16) < x16(28)
+//
+// Vectors that lie within their row need no mask for that.
+#include <algorithm>
 #include <optional>
 
 #include "ir/equal.h"
@@ -42,6 +54,9 @@ class Accesses : public ScopedMutator {
   bool check(const Stmt& body) {
     mutate(body);
     if (!ok_ || !bounds_) return false;
+    // Elements that some accesses see and others do not keep their values only where there are
+    // none.
+    if (unmasked_ && !only_past_the_row()) return false;
     // What the masks compare with must not change while the buffer lives.
     for (const Bound& b : *bounds_) {
       for (const Expr& e : {b.base, b.limit}) {
@@ -50,6 +65,9 @@ class Accesses : public ScopedMutator {
     }
     return true;
   }
+  int64_t width() const { return width_; }
+  // Elements of a row of whole vectors.
+  int64_t padded_width() const { return (width_ + lanes_ - 1) / lanes_ * lanes_; }
 
  protected:
   using ScopedMutator::on;
@@ -95,13 +113,19 @@ class Accesses : public ScopedMutator {
     if (!ok_) return;
     ok_ = false;
     const Ramp* r = as<Ramp>(index);
-    if (r == nullptr || !is_one(r->stride) || !predicate.defined()) return;
+    if (r == nullptr || !is_one(r->stride)) return;
     if (lanes_ == 0) lanes_ = r->lanes;
-    if (lanes_ != r->lanes || width_ % lanes_ != 0) return;
-    const ModularFact m = analyzer_.modular(r->base);
+    if (lanes_ != r->lanes) return;
+    const DType type = r->base.dtype();
+    const Expr column = analyzer_.canonical_simplify(floor_mod(r->base, make_const(type, width_)));
+    const ModularFact m = analyzer_.modular(column);
     if (m.modulus % lanes_ != 0 || m.residue % lanes_ != 0) return;
-    const Expr column =
-        analyzer_.canonical_simplify(floor_mod(r->base, make_const(r->base.dtype(), width_)));
+    if (!predicate.defined()) {
+      ok_ = unmasked_ =
+          width_ % lanes_ == 0 ||
+          analyzer_.can_prove(column + make_const(type, lanes_ - 1) < make_const(type, width_));
+      return;
+    }
     std::vector<Bound> bounds;
     if (!bounds_of(predicate, column, bounds)) return;
     if (!bounds_) bounds_ = bounds;
@@ -111,6 +135,14 @@ class Accesses : public ScopedMutator {
       if (!equal(a.base, b.base) || !equal(a.limit, b.limit)) return;
     }
     ok_ = true;
+  }
+
+  // Whether the masks turn off nothing but what lies past the end of a row.
+  bool only_past_the_row() const {
+    return std::all_of(bounds_->begin(), bounds_->end(), [&](const Bound& b) {
+      const auto limit = as_const_int(b.limit);
+      return is_zero(b.base) && limit && *limit >= width_;
+    });
   }
 
   bool bounds_of(const Expr& predicate, const Expr& column, std::vector<Bound>& out) {
@@ -129,28 +161,48 @@ class Accesses : public ScopedMutator {
   Var buffer_;
   int64_t width_ = 0;  // elements of the last dimension
   int lanes_ = 0;
-  bool ok_ = true;
+  bool ok_ = true, unmasked_ = false;
   std::optional<std::vector<Bound>> bounds_;
   VarSet bound_;  // variables bound while the buffer lives
 };
 
-class DropMasks : public Mutator {
+// Masks go, and rows of `width` elements get `padded` ones.
+class DropMasks : public ScopedMutator {
  public:
-  explicit DropMasks(Var buffer) : buffer_(std::move(buffer)) {}
+  DropMasks(Var buffer, int64_t width, int64_t padded)
+      : buffer_(std::move(buffer)), width_(width), padded_(padded) {}
 
  protected:
-  using Mutator::on;
+  using ScopedMutator::on;
   Expr on(const Load& op, const Expr& self) override {
-    const Expr e = Mutator::on(op, self);
-    return op.buffer.same_as(buffer_) ? with(e, [](Load& l) { l.predicate = {}; }) : e;
+    const Expr e = ScopedMutator::on(op, self);
+    if (!op.buffer.same_as(buffer_)) return e;
+    return with(e, [&](Load& l) {
+      l.predicate = {};
+      l.index = moved(l.index);
+    });
   }
   Stmt on(const Store& op, const Stmt& self) override {
-    const Stmt s = Mutator::on(op, self);
-    return op.buffer.same_as(buffer_) ? with(s, [](Store& n) { n.predicate = {}; }) : s;
+    const Stmt s = ScopedMutator::on(op, self);
+    if (!op.buffer.same_as(buffer_)) return s;
+    return with(s, [&](Store& n) {
+      n.predicate = {};
+      n.index = moved(n.index);
+    });
   }
 
  private:
+  Expr moved(const Expr& index) {
+    if (width_ == padded_) return index;
+    return with(index, [&](Ramp& r) {
+      const DType type = r.base.dtype();
+      const Expr row = floor_div(r.base, make_const(type, width_));
+      const Expr column = floor_mod(r.base, make_const(type, width_));
+      r.base = analyzer_.canonical_simplify(row * make_const(type, padded_) + column);
+    });
+  }
   Var buffer_;
+  int64_t width_, padded_;
 };
 
 class Unmask : public Mutator {
@@ -160,9 +212,13 @@ class Unmask : public Mutator {
     const Stmt s = Mutator::on(op, self);
     if (op.scope != "local") return s;
     const Stmt& body = as<Allocate>(s)->body;
-    if (!Accesses(op).check(body)) return s;
-    const Stmt unmasked = DropMasks(op.buffer).mutate(body);
-    return with(s, [&](Allocate& a) { a.body = unmasked; });
+    Accesses accesses(op);
+    if (!accesses.check(body)) return s;
+    DropMasks drop(op.buffer, accesses.width(), accesses.padded_width());
+    return with(s, [&](Allocate& a) {
+      a.extents.back() = make_const(a.extents.back().dtype(), accesses.padded_width());
+      a.body = drop.mutate(body);
+    });
   }
 };
 

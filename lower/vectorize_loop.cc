@@ -16,10 +16,15 @@
 //     }                                             }
 //   }                                             }
 //
+// A loop of 7 or of 14 iterations has no vector of its own in the machine: where there are masks it
+// becomes one of 8 or 16 lanes of which the last are off.
+//
 // Lane by lane is also the way out for whatever has no vector form: calls with effects, loops whose
 // bounds depend on the lane, several lanes that store to one element. A buffer allocated inside
 // gets one element a lane.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -80,6 +85,8 @@ class Vectorizer : public Mutator {
     if (shared_.empty()) return result;
     return statements_touching(body, shared_) > 1 ? Stmt() : result;
   }
+  // Whether all of it has a vector form.
+  bool only_vectors() const { return only_vectors_; }
 
  protected:
   using Mutator::on;
@@ -406,7 +413,14 @@ class Vectorizer : public Mutator {
     const Expr plain = strip_likely(c);
     const Expr t = under_mask(plain, true, op.args[1]);
     const Expr f = under_mask(!plain, true, op.args[2]);
+    // A load gives zero where it is off.
+    if (is<Load>(t) && is_vector(t) && is_positive_zero(scalar_of(f))) return t;
     return select(plain, widen(t), widen(f));
+  }
+
+  static bool is_positive_zero(const Expr& e) {
+    const FloatImm* f = as<FloatImm>(e);
+    return f != nullptr ? f->value == 0 && !std::signbit(f->value) : is_zero(e);
   }
 
   template <class H>
@@ -490,6 +504,7 @@ class Vectorizer : public Mutator {
   }
 
   Stmt lane_by_lane(const Stmt& s) {
+    only_vectors_ = false;
     Stmt body = s;
     for (auto guard = guards_.rbegin(); guard != guards_.rend(); ++guard) {
       body = make(IfThenElse{.condition = *guard, .then_case = body});
@@ -508,7 +523,7 @@ class Vectorizer : public Mutator {
   int lanes_;
   Analyzer& analyzer_;
   const PassOptions& options_;
-  bool fail_ = false;
+  bool fail_ = false, only_vectors_ = true;
   VarMap lets_;               // scalar bindings that became vectors
   VarSet shared_;             // buffers with an element that lanes take turns with
   VarSet needed_scalars_;     // of those, the ones that a lane-by-lane statement reads
@@ -519,7 +534,8 @@ class Vectorizer : public Mutator {
 
 class VectorizeLoops : public ScopedMutator {
  public:
-  explicit VectorizeLoops(const PassOptions& options) : options_(options) {}
+  explicit VectorizeLoops(const PassContext& context)
+      : options_(context.options), target_(context.target) {}
 
  protected:
   using ScopedMutator::on;
@@ -547,8 +563,31 @@ class VectorizeLoops : public ScopedMutator {
     if (*extent <= 0) return make(Evaluate{.value = 0});
     if (*extent == 1) return substitute(loop.body, VarMap{{loop.var, loop.min}});
     if (*extent > kMaxLanes) return vectorize_in_parts(loop, self, *extent);
+    if (Stmt rounded = round_up(loop, *extent); rounded.defined()) return rounded;
     const Stmt s = Vectorizer(loop, static_cast<int>(*extent), analyzer_, options_).run(loop.body);
     return s.defined() ? s : with(self, [](For& f) { f.for_kind = ForKind::Serial; });
+  }
+
+  // Less than a vector, and not a half or a quarter: more lanes, the last of them off. Undefined
+  // where that does not apply or not all of the body has a vector form.
+  Stmt round_up(const For& loop, int64_t extent) {
+    const auto lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+    if (lanes == extent || !options_.predicate_tail || !target_.has_masks) return {};
+    if (lanes > target_.vector_lanes(32)) return {};
+    const Expr end = loop.min + make_const(loop.min.dtype(), extent);
+    For wide = loop;
+    wide.body = make(IfThenElse{.condition = likely(loop.var < end), .then_case = loop.body});
+    Vectorizer vectorizer(wide, static_cast<int>(lanes), analyzer_, options_);
+    const Stmt s = vectorizer.run(wide.body);
+    return vectorizer.only_vectors() && !divides_in_lanes(s) ? s : Stmt();
+  }
+  // A quotient that all lanes shared may differ in those that were added.
+  static bool divides_in_lanes(const Stmt& s) {
+    bool found = false;
+    for_each_expr(s, [&](const Expr& e) {
+      found |= (is<FloorDiv>(e) || is<FloorMod>(e)) && e.dtype().is_vector();
+    });
+    return found;
   }
 
   Stmt vectorize_in_parts(const For& loop, const Stmt& self, int64_t extent) {
@@ -573,13 +612,14 @@ class VectorizeLoops : public ScopedMutator {
   }
 
   const PassOptions& options_;
+  const Target& target_;
   bool found_ = false;  // a vectorized loop, in what was walked since this was cleared
 };
 
 }  // namespace
 
 Kernel vectorize_loop(Kernel kernel, const PassContext& context) {
-  kernel.body = VectorizeLoops(context.options).mutate(kernel.body);
+  kernel.body = VectorizeLoops(context).mutate(kernel.body);
   return kernel;
 }
 

@@ -30,6 +30,18 @@ bool reads_own_position(const ProducerLoad& load, const te::ComputeNode& consume
   return true;
 }
 
+// The load moves with every data axis of the operation.
+bool moves_with_all_axes(const ProducerLoad& load, const te::ComputeNode& consumer,
+                         const std::vector<int64_t>& extents) {
+  for (size_t k = 0; k < consumer.axis.size(); ++k) {
+    if (extents[k] == 1) continue;
+    const bool used = std::any_of(load.indices.begin(), load.indices.end(),
+                                  [&](const Expr& i) { return uses(i, consumer.axis[k].var()); });
+    if (!used) return false;
+  }
+  return true;
+}
+
 bool same_shape(const OperationFacts& a, const OperationFacts& b) { return a.extents == b.extents; }
 
 // Reads of one operation's body.
@@ -52,15 +64,9 @@ struct Reads {
 // A reduction reads some input at positions that leave out one of the data axes.
 bool reuses_input(const te::ComputeNode& op, const std::vector<int64_t>& extents,
                   const Reads& reads) {
-  for (const ProducerLoad* load : reads.loads) {
-    for (size_t k = 0; k < op.axis.size(); ++k) {
-      if (extents[k] == 1) continue;
-      const bool used = std::any_of(load->indices.begin(), load->indices.end(),
-                                    [&](const Expr& i) { return uses(i, op.axis[k].var()); });
-      if (!used) return true;
-    }
-  }
-  return false;
+  return std::any_of(reads.loads.begin(), reads.loads.end(), [&](const ProducerLoad* load) {
+    return !moves_with_all_axes(*load, op, extents);
+  });
 }
 
 }  // namespace
@@ -86,14 +92,16 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     f.has_math = reads.has_math;
     f.has_reuse = f.is_reduction && reuses_input(*f.compute, f.extents, reads);
     for (size_t p = 0; p < i; ++p) {
-      bool consumed = false, own_position = true;
+      bool consumed = false, own_position = true, anew = true;
       for (const ProducerLoad* load : reads.loads) {
         if (load->producer.get() != ops[p].get()) continue;
         consumed = true;
         own_position &= reads_own_position(*load, *f.compute);
+        anew &= moves_with_all_axes(*load, *f.compute, f.extents);
       }
       if (!consumed) continue;
       facts[p].consumers.push_back(i);
+      facts[p].read_anew = anew && facts[p].consumers.size() == 1;
       const bool elementwise = own_position && !f.is_reduction && same_shape(facts[p], f);
       facts[p].elementwise_consumer =
           elementwise && facts[p].consumers.size() == 1 ? static_cast<int>(i) : -1;

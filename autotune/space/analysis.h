@@ -21,6 +21,9 @@ struct OperationFacts {
   std::vector<size_t> consumers;
   // The only consumer, when it reads this at its own position, point for point.
   int elementwise_consumer = -1;
+  // Read by one operation only, at positions that move with each of its data axes: nothing but
+  // overlapping windows reads an element twice.
+  bool read_anew = false;
   std::vector<int64_t> extents;  // of the data axes
   std::vector<int64_t> reduce_extents;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace tw::autotune {
 namespace {
@@ -81,6 +82,12 @@ std::vector<AttachPoint> Builder::common_attach_points(size_t op) const {
 Sketch Builder::finish() {
   sketch_.skeleton = schedule_.trace();
   return std::move(sketch_);
+}
+
+int64_t covering_lanes(const Target& target, int64_t extent) {
+  if (!target.has_masks) return vector_lanes(target, extent);
+  const auto lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+  return std::min<int64_t>(lanes, target.vector_lanes(32));
 }
 
 int64_t vector_lanes(const Target& target, int64_t tile) {

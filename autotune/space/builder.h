@@ -67,6 +67,10 @@ class Builder {
 // apart, as wide as the target's where that leaves no partial vector.
 int64_t vector_lanes(const Target& target, int64_t tile);
 
+// Lanes of the vectors that a loop without reuse runs in: where there are masks, whole vectors of
+// which the last may be partial.
+int64_t covering_lanes(const Target& target, int64_t extent);
+
 // The argument numbers of a factor in split and transform_layout; see primitives.def.
 inline constexpr size_t kFactorArgument = 2;
 

@@ -11,6 +11,12 @@ int variants(const Builder& b, size_t op) {
   return !f.has_math || f.consumers.size() == 1 ? 1 : 0;
 }
 
+int variants_of_condition(const Builder& b, size_t op) {
+  const OperationFacts& f = b.facts(op);
+  if (f.is_output || f.is_reduction || f.op->num_outputs() != 1) return 0;
+  return f.has_condition && !f.has_math && f.read_anew ? 1 : 0;
+}
+
 void apply(Builder& b, size_t op, int) {
   b.describe("inline", op);
   b.stage(op).compute_inline();
@@ -21,5 +27,7 @@ void apply(Builder& b, size_t op, int) {
 }  // namespace
 
 const Rule kInlineRule = {"inline", variants, apply};
+const Rule kInlineConditionRule = {"inline condition", variants_of_condition, apply,
+                                   /*has_alternatives=*/true};
 
 }  // namespace tw::autotune

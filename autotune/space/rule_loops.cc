@@ -12,6 +12,26 @@ namespace {
 
 int variants(const Builder&, size_t) { return 1; }
 
+// (vectors of a chunk, lanes of a vector). With masks a vector is whole even if the extent is not;
+// without, lanes and vectors divide it.
+std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent) {
+  const int64_t lanes = target.vector_lanes(32);
+  if (!target.has_masks) {
+    return tile_choices(extent, {.levels = 2,
+                                 .greatest_inner = lanes,
+                                 .greatest_product = 1 << 16,
+                                 .preferred_inner = lanes});
+  }
+  const int64_t covering = covering_lanes(target, extent);
+  const int64_t vectors = (extent + covering - 1) / covering;
+  std::vector<std::vector<int64_t>> choices;
+  for (int64_t d : divisors(vectors)) choices.push_back({d, covering});
+  for (int64_t d = 2; d < vectors; d *= 2) {
+    if (vectors % d != 0) choices.push_back({d, covering});
+  }
+  return choices;
+}
+
 void apply(Builder& b, size_t op, int) {
   const OperationFacts& f = b.facts(op);
   const Stage stage = b.stage(op);
@@ -29,12 +49,8 @@ void apply(Builder& b, size_t op, int) {
   const IterVar last = compute->axis.back();
   const int64_t extent = *as_const_int(last->domain.extent);
   if (extent > 1) {
-    const int lanes = b.target().vector_lanes(32);
     Knob knob{.kind = Knob::Kind::Tile, .label = fmt::format("{}.{}", f.op.name(), last.name())};
-    knob.choices = tile_choices(extent, {.levels = 2,
-                                         .greatest_inner = lanes,
-                                         .greatest_product = 1 << 16,
-                                         .preferred_inner = lanes});
+    knob.choices = chunk_choices(b.target(), extent);
     auto [chunk, rest] = b.split(knob, stage, last);
     auto [middle, vector] = b.split(knob, stage, rest);
     for (const auto& t : knob.choices) knob.values.push_back({t[0] * t[1], t[1]});

@@ -20,6 +20,8 @@
 namespace tw::autotune {
 namespace {
 
+constexpr int64_t kCopyUnrolled = 32;  // statements; register tiles are smaller
+
 // An operand that one data axis moves along one dimension, by itself.
 struct Operand {
   te::Tensor tensor;
@@ -211,7 +213,8 @@ class Tiling {
       a.o2 = inner;
       if (k + 1 == rank) {
         const auto [vectors, lanes] = b_.split(knob, output_, inner);
-        add_values(knob, [this](const Tiles& t) { return lanes_of(t[1] * t[2]); });
+        add_values(knob,
+                   [this](const Tiles& t) { return covering_lanes(b_.target(), t[1] * t[2]); });
         a.o2 = vectors;
         a.o_lanes = lanes;
       }
@@ -235,6 +238,8 @@ class Tiling {
     output_.reorder(order);
     fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
     output_.parallel(fused_);
+    // Where the tile is one of registers, its copy takes them as they are.
+    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", kCopyUnrolled);
     if (lanes.defined()) output_.vectorize(lanes);
   }
 

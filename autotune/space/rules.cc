@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/space/rules.h"
 
+#include <span>
+#include <utility>
+
 namespace tw::autotune {
 namespace {
 
-// The first that applies to an operation wins.
-constexpr const Rule* kRules[] = {&kTileRule, &kInlineRule, &kLoopsRule};
+// The first that applies to an operation wins, unless it has alternatives.
+constexpr const Rule* kRules[] = {&kTileRule, &kInlineRule, &kInlineConditionRule, &kLanesRule,
+                                  &kLoopsRule};
 // A sketch with more variants than this is cut short: the first ones are the likeliest.
 constexpr size_t kMostSketches = 8;
 
@@ -32,23 +36,27 @@ class Choices {
   size_t position_ = 0;
 };
 
-void apply(Builder& b, const Rule& rule, size_t op, Choices& choices) {
-  rule.apply(b, op, choices.next(rule.variants(b, op)));
+// One of the variants of the rules that are open to the operation.
+void apply(Builder& b, std::span<const Rule* const> rules, size_t op, Choices& choices) {
+  std::vector<std::pair<const Rule*, int>> open;
+  for (const Rule* rule : rules) {
+    const int variants = rule->variants(b, op);
+    for (int v = 0; v < variants; ++v) open.emplace_back(rule, v);
+    if (variants > 0 && !rule->has_alternatives) break;
+  }
+  if (open.empty()) return;
+  const auto [rule, variant] =
+      open[static_cast<size_t>(choices.next(static_cast<int>(open.size())))];
+  rule->apply(b, op, variant);
 }
 
 Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts, Choices& choices) {
   Builder b(task, facts);
   // Consumers first; a tiled reduction goes before the elementwise operations that it takes along.
-  for (size_t op = facts.size(); op-- > 0;) {
-    if (facts[op].compute == nullptr || b.done(op)) continue;
-    if (kTileRule.variants(b, op) > 0) apply(b, kTileRule, op, choices);
-  }
-  for (size_t op = facts.size(); op-- > 0;) {
-    if (facts[op].compute == nullptr || b.done(op)) continue;
-    for (const Rule* rule : kRules) {
-      if (rule->variants(b, op) == 0) continue;
-      apply(b, *rule, op, choices);
-      break;
+  const std::span<const Rule* const> all(kRules);
+  for (const auto rules : {all.first(1), all}) {
+    for (size_t op = facts.size(); op-- > 0;) {
+      if (facts[op].compute != nullptr && !b.done(op)) apply(b, rules, op, choices);
     }
   }
   return b.finish();

@@ -16,12 +16,19 @@ struct Rule {
   // for every combination of variants.
   int (*variants)(const Builder&, size_t op);
   void (*apply)(Builder&, size_t op, int variant);
+  // Whether rules after this one are alternatives to it.
+  bool has_alternatives = false;
 };
 
 // S-S-R-S-R-S multi-level tiling of a reduction with reuse; rule_tile.cc.
 extern const Rule kTileRule;
 // A cheap operation between others is substituted into its consumers; rule_inline.cc.
 extern const Rule kInlineRule;
+// The same of an operation with a condition, whose consumer reads it anew for every element; what
+// follows remains possible; rule_inline.cc.
+extern const Rule kInlineConditionRule;
+// Vectors along a reduction over what lies side by side; rule_lanes.cc.
+extern const Rule kLanesRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 

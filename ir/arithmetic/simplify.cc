@@ -39,6 +39,7 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     n.b = b;                   \
     return make(std::move(n)); \
   }
+    // clang-format off
     BINARY(Add)
     BINARY(Sub)
     BINARY(Mul)
@@ -47,10 +48,19 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     BINARY(FloorDiv)
     BINARY(FloorMod)
     BINARY(Min)
-    BINARY(Max) BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
-        BINARY(GreaterEqual) BINARY(And) BINARY(Or)
+    BINARY(Max)
+    BINARY(Equal)
+    BINARY(NotEqual)
+    BINARY(Less)
+    BINARY(LessEqual)
+    BINARY(Greater)
+    BINARY(GreaterEqual)
+    BINARY(And)
+    BINARY(Or)
+    // clang-format on
 #undef BINARY
-            default : return make_binary(kind, a, b);
+    default:
+      return make_binary(kind, a, b);
   }
 }
 

@@ -185,6 +185,7 @@ class FunctionEmitter {
   Address address(const Variable* buffer, DType element, const Linear& index);
   llvm::Value* emit_load(const Load& op);
   llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
+  llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask);
   void store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask);
   void annotate(llvm::Instruction* access, const Variable* buffer);
   llvm::Value* from_memory(llvm::Value* v, DType type);

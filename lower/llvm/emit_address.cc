@@ -16,6 +16,9 @@
 namespace tw::codegen {
 namespace {
 
+// Greater strides are gathered, or loaded lane by lane.
+constexpr int64_t kGreatestShuffledStride = 4;
+
 bool is_signed_index(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
 
 int64_t wrapping_multiply(int64_t a, int64_t b) {
@@ -442,6 +445,10 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
     return stride == -1 ? b_.CreateVectorReverse(result) : result;
   }
   const unsigned bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
+  if (regular && stride >= 2 && stride <= kGreatestShuffledStride && lanes >= 4 &&
+      (mask == nullptr || (k_.target.has_masks && (bits == 32 || bits == 64)))) {
+    return from_memory(load_shuffled(op, base, stride, mask), op.type);
+  }
   const bool gathers = k_.target.has_masks && (bits == 32 || bits == 64) && lanes >= 4;
   if (mask == nullptr && !gathers) {
     llvm::Value* result = llvm::PoisonValue::get(vector_type);
@@ -471,6 +478,50 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
       llvm::Constant::getNullValue(masked_type));
   annotate(load, buffer);
   return finished(load);
+}
+
+// Lanes a small stride apart: vectors of all that lies between, of which a shuffle takes every
+// stride-th element. Nothing is read but between the first lane and the last.
+llvm::Value* FunctionEmitter::load_shuffled(const Load& op, const Linear& base, int64_t stride,
+                                            llvm::Value* mask) {
+  const Variable* buffer = op.buffer.operator->();
+  const int lanes = op.type.lanes;
+  auto* vector_type =
+      llvm::FixedVectorType::get(memory_type(op.type.element()), static_cast<unsigned>(lanes));
+  llvm::Value* result = llvm::PoisonValue::get(vector_type);
+  std::vector<int> taken(static_cast<size_t>(lanes));
+  for (int64_t part = 0; part < stride; ++part) {
+    // Part k holds elements from k * lanes on; the last would end past the last lane.
+    const bool last = part + 1 == stride;
+    const int64_t begin = part * lanes - (last && mask == nullptr ? stride - 1 : 0);
+    Linear from = base;
+    from.constant = wrapping_add(from.constant, begin);
+    const Address at = address(buffer, op.type, from);
+    llvm::Instruction* load = nullptr;
+    if (mask == nullptr) {
+      load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
+    } else {
+      // Lane l is element l * stride; the elements between are off.
+      std::vector<int> source(static_cast<size_t>(lanes));
+      for (int e = 0; e < lanes; ++e) {
+        const int64_t element = begin + e;
+        source[static_cast<size_t>(e)] =
+            element % stride == 0 ? static_cast<int>(element / stride) : lanes;
+      }
+      llvm::Value* on =
+          b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), source);
+      load = b_.CreateMaskedLoad(vector_type, at.pointer, at.alignment, on,
+                                 llvm::Constant::getNullValue(vector_type));
+    }
+    annotate(load, buffer);
+    for (int l = 0; l < lanes; ++l) {
+      const int64_t element = l * stride - begin;
+      const bool here = element >= 0 && element < lanes && (l * stride) / lanes == part;
+      taken[static_cast<size_t>(l)] = here ? lanes + static_cast<int>(element) : l;
+    }
+    result = b_.CreateShuffleVector(result, load, taken);
+  }
+  return result;
 }
 
 void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask) {

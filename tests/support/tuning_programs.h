@@ -53,6 +53,31 @@ r = compute([n: 1, c: 6, y: 8, z: 8], max(o(n, c, y, z), 0))
 arguments x w r
 outputs r
 )"},
+    {"padded depthwise", R"(te 1
+x = placeholder(int32, [1, 5, 7, 14])
+w = placeholder(int32, [5, 3, 3], constant)
+p = compute([n: 1, c: 5, y: 9, z: 16], tvm_if_then_else(((((1 <= y) && (y < 8)) && (1 <= z)) && (z < 15)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 1, c: 5, y: 7, z: 14], reduce [i: 3, j: 3], sum((p(n, c, (y + i), (z + j))*w(c, i, j))))
+arguments x w o
+outputs o
+)"},
+    {"padded depthwise, strided", R"(te 1
+x = placeholder(int32, [1, 5, 14, 15])
+w = placeholder(int32, [5, 3, 3])
+p = compute([n: 1, c: 5, y: 16, z: 17], tvm_if_then_else(((((1 <= y) && (y < 15)) && (1 <= z)) && (z < 16)), x(n, c, (y - 1), (z - 1)), 7))
+o = compute([n: 1, c: 5, y: 7, z: 8], reduce [i: 3, j: 3], max((p(n, c, ((y*2) + i), ((z*2) + j))*w(c, i, j))))
+arguments x w o
+outputs o
+)"},
+    {"strided convolution with constant weights", R"(te 1
+x = placeholder(int32, [1, 3, 15, 15])
+w = placeholder(int32, [20, 3, 3, 3], constant)
+p = compute([n: 1, c: 3, y: 17, z: 17], tvm_if_then_else(((((1 <= y) && (y < 16)) && (1 <= z)) && (z < 16)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 1, f: 20, y: 8, z: 8], reduce [c: 3, i: 3, j: 3], sum((p(n, c, ((y*2) + i), ((z*2) + j))*w(f, c, i, j))))
+r = compute([n: 1, f: 20, y: 8, z: 8], max(o(n, f, y, z), 0))
+arguments x w r
+outputs r
+)"},
     {"elementwise chain", R"(te 1
 A = placeholder(int32, [5, 33])
 B = compute([i: 5, j: 33], (A(i, j)*3))
@@ -88,6 +113,33 @@ W = placeholder(int32, [16, 20])
 C = compute([i: 8, j: 16], reduce [k: 12], sum((A(i, k)*B(k, j))))
 D = compute([i: 8, j: 20], reduce [k: 16], sum((C(i, k)*W(k, j))))
 arguments A B W D
+outputs D
+)"},
+    {"tall sum", R"(te 1
+A = placeholder(int32, [300, 3])
+S = compute([j: 3], reduce [i: 300], sum(A(i, j)))
+arguments A S
+outputs S
+)"},
+    {"vector times matrix", R"(te 1
+v = placeholder(int32, [1, 70])
+B = placeholder(int32, [70, 40])
+y = compute([i: 1, j: 40], reduce [k: 70], sum((v(i, k)*B(k, j))))
+arguments v B y
+outputs y
+)"},
+    {"long whole sum", R"(te 1
+A = placeholder(int32, [2, 77])
+S = compute([], reduce [i: 2, j: 77], sum(A(i, j)))
+arguments A S
+outputs S
+)"},
+    {"variances of rows", R"(te 1
+A = placeholder(int32, [21, 40])
+M = compute([i: 21], reduce [k: 40], sum(A(i, k)))
+V = compute([i: 21], reduce [k: 40], sum(((A(i, k) - M(i))*(A(i, k) - M(i)))))
+D = compute([i: 21, j: 40], ((A(i, j) - M(i))*V(i)))
+arguments A D
 outputs D
 )"},
     {"whole sum", R"(te 1

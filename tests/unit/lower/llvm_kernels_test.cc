@@ -108,6 +108,31 @@ TEST(LlvmKernels, Predicates) {
   }
 }
 
+// Up to the last element, from the first and from inside.
+TEST(LlvmKernels, SmallStrides) {
+  for (int stride : {2, 3, 4, 5}) {
+    for (int lanes : {4, 8, 16, 32}) {
+      const int last = (lanes - 1) * stride;
+      check(
+          fmt::format("for (i, 0, 3) {{ O[ramp((i*{0}), 1, {0})] = A[ramp(({1} - i), {2}, {0})] }}",
+                      lanes, 255 - last, stride));
+      check(
+          fmt::format("for (i, 0, 3) {{ O[ramp((i*{0}), 1, {0})] = "
+                      "(A[ramp((i - 1), {1}, {0})] if (x{0}(1) <= ramp(i, 1, {0}))) }}",
+                      lanes, stride));
+    }
+  }
+}
+
+TEST(LlvmKernels, SmallStridesAreShuffled) {
+  const Kernel kernel =
+      make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = A[ramp((i*32), 2, 16)] }", {kA, kO});
+  const std::string assembly =
+      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  EXPECT_THAT(assembly, HasSubstr("vperm"));
+  EXPECT_THAT(assembly, Not(HasSubstr("gather")));
+}
+
 TEST(LlvmKernels, Allocations) {
   for (const char* scope : {"local", "global"}) {
     for (int size : {16, 512, 40000}) {

@@ -60,21 +60,53 @@ C[ramp(0, 1, 8)] = (t[ramp(0, 1, 8)] if (ramp(0, 1, 8) < x8(7)))
 )");
 }
 
-TEST(UnmaskAccumulator, OverlappingVectorsStay) {
+TEST(UnmaskAccumulator, RowsBecomeWholeVectors) {
   // Row 1 starts in the lanes that are off in row 0.
   EXPECT_EQ(unmasked(R"(declare C: float32*
 // attr [t] storage_scope = "local"
-allocate t[float32 * 2 * 9]
+allocate t[float32 * 2 * 28]
 for (y, 0, 2) {
-  t[ramp((y*9), 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(9))
+  t[ramp((y*28), 1, 16)] = x16(0.000000f)
+  t[ramp(((y*28) + 16), 1, 16)] = x16(0.000000f) if (ramp(16, 1, 16) < x16(28))
+}
+for (y, 0, 2) {
+  for (v, 0, 2) {
+    C[ramp(((y*28) + (v*16)), 1, 16)] = (t[ramp(((y*28) + (v*16)), 1, 16)] if (ramp((v*16), 1, 16) < x16(28))) if (ramp((v*16), 1, 16) < x16(28))
+  }
 }
 )"),
             R"(// attr [t] storage_scope = "local"
-allocate t[float32 * 2 * 9]
+allocate t[float32 * 2 * 32]
 for (y, 0, 2) {
-  t[ramp((y*9), 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(9))
+  t[ramp((y*32), 1, 16)] = x16(0.000000f)
+  t[ramp(((y*32) + 16), 1, 16)] = x16(0.000000f)
+}
+for (y, 0, 2) {
+  for (v, 0, 2) {
+    C[ramp(((y*28) + (v*16)), 1, 16)] = t[ramp(((y*32) + (v*16)), 1, 16)] if (ramp((v*16), 1, 16) < x16(28))
+  }
 }
 )");
+}
+
+TEST(UnmaskAccumulator, ElementsThatOthersSeeStay) {
+  // The second store must leave lanes 3 to 7 alone, which the load sees.
+  constexpr const char* kText = R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 8]
+t[ramp(0, 1, 8)] = x8(0.000000f)
+t[ramp(0, 1, 8)] = x8(1.000000f) if (ramp(0, 1, 8) < x8(3))
+C[ramp(0, 1, 8)] = t[ramp(0, 1, 8)]
+)";
+  EXPECT_EQ(unmasked(std::string("declare C: float32*\n") + kText), kText);
+}
+
+TEST(UnmaskAccumulator, VectorsAcrossRowsStay) {
+  constexpr const char* kText = R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 2 * 12]
+t[ramp(0, 1, 16)] = x16(0.000000f)
+t[ramp(16, 1, 16)] = x16(0.000000f) if (ramp(16, 1, 16) < x16(24))
+)";
+  EXPECT_EQ(unmasked(kText), kText);
 }
 
 TEST(UnmaskAccumulator, LimitsThatMoveStay) {

@@ -137,13 +137,24 @@ vectorized (x, 0, 8) {
 }
 )";
   EXPECT_EQ(vectorized(text, true),
-            "C[ramp(0, 1, 8)] = select(((x8(2) <= ramp(0, 1, 8)) && (ramp(0, 1, 8) < x8(6))), "
-            "(A[ramp(-2, 1, 8)] if ((x8(2) <= ramp(0, 1, 8)) && (ramp(0, 1, 8) < x8(6)))), "
-            "x8(0.000000f))\n");
+            "C[ramp(0, 1, 8)] = "
+            "(A[ramp(-2, 1, 8)] if ((x8(2) <= ramp(0, 1, 8)) && (ramp(0, 1, 8) < x8(6))))\n");
   EXPECT_EQ(vectorized(text, false), R"(for (x.s, 0, 8) {
   C[x.s] = tvm_if_then_else(((2 <= x.s) && (x.s < 6)), A[(x.s - 2)], 0.000000f)
 }
 )");
+}
+
+TEST(VectorizeLoop, PaddingWithAnotherValueIsSelected) {
+  const std::string text = R"(declare A: float32*
+declare C: float32*
+vectorized (x, 0, 8) {
+  C[x] = tvm_if_then_else((x < 6), A[x], 1.000000f)
+}
+)";
+  EXPECT_EQ(vectorized(text, true),
+            "C[ramp(0, 1, 8)] = select((ramp(0, 1, 8) < x8(6)), "
+            "(A[ramp(0, 1, 8)] if (ramp(0, 1, 8) < x8(6))), x8(1.000000f))\n");
 }
 
 TEST(VectorizeLoop, BuffersInsideGetAnElementALane) {

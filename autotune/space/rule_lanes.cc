@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions along what lies side by side in memory, such as sums of rows. Vectors run along the
+// reduction: each lane sums every so many elements, and what the lanes hold is reduced at the end,
+// for several rows at once, a row a lane:
+//
+//   parallel over rows / R; { partial: for U rows at once; for k; lanes } for l of lanes; R rows in
+//   lanes
+#include <algorithm>
+
+#include "autotune/space/rules.h"
+#include "autotune/space/tiles.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
+
+namespace tw::autotune {
+namespace {
+
+// The reduction axis that reads move along in their last dimension, where no data axis does; -1
+// where there is none.
+int contiguous_axis(const te::ComputeNode& compute) {
+  int found = -1;
+  bool moves_with_data = false;
+  for (const Expr& body : compute.body) {
+    for_each_expr(body, [&](const Expr& e) {
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr || load->indices.empty()) return;
+      const auto moves = [&](const IterVar& axis) {
+        return std::ranges::any_of(load->indices,
+                                   [&](const Expr& i) { return uses(i, axis.var()); });
+      };
+      if (std::ranges::none_of(compute.reduce_axis, moves)) return;  // the same for the whole sum
+      const Expr& last = load->indices.back();
+      for (const IterVar& axis : compute.axis) moves_with_data |= uses(last, axis.var());
+      for (size_t k = 0; k < compute.reduce_axis.size(); ++k) {
+        if (last.same_as(compute.reduce_axis[k].var())) found = static_cast<int>(k);
+      }
+    });
+  }
+  return moves_with_data ? -1 : found;
+}
+
+int variants(const Builder& b, size_t op) {
+  const OperationFacts& f = b.facts(op);
+  if (!f.is_reduction || f.has_reuse || f.op->num_outputs() != 1) return 0;
+  const int axis = contiguous_axis(*f.compute);
+  if (axis < 0) return 0;
+  return f.reduce_extents[static_cast<size_t>(axis)] >= 2 * b.target().vector_lanes(32) ? 1 : 0;
+}
+
+// (rows in lanes, rows at once): rows of one chunk, and how many of them are summed side by side.
+std::vector<std::vector<int64_t>> row_choices(const Target& target, int64_t rows) {
+  std::vector<std::vector<int64_t>> choices;
+  for (int64_t r = 1; r <= covering_lanes(target, rows); r *= 2) {
+    for (int64_t u = 1; u <= std::min<int64_t>(r, 8); u *= 2) choices.push_back({r, u});
+  }
+  return choices;
+}
+
+void apply(Builder& b, size_t op, int) {
+  const OperationFacts& f = b.facts(op);
+  const Stage stage = b.stage(op);
+  const size_t rank = f.extents.size();
+  b.describe("lanes", op);
+  b.mark_done(op);
+  const IterVar lane =
+      stage.split(stage.reduce_axis(contiguous_axis(*f.compute)), b.target().vector_lanes(32))
+          .inner;
+  const Schedule& s = b.schedule();
+  const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
+  partial.set_scope("local");
+  const std::vector<AttachPoint> points =
+      f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
+  b.add_location_knob(stage, points);
+  b.inherit_attach_points(op, points);
+
+  const auto* sums = te::as_op<te::ComputeNode>(partial.op());
+  std::vector<IterVar> order;
+  if (rank > 0) {
+    Knob knob{.kind = Knob::Kind::Tile, .label = f.op.name() + "." + f.compute->axis.back().name()};
+    knob.choices = row_choices(b.target(), f.extents.back());
+    knob.values = knob.choices;
+    std::vector<IterVar> outer(f.compute->axis.begin(), f.compute->axis.end());
+    for (size_t k = 0; k < rank; ++k) outer[k] = stage.axis(static_cast<int>(k));
+    const auto [chunk, row] = b.split(knob, stage, outer.back());
+    outer.back() = chunk;
+    stage.reorder({stage.reduce_axis(0), row});
+    stage.vectorize(row);
+    const IterVar fused = rank > 1 ? stage.fuse(outer) : chunk;
+    stage.parallel(fused);
+    partial.compute_at(stage, fused);
+    const auto [rows, at_once] = b.split(knob, partial, sums->axis[rank - 1]);
+    b.add_knob(std::move(knob));
+    order = {rows};
+    order.insert(order.end(), sums->reduce_axis.begin(), sums->reduce_axis.end());
+    order.push_back(at_once);
+    partial.unroll(at_once);
+    b.add_attach_point(op, stage, fused);
+  } else {
+    order.assign(sums->reduce_axis.begin(), sums->reduce_axis.end());
+  }
+  order.push_back(sums->axis[rank]);
+  partial.reorder(order);
+  partial.vectorize(sums->axis[rank]);
+  b.add_unroll_knob(partial, sums->reduce_axis[0]);
+}
+
+}  // namespace
+
+const Rule kLanesRule = {"lanes", variants, apply, /*has_alternatives=*/true};
+
+}  // namespace tw::autotune
