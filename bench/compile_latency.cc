@@ -46,7 +46,7 @@ std::vector<Draw> draw_candidates(const autotune::Task& task, int count) {
     const auto proposals = search.propose(std::min<int>(16, count - draws.size()), *prior);
     if (proposals.empty()) break;
     for (const autotune::Proposal& p : proposals) {
-      search.observe(p.point, p.features.prior_seconds);
+      search.observe(p.point, p.features->prior_seconds);
       draws.push_back({"evolved", p.candidate.trace});
     }
   }
