@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import subprocess
 from collections.abc import Callable
@@ -16,7 +17,6 @@ from pathlib import Path
 Result = dict
 
 CONVOLUTION = "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1"
-STUDY_GEMM = "gemm:m=512,n=512,k=512"
 # B is weights (w=1): who can, packs it beforehand.
 GEMM_SIZES = (
     (512, 512, 512), (1024, 1024, 1024), (2048, 2048, 2048), (128, 768, 768), (128, 3072, 768), (1, 1024, 1024),
@@ -35,7 +35,10 @@ MEMORY_LAYERS = [
     "transpose:m=2048,n=2048", "row_sum:m=2048,n=2048", "column_sum:m=2048,n=2048",
 ]
 QUICK_MEMORY_LAYERS = [MEMORY_LAYERS[i] for i in (0, 1, 3, 5, 7)]
-STUDY_LAYERS = (CONVOLUTION, STUDY_GEMM)
+# Where there is something to find: the default convolution, and layers whose best schedules the prior does not rank first.
+STUDY_LAYERS = (
+    CONVOLUTION, "conv2d_bias_relu:resnet50.6", "conv2d_bias_relu:resnet50.7", "gemm:m=64,n=1000,k=2048,w=1",
+)
 MODELS = ("xgboost", "prior", "shuffled", "random")
 
 
@@ -182,7 +185,7 @@ def model(context: Context) -> Result:
                     "unit": "s",
                     "better": "lower",
                     "samples": [seconds[str(log)] for log in logs[name] if str(log) in seconds],  # one a seed
-                    "labels": {"workload": workload, "model": name, "operations": winners["facts"]["operations"]},
+                    "labels": {"workload": workload, "model": name, "operations": winners["facts"]["operations"], "shape": winners["facts"]["shape"]},
                 }
             )
     return result
@@ -191,7 +194,7 @@ def model(context: Context) -> Result:
 def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> tuple[Path, Result]:
     folder = context.folder / "model"
     folder.mkdir(exist_ok=True)
-    log = folder / f"{workload.split(':')[0]}-{name}-{seed}-{trials}.db"
+    log = folder / f"{re.sub(r'[^a-z0-9]+', '-', workload)}-{name}-{seed}-{trials}.db"
     kept = log.with_suffix(".json")
     if not (context.resume and kept.is_file()):
         kept.unlink(missing_ok=True)

@@ -349,7 +349,8 @@ def of_model(section: dict, results: dict) -> list[Table]:
             rows.append([model, figure(geometric_mean(rates)), f"{figure(min(rates))} … {figure(max(rates))}", slower, p])
         columns = ["model", "GFLOP/s", "of the seeds", "time, in parts of xgboost's", "p"]
         notes = [f"{facts['seeds']} seeds; geometric mean and range; p of a two-sided Mann–Whitney U test against xgboost."]
-        tables.append(Table(f"Best after {facts['trials']} trials, {workload.split(':')[0]}", columns, rows, notes))
+        shape = next(iter(models.values()))["labels"].get("shape", workload.split(":")[0])
+        tables.append(Table(f"Best after {facts['trials']} trials, {shape}", columns, rows, notes))
     return tables
 
 
