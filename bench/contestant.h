@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -60,6 +61,8 @@ struct Library {
 std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
                                       const autotune::Task& task, const Trace& trace);
 Library ours();
+// hand.cc: a schedule written by hand, for kinds of problems that have one.
+std::optional<Trace> hand_schedule(const Problem& problem, const autotune::Task& task);
 // openblas.cc
 Library openblas();
 // onednn.cc

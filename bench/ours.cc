@@ -46,6 +46,9 @@ void enter(const Problem& problem, int threads, const Options& options, Contesta
     list.push_back(make_ours("unscheduled", problem, task, Trace{}));
   }
   list.push_back(make_ours("untuned", problem, task, autotune::prior_schedule(task)));
+  if (const auto trace = hand_schedule(problem, task)) {
+    list.push_back(make_ours("hand", problem, task, *trace));
+  }
   const std::string path = options.text("log");
   if (path.empty()) return;
   const autotune::Log log(path, autotune::Log::Mode::Read);

@@ -261,7 +261,7 @@ def memory_of_run(facts: dict) -> list[tuple[str, float]]:
     ]
 
 
-CONTESTANTS = ("unscheduled", "untuned", "tuned")  # ours; peers follow by name
+CONTESTANTS = ("unscheduled", "untuned", "hand", "tuned")  # ours; peers follow by name
 
 
 def contestants(section: dict) -> list[str]:
@@ -304,7 +304,7 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
             if count != threads:
                 continue
             medians = {name: summarize(s).median for name, s in by_name.items()}
-            best = max((medians[n] for n in ("tuned", "untuned") if n in medians), default=None)
+            best = max((medians[n] for n in ("tuned", "untuned", "hand") if n in medians), default=None)
             cells = [figure(medians[name] / 1e9) if name in medians else "" for name in names]
             rival = max((medians[p] for p in peers if p in medians), default=None)
             if best and rival:

@@ -131,6 +131,9 @@ class FunctionEmitter {
   void emit_if(const IfThenElse& op);
   llvm::MDNode* loop_metadata(bool full_unroll);
 
+  // emit_dot.cc: true when the loop was such a dot product and is emitted.
+  bool emit_dot_product(const For& op);
+
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
   bool emit_shared_check(const Expr& condition, const Call& message);

@@ -123,6 +123,7 @@ void FunctionEmitter::emit_for(const For& op) {
     bindings_.erase(var);
     return;
   }
+  if (emit_dot_product(op)) return;
   if (op.for_kind == ForKind::Unrolled && extent) {
     // Repeating the body here costs less than having LLVM unroll a loop, and folds indices at once.
     const bool few =

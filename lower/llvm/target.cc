@@ -120,6 +120,8 @@ void derive(Target& t) {
   t.vector_registers = wide ? 32 : 16;
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
+  t.has_int8_dot = wide && has(*info, "avx512vnni") && has(*info, "avx512vl");
+  t.has_bf16_dot = wide && has(*info, "avx512bf16") && has(*info, "avx512vl");
 }
 
 void parse_features(Target& t, std::string_view list, const MCSubtargetInfo& info) {

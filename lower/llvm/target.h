@@ -20,7 +20,9 @@ struct Target {
   int vector_bits = 128;  // widest vectors that code will use
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_masks = false;  // AVX-512 style predicate registers
+  bool has_masks = false;     // AVX-512 style predicate registers
+  bool has_int8_dot = false;  // groups of four 8-bit products added to 32 bits
+  bool has_bf16_dot = false;  // groups of two bfloat16 products added to a float32
 
   // "llvm" alone is the host. Throws UnknownTarget naming the part and the nearest legal name.
   static Target parse(std::string_view text);
