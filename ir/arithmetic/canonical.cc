@@ -127,7 +127,8 @@ class Canonical : public Mutator {
   OPAQUE(Load)
   OPAQUE(Select)
   OPAQUE(Call)
-  OPAQUE(Cast) OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
+  OPAQUE(Cast)
+  OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
 #undef OPAQUE
       template <class T>
       Expr on_comparison(const T& op, const Expr& self) {

@@ -327,8 +327,9 @@ Operands operands(const ExprBase* e) {
     BINARY(FloorMod)
     BINARY(Min)
     BINARY(Max)
-    BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
-        BINARY(GreaterEqual) BINARY(And) BINARY(Or)
+    BINARY(Equal)
+    BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual) BINARY(And)
+        BINARY(Or)
 #undef BINARY
             default : raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }

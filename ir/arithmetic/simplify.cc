@@ -48,8 +48,9 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     BINARY(FloorMod)
     BINARY(Min)
     BINARY(Max)
-    BINARY(Equal) BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater)
-        BINARY(GreaterEqual) BINARY(And) BINARY(Or)
+    BINARY(Equal)
+    BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual) BINARY(And)
+        BINARY(Or)
 #undef BINARY
             default : return make_binary(kind, a, b);
   }

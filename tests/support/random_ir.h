@@ -244,8 +244,9 @@ class RandomIr {
       TW_RAW(FloorMod)
       TW_RAW(Min)
       TW_RAW(Max)
-      TW_RAW(Equal) TW_RAW(NotEqual) TW_RAW(Less) TW_RAW(LessEqual) TW_RAW(Greater)
-          TW_RAW(GreaterEqual) TW_RAW(And)
+      TW_RAW(Equal)
+      TW_RAW(NotEqual) TW_RAW(Less) TW_RAW(LessEqual) TW_RAW(Greater) TW_RAW(GreaterEqual)
+          TW_RAW(And)
 #undef TW_RAW
               default : return make(Or{.a = a, .b = b});
     }
