@@ -92,6 +92,15 @@ te::Program layer_norm(const Sizes& s) {
       {topi::nn::layer_norm(input(s, {s["m"], s["n"]}, "data"), weights(s, {s["n"]}, "gamma"),
                             weights(s, {s["n"]}, "beta"))});
 }
+te::Program transpose(const Sizes& s) {
+  return te::make_program({topi::transpose(input(s, {s["m"], s["n"]}, "data"))});
+}
+te::Program row_sum(const Sizes& s) {
+  return te::make_program({topi::sum(input(s, {s["m"], s["n"]}, "data"), {1})});
+}
+te::Program column_sum(const Sizes& s) {
+  return te::make_program({topi::sum(input(s, {s["m"], s["n"]}, "data"), {0})});
+}
 te::Program elementwise(const Sizes& s) {
   const Tensor x = input(s, {s["m"], s["n"]}, "x"),
                residual = input(s, {s["m"], s["n"]}, "residual");
@@ -178,6 +187,9 @@ std::span<const WorkloadKind> workload_kinds() {
        nothing,
        layer_norm,
        matrix_shape},
+      {"transpose", "B[n,m] = A[m,n]", {kM, kN}, false, nothing, transpose, matrix_shape},
+      {"row_sum", "sum of each row", {kM, kN}, false, nothing, row_sum, matrix_shape},
+      {"column_sum", "sum of each column", {kM, kN}, false, nothing, column_sum, matrix_shape},
       {"elementwise",
        "relu(x[m,n] * scale[m] + shift[m] + residual[m,n])",
        {kM, kN},

@@ -37,7 +37,10 @@ class Contestant {
   virtual std::string name() const = 0;  // "tuned", "openblas"
   // Untimed, before each repetition: sets the library's number of threads.
   virtual void prepare() {}
-  virtual void run() = 0;  // writes the problem's output
+  virtual void run() = 0;
+  // Untimed, after a run: sees to it that the problem's output holds the result, where a run leaves
+  // it in a layout of its own.
+  virtual void publish() {}
 };
 using Contestants = std::vector<std::unique_ptr<Contestant>>;
 
@@ -59,5 +62,7 @@ std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
 Library ours();
 // openblas.cc
 Library openblas();
+// onednn.cc
+Library onednn();
 
 }  // namespace tw::bench

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import median
 
 import tables
-from samples import mann_whitney, summarize
+from samples import geometric_mean, mann_whitney, summarize
 
 COMPILE_SECONDS = 30e-3
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
+# Ours in parts of oneDNN's speed, one thread: the geometric mean of tuned schedules, the least of them, and of untuned ones.
+AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None), "memory": (0.95, None, None)}
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
 FLAT = 1.10
@@ -32,6 +36,9 @@ def goals(results: dict) -> list[Goal]:
         found += of_tuner(section)
     if section := sections.get("conv"):
         found += of_convolution(section)
+    for name, limits in AGAINST_ONEDNN.items():
+        if section := sections.get(name):
+            found += of_onednn(name, section, *limits)
     if section := sections.get("model"):
         found += of_model(section)
     return found
@@ -85,16 +92,39 @@ def of_convolution(section: dict) -> list[Goal]:
     return found
 
 
+def of_onednn(name: str, section: dict, tuned: float, least: float | None, untuned: float | None) -> list[Goal]:
+    found = []
+    for ours, limit in (("tuned", tuned), ("untuned", untuned)):
+        ratios = list(tables.ratios_to(section, ours, "onednn", 1).values())
+        if limit is None or not ratios:
+            continue
+        mean = geometric_mean(ratios)
+        found.append(Goal(f"{name}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
+        if ours == "tuned" and least is not None:
+            found.append(Goal(f"{name}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
+    return found
+
+
 def of_model(section: dict) -> list[Goal]:
+    """XGBoost against each control, over all layers: an aligned rank test (Hodges and Lehmann 1962). What a layer's times
+    have in common is taken out of their logarithms, then all are ranked together."""
     samples = {(m["labels"]["workload"], m["labels"]["model"]): m["samples"] for m in section["measurements"]}
     found = []
-    for (workload, model), theirs in samples.items():
-        ours = samples[workload, "xgboost"]
-        if model not in ("shuffled", "random", "prior") or not ours or not theirs:
+    for model in ("prior", "shuffled", "random"):
+        ours: list[float] = []
+        theirs: list[float] = []
+        for workload in {workload for workload, _ in samples}:
+            mine, others = samples.get((workload, "xgboost")), samples.get((workload, model))
+            if not mine or not others:
+                continue
+            middle = median([math.log(s) for s in (*mine, *others)])
+            ours += [math.log(s) - middle for s in mine]
+            theirs += [math.log(s) - middle for s in others]
+        if not ours:
             continue
         test = mann_whitney(ours, theirs)
-        text = f"xgboost beats {model} on {workload.split(':')[0]}"
-        found.append(Goal(text, f"p = {test.p:.3f}", test.p < ALPHA and test.superiority > 0.5))
+        faster = math.exp(sum(theirs) / len(theirs) - sum(ours) / len(ours))
+        found.append(Goal(f"xgboost beats {model}", f"{faster:.3f} times, p = {test.p:.2g}", test.p < ALPHA and test.superiority > 0.5))
     return found
 
 

@@ -22,6 +22,9 @@ std::vector<Library> libraries() {
 #if TW_HAVE_OPENBLAS
       openblas(),
 #endif
+#if TW_HAVE_ONEDNN
+      onednn(),
+#endif
   };
 }
 
@@ -68,8 +71,10 @@ void enter(const Problem& problem, int threads, const Options& options,
     const std::string name =
         fmt::format("{}/{}/{}", problem.workload.text, contestant->name(), threads);
     const double once = run_once(*contestant);
+    contestant->publish();
     if (!reference.defined()) reference = problem.output.copy();
     const double apart = difference(reference, problem.output);
+    // So that nobody passes with what the one before wrote.
     std::fill_n(problem.output.data_as<float>(), problem.output.size(), NAN);
     if (!(apart < 1e-4)) {
       wrong.push_back({{"name", name}, {"difference", fmt::format("{:g}", apart)}});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,12 @@ GREY = "#8a8f98"
 COLOURS = {"tuned": "#0072B2", "untuned": "#56B4E9", "unscheduled": "#BBBBBB", "openblas": "#E69F00", "onednn": "#009E73"}
 MODEL_COLOURS = {"xgboost": "#0072B2", "prior": "#E69F00", "shuffled": "#CC79A7", "random": "#8a8f98"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8a8f98", "#000000"]
+SUBJECTS = {
+    "gemm": "matrix products",
+    "conv": "convolutions with bias and relu",
+    "depthwise": "depthwise convolutions",
+    "memory": "kernels bound by memory",
+}
 STYLE = {
     "font.size": 9.5,
     "axes.spines.top": False,
@@ -72,8 +79,7 @@ def of_section(name: str, section: dict, results: dict) -> list[Picture]:
     painters = {
         "compile": [compile_times, compile_phases, resident_compiles],
         "tuner": [tuner_time, tuner_memory, tuner_curve],
-        "gemm": [roofline, peers, peer_curves],
-        "conv": [roofline, peers, peer_curves],
+        **dict.fromkeys(SUBJECTS, [roofline, peers, peer_curves]),
         "model": [models],
     }
     drawn = (painter(name, section, results) for painter in painters.get(name, []))
@@ -220,8 +226,7 @@ def tuner_curve(name: str, section: dict, results: dict) -> Picture | None:
 
 
 def roofline(name: str, section: dict, results: dict) -> Picture | None:
-    peak = results["sections"].get("peak")
-    if peak is None:
+    if "peak" not in results["sections"]:
         return None
     all_rates, names = tables.rates_of(section), tables.contestants(section)
     work = {m["labels"]["workload"]: m["labels"] for m in section["measurements"]}
@@ -234,17 +239,17 @@ def roofline(name: str, section: dict, results: dict) -> Picture | None:
             if fma is None:
                 continue
             spots = {key[0]: by for key, by in all_rates.items() if key[1] == threads}
-            intensity = {w: work[w]["operations"] / work[w]["bytes"] for w in spots}
+            intensity = {w: work[w]["operations"] / work[w]["bytes"] for w in spots if work[w]["operations"]}
             span = [min([1.0, *intensity.values()]), max(intensity.values()) * 2]
             for level, style in (("L1", ":"), ("L2", "--"), ("memory", "-")):
-                bandwidth = copy_bandwidth(peak, level, threads)
+                bandwidth = tables.copy_bandwidth(results, level, threads)
                 if bandwidth is None:
                     continue
                 ridge = fma / bandwidth
                 xs = sorted({span[0], min(max(ridge, span[0]), span[1]), span[1]})
                 axes.plot(xs, [min(fma, bandwidth * x) / 1e9 for x in xs], style, color="#555", linewidth=1, label=level)
             for contestant in names:
-                points = [(intensity[w], summarize(by[contestant]).median / 1e9) for w, by in spots.items() if contestant in by]
+                points = [(intensity[w], summarize(by[contestant]).median / 1e9) for w, by in spots.items() if contestant in by and w in intensity]
                 if points:
                     colour = COLOURS.get(contestant, SERIES[5])
                     axes.scatter(*zip(*points, strict=True), s=26, color=colour, label=contestant, zorder=3)
@@ -255,22 +260,13 @@ def roofline(name: str, section: dict, results: dict) -> Picture | None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=4, loc="outside lower center")
 
-    title = {"gemm": "Roofline of matrix products", "conv": "Roofline of convolutions"}[name]
+    title = f"Roofline of {SUBJECTS[name]}"
     return draw(title, "Lines: the measured FMA peak, and copies in L1, L2 and memory. Each input and the output count once.", 3.6, paint)
 
 
-def copy_bandwidth(peak: dict, level: str, threads: int) -> float | None:
-    """The better of plain and streaming stores, bytes a second."""
-    found = [
-        m["labels"]["traffic"] / summarize(m["samples"]).median
-        for m in peak["measurements"]
-        if m["labels"].get("level") == level and m["labels"]["threads"] == threads and m["samples"]
-    ]
-    return max(found, default=None)
-
-
 def peers(name: str, section: dict, results: dict) -> Picture | None:
-    all_rates, names, shapes = tables.rates_of(section), tables.contestants(section), tables.shapes_of(section)
+    amount, unit = ("bytes", "GB/s") if name == "memory" else ("operations", "GFLOP/s")
+    all_rates, names, shapes = tables.rates_of(section, amount), tables.contestants(section), tables.shapes_of(section)
     if not all_rates:
         return None
     counts = sorted({threads for _, threads in all_rates})
@@ -294,17 +290,19 @@ def peers(name: str, section: dict, results: dict) -> Picture | None:
                 colour = COLOURS.get(contestant, SERIES[5])
                 style = {"elinewidth": 0.8, "ecolor": "#333"}
                 axes.barh(places, widths, height * 0.9, xerr=errors, color=colour, label=contestant, error_kw=style)
-            if peak := tables.peak_of(results, threads):
-                axes.axvline(peak / 1e9, color="black", linestyle=":", linewidth=1, label="FMA peak")
+            bound = tables.peak_of(results, threads) if amount == "operations" else tables.copy_bandwidth(results, "memory", threads)
+            if bound:
+                title = "FMA peak" if amount == "operations" else "copy in memory"
+                axes.axvline(bound / 1e9, color="black", linestyle=":", linewidth=1, label=title)
             axes.set_yticks(range(len(groups)), [shape for shape, _ in groups])
             axes.invert_yaxis()
             axes.set(title=tables.threads_text(threads))
             axes.set_xlim(left=0)
-        panels[-1].set_xlabel("GFLOP/s")
+        panels[-1].set_xlabel(unit)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=5, loc="outside lower center")
 
-    title = {"gemm": "Matrix products", "conv": "Convolutions with bias and relu"}[name]
+    title = SUBJECTS[name].capitalize()
     return draw(title, "Medians with 95 % intervals.", 1.3 + len(counts) * (0.5 + 0.55 * layers), paint)
 
 
@@ -318,10 +316,10 @@ def peer_curves(name: str, section: dict, results: dict) -> Picture | None:
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, len(counts), squeeze=False)[0]
         for axes, threads in zip(panels, counts, strict=True):
-            for tuning, colour in zip([t for t in tunings if t["threads"] == threads], SERIES, strict=False):
+            for tuning, colour in zip([t for t in tunings if t["threads"] == threads], itertools.cycle(SERIES), strict=False):
                 task = tuning["tasks"][0]
                 best = best_rates([point["seconds"] for point in tuning["curve"]], task["operations"])
-                label = shapes.get(task["workload"], task["workload"])
+                label = shapes.get(task["workload"], task["workload"]) if len(tunings) <= len(SERIES) * len(counts) else None
                 axes.step(range(1, len(best) + 1), best, where="post", color=colour, label=label)
             axes.set(title=tables.threads_text(threads), xlabel="trials")
             axes.set_ylim(bottom=0)
@@ -329,7 +327,7 @@ def peer_curves(name: str, section: dict, results: dict) -> Picture | None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=3, loc="outside lower center")
 
-    title = {"gemm": "Tuning of matrix products", "conv": "Tuning of convolutions"}[name]
+    title = f"Tuning of {SUBJECTS[name]}"
     return draw(title, "The first trial is the untuned prior's schedule.", 3.2, paint)
 
 

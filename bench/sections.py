@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
 import subprocess
 from collections.abc import Callable
@@ -16,14 +17,28 @@ from pathlib import Path
 Result = dict
 
 CONVOLUTION = "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1"
-GEMM_LAYERS = [f"gemm:m={m},n={n},k={k}" for m, n, k in ((512, 512, 512), (1024, 1024, 1024), (128, 768, 768), (128, 3072, 768))]
-QUICK_GEMM_LAYERS = [GEMM_LAYERS[0], GEMM_LAYERS[2]]
-# The 3x3 convolutions of ResNet-50: stride 1 at each resolution, and those that halve it.
-CONV_LAYERS = [
-    f"conv2d_bias_relu:n=1,ci={c},h={h},w={h},co={c},k=3,s={s},p=1"
-    for c, h, s in ((64, 56, 1), (128, 28, 1), (256, 14, 1), (512, 7, 1), (128, 56, 2), (256, 28, 2), (512, 14, 2))
+# B is weights (w=1): who can, packs it beforehand.
+GEMM_SIZES = (
+    (512, 512, 512), (1024, 1024, 1024), (2048, 2048, 2048), (128, 768, 768), (128, 3072, 768), (1, 1024, 1024),
+    (64, 1000, 2048), (1023, 1025, 1021),
+)
+GEMM_LAYERS = [f"gemm:m={m},n={n},k={k},w=1" for m, n, k in GEMM_SIZES]
+QUICK_GEMM_LAYERS = [GEMM_LAYERS[0], GEMM_LAYERS[3], GEMM_LAYERS[5]]
+# Every distinct convolution of ResNet-50 and the pointwise ones of MobileNet, by their names (`autotune --list`).
+CONV_LAYERS = [*(f"conv2d_bias_relu:resnet50.{i}" for i in range(23)), *(f"conv2d_bias_relu:mobilenet.{i}" for i in range(9))]
+QUICK_CONV_LAYERS = [CONV_LAYERS[i] for i in (3, 0, 5, 15)]
+DEPTHWISE_LAYERS = [f"depthwise_conv2d:mobilenet.{i}" for i in range(9)]
+QUICK_DEPTHWISE_LAYERS = [DEPTHWISE_LAYERS[i] for i in (2, 3)]
+# What reads and writes more than it computes.
+MEMORY_LAYERS = [
+    "elementwise:resnet50.residual", "softmax:bert.attention", "softmax:m=1024,n=4096", "layer_norm:bert.norm", "layer_norm:m=1024,n=4096",
+    "transpose:m=2048,n=2048", "row_sum:m=2048,n=2048", "column_sum:m=2048,n=2048",
 ]
-STUDY_LAYERS = (CONVOLUTION, GEMM_LAYERS[0])
+QUICK_MEMORY_LAYERS = [MEMORY_LAYERS[i] for i in (0, 1, 3, 5, 7)]
+# Where there is something to find: the default convolution, and layers whose best schedules the prior does not rank first.
+STUDY_LAYERS = (
+    CONVOLUTION, "conv2d_bias_relu:resnet50.6", "conv2d_bias_relu:resnet50.7", "gemm:m=64,n=1000,k=2048,w=1",
+)
 MODELS = ("xgboost", "prior", "shuffled", "random")
 
 
@@ -112,7 +127,15 @@ def gemm(context: Context) -> Result:
 
 
 def conv(context: Context) -> Result:
-    return against_peers(context, "conv", CONV_LAYERS[:1] if context.quick else CONV_LAYERS)
+    return against_peers(context, "conv", QUICK_CONV_LAYERS if context.quick else CONV_LAYERS)
+
+
+def depthwise(context: Context) -> Result:
+    return against_peers(context, "depthwise", QUICK_DEPTHWISE_LAYERS if context.quick else DEPTHWISE_LAYERS)
+
+
+def memory(context: Context) -> Result:
+    return against_peers(context, "memory", QUICK_MEMORY_LAYERS if context.quick else MEMORY_LAYERS)
 
 
 def against_peers(context: Context, name: str, layers: list[str]) -> Result:
@@ -162,7 +185,7 @@ def model(context: Context) -> Result:
                     "unit": "s",
                     "better": "lower",
                     "samples": [seconds[str(log)] for log in logs[name] if str(log) in seconds],  # one a seed
-                    "labels": {"workload": workload, "model": name, "operations": winners["facts"]["operations"]},
+                    "labels": {"workload": workload, "model": name, "operations": winners["facts"]["operations"], "shape": winners["facts"]["shape"]},
                 }
             )
     return result
@@ -171,7 +194,7 @@ def model(context: Context) -> Result:
 def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> tuple[Path, Result]:
     folder = context.folder / "model"
     folder.mkdir(exist_ok=True)
-    log = folder / f"{workload.split(':')[0]}-{name}-{seed}-{trials}.db"
+    log = folder / f"{re.sub(r'[^a-z0-9]+', '-', workload)}-{name}-{seed}-{trials}.db"
     kept = log.with_suffix(".json")
     if not (context.resume and kept.is_file()):
         kept.unlink(missing_ok=True)
@@ -207,7 +230,9 @@ SECTIONS = {
     "math": Section(math, "errors and rates of mathematical functions of vectors"),
     "search": Section(search, "features and proposals a second"),
     "tuner": Section(tuner, "trials a second of a tuning run, and its memory"),
-    "gemm": Section(gemm, "matrix products against OpenBLAS"),
-    "conv": Section(conv, "3x3 convolutions of ResNet-50 against OpenBLAS"),
+    "gemm": Section(gemm, "matrix products against OpenBLAS and oneDNN"),
+    "conv": Section(conv, "convolutions of ResNet-50 and MobileNet against OpenBLAS and oneDNN"),
+    "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
+    "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),
 }

@@ -93,6 +93,13 @@ def peak_of(results: dict, threads: int) -> float | None:
     return median(section, f"fma/{threads}") if section else None
 
 
+def copy_bandwidth(results: dict, level: str, threads: int) -> float | None:
+    """Of a copy in L1, L2 or memory, B/s; the better of plain and streaming stores."""
+    section = results["sections"].get("peak")
+    found = [named(section, f"copy/{stores}/{level}/{threads}") for stores in ("plain", "streaming")] if section else []
+    return max((m["labels"]["traffic"] / quantile(m["samples"], 0.5) for m in found if m), default=None)
+
+
 def of_peak(section: dict, results: dict) -> list[Table]:
     threads = sorted({m["labels"]["threads"] for m in section["measurements"]})
 
@@ -262,29 +269,38 @@ def contestants(section: dict) -> list[str]:
     return [n for n in CONTESTANTS if n in names] + sorted(names - set(CONTESTANTS))
 
 
-def rates_of(section: dict) -> dict[tuple[str, int], dict[str, list[float]]]:
-    """FLOP/s of each sample: by (workload, threads), then by contestant."""
+def rates_of(section: dict, amount: str = "operations") -> dict[tuple[str, int], dict[str, list[float]]]:
+    """FLOP/s of each sample (or B/s, of what must move at least): by (workload, threads), then by contestant."""
     rates: dict[tuple[str, int], dict[str, list[float]]] = {}
     for m in section["measurements"]:
         labels = m["labels"]
         key = (labels["workload"], labels["threads"])
         if m["samples"]:
-            rates.setdefault(key, {})[labels["contestant"]] = [labels["operations"] / s for s in m["samples"]]
+            rates.setdefault(key, {})[labels["contestant"]] = [labels[amount] / s for s in m["samples"]]
     return rates
+
+
+def ratios_to(section: dict, ours: str, peer: str, threads: int) -> dict[str, float]:
+    """How many times as fast as the peer one of ours is, by workload."""
+    ratios = {}
+    for (workload, count), by_name in rates_of(section, "bytes").items():
+        if count == threads and ours in by_name and peer in by_name:
+            ratios[workload] = summarize(by_name[ours]).median / summarize(by_name[peer]).median
+    return ratios
 
 
 def shapes_of(section: dict) -> dict[str, str]:
     return {m["labels"]["workload"]: m["labels"]["shape"] for m in section["measurements"]}
 
 
-def of_peers(title: str, section: dict, results: dict) -> list[Table]:
+def of_peers(title: str, section: dict, results: dict, amount: str = "operations", unit: str = "GFLOP/s") -> list[Table]:
     shapes, names = shapes_of(section), contestants(section)
     peers = [name for name in names if name not in CONTESTANTS]
     tables = []
     for threads in sorted({threads for _, threads in rates_of(section)}):
-        peak = peak_of(results, threads)
+        peak = peak_of(results, threads) if amount == "operations" else copy_bandwidth(results, "memory", threads)
         rows, ratios = [], []
-        for (workload, count), by_name in rates_of(section).items():
+        for (workload, count), by_name in rates_of(section, amount).items():
             if count != threads:
                 continue
             medians = {name: summarize(s).median for name, s in by_name.items()}
@@ -299,8 +315,13 @@ def of_peers(title: str, section: dict, results: dict) -> list[Table]:
         notes = []
         if ratios:
             notes.append(f"Ours against the fastest peer, geometric mean: {geometric_mean(ratios):.2f}")
+        for ours in ("untuned", "tuned"):
+            if against := ratios_to(section, ours, "onednn", threads).values():
+                notes.append(f"{ours} against oneDNN: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
+        if amount == "bytes":
+            notes.append("Bytes are each input once and the output once; the peak is that of copying in memory.")
         tables.append(
-            Table(f"{title}, {threads_text(threads)}, GFLOP/s", ["", *names, "ratio", "of peak"], rows, notes)
+            Table(f"{title}, {threads_text(threads)}, {unit}", ["", *names, "ratio", "of peak"], rows, notes)
         )
     for library, version in section["facts"].get("libraries", {}).items():
         tables[-1].notes.append(f"{library}: {version}")
@@ -328,7 +349,8 @@ def of_model(section: dict, results: dict) -> list[Table]:
             rows.append([model, figure(geometric_mean(rates)), f"{figure(min(rates))} … {figure(max(rates))}", slower, p])
         columns = ["model", "GFLOP/s", "of the seeds", "time, in parts of xgboost's", "p"]
         notes = [f"{facts['seeds']} seeds; geometric mean and range; p of a two-sided Mann–Whitney U test against xgboost."]
-        tables.append(Table(f"Best after {facts['trials']} trials, {workload.split(':')[0]}", columns, rows, notes))
+        shape = next(iter(models.values()))["labels"].get("shape", workload.split(":")[0])
+        tables.append(Table(f"Best after {facts['trials']} trials, {shape}", columns, rows, notes))
     return tables
 
 
@@ -340,5 +362,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "tuner": of_tuner,
     "gemm": lambda section, results: of_peers("Matrix products", section, results),
     "conv": lambda section, results: of_peers("Convolutions", section, results),
+    "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
+    "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
     "model": of_model,
 }

@@ -37,6 +37,7 @@ void measure_winners(const Options& options, Results& results) {
                         .labels = {{"logs", logs}}});
   }
   results.fact("operations", problem.operations);
+  results.fact("shape", problem.workload.shape);
   const bool quick = options.flag("quick");
   time_interleaved(subjects, {.count = quick ? 5 : 9, .seconds = quick ? 0.03 : 0.1}, results);
 }

@@ -3,7 +3,8 @@
 //
 // before:                                   after:
 //   A[x] = B[floordiv(x, 8)]                  A[x] = B[shift_right(x, 3)]
-//   A[x] = sigmoid(B[x])                      A[x] = (1.0f/(1.0f + exp((B[x]*-1.0f))))
+//   A[x] = sigmoid(B[x])                      A[x] = (let e = exp(0 - fabs(B[x])) in
+//                                                     select(B[x] >= 0, 1, e)/(1 + e))
 //   if (likely((x < n))) { … }                if ((x < n)) { … }
 //
 // Gone afterwards: floor division and modulo (shifts and masks by powers of two, truncation where
@@ -30,8 +31,12 @@ class LowerIntrin : public ScopedMutator {
     if (op.call_kind == CallKind::PureIntrinsic) {
       if (op.name == "likely") return mutate(op.args[0]);
       if (op.name == "sigmoid") {
-        const Expr x = mutate(op.args[0]), one = make_const(op.dtype, 1);
-        return div(one, one + call("exp", {-x}));
+        // Of -|x|, so that nothing overflows and the small results keep all their digits.
+        return once(mutate(op.args[0]), [](const Expr& x) {
+          const Expr one = make_const(x.dtype(), 1), zero = make_zero(x.dtype());
+          return once(call("exp", {zero - call("fabs", {x})}),
+                      [&](const Expr& e) { return div(select(x >= zero, one, e), one + e); });
+        });
       }
       if (op.name == "rsqrt") {
         return div(make_const(op.dtype, 1), call("sqrt", {mutate(op.args[0])}));

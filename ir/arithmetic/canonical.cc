@@ -118,6 +118,7 @@ class Canonical : public Mutator {
     inside_ = saved;                                   \
     return next;                                       \
   }
+  // clang-format off
   OPAQUE(FloorDiv)
   OPAQUE(FloorMod)
   OPAQUE(Div)
@@ -128,10 +129,14 @@ class Canonical : public Mutator {
   OPAQUE(Select)
   OPAQUE(Call)
   OPAQUE(Cast)
-  OPAQUE(ProducerLoad) OPAQUE(Ramp) OPAQUE(Broadcast) OPAQUE(Reduce)
+  OPAQUE(ProducerLoad)
+  OPAQUE(Ramp)
+  OPAQUE(Broadcast)
+  OPAQUE(Reduce)
+  // clang-format on
 #undef OPAQUE
-      template <class T>
-      Expr on_comparison(const T& op, const Expr& self) {
+  template <class T>
+  Expr on_comparison(const T& op, const Expr& self) {
     Expr next = Mutator::on(op, self);
     const T* c = as<T>(next);
     if (!c || !c->a.dtype().is_int() || c->a.dtype().lanes != 1) return next;

@@ -318,6 +318,7 @@ Operands operands(const ExprBase* e) {
     const Name* n = static_cast<const Name*>(e); \
     return {n->a, n->b};                         \
   }
+    // clang-format off
     BINARY(Add)
     BINARY(Sub)
     BINARY(Mul)
@@ -328,10 +329,17 @@ Operands operands(const ExprBase* e) {
     BINARY(Min)
     BINARY(Max)
     BINARY(Equal)
-    BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual) BINARY(And)
-        BINARY(Or)
+    BINARY(NotEqual)
+    BINARY(Less)
+    BINARY(LessEqual)
+    BINARY(Greater)
+    BINARY(GreaterEqual)
+    BINARY(And)
+    BINARY(Or)
+    // clang-format on
 #undef BINARY
-            default : raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+    default:
+      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }
 }
 

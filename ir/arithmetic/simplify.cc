@@ -39,6 +39,7 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     n.b = b;                   \
     return make(std::move(n)); \
   }
+    // clang-format off
     BINARY(Add)
     BINARY(Sub)
     BINARY(Mul)
@@ -49,10 +50,17 @@ Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
     BINARY(Min)
     BINARY(Max)
     BINARY(Equal)
-    BINARY(NotEqual) BINARY(Less) BINARY(LessEqual) BINARY(Greater) BINARY(GreaterEqual) BINARY(And)
-        BINARY(Or)
+    BINARY(NotEqual)
+    BINARY(Less)
+    BINARY(LessEqual)
+    BINARY(Greater)
+    BINARY(GreaterEqual)
+    BINARY(And)
+    BINARY(Or)
+    // clang-format on
 #undef BINARY
-            default : return make_binary(kind, a, b);
+    default:
+      return make_binary(kind, a, b);
   }
 }
 

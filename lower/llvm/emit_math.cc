@@ -263,16 +263,6 @@ llvm::Value* FunctionEmitter::emit_math(const Call& op) {
     llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[0]);
     return b_.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(type(wide)));
   }
-  llvm::Value* one = llvm::ConstantFP::get(type(wide), 1.0);
-  if (name == "rsqrt") {
-    return rounded(b_.CreateFDiv(one, b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, args[0])));
-  }
-  if (name == "sigmoid") {
-    llvm::Value* negative = b_.CreateFNeg(args[0]);
-    llvm::Value* e = call_vector("exp", negative);
-    if (e == nullptr) e = b_.CreateUnaryIntrinsic(llvm::Intrinsic::exp, negative);
-    return rounded(b_.CreateFDiv(one, b_.CreateFAdd(one, e)));
-  }
   if (llvm::Value* v = call_vector(name, args)) return rounded(v);
   for (const NamedIntrinsic& row : kFloatIntrinsics) {
     if (row.name != name) continue;

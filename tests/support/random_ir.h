@@ -235,6 +235,7 @@ class RandomIr {
 #define TW_RAW(Name)   \
   case NodeKind::Name: \
     return make(Name{.a = a, .b = b});
+      // clang-format off
       TW_RAW(Add)
       TW_RAW(Sub)
       TW_RAW(Mul)
@@ -245,10 +246,16 @@ class RandomIr {
       TW_RAW(Min)
       TW_RAW(Max)
       TW_RAW(Equal)
-      TW_RAW(NotEqual) TW_RAW(Less) TW_RAW(LessEqual) TW_RAW(Greater) TW_RAW(GreaterEqual)
-          TW_RAW(And)
+      TW_RAW(NotEqual)
+      TW_RAW(Less)
+      TW_RAW(LessEqual)
+      TW_RAW(Greater)
+      TW_RAW(GreaterEqual)
+      TW_RAW(And)
+      // clang-format on
 #undef TW_RAW
-              default : return make(Or{.a = a, .b = b});
+      default:
+        return make(Or{.a = a, .b = b});
     }
   }
 

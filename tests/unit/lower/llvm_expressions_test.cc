@@ -167,10 +167,10 @@ TEST(LlvmExpressions, Mathematics) {
   for (DType t : {float_type(32), float_type(64), float_type(16), bfloat_type(16)}) {
     const double relative = t.bits == 64 ? 1e-14 : t.bits == 32 ? 1e-6 : 1e-2;
     for (const char* f : {"exp", "exp2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan", "erf",
-                          "sigmoid", "fabs", "floor", "ceil", "trunc", "round", "nearbyint"}) {
+                          "fabs", "floor", "ceil", "trunc", "round", "nearbyint"}) {
       check(fmt::format("{}({{X}})", f), t, t, relative);
     }
-    for (const char* f : {"log", "log2", "log10", "sqrt", "rsqrt"}) {
+    for (const char* f : {"log", "log2", "log10", "sqrt"}) {
       check(fmt::format("{}({{Y}})", f), t, t, relative);
     }
     check("pow({Y}, {X})", t, t, relative);

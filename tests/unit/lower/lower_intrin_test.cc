@@ -30,7 +30,8 @@ for (x, 0, 100) {
 }
 
 TEST(LowerIntrin, Mathematics) {
-  EXPECT_EQ(lowered(R"(declare A: float32*
+  EXPECT_EQ(
+      lowered(R"(declare A: float32*
 declare B: int32*
 A[0] = sigmoid(A[1])
 A[1] = rsqrt(A[2])
@@ -40,10 +41,10 @@ if (likely((B[0] < 3))) {
   B[1] = 2
 }
 )"),
-            R"(A[0] = (1.000000f/(1.000000f + exp((A[1]*-1.000000f))))
+      R"(A[0] = (let t = A[1] in (let t_1 = exp((0.000000f - fabs(t))) in (select((t >= 0.000000f), 1.000000f, t_1)/(1.000000f + t_1))))
 A[1] = (1.000000f/sqrt(A[2]))
-A[2] = select((let t = A[3] in (t != t)), 1.000000f, 0.000000f)
-B[0] = (let t_1 = B[1] in select((t_1 < 0), (0 - t_1), t_1))
+A[2] = select((let t_2 = A[3] in (t_2 != t_2)), 1.000000f, 0.000000f)
+B[0] = (let t_3 = B[1] in select((t_3 < 0), (0 - t_3), t_3))
 if ((B[0] < 3)) {
   B[1] = 2
 }

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// oneDNN in a comparison. It chooses the layouts it likes best for everything that a network would
+// keep in them: weights are packed before anything is timed, images stay in its blocked layout, and
+// bias and relu are fused. Where weights are no constants, matrices stay as they are.
+#include "bench/contestant.h"
+
+#if TW_HAVE_ONEDNN
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <dnnl.hpp>
+#include <functional>
+#include <thread>
+
+#include "runtime/error.h"
+
+namespace tw::bench {
+namespace {
+
+using dnnl::memory;
+using Dims = memory::dims;
+using Tag = memory::format_tag;
+constexpr auto kFloat = memory::data_type::f32;
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+// oneDNN computes on OpenMP's threads.
+void set_openmp_threads(int threads) {
+  static const auto set =
+      reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  TW_CHECK(set != nullptr, "oneDNN without OpenMP");
+  set(threads);
+}
+
+int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
+  const auto found = problem.size.find(name);
+  return found == problem.size.end() ? otherwise : found->second;
+}
+
+memory::desc plain(const Dims& dims, Tag tag) { return {dims, kFloat, tag}; }
+memory::desc any(const Dims& dims) { return {dims, kFloat, Tag::any}; }
+memory over(const memory::desc& desc, const NDArray& array) {
+  return {desc, engine(), array.data()};
+}
+
+// One primitive with its arguments.
+class Primitive final : public Contestant {
+ public:
+  Primitive(const Problem& problem, int threads) : problem_(problem), threads_(threads) {
+    set_openmp_threads(threads);
+  }
+  std::string name() const override { return "onednn"; }
+  void prepare() override { set_openmp_threads(threads_); }
+  void run() override {
+    primitive_.execute(stream_, arguments_);
+    stream_.wait();
+  }
+  void publish() override {
+    if (result_) reorder(result_, output_);
+  }
+
+  void set(const dnnl::primitive& primitive) { primitive_ = primitive; }
+  void argument(int number, const memory& value) { arguments_.insert_or_assign(number, value); }
+  // The values of `from`, in the layout that the primitive wants.
+  void input(int number, const memory& from, const memory::desc& wanted) {
+    if (from.get_desc() == wanted) return argument(number, from);
+    const memory packed(wanted, engine());
+    reorder(from, packed);
+    argument(number, packed);
+  }
+  // `to` is the problem's output; results in another layout are brought there by publish.
+  void output(const memory& to, const memory::desc& wanted) {
+    output_ = to;
+    if (to.get_desc() == wanted) return argument(DNNL_ARG_DST, to);
+    result_ = memory(wanted, engine());
+    argument(DNNL_ARG_DST, result_);
+  }
+
+ private:
+  void reorder(memory from, memory to) {
+    dnnl::reorder(from, to).execute(stream_, from, to);
+    stream_.wait();
+  }
+
+  Problem problem_;  // shares its arrays
+  int threads_;
+  dnnl::stream stream_{engine()};
+  dnnl::primitive primitive_;
+  std::unordered_map<int, memory> arguments_;
+  memory output_, result_;
+};
+
+void set_up_product(const Problem& p, Primitive& out) {
+  const int64_t m = p.size.at("m"), n = p.size.at("n"), k = p.size.at("k");
+  const int64_t batch = size_or(p, "b", 0);
+  const bool transposed = p.kind == "dense";
+  const auto matrix = [&](int64_t rows, int64_t columns) {
+    return batch > 0 ? Dims{batch, rows, columns} : Dims{rows, columns};
+  };
+  const Tag tag = batch > 0 ? Tag::abc : Tag::ab;
+  const memory::desc a = plain(matrix(m, k), tag), c = plain(matrix(m, n), tag);
+  const memory::desc b = plain(matrix(k, n), transposed ? Tag::ba : tag);
+  const bool packs = te::is_constant(p.workload.program.arguments[1]);
+  const dnnl::matmul::primitive_desc primitive({a, packs ? any(matrix(k, n)) : b, c}, engine());
+  out.set(dnnl::matmul(primitive));
+  out.argument(DNNL_ARG_SRC, over(a, p.inputs[0]));
+  out.input(DNNL_ARG_WEIGHTS, over(b, p.inputs[1]), primitive.weights_desc());
+  out.output(over(c, p.output), primitive.dst_desc());
+}
+
+void set_up_convolution(const Problem& p, Primitive& out) {
+  const bool depthwise = p.kind == "depthwise_conv2d", fused = p.kind == "conv2d_bias_relu";
+  const int64_t groups = depthwise ? p.size.at("c") : size_or(p, "g", 1);
+  const int64_t ci = depthwise ? groups : p.size.at("ci"), co = depthwise ? ci : p.size.at("co");
+  const int64_t h = p.size.at("h"), w = size_or(p, "w", h), kernel = p.size.at("k");
+  const int64_t stride = size_or(p, "s", 1), pad = size_or(p, "p", 0);
+  const int64_t dilation = size_or(p, "d", 1) - 1, n = size_or(p, "n", 1);
+  const Dims image = {n, ci, h, w}, bias = {co};
+  const Dims result = {n, co, p.output.shape()[2], p.output.shape()[3]};
+  const bool grouped = groups > 1;
+  const Dims weights = grouped ? Dims{groups, co / groups, ci / groups, kernel, kernel}
+                               : Dims{co, ci, kernel, kernel};
+  dnnl::primitive_attr attributes;
+  if (fused) {
+    dnnl::post_ops relu;
+    relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+    attributes.set_post_ops(relu);
+  }
+  using Convolution = dnnl::convolution_forward;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const Dims strides = {stride, stride}, dilations = {dilation, dilation}, pads = {pad, pad};
+  const Convolution::desc description =
+      fused ? Convolution::desc(kInference, algorithm, any(image), any(weights), any(bias),
+                                any(result), strides, dilations, pads, pads)
+            : Convolution::desc(kInference, algorithm, any(image), any(weights), any(result),
+                                strides, dilations, pads, pads);
+  const Convolution::primitive_desc primitive(description, attributes, engine());
+  out.set(Convolution(primitive));
+  out.input(DNNL_ARG_SRC, over(plain(image, Tag::nchw), p.inputs[0]), primitive.src_desc());
+  out.input(DNNL_ARG_WEIGHTS, over(plain(weights, grouped ? Tag::goihw : Tag::oihw), p.inputs[1]),
+            primitive.weights_desc());
+  if (fused) {
+    out.input(DNNL_ARG_BIAS, over(plain(bias, Tag::a), p.inputs[2]), primitive.bias_desc());
+  }
+  out.output(over(plain(result, Tag::nchw), p.output), primitive.dst_desc());
+}
+
+Dims rows_and_columns(const Problem& p) { return {p.size.at("m"), p.size.at("n")}; }
+
+void set_up_softmax(const Problem& p, Primitive& out) {
+  const memory::desc desc = plain(rows_and_columns(p), Tag::ab);
+  const dnnl::softmax_forward::primitive_desc primitive({kInference, desc, 1}, engine());
+  out.set(dnnl::softmax_forward(primitive));
+  out.argument(DNNL_ARG_SRC, over(desc, p.inputs[0]));
+  out.output(over(desc, p.output), desc);
+}
+
+void set_up_layer_norm(const Problem& p, Primitive& out) {
+  const memory::desc desc = plain(rows_and_columns(p), Tag::ab);
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::primitive_desc primitive(
+      {kInference, desc, 1e-5F, flags}, engine());
+  const memory::desc row = plain({p.size.at("n")}, Tag::a);
+  out.set(dnnl::layer_normalization_forward(primitive));
+  out.argument(DNNL_ARG_SRC, over(desc, p.inputs[0]));
+  out.argument(DNNL_ARG_SCALE, over(row, p.inputs[1]));
+  out.argument(DNNL_ARG_SHIFT, over(row, p.inputs[2]));
+  out.output(over(desc, p.output), desc);
+}
+
+// relu(x * scale + shift + residual): a product with everything else fused behind it.
+void set_up_elementwise(const Problem& p, Primitive& out) {
+  const std::vector<te::Tensor>& arguments = p.workload.program.arguments;
+  // Rows as channels: operands of one value a channel are what oneDNN has fast code for.
+  const memory::desc whole = plain({1, p.size.at("m"), p.size.at("n")}, Tag::abc);
+  const memory::desc column = plain({1, p.size.at("m"), 1}, Tag::abc);
+  std::map<std::string, memory> named;
+  for (size_t k = 0; k < p.inputs.size(); ++k) {
+    named[arguments[k].name()] =
+        over(arguments[k].shape().size() == 2 && p.inputs[k].shape()[1] == 1 ? column : whole,
+             p.inputs[k]);
+  }
+  dnnl::post_ops rest;
+  rest.append_binary(dnnl::algorithm::binary_add, column);
+  rest.append_binary(dnnl::algorithm::binary_add, whole);
+  rest.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(rest);
+  const dnnl::binary::primitive_desc primitive({dnnl::algorithm::binary_mul, whole, column, whole},
+                                               attributes, engine());
+  out.set(dnnl::binary(primitive));
+  out.argument(DNNL_ARG_SRC_0, named.at("x"));
+  out.argument(DNNL_ARG_SRC_1, named.at("scale"));
+  out.argument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, named.at("shift"));
+  out.argument(DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1, named.at("residual"));
+  out.output(over(whole, p.output), whole);
+}
+
+void set_up_transpose(const Problem& p, Primitive& out) {
+  const Dims shape = rows_and_columns(p);
+  const memory from = over(plain(shape, Tag::ab), p.inputs[0]);
+  const memory to = over(plain(shape, Tag::ba), p.output);
+  out.set(dnnl::reorder(from, to));
+  out.argument(DNNL_ARG_FROM, from);
+  out.output(to, to.get_desc());
+}
+
+void set_up_sum(const Problem& p, Primitive& out) {
+  const Dims shape = rows_and_columns(p);
+  const bool rows = p.kind == "row_sum";
+  const memory::desc from = plain(shape, Tag::ab);
+  const memory::desc to = plain(rows ? Dims{shape[0], 1} : Dims{1, shape[1]}, Tag::ab);
+  const dnnl::reduction::primitive_desc primitive({dnnl::algorithm::reduction_sum, from, to, 0, 0},
+                                                  engine());
+  out.set(dnnl::reduction(primitive));
+  out.argument(DNNL_ARG_SRC, over(from, p.inputs[0]));
+  out.output(over(to, p.output), to);
+}
+
+struct Row {
+  const char* kind;
+  void (*set_up)(const Problem&, Primitive&);
+};
+constexpr Row kKinds[] = {{"gemm", set_up_product},
+                          {"dense", set_up_product},
+                          {"batch_gemm", set_up_product},
+                          {"conv2d", set_up_convolution},
+                          {"conv2d_bias_relu", set_up_convolution},
+                          {"depthwise_conv2d", set_up_convolution},
+                          {"softmax", set_up_softmax},
+                          {"layer_norm", set_up_layer_norm},
+                          {"elementwise", set_up_elementwise},
+                          {"transpose", set_up_transpose},
+                          {"row_sum", set_up_sum},
+                          {"column_sum", set_up_sum}};
+
+void enter(const Problem& problem, int threads, const Options&, Contestants& list) {
+  for (const Row& row : kKinds) {
+    if (problem.kind != row.kind) continue;
+    auto contestant = std::make_unique<Primitive>(problem, threads);
+    row.set_up(problem, *contestant);
+    list.push_back(std::move(contestant));
+  }
+}
+
+}  // namespace
+
+Library onednn() {
+  return {.name = "onednn",
+          .enter = enter,
+          .version =
+              [] {
+                const dnnl_version_t* v = dnnl::version();
+                return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
+              },
+          // OpenMP's threads spin for some milliseconds before they sleep.
+          .park = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }};
+}
+
+}  // namespace tw::bench
+
+#endif
