@@ -252,8 +252,10 @@ class Tiling {
     output_.reorder(order);
     fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
     output_.parallel(fused_);
-    // Where the tile is one of registers, its copy takes them as they are.
-    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", kCopyUnrolled);
+    // Where the tile is one of registers, its copy takes them as they are. A transposition is long
+    // enough as it is.
+    const int64_t unrolled = columns.defined() ? kColumns : kCopyUnrolled;
+    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", unrolled);
     if (columns.defined()) output_.unroll(columns);
     if (lanes.defined()) output_.vectorize(lanes);
   }
