@@ -80,6 +80,17 @@ double arithmetic_slots(const OperationCounts& c) {
          kArithmeticPerCycle * (c.divide * kDivideCycles + c.math * kMathCycles);
 }
 
+// Columns of a tile that are loaded at once, as rows, and transposed (lower/transpose_loads.cc); 0
+// where lanes that lie apart are gathered.
+double transposed_columns(const Access& a, const NestStatement& s) {
+  if (a.is_store || s.loops.size() < 2) return 0;
+  const size_t next = s.loops.size() - 2;
+  const NestLoop& loop = s.loops[next];
+  return loop.kind == ForKind::Unrolled && a.strides[next] == 1 && loop.extent >= 4
+             ? double(loop.extent)
+             : 0;
+}
+
 // Load instructions for one tile of an access.
 double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
   const double elements = a.elements[tile.depth];
@@ -89,6 +100,10 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  }
+  if (const double columns = transposed_columns(a, s); columns > 0) {
+    const double vectors = elements / (tile.lanes * tile.efficiency);
+    return vectors * (tile.lanes / columns + kLoadsPerCycle * std::log2(columns));
   }
   return elements * kGatherCycles * kLoadsPerCycle +
          (a.is_store ? elements : 0) * double(s.loops.empty() ? 0 : 1);

@@ -15,6 +15,7 @@ Kernel loop_partition(Kernel kernel, const PassContext& context);
 Kernel vectorize_loop(Kernel kernel, const PassContext& context);
 Kernel unmask_accumulator(Kernel kernel, const PassContext& context);
 Kernel storage_rewrite(Kernel kernel, const PassContext& context);
+Kernel transpose_loads(Kernel kernel, const PassContext& context);
 Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);

@@ -30,6 +30,7 @@ using enum Property;
 //   scope of its allocation.
 // - storage_rewrite before unroll_loop: copies of a loop body share the buffers they take in turn,
 //   and liveness is decided on few statements.
+// - transpose_loads before unroll_loop: it knows a tile's columns by their loop.
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
@@ -52,6 +53,8 @@ const std::vector<Pass>& table() {
        "masks go from accumulators, which can then stay in registers"},
       {"storage_rewrite", pass::storage_rewrite, {Flat}, {HoistedStorage}, true,
        "buffers move out of loops and share memory"},
+      {"transpose_loads", pass::transpose_loads, {Flat, NoVectorLoops}, {}, true,
+       "unrolled loops over columns of a tile load rows and transpose them"},
       {"unroll_loop", pass::unroll_loop, {Flat}, {}, true,
        "unrolled loops become copies of their body"},
       {"simplify", pass::simplify, {Flat}, {}, true, "folds what the passes before left"},

@@ -22,6 +22,10 @@ namespace {
 
 constexpr int64_t kCopyUnrolled = 32;  // statements; register tiles are smaller
 
+// Each is a page of its own to store into, for which processors have few translations (16 in a
+// Golden Cove core).
+constexpr int64_t kColumns = 8;
+
 // An operand that one data axis moves along one dimension, by itself.
 struct Operand {
   te::Tensor tensor;
@@ -90,6 +94,7 @@ std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
 // The loops of one data axis; undefined where its extent is 1.
 struct TiledAxis {
   IterVar o0, o1, o2, o_lanes;  // of the output; lanes of its last axis only
+  IterVar o_columns;            // of the output, where the vector axis is not the last
   IterVar s2, s3, s_lanes;      // of the local stage; lanes of the vector axis only
   size_t knob = 0;
 };
@@ -218,6 +223,13 @@ class Tiling {
         a.o2 = vectors;
         a.o_lanes = lanes;
       }
+      if (is_vector_axis(k) && k + 1 != rank) {
+        // Several columns of the accumulators are transposed at once: see lower/transpose_loads.cc.
+        const auto [tiles, columns] = b_.split(knob, output_, inner);
+        add_values(knob, [this](const Tiles& t) { return std::min(kColumns, lanes_of(t[2])); });
+        a.o2 = tiles;
+        a.o_columns = columns;
+      }
       if (is_vector_axis(k)) {
         for (const PackPlace& p : pack_places_) {
           knob.places.push_back(p.place);
@@ -233,13 +245,18 @@ class Tiling {
     std::vector<IterVar> order = o0;
     order.insert(order.end(), o1_.begin(), o1_.end());
     order.insert(order.end(), o2.begin(), o2.end());
+    const IterVar columns = axes_[variant_.vector_axis].o_columns;
+    if (columns.defined()) order.push_back(columns);
     const IterVar lanes = axes_.back().o_lanes;
     if (lanes.defined()) order.push_back(lanes);
     output_.reorder(order);
     fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
     output_.parallel(fused_);
-    // Where the tile is one of registers, its copy takes them as they are.
-    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", kCopyUnrolled);
+    // Where the tile is one of registers, its copy takes them as they are. A transposition is long
+    // enough as it is.
+    const int64_t unrolled = columns.defined() ? kColumns : kCopyUnrolled;
+    if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", unrolled);
+    if (columns.defined()) output_.unroll(columns);
     if (lanes.defined()) output_.vectorize(lanes);
   }
 
