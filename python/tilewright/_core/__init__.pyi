@@ -1209,6 +1209,10 @@ def reduce_expr(arg0: str, arg1: tilewright._core.ExprLike, arg2: collections.ab
     ...
 
 
+def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
 def select(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
