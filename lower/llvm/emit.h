@@ -134,6 +134,11 @@ class FunctionEmitter {
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
 
+  // emit_intrinsic.cc
+  void emit_intrinsic(const Call& condition, const Stmt& statements);
+  llvm::Value* emit_llvm_intrinsic(const Call& op, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* address_of(const Load& load);
+
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
   bool emit_shared_check(const Expr& condition, const Call& message);
