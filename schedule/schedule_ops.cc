@@ -14,6 +14,7 @@
 #include "schedule/index_range.h"
 #include "schedule/infer_bound.h"
 #include "schedule/overhang.h"
+#include "schedule/prefetches.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -125,77 +126,12 @@ class NestBuilder {
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
         body = guarded(necessary(main, at), pipelines(it->second, body));
       }
-      body = loop(stage, leaves[at], main.vars[at], block({prefetches(stage, main, at), body}));
+      body = loop(stage, leaves[at], main.vars[at],
+                  block({prefetches(schedule_, stage, at, domains_, analyzer_), body}));
       // The reduction starts where its first loop does, inside the loops before it.
       if (at == first_reduction) body = block({initialization(stage, at, tests), body});
     }
     return body;
-  }
-
-  // What the stage reads of a tensor in a later iteration of leaf `k`.
-  Stmt prefetches(const StageData& stage, const Walk& walk, size_t k) {
-    const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[k]);
-    if (marks == nullptr || marks->prefetches.empty()) return {};
-    DomainMap parts, ranges;
-    for (size_t j = 0; j < stage.leaf_axes.size(); ++j) {
-      const Var& var = stage.leaf_axes[j]->var;
-      const bool still = j <= k && !is_elided(stage.leaf_axes[j]);
-      parts[var] = still ? Range{walk.vars[j], make_const(var.dtype(), 1)} : domains_.at(var);
-    }
-    for (size_t r = stage.relations.size(); r-- > 0;)
-      stage.relations[r]->domain_up(parts, domains_, analyzer_);
-    for (const IterVar& root : stage.op->root_axes()) {
-      const Range& part = parts.at(root->var);
-      ranges[root->var] = {domains_.at(root->var).min + part.min, part.extent};
-    }
-    const IndexRange range_of(ranges, analyzer_);
-    std::vector<Stmt> result;
-    for (const PrefetchMark& mark : marks->prefetches) {
-      const StageData* source = find_stage(schedule_, mark.producer.get());
-      std::vector<Range> region;
-      bool known = true;
-      for_each_read(stage, [&](const ProducerLoad& read) {
-        if (find_stage(schedule_, read.producer.get()) != source ||
-            read.value_index != mark.value_index) {
-          return;
-        }
-        const bool first = region.empty();
-        for (size_t d = 0; d < read.indices.size(); ++d) {
-          const Range range = range_of(read.indices[d]);
-          if (first) {
-            region.push_back(range);
-          } else {
-            region[d] = unite(region[d], range, analyzer_);
-          }
-          known = known && is_known(region[d]);
-        }
-      });
-      // A tensor that was inlined, or is computed further in, is not there to be fetched.
-      if (region.empty() || !known) continue;
-      if (source->attach_type == AttachType::Scope && source->attach_stage == &stage &&
-          leaf_position(stage, source->attach_axis) >= k) {
-        continue;
-      }
-      const Var& var = walk.vars[k];
-      const VarMap later{{var, var + make_const(var.dtype(), mark.offset)}};
-      for (Range& range : region) {
-        range.min = analyzer_.simplify(substitute(range.min, later));
-        range.extent = analyzer_.simplify(range.extent);
-      }
-      result.push_back(make(Prefetch{
-          .producer = source->op, .value_index = mark.value_index, .bounds = std::move(region)}));
-    }
-    return block(result);
-  }
-
-  template <class F>
-  static void for_each_read(const StageData& stage, F f) {
-    const te::ComputeNode& compute = *compute_of(stage);
-    for (size_t k = 0; k < (compute.is_reduction() ? 1 : compute.body.size()); ++k) {
-      for_each_expr(compute.body[k], [&](const Expr& e) {
-        if (const ProducerLoad* read = as<ProducerLoad>(e)) f(*read);
-      });
-    }
   }
 
   bool runs_at_once(const StageData& stage, const IterVar& leaf) const {
