@@ -929,6 +929,8 @@ class Stage:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
     def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
         """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
+    def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
+        """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""
 
 
 class Schedule:
