@@ -94,9 +94,18 @@ class FunctionEmitter {
     uint64_t alignment = 0;
     const Variable* root = nullptr;  // the variable that facts are kept under
   };
+  // pointer + stride * iv, made inside the loop whose variable iv is.
+  struct Stride {
+    llvm::Instruction* address;
+    llvm::Value* pointer;
+    int64_t bytes;
+  };
   struct Loop {
     llvm::BasicBlock* preheader;
     size_t region;
+    llvm::PHINode* variable = nullptr;
+    bool innermost = true;
+    std::vector<Stride> strides = {};
   };
   using StepKey = std::pair<std::pair<llvm::Value*, llvm::Value*>, int64_t>;
   // Address computations that stand in a part of the program: a loop's body or a branch.
@@ -126,6 +135,13 @@ class FunctionEmitter {
   void emit_attr(const AttrStmt& op);
   void emit_for(const For& op);
   void emit_loop(const For& op, bool full_unroll);
+  // An offset of a loop's own: what it is after a round, and by how much it grew.
+  struct Offset {
+    int64_t stride;
+    llvm::PHINode* value;
+    llvm::Value* next;
+  };
+  llvm::SmallVector<Offset, 2> share_strides(const Loop& loop, llvm::Value* begin);
   void emit_allocate(const Allocate& op);
   void emit_store(const Store& op);
   void emit_if(const IfThenElse& op);
