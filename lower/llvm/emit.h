@@ -132,6 +132,7 @@ class FunctionEmitter {
   // emit_stmt.cc
   void emit(const Stmt& s);
   void emit_let(const LetStmt& op);
+  void bind_let(const LetStmt& op);
   void emit_attr(const AttrStmt& op);
   void emit_for(const For& op);
   void emit_loop(const For& op, bool full_unroll);
@@ -152,7 +153,9 @@ class FunctionEmitter {
 
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
-  bool emit_shared_check(const Expr& condition, const Call& message);
+  bool collect_check(const Expr& condition, const Call& message);
+  void collect_data(const LetStmt& op, int argument);
+  void make_checks();
   void finish_checks();
 
   // emit_expr.cc
@@ -247,12 +250,16 @@ class FunctionEmitter {
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return
   llvm::Value* mask_ = nullptr;           // lanes of a vector if_then_else being evaluated
-  // Argument checks that failed come here, with their row and what was found.
+  // Argument checks that the runtime makes from a table, and what is bound between them.
   struct Checks {
-    llvm::BasicBlock* block = nullptr;
-    llvm::PHINode *row = nullptr, *got = nullptr;
+    struct Data {
+      const LetStmt* let;
+      int argument;
+    };
     std::string function, names;
     std::vector<llvm::Constant*> rows;
+    std::vector<Data> data;
+    bool any = false;  // made so far
   } checks_;
   // Of the calling convention; null in the functions a kernel calls.
   llvm::Value* args_ = nullptr;

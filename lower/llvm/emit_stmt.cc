@@ -25,10 +25,19 @@ int64_t count_statements(const Stmt& s) {
 
 bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
 
+// k in let A = tensor_data(k).
+std::optional<int> unpacked_argument(const LetStmt& op) {
+  const Call* call = as<Call>(op.value);
+  if (call == nullptr || call->name != "tensor_data") return std::nullopt;
+  const auto k = as_const_int(call->args[0]);
+  return k ? std::optional(static_cast<int>(*k)) : std::nullopt;
+}
+
 }  // namespace
 
 void FunctionEmitter::emit(const Stmt& s) {
   if (!s.defined()) return;
+  if (!is<LetStmt>(s) && !is<AssertStmt>(s)) make_checks();
   switch (s->kind) {
     case NodeKind::LetStmt:
       return emit_let(*as<LetStmt>(s));
@@ -58,6 +67,17 @@ void FunctionEmitter::emit(const Stmt& s) {
 }
 
 void FunctionEmitter::emit_let(const LetStmt& op) {
+  if (const auto argument = unpacked_argument(op); argument && !checks_.rows.empty()) {
+    checks_.data.push_back({&op, *argument});
+  } else {
+    make_checks();
+    bind_let(op);
+  }
+  emit(op.body);
+  bindings_.erase(op.var.operator->());
+}
+
+void FunctionEmitter::bind_let(const LetStmt& op) {
   const Variable* var = op.var.operator->();
   Binding binding{.level = depth()};
   if (op.var.dtype().is_handle()) {
@@ -78,8 +98,6 @@ void FunctionEmitter::emit_let(const LetStmt& op) {
   }
   binding.nonnegative = is_nonnegative(op.value);
   bindings_[var] = std::move(binding);
-  emit(op.body);
-  bindings_.erase(var);
 }
 
 void FunctionEmitter::emit_attr(const AttrStmt& op) {
