@@ -10,6 +10,7 @@
 #include "ir/node.h"
 #include "schedule/relation.h"
 #include "schedule/te/operation.h"
+#include "schedule/tensor_intrin.h"
 #include "schedule/trace.h"
 
 namespace tw {
@@ -35,6 +36,7 @@ struct AxisAttributes {
   ForKind for_kind = ForKind::Serial;
   std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
   std::vector<PrefetchMark> prefetches;
+  TensorIntrin intrin;  // in place of this loop and those inside it
 };
 
 // The row pitch of a dimension, in elements, is `offset` more than a multiple of `factor`.
@@ -113,6 +115,8 @@ class Stage {
   void storage_align(const IterVar& axis, int64_t factor, int64_t offset) const;
   // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read.
   void prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const;
+  // Computes the loop and those inside it with an intrinsic of the registry.
+  void tensorize(const IterVar& axis, const std::string& intrin) const;
   // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
   // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
   void transform_layout(const IterVar& axis, int64_t factor,
