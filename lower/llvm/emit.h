@@ -128,6 +128,7 @@ class FunctionEmitter {
   void return_on_failure(llvm::Value* status);
   void return_error(llvm::Value* status);
   void finish();
+  void fence_stores();
 
   // emit_stmt.cc
   void emit(const Stmt& s);
@@ -251,7 +252,8 @@ class FunctionEmitter {
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
   std::vector<Loop> loops_;
-  bool nontemporal_ = false;  // below the pragma
+  bool nontemporal_ = false;      // below the pragma
+  bool has_nontemporal_ = false;  // of this function: other threads see them after a fence only
   bool has_loops_ = false;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return

@@ -556,8 +556,11 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
                               b_.CreateAlignedStore(value, at.pointer, at.alignment))
                         : b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask);
     annotate(store, buffer);
-    const auto bytes = static_cast<uint64_t>(t.element_bytes()) * static_cast<uint64_t>(lanes);
+    // Wider ones than a register are stored in parts.
+    const auto bytes =
+        static_cast<uint64_t>(std::min(t.element_bytes() * lanes, k_.target.vector_bits / 8));
     if (nontemporal_ && mask == nullptr && at.alignment.value() >= bytes) {
+      has_nontemporal_ = true;
       store->setMetadata(
           llvm::LLVMContext::MD_nontemporal,
           llvm::MDNode::get(k_.context, llvm::ConstantAsMetadata::get(b_.getInt32(1))));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions: the calling convention, compute scopes, bodies of parallel regions.
 #include <fmt/format.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <cstddef>
 #include <functional>
@@ -207,6 +209,16 @@ void FunctionEmitter::return_on_failure(llvm::Value* status) {
   b_.SetInsertPoint(passed);
 }
 
+// Nontemporal stores are ordered with nothing that follows, the end of a parallel region included
+// (Intel SDM volume 1, 10.4.6.2).
+void FunctionEmitter::fence_stores() {
+  if (llvm::Triple(k_.module.getTargetTriple()).isX86()) {
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  } else {
+    b_.CreateFence(llvm::AtomicOrdering::Release);
+  }
+}
+
 namespace {
 
 bool contains_compute_scope(const Stmt& body) {
@@ -221,6 +233,7 @@ bool contains_compute_scope(const Stmt& body) {
 }  // namespace
 
 void FunctionEmitter::finish() {
+  if (has_nontemporal_) fence_stores();
   finish_checks();
   b_.CreateRet(b_.getInt32(0));
 }
@@ -466,6 +479,7 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
     }
     parameter->addAttrs(attributes);
   }
+  inner.nontemporal_ = nontemporal_;
   inner.emit(op.body);
   inner.finish();
   return_on_failure(b_.CreateCall(function, values));
@@ -515,6 +529,7 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
     inner.bind_captured(variables[i], outer, load);
     ++field;
   }
+  inner.nontemporal_ = nontemporal_;
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));

@@ -103,7 +103,7 @@ void FunctionEmitter::bind_let(const LetStmt& op) {
 void FunctionEmitter::emit_attr(const AttrStmt& op) {
   if (op.key == attr::kComputeScope) return emit_compute_scope(op);
   if (op.key == attr::kStoreNontemporal) {
-    const bool before = std::exchange(nontemporal_, true);
+    const bool before = std::exchange(nontemporal_, !is_zero(op.value));
     emit(op.body);
     nontemporal_ = before;
     return;
