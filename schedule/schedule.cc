@@ -234,6 +234,9 @@ void Stage::prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const 
   if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
   call.apply();
 }
+void Stage::tensorize(const IterVar& axis, const std::string& intrin) const {
+  Recorder(schedule_, data_, "tensorize")(axis)(intrin).apply();
+}
 void Stage::transform_layout(const IterVar& axis, int64_t factor,
                              const std::vector<int64_t>& order) const {
   Recorder call(schedule_, data_, "transform_layout");

@@ -10,6 +10,7 @@
 #include "ir/node.h"
 #include "schedule/relation.h"
 #include "schedule/te/operation.h"
+#include "schedule/tensor_intrin.h"
 #include "schedule/trace.h"
 
 namespace tw {
@@ -38,6 +39,7 @@ struct AxisAttributes {
   ForKind for_kind = ForKind::Serial;
   std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
   std::vector<PrefetchMark> prefetches;
+  TensorIntrin intrin;  // in place of this loop and those inside it
 };
 
 // The row pitch of a dimension, in elements, is `offset` more than a multiple of `factor`.
@@ -121,6 +123,8 @@ class Stage {
   // The traffic is even then, and none of it is waited for.
   void prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const Stage& parent,
                       const IterVar& scope, int64_t group = 1) const;
+  // Computes the loop and those inside it with an intrinsic of the registry.
+  void tensorize(const IterVar& axis, const std::string& intrin) const;
   // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
   // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
   void transform_layout(const IterVar& axis, int64_t factor,
