@@ -32,14 +32,15 @@ struct Walk {
   bool panels_first;  // the outer loop is over panels of B: all of A stays in L2, or must not
 };
 
-// Three quarters of the registers hold sums; the rest is for vectors of B and an element of A. Of
-// the shapes that leaves, the one that computes least beside the matrix.
+// Three quarters of the registers hold sums; the rest must do for vectors of B and an element of A.
+// Of the shapes that this leaves, the one that computes least beside the matrix.
 RegisterTile register_tile(const Product& p, const Target& target) {
   const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
   if (4 * p.m < sums) return {p.m, 4};  // few rows: enough sums for the latency of an addition
   RegisterTile best{0, 0};
   int64_t least = INT64_MAX;
   for (const int64_t vectors : {3, 4, 2}) {
+    if (sums + vectors + 1 > target.vector_registers) continue;
     const int64_t rows = sums / vectors, columns = vectors * lanes;
     const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
     if (area < least) best = {rows, vectors};
