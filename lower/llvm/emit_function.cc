@@ -146,7 +146,7 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
     return cold(declare(i32, {i32, pointer, pointer, i32, i64, i64}));
   }
   if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
-  if (name == "tw_num_threads") return declare(i32, {});
+  if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
   llvm::FunctionCallee callee = declare(pointer, {i64, i32});
@@ -188,6 +188,7 @@ llvm::Value* FunctionEmitter::string(const std::string& text) {
 }
 
 void FunctionEmitter::return_error(llvm::Value* status) {
+  release_tiles();
   for (size_t i = workspaces_.size(); i-- > 0;) {
     b_.CreateCall(k_.runtime_function("tw_workspace_free"), {workspaces_[i]});
   }
@@ -218,6 +219,7 @@ bool contains_compute_scope(const Stmt& body) {
 }  // namespace
 
 void FunctionEmitter::finish() {
+  release_tiles();
   b_.CreateRet(b_.getInt32(0));
   finish_checks();
 }
@@ -412,6 +414,12 @@ std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {
 // Integers travel as 64 bits, everything else as itself; constants do not travel.
 llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
   const Binding& binding = bindings_.at(var);
+  if (binding.tile >= 0) {
+    raise({.code = ErrorCode::CannotTensorize,
+           .what = "tile registers are a thread's own, and a parallel loop stands inside their scope",
+           .stage = var->name,
+           .legal = "compute_at a loop inside the parallel one"});
+  }
   if (binding.linear) return sum(*binding.linear);
   return binding.value;
 }
@@ -465,6 +473,9 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
   }
   inner.emit(op.body);
   inner.finish();
+  if (k_.result.uses_tiles) {
+    return_on_failure(b_.CreateCall(k_.runtime_function("tw_request_tile_data")));
+  }
   return_on_failure(b_.CreateCall(function, values));
 }
 
@@ -515,6 +526,8 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
+  if (tiles_taken_ > 0) fail("a parallel loop while tile registers are in use");
+  has_launched_ = true;
   return_on_failure(
       b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
 }
