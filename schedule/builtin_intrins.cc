@@ -123,8 +123,7 @@ void place(std::vector<Expr>& args, const IntrinBuffer& buffer) {
   args.push_back(buffer.strides[0]);
 }
 Stmt tile_operation(const std::string& name, std::vector<Expr> args) {
-  return make(
-      Evaluate{.value = call(int_type(32), name, std::move(args), CallKind::Intrinsic)});
+  return make(Evaluate{.value = call(int_type(32), name, std::move(args), CallKind::Intrinsic)});
 }
 
 TensorIntrin tile_dot(const TileDotRow& row) {
@@ -152,27 +151,28 @@ TensorIntrin tile_dot(const TileDotRow& row) {
 
 TensorIntrin tile_move(const TileMoveRow& row) {
   const int columns = 64 / parse_dtype(row.type).element_bytes();
-  const std::string shape = row.group == 1
-                                ? fmt::format("{}, {}", kTileRows, columns)
-                                : fmt::format("{}, {}, {}", kTileRows, columns / row.group, row.group);
+  const std::string shape =
+      row.group == 1 ? fmt::format("{}, {}", kTileRows, columns)
+                     : fmt::format("{}, {}, {}", kTileRows, columns / row.group, row.group);
   const te::Program program = te::parse_program(fmt::format(
       "te 1\nX = placeholder({}, [{}])\nY = compute([{}], X({}))\narguments X Y\noutputs Y\n",
       row.type, shape,
-      row.group == 1 ? fmt::format("i: {}, j: {}", kTileRows, columns)
-                     : fmt::format("i: {}, j: {}, g: {}", kTileRows, columns / row.group, row.group),
+      row.group == 1
+          ? fmt::format("i: {}, j: {}", kTileRows, columns)
+          : fmt::format("i: {}, j: {}, g: {}", kTileRows, columns / row.group, row.group),
       row.group == 1 ? "i, j" : "i, j, g"));
   const te::Tensor x = program.arguments[0], y = program.outputs[0];
   const IntrinBuffer from = rows_of(x, !row.loads), to = rows_of(y, row.loads);
   std::vector<Expr> args;
   place(args, to);
   place(args, from);
-  return make_tensor_intrin({.name = row.name,
-                             .op = y.op(),
-                             .inputs = {x},
-                             .buffers = {from, to},
-                             .body = tile_operation(row.loads ? "amx_tile_load" : "amx_tile_store",
-                                                    std::move(args)),
-                             .features = {"amx-tile"}});
+  return make_tensor_intrin(
+      {.name = row.name,
+       .op = y.op(),
+       .inputs = {x},
+       .buffers = {from, to},
+       .body = tile_operation(row.loads ? "amx_tile_load" : "amx_tile_store", std::move(args)),
+       .features = {"amx-tile"}});
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 #include "ir/expr.h"
 #include "lower/llvm/emit.h"
-#include "runtime/error.h"
 #include "lower/llvm/emit_branch.h"
+#include "runtime/error.h"
 
 namespace tw::codegen {
 namespace {

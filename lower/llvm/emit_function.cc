@@ -415,10 +415,11 @@ std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {
 llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
   const Binding& binding = bindings_.at(var);
   if (binding.tile >= 0) {
-    raise({.code = ErrorCode::CannotTensorize,
-           .what = "tile registers are a thread's own, and a parallel loop stands inside their scope",
-           .stage = var->name,
-           .legal = "compute_at a loop inside the parallel one"});
+    raise(
+        {.code = ErrorCode::CannotTensorize,
+         .what = "tile registers are a thread's own, and a parallel loop stands inside their scope",
+         .stage = var->name,
+         .legal = "compute_at a loop inside the parallel one"});
   }
   if (binding.linear) return sum(*binding.linear);
   return binding.value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile registers (AMX): eight of sixteen rows of 64 bytes. A buffer of scope amx.tile is a range of
-// them; its elements are blocks of sixteen rows and 64 bytes, in row-major order, and which block an
-// address means must be known when code is generated.
+// them; its elements are blocks of sixteen rows and 64 bytes, in row-major order, and which block
+// an address means must be known when code is generated.
 //
 // All registers are configured alike and once in each function that has them, at its begin: the
 // kernel's, and that of each parallel body, since the configuration is a thread's own. Tasks that
@@ -27,8 +27,8 @@ struct Product {
 };
 // The first letter is the first operand's sign: s signed, u unsigned bytes.
 constexpr Product kProducts[] = {
-    {"s8s8", llvm::Intrinsic::x86_tdpbssd},     {"s8u8", llvm::Intrinsic::x86_tdpbsud},
-    {"u8s8", llvm::Intrinsic::x86_tdpbusd},     {"u8u8", llvm::Intrinsic::x86_tdpbuud},
+    {"s8s8", llvm::Intrinsic::x86_tdpbssd},   {"s8u8", llvm::Intrinsic::x86_tdpbsud},
+    {"u8s8", llvm::Intrinsic::x86_tdpbusd},   {"u8u8", llvm::Intrinsic::x86_tdpbuud},
     {"bf16", llvm::Intrinsic::x86_tdpbf16ps},
 };
 
@@ -44,9 +44,9 @@ void FunctionEmitter::configure_tiles() {
       bytes[48 + r] = kRows;
     }
     llvm::Constant* content = llvm::ConstantDataArray::get(k_.context, bytes);
-    table = new llvm::GlobalVariable(k_.module, content->getType(), true,
-                                     llvm::GlobalValue::PrivateLinkage, content,
-                                     "tile_configuration");
+    table =
+        new llvm::GlobalVariable(k_.module, content->getType(), true,
+                                 llvm::GlobalValue::PrivateLinkage, content, "tile_configuration");
     table->setAlignment(llvm::Align(64));
   }
   b_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {table});
@@ -63,7 +63,8 @@ void FunctionEmitter::emit_tiles(const Allocate& op) {
            .what = fmt::format("{} tile registers are wanted at once, {} of them for '{}'",
                                tiles_taken_ + count, count, name),
            .stage = name,
-           .legal = fmt::format("{}: smaller blocks, or fewer stages of scope amx.tile", kRegisters)});
+           .legal =
+               fmt::format("{}: smaller blocks, or fewer stages of scope amx.tile", kRegisters)});
   }
   if (!has_tiles_) {
     Builder::InsertPointGuard guard(b_);
@@ -88,7 +89,8 @@ void FunctionEmitter::release_tiles() {
 llvm::Value* FunctionEmitter::tile_register(const Expr& address, const Expr& pitch) {
   const Call* call = as<Call>(address);
   const Load* first = call != nullptr ? as<Load>(call->args.at(0)) : nullptr;
-  const auto binding = first != nullptr ? bindings_.find(first->buffer.operator->()) : bindings_.end();
+  const auto binding =
+      first != nullptr ? bindings_.find(first->buffer.operator->()) : bindings_.end();
   if (binding == bindings_.end() || binding->second.tile < 0) {
     fail("a tile operand that is not in tile registers");
   }

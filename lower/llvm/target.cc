@@ -26,7 +26,24 @@ using llvm::MCSubtargetInfo;
 // Instruction-set extensions that code generation may use unasked. Others (system instructions,
 // tuning preferences) make no difference to what a kernel may contain.
 constexpr std::string_view kFeaturesThatMatter[] = {
-    "adx", "amx-bf16", "amx-int8", "amx-tile", "avx", "avx10.1-256", "avx10.1-512", "avx2", "avx512bf16", "avx512bitalg", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512fp16", "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512vl", "avx512vnni", "avx512vpopcntdq", "avxifma", "avxneconvert", "avxvnni", "avxvnniint16", "avxvnniint8", "bmi", "bmi2", "cmov", "cx16", "cx8", "evex512", "f16c", "fma", "fma4", "gfni", "lzcnt", "mmx", "movbe", "pclmul", "popcnt", "prfchw", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2", "sse4a", "ssse3", "tbm", "vaes", "vpclmulqdq", "xop",
+    "adx",          "amx-bf16",     "amx-int8",
+    "amx-tile",     "avx",          "avx10.1-256",
+    "avx10.1-512",  "avx2",         "avx512bf16",
+    "avx512bitalg", "avx512bw",     "avx512cd",
+    "avx512dq",     "avx512f",      "avx512fp16",
+    "avx512ifma",   "avx512vbmi",   "avx512vbmi2",
+    "avx512vl",     "avx512vnni",   "avx512vpopcntdq",
+    "avxifma",      "avxneconvert", "avxvnni",
+    "avxvnniint16", "avxvnniint8",  "bmi",
+    "bmi2",         "cmov",         "cx16",
+    "cx8",          "evex512",      "f16c",
+    "fma",          "fma4",         "gfni",
+    "lzcnt",        "mmx",          "movbe",
+    "pclmul",       "popcnt",       "prfchw",
+    "sahf",         "sse",          "sse2",
+    "sse3",         "sse4.1",       "sse4.2",
+    "sse4a",        "ssse3",        "tbm",
+    "vaes",         "vpclmulqdq",   "xop",
 };
 
 size_t edit_distance(std::string_view a, std::string_view b) {
