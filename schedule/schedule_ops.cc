@@ -16,6 +16,7 @@
 #include "schedule/infer_bound.h"
 #include "schedule/match_intrin.h"
 #include "schedule/overhang.h"
+#include "schedule/prefetches.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -139,7 +140,8 @@ class NestBuilder {
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
         body = guarded(necessary(main, at), pipelines(it->second, body));
       }
-      body = loop(stage, leaves[at], main.vars[at], block({prefetches(stage, main, at), body}));
+      body = loop(stage, leaves[at], main.vars[at],
+                  block({prefetches(schedule_, stage, at, domains_, analyzer_), body}));
       // The reduction starts where its first loop does, inside the loops before it.
       if (at == first_reduction) {
         body = block({initialization(stage, at, tests, tensorized), body});
@@ -151,51 +153,6 @@ class NestBuilder {
       }
     }
     return body;
-  }
-
-  // What the stage reads of a tensor in a later iteration of leaf `k`.
-  Stmt prefetches(const StageData& stage, const Walk& walk, size_t k) {
-    const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[k]);
-    if (marks == nullptr || marks->prefetches.empty()) return {};
-    const DomainMap ranges = roots_while_still(stage, walk, k + 1);
-    const IndexRange range_of(ranges, analyzer_);
-    std::vector<Stmt> result;
-    for (const PrefetchMark& mark : marks->prefetches) {
-      const StageData* source = find_stage(schedule_, mark.producer.get());
-      std::vector<Range> region;
-      bool known = true;
-      for_each_read(stage, [&](const ProducerLoad& read) {
-        if (find_stage(schedule_, read.producer.get()) != source ||
-            read.value_index != mark.value_index) {
-          return;
-        }
-        const bool first = region.empty();
-        for (size_t d = 0; d < read.indices.size(); ++d) {
-          const Range range = range_of(read.indices[d]);
-          if (first) {
-            region.push_back(range);
-          } else {
-            region[d] = unite(region[d], range, analyzer_);
-          }
-          known = known && is_known(region[d]);
-        }
-      });
-      // A tensor that was inlined, or is computed further in, is not there to be fetched.
-      if (region.empty() || !known) continue;
-      if (source->attach_type == AttachType::Scope && source->attach_stage == &stage &&
-          leaf_position(stage, source->attach_axis) >= k) {
-        continue;
-      }
-      const Var& var = walk.vars[k];
-      const VarMap later{{var, var + make_const(var.dtype(), mark.offset)}};
-      for (Range& range : region) {
-        range.min = analyzer_.simplify(substitute(range.min, later));
-        range.extent = analyzer_.simplify(range.extent);
-      }
-      result.push_back(make(Prefetch{
-          .producer = source->op, .value_index = mark.value_index, .bounds = std::move(region)}));
-    }
-    return block(result);
   }
 
   // Which values the root axes take while the loops before leaf `count` stand still.
@@ -304,16 +261,6 @@ class NestBuilder {
     }
     t.operands = std::move(*operands);
     return t;
-  }
-
-  template <class F>
-  static void for_each_read(const StageData& stage, F f) {
-    const te::ComputeNode& compute = *compute_of(stage);
-    for (size_t k = 0; k < (compute.is_reduction() ? 1 : compute.body.size()); ++k) {
-      for_each_expr(compute.body[k], [&](const Expr& e) {
-        if (const ProducerLoad* read = as<ProducerLoad>(e)) f(*read);
-      });
-    }
   }
 
   bool runs_at_once(const StageData& stage, const IterVar& leaf) const {

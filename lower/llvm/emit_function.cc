@@ -145,6 +145,9 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
   if (name == "tw_raise_argument_error") {
     return cold(declare(i32, {i32, pointer, pointer, i32, i64, i64}));
   }
+  if (name == "tw_check_arguments") {
+    return declare(i32, {pointer, i32, pointer, pointer, pointer, pointer, i32});
+  }
   if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
   if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
@@ -220,8 +223,8 @@ bool contains_compute_scope(const Stmt& body) {
 
 void FunctionEmitter::finish() {
   release_tiles();
-  b_.CreateRet(b_.getInt32(0));
   finish_checks();
+  b_.CreateRet(b_.getInt32(0));
 }
 
 void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {

@@ -48,6 +48,7 @@ void* runtime_symbol(std::string_view name) {
   static const std::unordered_map<std::string_view, void*> table = {
       TW_SYMBOL(tw_set_error),
       TW_SYMBOL(tw_raise_argument_error),
+      TW_SYMBOL(tw_check_arguments),
       TW_SYMBOL(tw_parallel_for),
       TW_SYMBOL(tw_parallel_for_dynamic),
       TW_SYMBOL(tw_num_threads),

@@ -178,6 +178,17 @@ def cast(dtype, value):
     return _core.cast(dtype, value)
 
 
+def saturating_cast(value, dtype):
+    """The value converted to a type; what lies beyond an integer type becomes its nearest limit, NaN becomes 0.
+
+    Floats are rounded towards zero, as by a cast: write `saturating_cast(nearbyint(x), "int8")` to round. Of a tensor:
+    of each element.
+    """
+    if isinstance(value, _core.Tensor):
+        return _core.topi.saturating_cast(value, dtype)
+    return _core.saturating_cast(dtype, value)
+
+
 def max(a, b):
     """The greater of two expressions; `te.max` with an axis reduces."""
     return _core.max(a, b)

@@ -929,6 +929,8 @@ class Stage:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
     def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
         """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
+    def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
+        """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""
 
 
 class Schedule:
@@ -1317,6 +1319,10 @@ def reduce_axis(dom: tilewright._core.Range, name: str) -> tilewright._core.Iter
 
 
 def reduce_expr(arg0: str, arg1: tilewright._core.ExprLike, arg2: collections.abc.Sequence[tilewright._core.IterVar], arg3: typing.Any) -> tilewright._core.PrimExpr:
+    ...
+
+
+def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
 

@@ -51,6 +51,7 @@ from ..tir import (  # noqa: F401
     power,
     round,
     rsqrt,
+    saturating_cast,
     sigmoid,
     sin,
     sinh,
