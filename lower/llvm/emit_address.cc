@@ -12,6 +12,7 @@
 #include "ir/expr.h"
 #include "lower/llvm/emit.h"
 #include "lower/llvm/emit_branch.h"
+#include "runtime/error.h"
 
 namespace tw::codegen {
 namespace {
@@ -305,6 +306,12 @@ FunctionEmitter::Address FunctionEmitter::address(const Variable* buffer, DType 
   const auto it = bindings_.find(buffer);
   if (it == bindings_.end()) fail("buffer '" + buffer->name + "' has no memory");
   const Binding& binding = it->second;
+  if (binding.tile >= 0) {
+    raise({.code = ErrorCode::CannotTensorize,
+           .what = "what is in tile registers is reached by tensor intrinsics only",
+           .stage = buffer->name,
+           .legal = "tensorize the stage and its consumers, or another scope"});
+  }
   llvm::Value* pointer = binding.value;
   llvm::Type* t = memory_type(element.element());
   const int64_t bytes = element.element_bytes();

@@ -151,7 +151,7 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
     return declare(i32, {pointer, i32, pointer, pointer, pointer, pointer, i32});
   }
   if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
-  if (name == "tw_num_threads") return declare(i32, {});
+  if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
   llvm::FunctionCallee callee = declare(pointer, {i64, i32});
@@ -193,6 +193,7 @@ llvm::Value* FunctionEmitter::string(const std::string& text) {
 }
 
 void FunctionEmitter::return_error(llvm::Value* status) {
+  release_tiles();
   for (size_t i = workspaces_.size(); i-- > 0;) {
     b_.CreateCall(k_.runtime_function("tw_workspace_free"), {workspaces_[i]});
   }
@@ -234,6 +235,7 @@ bool contains_compute_scope(const Stmt& body) {
 
 void FunctionEmitter::finish() {
   if (has_nontemporal_) fence_stores();
+  release_tiles();
   finish_checks();
   b_.CreateRet(b_.getInt32(0));
 }
@@ -428,6 +430,13 @@ std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {
 // Integers travel as 64 bits, everything else as itself; constants do not travel.
 llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
   const Binding& binding = bindings_.at(var);
+  if (binding.tile >= 0) {
+    raise(
+        {.code = ErrorCode::CannotTensorize,
+         .what = "tile registers are a thread's own, and a parallel loop stands inside their scope",
+         .stage = var->name,
+         .legal = "compute_at a loop inside the parallel one"});
+  }
   if (binding.linear) return sum(*binding.linear);
   return binding.value;
 }
@@ -482,6 +491,9 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
   inner.nontemporal_ = nontemporal_;
   inner.emit(op.body);
   inner.finish();
+  if (k_.result.uses_tiles) {
+    return_on_failure(b_.CreateCall(k_.runtime_function("tw_request_tile_data")));
+  }
   return_on_failure(b_.CreateCall(function, values));
 }
 
@@ -533,6 +545,8 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
+  if (tiles_taken_ > 0) fail("a parallel loop while tile registers are in use");
+  has_launched_ = true;
   return_on_failure(
       b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
 }

@@ -285,6 +285,7 @@ llvm::MDNode* FunctionEmitter::loop_metadata(bool full_unroll) {
 }
 
 void FunctionEmitter::emit_allocate(const Allocate& op) {
+  if (op.scope == attr::kTileScope) return emit_tiles(op);
   const Variable* var = op.buffer.operator->();
   const DType element = op.type.element();
   std::optional<int64_t> count = op.type.lanes;
