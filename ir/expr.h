@@ -33,6 +33,9 @@ Expr min_value(DType type);
 Expr max_value(DType type);
 
 Expr cast(DType type, const Expr& value);
+// To an integer type, with its limits for what lies beyond them and 0 for NaN; floats are rounded
+// towards zero first. To a floating type, and where nothing can be lost, a cast.
+Expr saturating_cast(DType type, const Expr& value);
 Expr operator+(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a);

@@ -151,6 +151,11 @@ class FunctionEmitter {
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
 
+  // emit_intrinsic.cc
+  void emit_intrinsic(const Call& condition, const Stmt& statements);
+  llvm::Value* emit_llvm_intrinsic(const Call& op, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* address_of(const Load& load);
+
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
   bool collect_check(const Expr& condition, const Call& message);
@@ -186,8 +191,9 @@ class FunctionEmitter {
   llvm::Value* emit_extern(const Call& op);
   llvm::Value* emit_prefetch(const Call& op);
   llvm::Value* convert(llvm::Value* v, DType from, DType to);
-  llvm::Value* widen(llvm::Value* v, DType from);  // 16-bit floats to float32
-  llvm::Value* narrow(llvm::Value* v, DType to);   // float32 or float64 to 16-bit floats
+  llvm::Value* saturate(llvm::Value* v, DType from, DType to);  // ends of `to` beyond them
+  llvm::Value* widen(llvm::Value* v, DType from);               // 16-bit floats to float32
+  llvm::Value* narrow(llvm::Value* v, DType to);  // float32 or float64 to 16-bit floats
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
 

@@ -351,6 +351,7 @@ void FunctionEmitter::emit_store(const Store& op) {
 
 void FunctionEmitter::emit_if(const IfThenElse& op) {
   const Call* call = as<Call>(op.condition);
+  if (call != nullptr && call->name == "tensorized") return emit_intrinsic(*call, op.then_case);
   const bool likely = call != nullptr && call->name == "likely";
   llvm::Value* condition = emit(op.condition);
   if (const auto* c = llvm::dyn_cast<llvm::ConstantInt>(condition)) {

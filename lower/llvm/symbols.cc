@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <unordered_map>
 
 #include "lower/llvm/jit.h"
@@ -102,7 +105,10 @@ void* runtime_symbol(std::string_view name) {
 #undef TW_UNARY
 #undef TW_SYMBOL
   const auto it = table.find(name);
-  return it == table.end() ? vector_symbol(name) : it->second;
+  if (it != table.end()) return it->second;
+  if (void* known = vector_symbol(name)) return known;
+  // What a tensor intrinsic calls may be any function of the process's libraries.
+  return dlsym(RTLD_DEFAULT, std::string(name).c_str());
 }
 
 }  // namespace tw::codegen
