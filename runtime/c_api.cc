@@ -12,6 +12,7 @@
 #include "runtime/last_error.h"
 #include "runtime/module.h"
 #include "runtime/ndarray.h"
+#include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/version.h"
 #include "runtime/workspace.h"
@@ -134,7 +135,7 @@ int32_t tw_num_threads(void) {
 
 int32_t tw_set_num_threads(int32_t num_threads) {
   return guarded(-1, [&] {
-    tw::ThreadPool::global().set_num_threads(num_threads);
+    tw::set_thread_count(num_threads);
     return 0;
   });
 }

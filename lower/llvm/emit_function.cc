@@ -145,7 +145,8 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
   if (name == "tw_raise_argument_error") {
     return cold(declare(i32, {i32, pointer, pointer, i32, i64, i64}));
   }
-  if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
+  if (name == "tw_parallel_for" || name == "tw_parallel_for_dynamic")
+    return declare(i32, {pointer, pointer, i32});
   if (name == "tw_num_threads") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
@@ -515,8 +516,8 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
-  return_on_failure(
-      b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
+  const char* run = op.key == attr::kParallelLaunch ? "tw_parallel_for" : "tw_parallel_for_dynamic";
+  return_on_failure(b_.CreateCall(k_.runtime_function(run), {function, closure, count}));
 }
 
 EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,
