@@ -243,6 +243,7 @@ class Magnitudes {
       // The condition may guard an access, so it stays.
       return if_then_else(n.args[0], magnitude(n.args[1]), magnitude(n.args[2]));
     }
+    if (n.name == "saturating_cast") return magnitude(n.args[0]);
     if (n.name == "fma") return magnitude(n.args[0]) * magnitude(n.args[1]) + magnitude(n.args[2]);
     if (n.name == "pow") {
       const Expr x = value(n.args[0]), y = value(n.args[1]);

@@ -272,7 +272,11 @@ class NestWalk : public Visitor {
       case NodeKind::Call: {
         const Call* call = as<Call>(e);
         // The loads of if_then_else are masked, or not made.
-        if (call->name != "if_then_else" && call->name != "likely") c.math += 1;
+        if (call->name == "saturating_cast") {
+          c.convert += 1;
+        } else if (call->name != "if_then_else" && call->name != "likely") {
+          c.math += 1;
+        }
         break;
       }
       default:

@@ -2,6 +2,9 @@
 #include "autotune/workload_kinds.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "schedule/topi/topi.h"
 
@@ -10,15 +13,37 @@ namespace {
 
 using te::Tensor;
 
-Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name,
-             bool constant = false) {
+constexpr DType kU8 = uint_type(8), kS8 = int_type(8), kS32 = int_type(32);
+constexpr DType kF32 = float_type(32), kF64 = float_type(64), kF16 = float_type(16);
+constexpr DType kBf16 = bfloat_type(16);
+// Those of several types are called as oneDNN calls them.
+struct TypesRow {
+  TypeChoice choice;  // the narrowest that has it
+  ElementTypes types;
+};
+constexpr TypesRow kTypes[] = {
+    {TypeChoice::Floats, {"float32", kF32, kF32, kF32}},
+    {TypeChoice::Floats, {"float64", kF64, kF64, kF64}},
+    {TypeChoice::Floats, {"float16", kF16, kF16, kF16}},
+    {TypeChoice::Floats, {"bfloat16", kBf16, kBf16, kBf16}},
+    {TypeChoice::Numbers, {"int32", kS32, kS32, kS32}},
+    {TypeChoice::Products, {"u8s8s32", kU8, kS8, kS32}},
+    {TypeChoice::Products, {"s8s8s32", kS8, kS8, kS32}},
+    {TypeChoice::Products, {"bf16bf16f32", kBf16, kBf16, kF32}},
+};
+
+Tensor tensor(const std::vector<int64_t>& shape, DType type, const char* name, bool constant) {
   std::vector<Expr> extents;
   for (int64_t extent : shape) extents.emplace_back(static_cast<int>(extent));
-  return te::placeholder(extents, sizes.dtype, name, constant);
+  return te::placeholder(extents, type, name, constant);
+}
+Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
+  return tensor(shape, sizes.types.data, name, false);
 }
 // Known when the kernel is built, as in a network that has been trained.
-Tensor weights(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
-  return input(sizes, shape, name, true);
+Tensor weights(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name,
+               bool constant = true) {
+  return tensor(shape, sizes.types.weights, name, constant);
 }
 
 std::optional<SizeProblem> nothing(const Sizes&) { return {}; }
@@ -29,18 +54,18 @@ std::optional<SizeProblem> check_gemm(const Sizes& s) {
 }
 te::Program gemm(const Sizes& s) {
   const Tensor a = input(s, {s["m"], s["k"]}, "A");
-  const Tensor b = input(s, {s["k"], s["n"]}, "B", s["w"] == 1);
-  return te::make_program({topi::nn::matmul(a, b)});
+  const Tensor b = weights(s, {s["k"], s["n"]}, "B", s["w"] == 1);
+  return te::make_program({topi::nn::matmul(a, b, {}, s.types.result)});
 }
 te::Program dense(const Sizes& s) {
   const Tensor data = input(s, {s["m"], s["k"]}, "data");
   const Tensor weight = weights(s, {s["n"], s["k"]}, "weight");
-  return te::make_program({topi::nn::dense(data, weight)});
+  return te::make_program({topi::nn::dense(data, weight, {}, s.types.result)});
 }
 te::Program batch_gemm(const Sizes& s) {
   const Tensor a = input(s, {s["b"], s["m"], s["k"]}, "A");
-  const Tensor b = input(s, {s["b"], s["k"], s["n"]}, "B");
-  return te::make_program({topi::nn::batch_matmul(a, b, {}, false, false)});
+  const Tensor b = weights(s, {s["b"], s["k"], s["n"]}, "B", false);
+  return te::make_program({topi::nn::batch_matmul(a, b, s.types.result, false, false)});
 }
 
 std::optional<SizeProblem> check_window(const Sizes& s) {
@@ -157,43 +182,83 @@ const std::vector<SizeName> kDepthwise = {kBatch,
 
 }  // namespace
 
+const ElementTypes* find_types(TypeChoice choice, std::string_view name) {
+  for (const TypesRow& row : kTypes) {
+    if (row.choice <= choice && row.types.name == name) return &row.types;
+  }
+  return nullptr;
+}
+
+std::string type_names(TypeChoice choice) {
+  std::vector<std::string_view> names;
+  for (const TypesRow& row : kTypes) {
+    if (row.choice <= choice) names.push_back(row.types.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::span<const WorkloadKind> workload_kinds() {
   static const std::vector<WorkloadKind> kinds = {
       {"gemm",
        "C[m,n] = A[m,k] B[k,n]",
        {kM, kN, kK, {"w", "1: B is weights, known when the kernel is built", 0, "", 0, false}},
-       false,
+       TypeChoice::Products,
        check_gemm,
        gemm,
        gemm_shape},
-      {"dense", "C[m,n] = A[m,k] weight[n,k]", {kM, kN, kK}, false, nothing, dense, gemm_shape},
+      {"dense",
+       "C[m,n] = A[m,k] weight[n,k]",
+       {kM, kN, kK},
+       TypeChoice::Products,
+       nothing,
+       dense,
+       gemm_shape},
       {"batch_gemm",
        "C[b,m,n] = A[b,m,k] B[b,k,n]",
        {{"b", "products"}, kM, kN, kK},
-       false,
+       TypeChoice::Products,
        nothing,
        batch_gemm,
        batch_shape},
-      {"conv2d", "convolution, NCHW", kConv2d, false, check_conv2d, conv2d, conv2d_shape},
-      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, false, check_conv2d,
-       conv2d_bias_relu, conv2d_shape},
-      {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise, false,
-       check_window, depthwise_conv2d, depthwise_shape},
-      {"softmax", "softmax of each row", {kM, kN}, true, nothing, softmax, matrix_shape},
+      {"conv2d", "convolution, NCHW", kConv2d, TypeChoice::Numbers, check_conv2d, conv2d,
+       conv2d_shape},
+      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, TypeChoice::Numbers,
+       check_conv2d, conv2d_bias_relu, conv2d_shape},
+      {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
+       TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
+      {"softmax",
+       "softmax of each row",
+       {kM, kN},
+       TypeChoice::Floats,
+       nothing,
+       softmax,
+       matrix_shape},
       {"layer_norm",
        "layer normalization of each row",
        {kM, kN},
-       true,
+       TypeChoice::Floats,
        nothing,
        layer_norm,
        matrix_shape},
-      {"transpose", "B[n,m] = A[m,n]", {kM, kN}, false, nothing, transpose, matrix_shape},
-      {"row_sum", "sum of each row", {kM, kN}, false, nothing, row_sum, matrix_shape},
-      {"column_sum", "sum of each column", {kM, kN}, false, nothing, column_sum, matrix_shape},
+      {"transpose",
+       "B[n,m] = A[m,n]",
+       {kM, kN},
+       TypeChoice::Numbers,
+       nothing,
+       transpose,
+       matrix_shape},
+      {"row_sum", "sum of each row", {kM, kN}, TypeChoice::Numbers, nothing, row_sum, matrix_shape},
+      {"column_sum",
+       "sum of each column",
+       {kM, kN},
+       TypeChoice::Numbers,
+       nothing,
+       column_sum,
+       matrix_shape},
       {"elementwise",
        "relu(x[m,n] * scale[m] + shift[m] + residual[m,n])",
        {kM, kN},
-       false,
+       TypeChoice::Numbers,
        nothing,
        elementwise,
        matrix_shape},

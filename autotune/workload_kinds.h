@@ -23,9 +23,15 @@ struct SizeName {
   bool always_shown = true;  // in canonical text, also where it is as it would be otherwise
 };
 
+// Types of the elements: of what flows through, of weights, and of sums of their products.
+struct ElementTypes {
+  std::string_view name;
+  DType data, weights, result;
+};
+
 struct Sizes {
   std::map<std::string_view, int64_t> values;
-  DType dtype = float_type(32);
+  ElementTypes types;
   int64_t operator[](std::string_view name) const { return values.at(name); }
 };
 
@@ -34,11 +40,20 @@ struct SizeProblem {
   std::string what, legal;
 };
 
+// The types that a kind may have.
+enum class TypeChoice : uint8_t {
+  Floats,    // one floating type for all elements
+  Numbers,   // or int32
+  Products,  // or products of narrow numbers with wide sums
+};
+const ElementTypes* find_types(TypeChoice choice, std::string_view name);  // null: not one of them
+std::string type_names(TypeChoice choice);                                 // "float32, float64"
+
 struct WorkloadKind {
   std::string_view name;
   std::string_view doc;
   std::vector<SizeName> sizes;
-  bool floats_only;
+  TypeChoice types;
   std::optional<SizeProblem> (*check)(const Sizes& sizes);
   te::Program (*build)(const Sizes& sizes);
   std::string (*shape)(const Sizes& sizes);  // for people

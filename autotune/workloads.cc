@@ -26,9 +26,7 @@ constexpr NamedWorkload kNamed[] = {
 constexpr int64_t kMostSize = 1 << 24;
 constexpr double kMostElements = 2147483647.0;
 constexpr double kMostBytes = 8.0 * (1 << 30);
-
-constexpr std::string_view kFloats = "float32, float64, float16, bfloat16";
-constexpr std::string_view kNumbers = "float32, float64, float16, bfloat16, int32";
+constexpr std::string_view kUsualTypes = "float32";
 
 [[noreturn]] void bad(std::string_view text, std::string what, std::string legal) {
   raise({.code = ErrorCode::BadWorkload,
@@ -83,18 +81,13 @@ int64_t parse_size(std::string_view text, const SizeName& size, std::string_view
   return number;
 }
 
-DType parse_type(std::string_view text, const WorkloadKind& kind, std::string_view value) {
-  const std::string_view legal = kind.floats_only ? kFloats : kNumbers;
-  for (std::string_view rest = legal; !rest.empty();) {
-    const size_t comma = rest.find(", ");
-    if (rest.substr(0, comma) == value) return parse_dtype(value);
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 2);
-  }
-  bad(text, fmt::format("dtype is '{}'", value), std::string(legal));
+ElementTypes parse_types(std::string_view text, const WorkloadKind& kind, std::string_view value) {
+  if (const ElementTypes* types = find_types(kind.types, value)) return *types;
+  bad(text, fmt::format("dtype is '{}'", value), type_names(kind.types));
 }
 
 Sizes parse_sizes(std::string_view text, const WorkloadKind& kind, std::string_view list) {
-  Sizes sizes;
+  Sizes sizes{.values = {}, .types = *find_types(kind.types, kUsualTypes)};
   bool typed = false;
   while (!list.empty()) {
     const size_t comma = list.find(',');
@@ -109,7 +102,7 @@ Sizes parse_sizes(std::string_view text, const WorkloadKind& kind, std::string_v
     const std::string_view value = item.substr(equals + 1);
     if (name == "dtype") {
       if (std::exchange(typed, true)) bad(text, "dtype is given twice", "each size once");
-      sizes.dtype = parse_type(text, kind, value);
+      sizes.types = parse_types(text, kind, value);
       continue;
     }
     const auto size = std::ranges::find(kind.sizes, name, &SizeName::name);
@@ -162,7 +155,7 @@ std::string canonical(const WorkloadKind& kind, const Sizes& sizes) {
     if (!size.always_shown && value == size.otherwise) continue;
     parts.push_back(fmt::format("{}={}", size.name, value));
   }
-  if (sizes.dtype != float_type(32)) parts.push_back("dtype=" + to_string(sizes.dtype));
+  if (sizes.types.name != kUsualTypes) parts.push_back(fmt::format("dtype={}", sizes.types.name));
   return fmt::format("{}:{}", kind.name, fmt::join(parts, ","));
 }
 
@@ -197,6 +190,7 @@ Workload parse_workload(std::string_view text) {
   workload.text = canonical(*kind, sizes);
   workload.label = std::string(text);
   workload.shape = kind->shape(sizes);
+  if (sizes.types.name != kUsualTypes) workload.shape += fmt::format(" {}", sizes.types.name);
   try {
     workload.program = kind->build(sizes);
   } catch (const UserError& e) {

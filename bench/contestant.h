@@ -29,7 +29,7 @@ struct Problem {
   double operations = 0;
 };
 
-// Inputs are uniform in [-1, 1). Throws UserError for workloads that are not of float32.
+// Floats are uniform in [-1, 1), integers of 8 bits uniform over their type.
 Problem make_problem(const std::string& workload, std::mt19937& rng);
 
 class Contestant {
@@ -48,6 +48,7 @@ using Contestants = std::vector<std::unique_ptr<Contestant>>;
 // A row of the list of peers.
 struct Library {
   std::string name;
+  void (*start)(const Options& options) = [](const Options&) {};  // once, before everything else
   // Appends who takes part for this problem on so many threads; nobody for problems that the
   // library does not know.
   void (*enter)(const Problem& problem, int threads, const Options& options, Contestants& list);

@@ -8,12 +8,15 @@ from statistics import median
 
 import tables
 from samples import geometric_mean, mann_whitney, summarize
+from sections import NO_AMX
 
 COMPILE_SECONDS = 30e-3
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
 # Ours in parts of oneDNN's speed, one thread: the geometric mean of tuned schedules, the least of them, and of untuned ones.
 AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None), "memory": (0.95, None, None)}
+# Products of narrow numbers, by hand or tuned, with AMX and without.
+LOWP_AGAINST_ONEDNN = 0.8
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
 FLAT = 1.10
@@ -39,8 +42,26 @@ def goals(results: dict) -> list[Goal]:
     for name, limits in AGAINST_ONEDNN.items():
         if section := sections.get(name):
             found += of_onednn(name, section, *limits)
+    if section := sections.get("lowp"):
+        found += of_lowp(section)
     if section := sections.get("model"):
         found += of_model(section)
+    return found
+
+
+def of_lowp(section: dict) -> list[Goal]:
+    """The better of a schedule by hand and the tuned one, for each kind of numbers; one thread."""
+    ratios: dict[tuple[str, bool], dict[str, float]] = {}
+    for ours in ("hand", "tuned"):
+        for workload, ratio in tables.ratios_to(section, ours, "onednn", 1).items():
+            with_amx = not workload.endswith(NO_AMX)
+            of_type = ratios.setdefault((workload.removesuffix(NO_AMX).rpartition("dtype=")[2], with_amx), {})
+            of_type[workload] = max(ratio, of_type.get(workload, 0))
+    found = []
+    for (dtype, with_amx), by_workload in sorted(ratios.items(), key=lambda item: (not item[0][1], item[0][0])):
+        mean = geometric_mean(list(by_workload.values()))
+        text = f"{dtype}: of oneDNN's speed{'' if with_amx else NO_AMX}, mean at least {LOWP_AGAINST_ONEDNN:g}"
+        found.append(Goal(text, f"{mean:.2f}", mean >= LOWP_AGAINST_ONEDNN))
     return found
 
 

@@ -59,8 +59,7 @@ void time_interleaved(const std::vector<Subject>& subjects, const Repetition& re
   std::vector<std::string> words = {
       "tilewright-bench", "--benchmark_enable_random_interleaving=true",
       fmt::format("--benchmark_repetitions={}", repetition.count),
-      // The library divides the minimal time among interleaved repetitions.
-      fmt::format("--benchmark_min_time={:f}", repetition.seconds * repetition.count)};
+      fmt::format("--benchmark_min_time={:f}", repetition.seconds)};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   int count = static_cast<int>(arguments.size());

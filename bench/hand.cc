@@ -4,27 +4,148 @@
 #include <algorithm>
 
 #include "bench/contestant.h"
+#include "runtime/machine.h"
 #include "schedule/schedule.h"
 
 namespace tw::bench {
 namespace {
 
-// Register tiles of 8 rows and three vectors of columns: 24 sums, three vectors of B, and A read
-// into the multiplications by broadcast. Eight rows a power of two apart still fit the ways of L1.
-// B stands in panels as wide as a tile, packed when the kernel is built.
+int64_t extent(const te::Tensor& t, size_t d) { return as<IntImm>(t.shape()[d])->value; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ---------------------------------------------------------------------------------------------
+// Matrix products
+
+struct Product {
+  int64_t m, n, k;
+  int threads;
+};
+// Rows and vectors of columns of the sums that stay in registers.
+struct RegisterTile {
+  int64_t rows, vectors;
+};
+// How tiles are walked: blocks of rows whose part of A stays in L2, panels of B, tiles.
+struct Walk {
+  int64_t tiles;  // of one block
+  int64_t blocks;
+  bool panels_first;  // the outer loop is over panels: all of A stays in L2
+};
+
+// Three quarters of the registers hold sums; the rest is for vectors of B and an element of A. Of
+// the shapes that leaves, the one that computes least beside the matrix.
+RegisterTile register_tile(const Product& p, const Target& target) {
+  const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
+  if (p.m * 4 < sums / 2) {  // few rows: as many vectors as there are registers
+    return {p.m, std::min<int64_t>((target.vector_registers - 1) / (p.m + 1), 8)};
+  }
+  RegisterTile best{0, 0};
+  int64_t least = INT64_MAX;
+  for (const int64_t vectors : {3, 4, 2}) {
+    const int64_t rows = sums / vectors, columns = vectors * lanes;
+    const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
+    if (area < least) best = {rows, vectors};
+    least = std::min(least, area);
+  }
+  return best;
+}
+
+// Blocks of rows: as few as have their part of A fit half of L2, and as many more as deal the
+// panels of all blocks evenly to the threads.
+Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
+  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
+  const int64_t tiles = ceil_div(p.m, tile.rows);
+  const int64_t panels = ceil_div(p.n, tile.vectors * target.vector_lanes(32));
+  const int64_t fit = ceil_div(p.m * p.k * 4, l2 / 2);
+  const auto idle = [&](int64_t blocks) {  // of all threads' time, while the last ones work
+    const int64_t units = panels * blocks, busy = ceil_div(units, p.threads) * p.threads;
+    return static_cast<double>(busy - units) / static_cast<double>(busy);
+  };
+  int64_t best = fit;
+  for (int64_t blocks = fit; blocks <= std::min(4 * fit, tiles) && idle(best) > 0.05; ++blocks) {
+    if (idle(blocks) < idle(best)) best = blocks;
+  }
+  const int64_t each = ceil_div(tiles, best);
+  return {each, ceil_div(tiles, each), fit == 1};
+}
+
+// Sums of a register tile, over all of k. Neither operand is waited for: while a panel of B is
+// multiplied with a block of A the next one is fetched, and with each tile the rows of the next.
 std::optional<Trace> product(const autotune::Task& task) {
+  const te::Tensor c = task.program.outputs[0];
+  const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
+  const Product p{extent(c, 0), extent(c, 1), extent(a, 1), task.threads};
+  const int64_t lanes = task.target.vector_lanes(32);
+  const RegisterTile registers = register_tile(p, task.target);
+  const int64_t columns = registers.vectors * lanes;
+  const bool packed_before = te::is_constant(b);
+  Walk order = walk(p, registers, task.target);
+  if (!packed_before) order = {ceil_div(p.m, registers.rows), 1, true};
+
+  const Schedule s = Schedule::create({c});
+  const te::Tensor sums = s.cache_write(c, "local");
+  const te::Tensor packed = s.cache_read(b, "global", {s[sums].op()});
+  const Stage panel = s[packed], out = s[c], tile = s[sums];
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+
+  const auto [io, ii] = out.split(out.axis(0), registers.rows);
+  const auto [jo, ji] = out.split(out.axis(1), columns);
+  const auto [jv, jl] = out.split(ji, lanes);
+  const auto [block, i] = out.split(io, order.tiles);
+  const IterVar outer = order.panels_first ? jo : block, inner = order.panels_first ? block : jo;
+  out.reorder({outer, inner, i, ii, jv, jl});
+  const IterVar unit = out.fuse({outer, inner});
+  out.parallel(unit);
+  out.unroll(ii);
+  out.unroll(jv);
+  out.vectorize(jl);
+
+  if (packed_before) {
+    panel.precompute();
+  } else {
+    panel.compute_at(out, unit);
+    const auto [v, l] = panel.split(panel.axis(2), lanes);
+    panel.unroll(v);
+    panel.vectorize(l);
+  }
+
+  tile.compute_at(out, i);
+  const IterVar k = tile.reduce_axis(0);
+  const auto [v, l] = tile.split(tile.axis(1), lanes);
+  tile.reorder({k, tile.axis(0), v, l});
+  tile.unroll(tile.axis(0));
+  tile.unroll(v);
+  tile.vectorize(l);
+  if (packed_before)
+    tile.prefetch_ahead(packed, k, out, unit, order.panels_first ? order.blocks : 1);
+  if (order.tiles > 1) tile.prefetch_ahead(a, k, out, i);
+  return s.trace();
+}
+
+// How many products the processor adds at once into a 32-bit sum: 4 of bytes, 2 of bfloat16; 1
+// where it has no such instruction.
+int64_t products_at_once(const autotune::Task& task) {
+  const std::vector<te::Tensor>& arguments = task.program.arguments;
+  const DType a = arguments[0].dtype(), b = arguments[1].dtype();
+  if (a.is_integer() && a.bits == 8 && b == int_type(8) && task.target.has_int8_dot) return 4;
+  return a == bfloat_type(16) && b == a && task.target.has_bf16_dot ? 2 : 1;
+}
+
+// The same tiles of sums of narrow numbers. A panel of B holds, for each column, as many terms side
+// by side as an instruction takes: its rows are [term / group][column][term % group].
+std::optional<Trace> narrow_product(const autotune::Task& task) {
   const std::vector<te::Tensor>& arguments = task.program.arguments;
   if (!te::is_constant(arguments[1])) return {};
+  const int64_t group = products_at_once(task);
   const te::Tensor c = task.program.outputs[0], b = arguments[1];
-  const auto extent = [](const te::Tensor& t, size_t d) { return as<IntImm>(t.shape()[d])->value; };
   const int64_t lanes = task.target.vector_lanes(32);
-  const int64_t rows = std::min<int64_t>(8, extent(c, 0));
-  const int64_t columns = (rows < 4 ? 4 : 3) * lanes;
+  const int64_t height = as<IntImm>(c.shape()[0])->value;
+  const int64_t rows = std::min<int64_t>(8, height), columns = (rows < 4 ? 4 : 3) * lanes;
 
   const Schedule s = Schedule::create({c});
   const te::Tensor sums = s.cache_write(c, "local");
   const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
-  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  panel.transform_layout(panel.axis(0), group, {0, 2, 1});
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2, 3});
   panel.precompute();
 
   const Stage out = s[c], tile = s[sums];
@@ -39,20 +160,25 @@ std::optional<Trace> product(const autotune::Task& task) {
   out.vectorize(jl);
 
   tile.compute_at(out, tiles);
-  const IterVar i = tile.axis(0), k = tile.reduce_axis(0);
+  const IterVar i = tile.axis(0);
+  const auto [ko, ki] = tile.split(tile.reduce_axis(0), group);
   const auto [v, l] = tile.split(tile.axis(1), lanes);
-  tile.reorder({k, i, v, l});
+  tile.reorder({ko, i, v, ki, l});
   tile.unroll(i);
   tile.unroll(v);
   tile.vectorize(l);
   return s.trace();
 }
 
+std::optional<Trace> gemm(const autotune::Task& task) {
+  return products_at_once(task) > 1 ? narrow_product(task) : product(task);
+}
+
 struct Row {
   const char* kind;
   std::optional<Trace> (*schedule)(const autotune::Task& task);
 };
-constexpr Row kKinds[] = {{"gemm", product}};
+constexpr Row kKinds[] = {{"gemm", gemm}};
 
 }  // namespace
 

@@ -7,7 +7,9 @@
 #if TW_HAVE_ONEDNN
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <dnnl.hpp>
 #include <functional>
@@ -40,6 +42,23 @@ void set_openmp_threads(int threads) {
 int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
   const auto found = problem.size.find(name);
   return found == problem.size.end() ? otherwise : found->second;
+}
+
+memory::data_type type_of(const NDArray& array) {
+  const DType type = array.dtype();
+  if (type == bfloat_type(16)) return memory::data_type::bf16;
+  if (type == float_type(16)) return memory::data_type::f16;
+  if (type == int_type(8)) return memory::data_type::s8;
+  if (type == uint_type(8)) return memory::data_type::u8;
+  if (type == int_type(32)) return memory::data_type::s32;
+  return kFloat;
+}
+
+// What takes part where it knows the types at all.
+bool is_float32(const Problem& problem) {
+  return problem.output.dtype() == float_type(32) &&
+         std::ranges::all_of(problem.inputs,
+                             [](const NDArray& a) { return a.dtype() == float_type(32); });
 }
 
 memory::desc plain(const Dims& dims, Tag tag) { return {dims, kFloat, tag}; }
@@ -103,10 +122,12 @@ void set_up_product(const Problem& p, Primitive& out) {
     return batch > 0 ? Dims{batch, rows, columns} : Dims{rows, columns};
   };
   const Tag tag = batch > 0 ? Tag::abc : Tag::ab;
-  const memory::desc a = plain(matrix(m, k), tag), c = plain(matrix(m, n), tag);
-  const memory::desc b = plain(matrix(k, n), transposed ? Tag::ba : tag);
+  const memory::desc a(matrix(m, k), type_of(p.inputs[0]), tag);
+  const memory::desc b(matrix(k, n), type_of(p.inputs[1]), transposed ? Tag::ba : tag);
+  const memory::desc c(matrix(m, n), type_of(p.output), tag);
   const bool packs = te::is_constant(p.workload.program.arguments[1]);
-  const dnnl::matmul::primitive_desc primitive({a, packs ? any(matrix(k, n)) : b, c}, engine());
+  const memory::desc packed(matrix(k, n), type_of(p.inputs[1]), Tag::any);
+  const dnnl::matmul::primitive_desc primitive({a, packs ? packed : b, c}, engine());
   out.set(dnnl::matmul(primitive));
   out.argument(DNNL_ARG_SRC, over(a, p.inputs[0]));
   out.input(DNNL_ARG_WEIGHTS, over(b, p.inputs[1]), primitive.weights_desc());
@@ -225,10 +246,11 @@ void set_up_sum(const Problem& p, Primitive& out) {
 struct Row {
   const char* kind;
   void (*set_up)(const Problem&, Primitive&);
+  bool any_type = false;  // otherwise of float32
 };
-constexpr Row kKinds[] = {{"gemm", set_up_product},
-                          {"dense", set_up_product},
-                          {"batch_gemm", set_up_product},
+constexpr Row kKinds[] = {{"gemm", set_up_product, true},
+                          {"dense", set_up_product, true},
+                          {"batch_gemm", set_up_product, true},
                           {"conv2d", set_up_convolution},
                           {"conv2d_bias_relu", set_up_convolution},
                           {"depthwise_conv2d", set_up_convolution},
@@ -239,11 +261,47 @@ constexpr Row kKinds[] = {{"gemm", set_up_product},
                           {"row_sum", set_up_sum},
                           {"column_sum", set_up_sum}};
 
+// oneDNN decides once in a process which instructions it may use; --onednn-isa makes them fewer, by
+// the names of its own variable ONEDNN_MAX_CPU_ISA.
+struct Isa {
+  const char* name;
+  dnnl::cpu_isa isa;
+};
+constexpr Isa kIsas[] = {{"avx2", dnnl::cpu_isa::avx2},
+                         {"avx512_core", dnnl::cpu_isa::avx512_core},
+                         {"avx512_core_vnni", dnnl::cpu_isa::avx512_core_vnni},
+                         {"avx512_core_bf16", dnnl::cpu_isa::avx512_core_bf16},
+                         {"avx512_core_amx", dnnl::cpu_isa::avx512_core_amx}};
+
+void limit_instructions(const std::string& name) {
+  if (name.empty()) return;
+  const auto* row = std::ranges::find(kIsas, name, &Isa::name);
+  if (row == std::end(kIsas)) {
+    std::vector<const char*> names;
+    for (const Isa& isa : kIsas) names.push_back(isa.name);
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("--onednn-isa={}", name),
+           .legal = fmt::format("{}", fmt::join(names, ", "))});
+  }
+  dnnl::set_max_cpu_isa(row->isa);
+}
+
+std::string effective_instructions() {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  const auto* row = std::ranges::find(kIsas, isa, &Isa::isa);
+  return row == std::end(kIsas) ? "other instructions" : row->name;
+}
+
 void enter(const Problem& problem, int threads, const Options&, Contestants& list) {
   for (const Row& row : kKinds) {
-    if (problem.kind != row.kind) continue;
+    if (problem.kind != row.kind || !(row.any_type || is_float32(problem))) continue;
     auto contestant = std::make_unique<Primitive>(problem, threads);
-    row.set_up(problem, *contestant);
+    try {
+      row.set_up(problem, *contestant);
+    } catch (const dnnl::error& error) {
+      if (error.status != dnnl_unimplemented) throw;
+      continue;  // not of these types
+    }
     list.push_back(std::move(contestant));
   }
 }
@@ -252,11 +310,13 @@ void enter(const Problem& problem, int threads, const Options&, Contestants& lis
 
 Library onednn() {
   return {.name = "onednn",
+          .start = [](const Options& options) { limit_instructions(options.text("onednn-isa")); },
           .enter = enter,
           .version =
               [] {
                 const dnnl_version_t* v = dnnl::version();
-                return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
+                return fmt::format("{}.{}.{}, {}", v->major, v->minor, v->patch,
+                                   effective_instructions());
               },
           // OpenMP's threads spin for some milliseconds before they sleep.
           .park = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }};

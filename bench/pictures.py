@@ -26,6 +26,7 @@ MODEL_COLOURS = {"xgboost": "#0072B2", "prior": "#E69F00", "shuffled": "#CC79A7"
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8a8f98", "#000000"]
 SUBJECTS = {
     "gemm": "matrix products",
+    "lowp": "products of narrow numbers",
     "conv": "convolutions with bias and relu",
     "depthwise": "depthwise convolutions",
     "memory": "kernels bound by memory",
@@ -80,6 +81,7 @@ def of_section(name: str, section: dict, results: dict) -> list[Picture]:
         "compile": [compile_times, compile_phases, resident_compiles],
         "tuner": [tuner_time, tuner_memory, tuner_curve],
         **dict.fromkeys(SUBJECTS, [roofline, peers, peer_curves]),
+        "lowp": [peers, peer_curves],  # the machine's lines are those of float32
         "model": [models],
     }
     drawn = (painter(name, section, results) for painter in painters.get(name, []))
@@ -292,7 +294,7 @@ def peers(name: str, section: dict, results: dict) -> Picture | None:
                 axes.barh(places, widths, height * 0.9, xerr=errors, color=colour, label=contestant, error_kw=style)
             bound = tables.peak_of(results, threads) if amount == "operations" else tables.copy_bandwidth(results, "memory", threads)
             if bound:
-                title = "FMA peak" if amount == "operations" else "copy in memory"
+                title = "FMA peak of float32" if amount == "operations" else "copy in memory"
                 axes.axvline(bound / 1e9, color="black", linestyle=":", linewidth=1, label=title)
             axes.set_yticks(range(len(groups)), [shape for shape, _ in groups])
             axes.invert_yaxis()

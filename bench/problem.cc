@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A workload by its text, with input data.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
 #include "bench/contestant.h"
-#include "runtime/error.h"
+#include "runtime/element.h"
 #include "schedule/te/text.h"
 
 namespace tw::bench {
@@ -32,6 +30,22 @@ void parse_sizes(const std::string& text, Problem& problem) {
   }
 }
 
+// Floats uniform in [-1, 1), integers of 8 bits any, wider ones small.
+void fill(const NDArray& array, std::mt19937& rng) {
+  const DType type = array.dtype();
+  auto* at = static_cast<char*>(array.data());
+  std::uniform_real_distribution<float> reals(-1, 1);
+  std::uniform_int_distribution<int> integers(type.is_uint() ? 0 : -128,
+                                              type.is_uint() ? 255 : 127);
+  for (int64_t i = 0; i < array.size(); ++i, at += type.element_bytes()) {
+    if (type.is_float()) {
+      store_double(at, type, reals(rng));
+    } else {
+      store_int(at, type, integers(rng));
+    }
+  }
+}
+
 }  // namespace
 
 Problem make_problem(const std::string& text, std::mt19937& rng) {
@@ -40,15 +54,9 @@ Problem make_problem(const std::string& text, std::mt19937& rng) {
   const te::Program& program = problem.workload.program;
   problem.operations = te::count_operations(program);
   problem.output = NDArray::zeros(shape_of(program.outputs.at(0)), program.outputs[0].dtype());
-  std::uniform_real_distribution<float> values(-1, 1);
   for (size_t i = 0; i + 1 < program.arguments.size(); ++i) {
     NDArray array = NDArray::empty(shape_of(program.arguments[i]), program.arguments[i].dtype());
-    if (array.dtype() != float_type(32)) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("workload '{}' is not of float32", text),
-             .legal = "float32"});
-    }
-    std::generate_n(array.data_as<float>(), array.size(), [&] { return values(rng); });
+    fill(array, rng);
     problem.inputs.push_back(std::move(array));
   }
   return problem;

@@ -24,6 +24,17 @@ GEMM_SIZES = (
 )
 GEMM_LAYERS = [f"gemm:m={m},n={n},k={k},w=1" for m, n, k in GEMM_SIZES]
 QUICK_GEMM_LAYERS = [GEMM_LAYERS[0], GEMM_LAYERS[3], GEMM_LAYERS[5]]
+# Products of narrow numbers, by oneDNN's names of their types.
+LOWP_TYPES = ("u8s8s32", "s8s8s32", "bf16bf16f32")
+LOWP_LAYERS = [
+    f"gemm:m={m},n={n},k={k},w=1,dtype={dtype}"
+    for dtype in LOWP_TYPES
+    for m, n, k in ((512, 512, 512), (1024, 1024, 1024), (128, 3072, 768), (64, 1000, 2048), (127, 255, 509))
+]
+QUICK_LOWP_LAYERS = [LOWP_LAYERS[i] for i in (2, 12)]
+# What oneDNN may use at most where it is to take the instructions of vectors and not those of tiles.
+VECTOR_ISA = "avx512_core_bf16"
+NO_AMX = " without AMX"
 # Every distinct convolution of ResNet-50 and the pointwise ones of MobileNet, by their names (`autotune --list`).
 CONV_LAYERS = [*(f"conv2d_bias_relu:resnet50.{i}" for i in range(23)), *(f"conv2d_bias_relu:mobilenet.{i}" for i in range(9))]
 QUICK_CONV_LAYERS = [CONV_LAYERS[i] for i in (3, 0, 5, 15)]
@@ -130,6 +141,26 @@ def conv(context: Context) -> Result:
     return against_peers(context, "conv", QUICK_CONV_LAYERS if context.quick else CONV_LAYERS)
 
 
+def lowp(context: Context) -> Result:
+    """Twice: oneDNN as it comes, and without AMX. It decides once in a process, so these are two processes."""
+    layers = QUICK_LOWP_LAYERS if context.quick else LOWP_LAYERS
+    log, tunings = tuned(context, "lowp", layers)
+    context.say(f"comparing {len(layers)} layers, then again without AMX")
+    result = compared(context, layers, log, tunings)
+    version = result["facts"]["libraries"].get("onednn", "")
+    if "amx" not in version:
+        return result
+    vectors = compared(context, layers, log, [], onednn_isa=VECTOR_ISA)
+    for measurement in vectors["measurements"]:
+        measurement["name"] += NO_AMX
+        measurement["labels"]["workload"] += NO_AMX
+        measurement["labels"]["shape"] += NO_AMX
+    result["facts"]["libraries"]["onednn"] = f"{version}; where it says so{NO_AMX}: {vectors['facts']['libraries']['onednn']}"
+    result["facts"]["wrong"] += vectors["facts"]["wrong"]
+    result["measurements"] += vectors["measurements"]
+    return result
+
+
 def depthwise(context: Context) -> Result:
     return against_peers(context, "depthwise", QUICK_DEPTHWISE_LAYERS if context.quick else DEPTHWISE_LAYERS)
 
@@ -140,21 +171,31 @@ def memory(context: Context) -> Result:
 
 def against_peers(context: Context, name: str, layers: list[str]) -> Result:
     """Tunes each layer on each number of threads unless a log was given, then compares in one process."""
-    log = context.log
-    tunings = []
-    if log is None:
-        log = fresh_log(context, name)
-        trials = context.trials or (32 if context.quick else 200)
-        for threads in context.threads:
-            for layer in layers:
-                context.say(f"tuning {layer} on {threads} thread{'s' * (threads > 1)}, {trials} trials")
-                limits = {"time_limit": 15} if context.quick else {}
-                found = context.bench(
-                    "tune", workload=layer, threads=threads, trials=trials, log=log, seed=1, resume=int(context.resume), **limits
-                )
-                tunings.append({key: found["facts"][key] for key in ("tasks", "curve", "threads", "trials", "seconds")})
+    log, tunings = tuned(context, name, layers)
     context.say(f"comparing {len(layers)} layers")
-    result = context.bench("peers", workload=";".join(layers), threads=context.threads_option(), log=log)
+    return compared(context, layers, log, tunings)
+
+
+def tuned(context: Context, name: str, layers: list[str]) -> tuple[Path, list[dict]]:
+    """The log with the best schedules, and what the runs were that made it."""
+    if context.log is not None:
+        return context.log, []
+    log = fresh_log(context, name)
+    tunings = []
+    trials = context.trials or (32 if context.quick else 200)
+    for threads in context.threads:
+        for layer in layers:
+            context.say(f"tuning {layer} on {threads} thread{'s' * (threads > 1)}, {trials} trials")
+            limits = {"time_limit": 15} if context.quick else {}
+            found = context.bench(
+                "tune", workload=layer, threads=threads, trials=trials, log=log, seed=1, resume=int(context.resume), **limits
+            )
+            tunings.append({key: found["facts"][key] for key in ("tasks", "curve", "threads", "trials", "seconds")})
+    return log, tunings
+
+
+def compared(context: Context, layers: list[str], log: Path, tunings: list[dict], **options) -> Result:
+    result = context.bench("peers", workload=";".join(layers), threads=context.threads_option(), log=log, **options)
     result["facts"]["tunings"] = tunings
     return result
 
@@ -231,6 +272,7 @@ SECTIONS = {
     "search": Section(search, "features and proposals a second"),
     "tuner": Section(tuner, "trials a second of a tuning run, and its memory"),
     "gemm": Section(gemm, "matrix products against OpenBLAS and oneDNN"),
+    "lowp": Section(lowp, "products of bytes and of bfloat16 against oneDNN, with AMX and without"),
     "conv": Section(conv, "convolutions of ResNet-50 and MobileNet against OpenBLAS and oneDNN"),
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),

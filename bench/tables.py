@@ -299,7 +299,8 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
     peers = [name for name in names if name not in CONTESTANTS]
     tables = []
     for threads in sorted({threads for _, threads in rates_of(section)}):
-        peak = peak_of(results, threads) if amount == "operations" else copy_bandwidth(results, "memory", threads)
+        # The peak of float32 says nothing of narrower numbers.
+        peak = {"GFLOP/s": peak_of(results, threads), "GB/s": copy_bandwidth(results, "memory", threads)}.get(unit)
         rows, ratios = [], []
         for (workload, count), by_name in rates_of(section, amount).items():
             if count != threads:
@@ -362,6 +363,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "search": of_search,
     "tuner": of_tuner,
     "gemm": lambda section, results: of_peers("Matrix products", section, results),
+    "lowp": lambda section, results: of_peers("Products of narrow numbers", section, results, unit="Gop/s"),
     "conv": lambda section, results: of_peers("Convolutions", section, results),
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),

@@ -22,6 +22,9 @@ inline constexpr char kParallelDynamic[] = "pragma_parallel_dynamic";
 // dimension, in elements, is a multiple of the factor; with kRowPitchOffset, so much more than one.
 inline constexpr char kRowPitch[] = "row_pitch";
 inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
+// node: tensor_operands(part, operands…) of ir/intrinsics.def; value: string, the name of a tensor
+// intrinsic. The body is the loop nest that it stands for. Gone after the pass `tensorize`.
+inline constexpr char kTensorIntrin[] = "tensor_intrin";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
 // node: buffer; value: uint alignment in bytes that the address is known to have.

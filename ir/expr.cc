@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ir/intrinsics.h"
+#include "ir/scalar.h"
 #include "runtime/error.h"
 
 namespace tw {
@@ -35,6 +36,14 @@ std::optional<DType> common_element(DType a, DType b) {
   }
   if (a.code == b.code) return a.bits > b.bits ? a : b;
   return std::nullopt;  // signed with unsigned
+}
+
+// Whether every value of the integers or bools `from` is one of `type`.
+bool holds(DType type, DType from) {
+  if (from.is_float() || type.is_float()) return false;
+  if (from.is_bool()) return true;
+  return from.is_int() == type.is_int() ? from.bits <= type.bits
+                                        : from.is_uint() && from.bits < type.bits;
 }
 
 void unify(std::string_view operation, Expr& a, Expr& b) {
@@ -308,6 +317,32 @@ Expr cast(DType type, const Expr& value) {
     }
   }
   return make(Cast{.type = type, .value = value});
+}
+
+Expr saturating_cast(DType type, const Expr& value) {
+  TW_CHECK(value.defined(), "operand missing");
+  const DType from = value.dtype();
+  if (type.lanes == 1 && from.lanes > 1) type = type.with_lanes(from.lanes);
+  const auto is_number = [](DType t) { return t.is_integer() || t.is_float(); };
+  if (!is_number(type) || !(is_number(from) || from.is_bool())) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("a saturating cast of {} to {}", to_string(from), to_string(type)),
+           .legal = "from numbers or bool to numbers"});
+  }
+  if (type.is_float() || holds(type, from)) return cast(type, value);
+  if (from.lanes == 1 && type.lanes > 1) {
+    return broadcast(saturating_cast(type.element(), value), type.lanes);
+  }
+  if (const Broadcast* b = as<Broadcast>(value)) {
+    return broadcast(saturating_cast(type.element(), b->value), b->lanes);
+  }
+  const FloatImm* f = as<FloatImm>(value);
+  const IntImm* i = as<IntImm>(value);
+  if (f != nullptr || i != nullptr) {
+    const auto constant = f != nullptr ? scalar::of_float(f->value) : scalar::of_int(i->value);
+    return make_const(type, scalar::saturate(from, type, constant).i);
+  }
+  return call(type, "saturating_cast", {value}, CallKind::PureIntrinsic);
 }
 
 Expr operator+(const Expr& a, const Expr& b) {

@@ -36,6 +36,9 @@ Expr max_identity(DType type);
 Expr min_identity(DType type);
 
 Expr cast(DType type, const Expr& value);
+// To an integer type, with its limits for what lies beyond them and 0 for NaN; floats are rounded
+// towards zero first. To a floating type, and where nothing can be lost, a cast.
+Expr saturating_cast(DType type, const Expr& value);
 Expr operator+(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a, const Expr& b);
 Expr operator-(const Expr& a);

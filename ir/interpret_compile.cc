@@ -97,6 +97,10 @@ class Compiler : public Visitor {
       return;
     }
     if (op.name == "likely") return visit(op.args[0]);
+    if (op.name == "tensorized") {
+      add(Op::Constant, op.dtype);
+      return;
+    }
     Op code = known->kind == CallKind::Intrinsic ? Op::Effect : Op::Intrinsic;
     if (scalar::is_argument(*known)) code = Op::Argument;
     Code& c = with_args(code, op.dtype, op.args);

@@ -309,6 +309,26 @@ Scalar convert(DType from, DType to, Scalar v) {
   return of_int(wrap(to, static_cast<int64_t>(std::clamp(v.f, -9223372036854775808.0, limit))));
 }
 
+Scalar saturate(DType from, DType to, Scalar v) {
+  if (!to.is_integer()) return convert(from, to, v);
+  // The greatest value is 2ⁿ - 1.
+  const int magnitude_bits = to.is_int() ? to.bits - 1 : to.bits;
+  const int64_t least = to.is_int() ? static_cast<int64_t>(~uint64_t{0} << magnitude_bits) : 0;
+  const auto greatest = static_cast<int64_t>(~uint64_t{0} >> (64 - magnitude_bits));
+  if (from.is_float()) {
+    const double whole = std::trunc(v.f);
+    if (std::isnan(whole)) return of_int(0);
+    if (whole >= std::ldexp(1.0, magnitude_bits)) return of_int(greatest);
+    if (whole <= static_cast<double>(least)) return of_int(least);
+    return of_int(to.is_uint() ? static_cast<int64_t>(static_cast<uint64_t>(whole))
+                               : static_cast<int64_t>(whole));
+  }
+  const bool negative = from.is_int() && v.i < 0;
+  if (negative) return of_int(std::max(v.i, least));
+  return of_int(
+      static_cast<int64_t>(std::min(static_cast<uint64_t>(v.i), static_cast<uint64_t>(greatest))));
+}
+
 Scalar binary(NodeKind kind, DType type, Scalar a, Scalar b) {
   if (type.is_float()) return binary_float(kind, type, a.f, b.f);
   if (type.is_int()) return binary_integer<int64_t>(kind, type, a.i, b.i);
@@ -330,6 +350,7 @@ Scalar apply(const Intrinsic& intrinsic, DType result, const Scalar* args, const
            .what = fmt::format("'{}' is not a function of scalars", intrinsic.name)});
   }
   if (id == Id::likely) return args[0];
+  if (id == Id::saturating_cast) return saturate(types[0], result, args[0]);
   if (id == Id::reinterpret) return reinterpret(types[0], result, args[0]);
   return types[0].is_float() ? apply_float(id, types[0], args)
                              : apply_integer(intrinsic, id, types[0], args);

@@ -133,6 +133,14 @@ class WellFormed : public Visitor {
            op.args[2].dtype() != op.type)) {
         fail(op, "sides or condition of the wrong type");
       }
+      if (op.name == "saturating_cast") {
+        const DType from = op.args[0].dtype();
+        const auto is_number = [](DType t) { return t.is_integer() || t.is_float(); };
+        if (!is_number(op.type) || from.is_handle() || from.lanes != op.type.lanes) {
+          fail(op,
+               fmt::format("a saturating cast of {} to {}", to_string(from), to_string(op.type)));
+        }
+      }
     }
     Visitor::on(op);
   }

@@ -10,6 +10,7 @@ namespace tw::pass {
 
 Kernel inject_prefetch(Kernel kernel, const PassContext& context);
 Kernel storage_flatten(Kernel kernel, const PassContext& context);
+Kernel tensorize(Kernel kernel, const PassContext& context);
 Kernel canonical_simplify(Kernel kernel, const PassContext& context);
 Kernel loop_partition(Kernel kernel, const PassContext& context);
 Kernel vectorize_loop(Kernel kernel, const PassContext& context);

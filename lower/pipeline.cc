@@ -23,6 +23,8 @@ namespace {
 using enum Property;
 
 // The order matters:
+// - tensorize right after storage_flatten: offsets and strides of an intrinsic's operands are read
+//   off the loop nest as schedule_ops wrote it.
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
 //   as linear forms.
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
@@ -43,6 +45,8 @@ const std::vector<Pass>& table() {
        "regions to fetch become prefetches of their cache lines"},
       {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,
        "tensors become buffers with one row-major index"},
+      {"tensorize", pass::tensorize, {Flat}, {}, false,
+       "tensor intrinsics get their statements, beside the loops that they stand for"},
       {"canonical_simplify", pass::canonical_simplify, {Flat}, {}, true,
        "expressions in normal form"},
       {"loop_partition", pass::loop_partition, {Flat}, {}, true,

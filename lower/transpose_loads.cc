@@ -82,11 +82,12 @@ class TransposeLoads : public ScopedMutator {
   }
 
   // The only load in the store whose lanes lie apart; nothing when it is no column, or there are
-  // others.
+  // others. A load that is made only where a condition holds stays where it is.
   std::optional<Column> column_of(const Store& store, const Var& j) {
     std::optional<Column> found;
     bool good = true;
     for_each_expr(store.value, [&](const Expr& e) {
+      if (const Call* call = as<Call>(e)) good &= call->name != "if_then_else";
       const Load* load = as<Load>(e);
       const Ramp* r = load ? as<Ramp>(load->index) : nullptr;
       if (r == nullptr || is_one(r->stride)) return;

@@ -248,6 +248,7 @@ void bind_functions(py::module_& m) {
   m.def("min_value", &min_value, py::arg("dtype"));
   m.def("max_value", &max_value, py::arg("dtype"));
   m.def("cast", [](DType type, const Expr& e) { return tw::cast(type, e); });
+  m.def("saturating_cast", [](DType type, const Expr& e) { return tw::saturating_cast(type, e); });
   m.def("if_then_else", &if_then_else, py::arg("cond"), py::arg("t"), py::arg("f"));
   m.def("select", &select);
   m.def("likely", &likely, py::arg("cond"));

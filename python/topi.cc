@@ -126,6 +126,8 @@ void bind_topi(py::module_& parent) {
   bind_reductions(m);
   bind_nn(m);
   m.def("cast", [](const Tensor& x, DType type) { return topi::cast(x, type); });
+  m.def("saturating_cast",
+        [](const Tensor& x, DType type) { return topi::saturating_cast(x, type); });
   m.def("clip", [](const Tensor& x, double low, double high) { return topi::clip(x, low, high); });
   m.def("full", [](const std::vector<Expr>& shape, DType type, const Expr& value) {
     return topi::full(shape, type, value);

@@ -72,6 +72,21 @@ enum {
 TW_API int32_t tw_raise_argument_error(int32_t check, const char* function, const char* argument,
                                        int32_t index, int64_t expected, int64_t got);
 
+/* One check of a kernel's arguments, made of constants alone. `check` says what is read of argument
+ * number `argument`, and `index` which dimension of it; `name` is where in `names` the argument's
+ * name begins. Null and Alignment read the address of the data, byte offset included; absent
+ * strides are as expected. */
+typedef struct tw_argument_check {
+  int64_t expected;
+  int32_t check, argument, index, name;
+} tw_argument_check;
+
+/* Makes checks in their order, until one fails: then -1, after tw_raise_argument_error. A check may
+ * rely on those before it. Kernels make most of their checks with one call. */
+TW_API int32_t tw_check_arguments(const tw_argument_check* checks, int32_t num_checks,
+                                  const char* function, const char* names, void* const* args,
+                                  const int32_t* type_codes, int32_t num_args);
+
 /* The 32 bits of a DLDataType as one number, as a little-endian load of the struct gives them. */
 static inline int64_t tw_dtype_word(DLDataType type) {
   return (int64_t)type.code | (int64_t)type.bits << 8 | (int64_t)type.lanes << 16;

@@ -18,7 +18,7 @@ constexpr std::pair<std::string_view, ParameterType> kTypeNames[] = {
     {"axis", ParameterType::Axis},     {"axes", ParameterType::Axes},
     {"stages", ParameterType::Stages}, {"int", ParameterType::Int},
     {"ints", ParameterType::Ints},     {"float", ParameterType::Float},
-    {"str", ParameterType::Str},
+    {"str", ParameterType::Str},       {"intrin", ParameterType::Intrin},
 };
 
 ParameterType type_named(std::string_view name) {
@@ -136,6 +136,7 @@ class Binder {
         if (auto* v = std::get_if<int64_t>(&argument)) return static_cast<double>(*v);
         break;
       case ParameterType::Str:
+      case ParameterType::Intrin:
         if (auto* v = std::get_if<std::string>(&argument)) return *v;
         break;
     }

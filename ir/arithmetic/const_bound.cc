@@ -72,6 +72,11 @@ int64_t floor_remainder(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;
 }
+ConstBound value_bound(DType type) {
+  if (!type.is_int() || type.bits == 64) return type_bound(type);
+  return {-(int64_t{1} << (type.bits - 1)), (int64_t{1} << (type.bits - 1)) - 1};
+}
+
 bool fits(DType type, int64_t value) {
   if (type.bits >= 64) return true;
   const int64_t limit = int64_t{1} << (type.bits - 1);
@@ -267,6 +272,14 @@ ConstBound Context::compute_bound(const ExprBase* e) {
         if (b.least >= 0) return {0, b.greatest};
         if (a.least >= 0) return {0, a.greatest};
       }
+      if (c->name == "saturating_cast") {
+        const ConstBound limits = value_bound(c->type);
+        const DType from = c->args[0].dtype();
+        if (from.is_float() || c->type.is_float()) return limits;
+        const ConstBound v = const_bound(c->args[0]);
+        return {std::clamp(v.least, limits.least, limits.greatest),
+                std::clamp(v.greatest, limits.least, limits.greatest)};
+      }
       return {};
     }
     case NodeKind::Cast: {
@@ -275,10 +288,7 @@ ConstBound Context::compute_bound(const ExprBase* e) {
       if (!(from.is_integer() || from.is_bool()) || !(c->type.is_integer() || c->type.is_bool()))
         return {};
       const ConstBound v = const_bound(c->value);
-      ConstBound target = type_bound(c->type);
-      if (c->type.is_int() && c->type.bits < 64) {
-        target = {-(int64_t{1} << (c->type.bits - 1)), (int64_t{1} << (c->type.bits - 1)) - 1};
-      }
+      const ConstBound target = value_bound(c->type);
       // A value that does not fit wraps; one without bounds fits when its type does.
       const bool widens = from.is_int() == c->type.is_int() && from.bits <= c->type.bits;
       return widens || (target.least <= v.least && v.greatest <= target.greatest) ? v : target;

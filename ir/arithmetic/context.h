@@ -21,6 +21,8 @@ int64_t floor_quotient(int64_t a, int64_t b);
 int64_t floor_remainder(int64_t a, int64_t b);
 // Whether a signed integer type holds `value`.
 bool fits(DType type, int64_t value);
+// All values of an integer type or bool; kMin and kMax where they are not 64-bit signed integers.
+ConstBound value_bound(DType type);
 
 // Arithmetic on bounds; kMin and kMax absorb.
 ConstBound unite(ConstBound a, ConstBound b);

@@ -153,7 +153,21 @@ class IntervalEvaluator {
       return unite(t, f);
     }
     if (op.name == "likely") return evaluate(op.args[0]);
+    if (op.name == "saturating_cast") return saturating(op, e);
     return opaque(e);
+  }
+
+  // Never falls: an end of the argument's interval becomes one of the result's.
+  Interval saturating(const Call& op, const Expr& e) {
+    const Interval v = evaluate(op.args[0]);
+    const DType from = op.args[0].dtype(), to = op.type.element();
+    const auto end = [&](const Expr& x) { return context_.simplify(saturating_cast(to, x)); };
+    if (v.is_single()) {
+      return unchanged(v, op.args[0]) ? Interval::single(e) : Interval::single(end(v.least));
+    }
+    if (!(from.is_int() || from.is_bool()) || !to.is_int()) return opaque(e);
+    return {v.least.defined() ? end(v.least) : Expr(),
+            v.greatest.defined() ? end(v.greatest) : Expr()};
   }
 
   Interval cast_of(const Cast& op, const Expr& e) {

@@ -360,6 +360,17 @@ Expr Context::simplify_call(const Call& op, const Expr& self) {
       args.push_back(std::move(a));
     }
   }
+  if (op.name == "saturating_cast") {
+    const Expr& value = changed ? args[0] : op.args[0];
+    const Expr result = saturating_cast(op.type, value);
+    if (!is<Call>(result)) return simplify(result);
+    const ConstBound b = const_bound(value), limits = value_bound(op.type);
+    if (!value.dtype().is_float() && b.least != ConstBound::kMin &&
+        b.greatest != ConstBound::kMax && limits.least <= b.least &&
+        b.greatest <= limits.greatest) {
+      return simplify(cast(op.type, value));
+    }
+  }
   const Expr result = changed ? with(self, [&](Call& c) { c.args = std::move(args); }) : self;
   return result.dtype().is_bool() && !facts_.empty() ? decide(result) : result;
 }

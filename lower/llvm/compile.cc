@@ -132,7 +132,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     if (!compilation.machine.missing_features.empty()) return;
     Stopwatch watch;
     llvm::SmallVector<char, 0> object =
-        codegen::generate_object(compilation.module, compilation.machine);
+        codegen::generate_object(compilation.module, compilation.machine, options_.llvm_vectorize);
     timings.generate += watch.lap();
     std::vector<std::string> names;
     for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
@@ -192,7 +192,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     codegen::export_code(path, kernels_, json, [&] {
       auto compilation = compile_again(/*embed_constants=*/true);
       codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
-      return codegen::generate_object(compilation->module, compilation->machine);
+      return codegen::generate_object(compilation->module, compilation->machine,
+                                      options_.llvm_vectorize);
     });
   }
 
@@ -205,7 +206,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
   std::string assembly() const {
     auto compilation = compile_again();
-    return codegen::generate_assembly(compilation->module, compilation->machine);
+    return codegen::generate_assembly(compilation->module, compilation->machine,
+                                      options_.llvm_vectorize);
   }
 
   std::vector<Kernel> kernels_;

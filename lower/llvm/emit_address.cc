@@ -324,6 +324,12 @@ FunctionEmitter::Address FunctionEmitter::address(const Variable* buffer, DType 
                 : b_.CreateNSWMul(term.atom, b_.getInt64(static_cast<uint64_t>(term.coefficient)));
         return b_.CreateGEP(t, pointer, offset);
       });
+      if (level > 0 && level <= depth()) {
+        Loop& loop = loops_[static_cast<size_t>(level - 1)];
+        if (term.atom == loop.variable) {
+          loop.strides.push_back({llvm::cast<llvm::Instruction>(next), pointer, key.second});
+        }
+      }
       regions_[region_of_level(level)].steps[key] = next;
     }
     pointer = next;

@@ -145,8 +145,12 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
   if (name == "tw_raise_argument_error") {
     return cold(declare(i32, {i32, pointer, pointer, i32, i64, i64}));
   }
-  if (name == "tw_parallel_for" || name == "tw_parallel_for_dynamic")
+  if (name == "tw_check_arguments") {
+    return declare(i32, {pointer, i32, pointer, pointer, pointer, pointer, i32});
+  }
+  if (name == "tw_parallel_for" || name == "tw_parallel_for_dynamic") {
     return declare(i32, {pointer, pointer, i32});
+  }
   if (name == "tw_num_threads") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
@@ -219,8 +223,8 @@ bool contains_compute_scope(const Stmt& body) {
 }  // namespace
 
 void FunctionEmitter::finish() {
-  b_.CreateRet(b_.getInt32(0));
   finish_checks();
+  b_.CreateRet(b_.getInt32(0));
 }
 
 void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {

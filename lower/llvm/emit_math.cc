@@ -4,6 +4,7 @@
 #include <llvm/Support/ModRef.h>
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "ir/expr.h"
@@ -133,6 +134,56 @@ llvm::Value* FunctionEmitter::convert(llvm::Value* v, DType from, DType to) {
   return from_unsigned ? b_.CreateZExtOrTrunc(v, t) : b_.CreateSExtOrTrunc(v, t);
 }
 
+// Clamps, then converts: LLVM's own saturating conversions take vectors apart. Integers narrow
+// through the processor's saturating packs.
+llvm::Value* FunctionEmitter::saturate(llvm::Value* v, DType from, DType to) {
+  if (!to.is_integer() || from.is_bool()) return convert(v, from, to);
+  using I = llvm::Intrinsic::ID;
+  // The greatest value is 2ⁿ - 1.
+  const int magnitude_bits = to.is_int() ? to.bits - 1 : to.bits;
+  const llvm::APInt least =
+      to.is_int() ? llvm::APInt::getSignedMinValue(to.bits) : llvm::APInt::getMinValue(to.bits);
+  const llvm::APInt greatest =
+      to.is_int() ? llvm::APInt::getSignedMaxValue(to.bits) : llvm::APInt::getMaxValue(to.bits);
+  if (!from.is_float()) {
+    llvm::Type* t = v->getType();
+    const auto limit = [&](I id, const llvm::APInt& end) {
+      v = b_.CreateBinaryIntrinsic(id, v, llvm::ConstantInt::get(t, end));
+    };
+    if (from.is_int() && to.is_uint()) limit(llvm::Intrinsic::smax, llvm::APInt(from.bits, 0));
+    const int source_bits = from.is_int() ? from.bits - 1 : from.bits;
+    if (magnitude_bits < source_bits) {
+      if (from.is_int() && to.is_int()) limit(llvm::Intrinsic::smax, least.sext(from.bits));
+      limit(from.is_int() ? llvm::Intrinsic::smin : llvm::Intrinsic::umin,
+            greatest.zextOrTrunc(from.bits));
+    }
+    return convert(v, from.is_int() && to.is_uint() ? uint_type(from.bits, from.lanes) : from, to);
+  }
+  v = widen(v, from);
+  llvm::Type* t = v->getType();
+  const auto real = [&](double x) { return llvm::ConstantFP::get(t, x); };
+  const double low = to.is_int() ? -std::ldexp(1.0, magnitude_bits) : 0.0;
+  const double above = std::ldexp(1.0, magnitude_bits);
+  // The lesser of two comes second, which is what the instruction gives where v is no number.
+  llvm::Value* inside = b_.CreateSelect(b_.CreateFCmpOGT(v, real(low)), v, real(low));
+  const bool exact = magnitude_bits <= t->getScalarType()->getFPMantissaWidth();
+  if (exact) {
+    inside = b_.CreateSelect(b_.CreateFCmpOLT(inside, real(above - 1)), inside, real(above - 1));
+  }
+  const DType wide = to.bits < 32 ? int_type(32, to.lanes) : to;
+  llvm::Value* result =
+      wide.is_int() ? b_.CreateFPToSI(inside, type(wide)) : b_.CreateFPToUI(inside, type(wide));
+  llvm::Type* integer = result->getType();
+  if (!exact) {
+    result = b_.CreateSelect(b_.CreateFCmpOGE(v, real(above)),
+                             llvm::ConstantInt::get(integer, greatest), result);
+  }
+  if (to.is_int()) {
+    result = b_.CreateSelect(b_.CreateFCmpORD(v, v), result, llvm::Constant::getNullValue(integer));
+  }
+  return b_.CreateTrunc(result, type(to));
+}
+
 llvm::Value* FunctionEmitter::call_lanewise(llvm::StringRef name,
                                             llvm::ArrayRef<llvm::Value*> args) {
   llvm::Type* scalar = args[0]->getType()->getScalarType();
@@ -209,6 +260,7 @@ llvm::Value* FunctionEmitter::emit_call(const Call& op) {
   if (name == "likely") return emit(op.args[0]);
   if (name == "if_then_else") return emit_if_then_else(op);
   if (name == "prefetch") return emit_prefetch(op);
+  if (name == "address_of") return address_of(*as<Load>(op.args[0]));
   if (name == "num_threads") return b_.CreateCall(k_.runtime_function("tw_num_threads"));
   if (name == "address_bits") return b_.CreatePtrToInt(emit(op.args[0]), type(op.type));
   if (name == "reinterpret") {
@@ -218,6 +270,7 @@ llvm::Value* FunctionEmitter::emit_call(const Call& op) {
     }
     return b_.CreateBitCast(v, type(op.type));
   }
+  if (name == "saturating_cast") return saturate(emit(op.args[0]), op.args[0].dtype(), op.type);
   if (llvm::Value* v = argument_intrinsic(op)) return v;
   if (find_intrinsic(name) == nullptr) {
     raise({.code = ErrorCode::UnknownIntrinsic,
@@ -284,11 +337,13 @@ llvm::Value* FunctionEmitter::emit_math(const Call& op) {
 llvm::Value* FunctionEmitter::emit_extern(const Call& op) {
   llvm::SmallVector<llvm::Value*, 4> args;
   llvm::SmallVector<llvm::Type*, 4> types;
+  const bool is_llvm = op.name.starts_with("llvm.");
   for (const Expr& a : op.args) {
-    if (a.dtype().is_vector()) fail("C function '" + op.name + "' is given a vector");
+    if (a.dtype().is_vector() && !is_llvm) fail("C function '" + op.name + "' is given a vector");
     args.push_back(emit(a));
     types.push_back(args.back()->getType());
   }
+  if (is_llvm) return emit_llvm_intrinsic(op, args);
   if (op.type.is_vector()) fail("C function '" + op.name + "' gives a vector");
   llvm::FunctionCallee callee =
       k_.module.getOrInsertFunction(op.name, llvm::FunctionType::get(type(op.type), types, false));
@@ -305,17 +360,8 @@ llvm::Value* FunctionEmitter::emit_extern(const Call& op) {
 }
 
 llvm::Value* FunctionEmitter::emit_prefetch(const Call& op) {
-  llvm::Value* pointer = nullptr;
-  if (const Load* load = as<Load>(op.args[0])) {  // the address, not the value
-    Linear at;
-    int64_t stride = 0;
-    if (!accumulate_lanes(load->index, 1, at, stride)) at = linear(load->index);
-    std::stable_sort(at.terms.begin(), at.terms.end(),
-                     [](const auto& a, const auto& b) { return a.level < b.level; });
-    pointer = address(load->buffer.operator->(), load->type, at).pointer;
-  } else {
-    pointer = emit(op.args[0]);
-  }
+  const Load* load = as<Load>(op.args[0]);
+  llvm::Value* pointer = load != nullptr ? address_of(*load) : emit(op.args[0]);
   const auto number = [&](size_t i) {
     return b_.getInt32(static_cast<uint32_t>(as_const_int(op.args[i]).value_or(0)));
   };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <unordered_map>
 
 #include "lower/llvm/jit.h"
@@ -34,6 +37,7 @@ void* runtime_symbol(std::string_view name) {
   static const std::unordered_map<std::string_view, void*> table = {
       TW_SYMBOL(tw_set_error),
       TW_SYMBOL(tw_raise_argument_error),
+      TW_SYMBOL(tw_check_arguments),
       TW_SYMBOL(tw_parallel_for),
       TW_SYMBOL(tw_parallel_for_dynamic),
       TW_SYMBOL(tw_num_threads),
@@ -87,7 +91,10 @@ void* runtime_symbol(std::string_view name) {
 #undef TW_UNARY
 #undef TW_SYMBOL
   const auto it = table.find(name);
-  return it == table.end() ? vector_symbol(name) : it->second;
+  if (it != table.end()) return it->second;
+  if (void* known = vector_symbol(name)) return known;
+  // What a tensor intrinsic calls may be any function of the process's libraries.
+  return dlsym(RTLD_DEFAULT, std::string(name).c_str());
 }
 
 }  // namespace tw::codegen

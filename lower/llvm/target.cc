@@ -230,6 +230,10 @@ std::string Target::text() const {
   return s;
 }
 
+bool Target::has_feature(std::string_view feature) const {
+  return has(*subtarget(triple, cpu, features), feature);
+}
+
 std::vector<std::string> Target::features_missing_on_host() const {
   const Target machine = host();
   if (llvm::Triple(triple).getArch() != llvm::Triple(machine.triple).getArch()) return {triple};

@@ -20,10 +20,10 @@ bool has_own_loops(const StageData& stage) {
 }  // namespace
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
-  if (scope == "global" || scope == "local") return;
+  if (scope == "global" || scope == "local" || scope == "amx.tile") return;
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
-             .legal = "global, local"});
+             .legal = "global, local, amx.tile"});
 }
 
 void require_untouched(const PrimitiveCall& call, const StageData& stage) {

@@ -35,7 +35,8 @@ class Counter {
       case NodeKind::Call: {
         const Call* op = as<Call>(e);
         if (op->name == "if_then_else") return choice(op->args[0], op->args[1], op->args[2]);
-        const bool free = op->name == "likely" || op->name == "reinterpret" || !on_data(e);
+        const bool free = op->name == "likely" || op->name == "reinterpret" ||
+                          op->name == "saturating_cast" || !on_data(e);
         double n = free ? 0 : (op->name == "fma" ? 2 : 1);
         for (const Expr& a : op->args) n += count(a);
         return n;

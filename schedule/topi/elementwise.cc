@@ -67,6 +67,11 @@ Tensor cast(const Tensor& x, DType type, const std::string& label, const std::st
   return map(x, label, tag, [&](const Expr& e) { return tw::cast(type, e); });
 }
 
+Tensor saturating_cast(const Tensor& x, DType type, const std::string& label,
+                       const std::string& tag) {
+  return map(x, label, tag, [&](const Expr& e) { return tw::saturating_cast(type, e); });
+}
+
 Tensor clip(const Tensor& x, double low, double high, const std::string& label,
             const std::string& tag) {
   check_elements("clip", Elements::Number, x.dtype());

@@ -33,6 +33,9 @@ const UnaryOperator* find_unary(std::string_view name);
 // towards zero. ONNX Cast.
 Tensor cast(const Tensor& x, DType type, const std::string& label = "T_cast",
             const std::string& tag = kElementwise);
+// The same, with the limits of an integer type for what lies beyond them, and 0 for NaN.
+Tensor saturating_cast(const Tensor& x, DType type, const std::string& label = "T_saturating_cast",
+                       const std::string& tag = kElementwise);
 // max(low, min(x, high)), bounds converted to x's type. ONNX Clip.
 Tensor clip(const Tensor& x, double low, double high, const std::string& label = "T_clip",
             const std::string& tag = kElementwise);

@@ -17,6 +17,7 @@ sys.path.insert(0, str(BENCH))
 import compare  # noqa: E402
 import goals  # noqa: E402
 import run  # noqa: E402
+import sections  # noqa: E402
 import tables  # noqa: E402
 
 FACTS = {"cpu": "A processor <of ours>", "cores": 4, "target": "llvm", "version": "0.1.0", "llvm": "19.1.7"}
@@ -38,6 +39,10 @@ def contest(contestant, threads, seconds):
     )
 
 
+def narrow(measurement, workload):
+    return measurement | {"name": measurement["name"].replace(WORKLOAD, workload), "labels": measurement["labels"] | {"workload": workload}}
+
+
 @pytest.fixture
 def results():
     peak = [measurement(f"fma/{t}", around(t * 1e11), "flop/s", "higher", threads=t) for t in (1, 4)]
@@ -54,13 +59,19 @@ def results():
     run_facts = {"workers": 4, "run_budget": 0.05, "memory": [[i, 50 << 20, 200 << 20] for i in range(1, 5)]}
     peers = [contest("unscheduled", 1, 0.5)]
     peers += [contest(c, t, s / t) for t in (1, 4) for c, s in (("untuned", 0.02), ("tuned", 0.01), ("openblas", 0.012))]
+    lowp = [
+        narrow(contest(c, 1, s), f"{WORKLOAD},dtype={dtype}{suffix}")
+        for dtype in ("u8s8s32", "bf16bf16f32")
+        for suffix, fast in (("", 0.001), (sections.NO_AMX, 0.01))
+        for c, s in (("hand", 0.01), ("tuned", 0.02), ("onednn", fast))
+    ]
     models = [
         measurement(f"{WORKLOAD}/{m}", around(s), workload=WORKLOAD, model=m, operations=1e9)
         for m, s in (("xgboost", 0.01), ("prior", 0.012), ("shuffled", 0.013), ("random", 0.015))
     ]
     runs = [{"workload": WORKLOAD, "model": m, "seed": 1, "curve": [0.02, 0.01]} for m in ("xgboost", "prior")]
     facts = {"trials": 64, "seeds": 7, "runs": runs}
-    sections = {
+    all_sections = {
         "peak": {"measurements": peak, "facts": {}},
         "compile": {"measurements": compiling, "facts": {"resident": [[i * 10, 80 << 20] for i in range(11)]}},
         "search": {
@@ -69,12 +80,13 @@ def results():
         },
         "tuner": {"measurements": [], "facts": tuning | run_facts},
         "gemm": {"measurements": peers, "facts": {"libraries": {"openblas": "0.3"}, "wrong": [], "tunings": [tuning]}},
+        "lowp": {"measurements": lowp, "facts": {"libraries": {"onednn": "2.6.3, avx512_core_amx"}, "wrong": [], "tunings": []}},
         "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
         "model": {"measurements": models, "facts": facts},
     }
-    for section in sections.values():
+    for section in all_sections.values():
         section["facts"] = FACTS | section["facts"]
-    return {"format": run.FORMAT, "form": "quick", "commit": "abc", "created": "2026-01-01", "sections": sections}
+    return {"format": run.FORMAT, "form": "quick", "commit": "abc", "created": "2026-01-01", "sections": all_sections}
 
 
 def all_tables(results):
@@ -130,6 +142,14 @@ def test_throughput_is_that_of_the_formula(results):
     assert found.possible == pytest.approx(1 / (0.05 + 0.1 / 4))
 
 
+def test_narrow_products_are_judged_by_their_types_with_amx_and_without(results):
+    found = {goal.text: goal for goal in goals.goals(results) if "32: of oneDNN" in goal.text}
+    assert len(found) == 4
+    for text, goal in found.items():
+        without = sections.NO_AMX in text
+        assert goal.met == without and goal.found == ("1.00" if without else "0.10"), text
+
+
 def test_goals_are_decided(results):
     found = {goal.text: goal for goal in goals.goals(results)}
     assert found["te to callable in 30 ms, median"].met
@@ -138,7 +158,7 @@ def test_goals_are_decided(results):
     assert found["the untuned prior is 10 times as fast as the plain loop nest"].met
     assert found["xgboost beats shuffled"].met
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
-    assert len(found) == 9
+    assert len(found) == 9 + 4
 
 
 def test_growing_memory_is_seen(results):
@@ -179,7 +199,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "conv", "model"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "model"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 

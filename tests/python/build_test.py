@@ -153,6 +153,94 @@ def test_bfloat16():
     np.testing.assert_array_equal(y.astype("float32"), 2 * np.arange(16))
 
 
+EVERY_16_BITS = np.arange(65536, dtype="uint16")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_every_16_bit_float_converts_as_in_numpy(dtype):
+    import ml_dtypes
+
+    x = EVERY_16_BITS.view(ml_dtypes.bfloat16 if dtype == "bfloat16" else "float16")
+    A = te.placeholder(x.shape, dtype, name="A")
+    wide = te.compute(x.shape, lambda i: A[i].astype("float32"), name="wide")
+    back = te.compute(x.shape, lambda i: wide[i].astype(dtype), name="back")
+    got, again = np.zeros(x.shape, "float32"), np.zeros(x.shape, x.dtype)
+    tw.build(te.create_schedule(back.op), [A, wide, back])(x, got, again)
+    np.testing.assert_array_equal(got, x.astype("float32"))  # counts NaN as equal
+    number = ~np.isnan(got)
+    np.testing.assert_array_equal(again.view("uint16")[number], EVERY_16_BITS[number])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_rounding_to_16_bits_is_that_of_numpy(dtype):
+    import ml_dtypes
+
+    narrow = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else "float16")
+    exact = EVERY_16_BITS.view(narrow).astype("float32")
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = (exact + np.roll(exact, -1)) / 2
+        x = np.concatenate([f(v) for v in (exact, middle) for f in (lambda v: v, lambda v: np.nextafter(v, np.float32(3e38)))])
+        want = x.astype(narrow)
+    A = te.placeholder(x.shape, name="A")
+    B = te.compute(x.shape, lambda i: A[i].astype(dtype), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], factor=16)[1])
+    got = np.zeros(x.shape, narrow)
+    tw.build(s, [A, B])(x, got)
+    number = ~np.isnan(x)
+    np.testing.assert_array_equal(got.view("uint16")[number], want.view("uint16")[number])
+    assert np.isnan(got[~number].astype("float32")).all()
+
+
+@pytest.mark.parametrize("source", ["int16", "uint16", "float16", "bfloat16"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+def test_saturating_casts_of_every_16_bit_value(source, target):
+    import ml_dtypes
+
+    x = EVERY_16_BITS.view(ml_dtypes.bfloat16 if source == "bfloat16" else source)
+    A = te.placeholder(x.shape, source, name="A")
+    B = te.compute(x.shape, lambda i: te.saturating_cast(A[i], target), name="B")
+    s = te.create_schedule(B.op)
+    s[B].vectorize(s[B].split(B.op.axis[0], factor=32)[1])
+    got = np.zeros(x.shape, target)
+    tw.build(s, [A, B])(x, got)
+    limits = np.iinfo(target)
+    with np.errstate(invalid="ignore"):
+        value = np.trunc(x.astype("float64"))
+    inside = (value > limits.min) & (value < limits.max)
+    want = np.where(value >= limits.max, limits.max, limits.min).astype(target)
+    want[inside] = value[inside].astype(target)
+    want[np.isnan(value)] = 0
+    np.testing.assert_array_equal(got, want)
+
+
+def test_saturating_cast_of_tensors_and_constants():
+    A = te.placeholder((4,), name="A")
+    B = te.saturating_cast(A, "uint8")
+    y = np.zeros(4, "uint8")
+    tw.build(te.create_schedule(B.op), [A, B])(np.array([-1, 1.9, 256, np.nan], "float32"), y)
+    assert y.tolist() == [0, 1, 255, 0]
+    assert te.saturating_cast(te.const(300), "int8").value == 127
+    with pytest.raises(tw.UserError) as info:
+        te.saturating_cast(te.const(300), "bool")
+    assert info.value.code == "type-mismatch"
+
+
+def test_bfloat16_through_dlpack_and_constants():
+    import ml_dtypes
+
+    w = np.linspace(-2, 2, 16).astype(ml_dtypes.bfloat16)
+    A, W = te.placeholder((16,), "bfloat16", name="A"), te.placeholder((16,), "bfloat16", name="W", constant=True)
+    B = te.compute((16,), lambda i: A[i].astype("float32") * W[i].astype("float32"), name="B")
+    f = tw.build(te.create_schedule(B.op), [A, W, B], constants={W: w})
+    x, y = np.arange(16).astype(ml_dtypes.bfloat16), np.zeros(16, "float32")
+    f(tw.nd.from_dlpack(x), y)
+    np.testing.assert_array_equal(y, x.astype("float32") * w.astype("float32"))
+    shared = tw.nd.array(x)
+    f(tw.nd.from_dlpack(shared.__dlpack__(max_version=(1, 0))), y)
+    np.testing.assert_array_equal(y, x.astype("float32") * w.astype("float32"))
+
+
 def test_sources(module):
     assert "define" in module.get_source("ll") and module.get_source() == module.get_source("ll")
     assert "scale" in module.get_source("asm")

@@ -101,7 +101,14 @@ class RandomIr {
         }
         case 11: {
           if (!options_.intrinsics) break;
-          switch (random_.between(0, 5)) {
+          switch (random_.between(0, 6)) {
+            case 6: {
+              if (!options_.casts || type.element().is_bool()) break;
+              const Expr value = random_.chance(60)
+                                     ? integer(other_integer(type), depth - 1)
+                                     : floating(float_type(32, type.lanes), depth - 1);
+              return call(type, "saturating_cast", {value}, CallKind::PureIntrinsic);
+            }
             case 0:
               return call("bitwise_and", {sub(), sub()});
             case 1:

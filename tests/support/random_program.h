@@ -186,7 +186,8 @@ class RandomProgram {
 
   void elementwise() {
     const Node a = source();
-    const int64_t kind = random_.between(0, 4), c = random_.between(1, 5);
+    const int64_t kind = random_.between(0, 5), c = random_.between(1, 5);
+    const DType narrow = random_.pick<DType>({int_type(8), uint_type(8), int_type(16)});
     const int64_t bound = kind == 0 ? a.bound * c + 1 : a.bound + c + 16;
     compute(a.shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr v = a.tensor(indices(i));
@@ -200,6 +201,8 @@ class RandomProgram {
           return select(v > 0, v, 0 - v);
         case 3:
           return floor_mod(v, k(c + 1));
+        case 4:
+          return cast(int_type(32), saturating_cast(narrow, v * k(7) - 60));
         default:
           return i.empty() ? v + k(c) : select(floor_mod(i[0], k(2)) == 0, v, v + k(c));
       }

@@ -123,6 +123,10 @@ def reshape(arg0: tilewright._core.Tensor, arg1: collections.abc.Sequence[tilewr
     ...
 
 
+def saturating_cast(arg0: tilewright._core.Tensor, arg1: str) -> tilewright._core.Tensor:
+    ...
+
+
 def softmax(arg0: tilewright._core.Tensor, arg1: int) -> tilewright._core.Tensor:
     ...
 

@@ -67,6 +67,11 @@ def cast(x, dtype, span=None):
     return _topi.cast(x, dtype)
 
 
+def saturating_cast(x, dtype):
+    """Elements converted to a type: what lies beyond an integer type becomes its nearest limit, NaN becomes 0."""
+    return _topi.saturating_cast(x, dtype)
+
+
 def clip(x, a_min, a_max):
     """max(a_min, min(x, a_max))."""
     return _topi.clip(x, a_min, a_max)

@@ -62,6 +62,22 @@ TEST(Workloads, FreeSizesHaveDefaultsAndACanonicalText) {
   EXPECT_EQ(parse_workload("gemm:m=128,n=3072,k=768").program.arguments.size(), 3u);
 }
 
+TEST(Workloads, ProductsOfNarrowNumbersHaveWideSums) {
+  const Workload w = parse_workload("gemm:m=4,n=8,k=16,w=1,dtype=u8s8s32");
+  EXPECT_EQ(w.text, "gemm:m=4,n=8,k=16,w=1,dtype=u8s8s32");
+  EXPECT_EQ(w.shape, "4x8x16 u8s8s32");
+  EXPECT_EQ(w.program.arguments[0].dtype(), uint_type(8));
+  EXPECT_EQ(w.program.arguments[1].dtype(), int_type(8));
+  EXPECT_TRUE(te::is_constant(w.program.arguments[1]));
+  EXPECT_EQ(w.program.outputs[0].dtype(), int_type(32));
+  EXPECT_EQ(te::count_operations(w.program), 2.0 * 4 * 8 * 16);
+  const Workload b = parse_workload("dense:m=4,n=8,k=16,dtype=bf16bf16f32");
+  EXPECT_EQ(b.program.arguments[1].dtype(), bfloat_type(16));
+  EXPECT_EQ(b.program.outputs[0].dtype(), float_type(32));
+  EXPECT_EQ(parse_workload("gemm:m=4,n=8,k=16,dtype=bfloat16").program.outputs[0].dtype(),
+            bfloat_type(16));
+}
+
 TEST(Workloads, UnknownOnesNameTheNearest) {
   const auto nearest = [](std::string_view text, std::string_view expected) {
     const ErrorInfo info =
@@ -91,7 +107,9 @@ TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {
   bad("gemm:m=1,n=1,k=1,q=3", "no size 'q'", "m, n, k, w, dtype");
   bad("gemm:m=1,n=1,k=1,m=3", "given twice", "once");
   bad("gemm:m=1,n=1,k=1,dtype=float31", "float31", "float32");
+  bad("gemm:m=1,n=1,k=1,dtype=u8u8s32", "u8u8s32", "u8s8s32");
   bad("softmax:m=1,n=1,dtype=int32", "int32", "float32");
+  bad("softmax:m=1,n=1,dtype=u8s8s32", "u8s8s32", "float32");
   bad("gemm:m=1,=,k", "no size ''", "m, n, k");
   bad("gemm:m=1,n=1=1,k=1", "is '1=1'", "an integer");
   bad("gemm:", "without sizes", "m, n, k");

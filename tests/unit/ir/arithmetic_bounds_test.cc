@@ -56,6 +56,15 @@ TEST_F(Bounds, Types) {
   expect(Var("u", uint_type(8)) + make_const(uint_type(8), 1), 0, 255);
 }
 
+TEST_F(Bounds, SaturatingCasts) {
+  expect(saturating_cast(int_type(8), x), -128, 127);
+  expect(saturating_cast(uint_type(8), x), 0, 255);
+  expect(saturating_cast(uint_type(8), i * 40), 0, 255);
+  expect(saturating_cast(int_type(8), i * 20 - 30), -30, 127);
+  expect(saturating_cast(int_type(32), Var("big", int_type(64))), INT32_MIN, INT32_MAX);
+  expect(saturating_cast(int_type(8), Var("r", float_type(32))), -128, 127);
+}
+
 TEST_F(Bounds, Facts) {
   const auto scope = analyzer.assume(x * 2 < 10 && n - x >= 3);
   expect(x, kMin, 4);

@@ -34,6 +34,15 @@ TEST_F(Simplify, ConstantsStandOnTheRightAndOutside) {
   EXPECT_EQ(text(0 - x), "(x*-1)");
 }
 
+TEST_F(Simplify, SaturatingCastsOfWhatFitsAreCasts) {
+  EXPECT_EQ(text(saturating_cast(int_type(8), x)), "saturating_cast<int8>(x)");
+  EXPECT_EQ(text(saturating_cast(int_type(8), i + 0 * x)), "int8(i)");
+  EXPECT_EQ(text(saturating_cast(uint_type(8), i - 1)), "saturating_cast<uint8>((i + -1))");
+  EXPECT_EQ(text(saturating_cast(int_type(8), x - x + 300)), "(int8)127");
+  EXPECT_EQ(text(saturating_cast(float_type(32), x)), "float32(x)");
+  EXPECT_EQ(text(saturating_cast(int_type(64), x)), "int64(x)");
+}
+
 TEST_F(Simplify, TheNestedFormStays) {
   EXPECT_EQ(text((x * 7 + y) * 9 + z), "((((x*7) + y)*9) + z)");
   EXPECT_EQ(text((((x * 64 + y) * 56 + z) * 56 + i) * 4 + j),

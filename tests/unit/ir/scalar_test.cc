@@ -82,6 +82,28 @@ TEST(Scalar, Casts) {
   EXPECT_EQ(integer("uint64(1e19)"), static_cast<int64_t>(10000000000000000000u));
 }
 
+TEST(Scalar, SaturatingCasts) {
+  EXPECT_EQ(integer("saturating_cast<int8>(300)"), 127);
+  EXPECT_EQ(integer("saturating_cast<int8>(-300)"), -128);
+  EXPECT_EQ(integer("saturating_cast<uint8>(-1)"), 0);
+  EXPECT_EQ(integer("saturating_cast<uint8>(256)"), 255);
+  EXPECT_EQ(integer("saturating_cast<int8>((uint8)200)"), 127);
+  EXPECT_EQ(integer("saturating_cast<uint64>(-1)"), 0);
+  EXPECT_EQ(integer("saturating_cast<int64>((uint64)18446744073709551615)"), INT64_MAX);
+  EXPECT_EQ(integer("saturating_cast<uint32>((uint64)18446744073709551615)"), UINT32_MAX);
+  EXPECT_EQ(integer("saturating_cast<int32>((float32)nan)"), 0);
+  EXPECT_EQ(integer("saturating_cast<int32>((float32)inf)"), INT32_MAX);
+  EXPECT_EQ(integer("saturating_cast<int32>(2147483648.0f)"), INT32_MAX);
+  EXPECT_EQ(integer("saturating_cast<int32>(-2147483904.0f)"), INT32_MIN);
+  EXPECT_EQ(integer("saturating_cast<int64>(9223372036854775808.0)"), INT64_MAX);
+  EXPECT_EQ(integer("saturating_cast<int64>(-1e30)"), INT64_MIN);
+  EXPECT_EQ(integer("saturating_cast<uint64>(1e30)"), -1);
+  EXPECT_EQ(integer("saturating_cast<uint64>(1e19)"), static_cast<int64_t>(10000000000000000000u));
+  EXPECT_EQ(integer("saturating_cast<uint8>(-0.5f)"), 0);
+  EXPECT_EQ(integer("saturating_cast<int8>(-128.9f)"), -128);
+  EXPECT_EQ(floating("saturating_cast<float32>(3)"), 3.0);
+}
+
 TEST(Scalar, Intrinsics) {
   EXPECT_EQ(integer("bitwise_and(12, 10)"), 8);
   EXPECT_EQ(integer("bitwise_or(12, 10)"), 14);

@@ -76,10 +76,17 @@ TEST(TransposeLoads, OtherLoopsStay) {
         "unrolled (j, 0, 4) {\n  C[ramp((j*4), 1, 4)] = t[ramp((j*2), 16, 4)]\n}\n",
         "unrolled (j, 0, 4) {\n  C[ramp((j*4), 1, 4)] = t[ramp(j, 3, 4)]\n}\n",
         "unrolled (j, 0, 6) {\n  C[ramp((j*4), 1, 4)] = t[ramp(j, 16, 4)]\n}\n",
+        // Not loaded at all when n is 0.
+        "unrolled (j, 0, 4) {\n  C[ramp((j*4), 1, 4)] = tvm_if_then_else((n > 0), t[ramp(j, 16, "
+        "4)], "
+        "x4(0.000000f))\n}\n",
         // Masks that differ from column to column.
         "unrolled (j, 0, 4) {\n  C[ramp((j*4), 1, 4)] = (t[ramp(j, 16, 4)] if (ramp(0, 1, 4) < "
         "x4(j)))\n}\n"}) {
-    EXPECT_EQ(transposed(std::string("declare C: float32*\ndeclare t: float32*\n") + text), text);
+    EXPECT_EQ(
+        transposed(std::string("declare C: float32*\ndeclare t: float32*\ndeclare n: int32\n") +
+                   text),
+        text);
   }
 }
 
