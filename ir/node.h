@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/dtype.h"
@@ -54,6 +55,10 @@ class Expr : public Ref<ExprBase> {
  public:
   using Ref::Ref;
   Expr(int value);  // int32 constant
+  // Other numbers do not become int32 silently: say make_const(type, value).
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, int>)
+  Expr(T) = delete;
   static Expr of(const ExprBase* node) { return Expr(node); }
   DType dtype() const { return get()->dtype; }
 };

@@ -12,6 +12,7 @@
 #include "runtime/last_error.h"
 #include "runtime/module.h"
 #include "runtime/ndarray.h"
+#include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/tile_data.h"
 #include "runtime/version.h"
@@ -187,7 +188,7 @@ int32_t tw_request_tile_data(void) {
 
 int32_t tw_set_num_threads(int32_t num_threads) {
   return guarded(-1, [&] {
-    tw::ThreadPool::global().set_num_threads(num_threads);
+    tw::set_thread_count(num_threads);
     return 0;
   });
 }

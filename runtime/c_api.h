@@ -28,7 +28,8 @@ enum {
 };
 
 /* Every kernel is an exported function of this type; type_codes[i] is a TW_ARG_ number. It may run
- * on several threads at once when their output tensors are different. */
+ * on several threads at once when their output tensors are different. A tensor that it writes must
+ * share no memory with its other tensors; that is checked. */
 typedef int32_t (*tw_kernel)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 /* A library of kernels may describe them: const char tw_module_metadata[], JSON text; see
@@ -105,6 +106,7 @@ TW_API int32_t tw_parallel_for_dynamic(tw_parallel_body body, void* closure, int
 
 /* The threads that a parallel region uses, the calling one included. */
 TW_API int32_t tw_num_threads(void);
+/* Sets that number, and tells the OpenMP and BLAS libraries that are loaded (thread_count.h). */
 TW_API int32_t tw_set_num_threads(int32_t num_threads);
 /* Puts the waiting threads to sleep until the next region. */
 TW_API void tw_park_threads(void);

@@ -203,7 +203,9 @@ class FunctionEmitter {
   llvm::Value* convert(llvm::Value* v, DType from, DType to);
   llvm::Value* saturate(llvm::Value* v, DType from, DType to);  // ends of `to` beyond them
   llvm::Value* widen(llvm::Value* v, DType from);               // 16-bit floats to float32
-  llvm::Value* narrow(llvm::Value* v, DType to);  // float32 or float64 to 16-bit floats
+  llvm::Value* narrow(llvm::Value* v, DType to);        // float32 or float64 to 16-bit floats
+  llvm::Value* widen_half(llvm::Value* v, int lanes);   // float16 to float32 without F16C
+  llvm::Value* narrow_half(llvm::Value* v, int lanes);  // float32 to float16 without F16C
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
 

@@ -150,7 +150,9 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
   if (name == "tw_check_arguments") {
     return declare(i32, {pointer, i32, pointer, pointer, pointer, pointer, i32});
   }
-  if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
+  if (name == "tw_parallel_for" || name == "tw_parallel_for_dynamic") {
+    return declare(i32, {pointer, pointer, i32});
+  }
   if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
@@ -547,8 +549,8 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
   if (tiles_taken_ > 0) fail("a parallel loop while tile registers are in use");
   has_launched_ = true;
-  return_on_failure(
-      b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
+  const char* run = op.key == attr::kParallelLaunch ? "tw_parallel_for" : "tw_parallel_for_dynamic";
+  return_on_failure(b_.CreateCall(k_.runtime_function(run), {function, closure, count}));
 }
 
 EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,

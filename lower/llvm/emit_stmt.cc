@@ -108,7 +108,7 @@ void FunctionEmitter::emit_attr(const AttrStmt& op) {
     nontemporal_ = before;
     return;
   }
-  if (op.key == attr::kParallelLaunch) return emit_parallel_launch(op);
+  if (attr::is_parallel_launch(op.key)) return emit_parallel_launch(op);
   if (op.key == attr::kStorageAlignment) {
     const Variable* buffer = as<Variable>(op.node);
     const auto bytes = as_const_int(op.value);

@@ -17,6 +17,7 @@
 
 #include "lower/llvm/machine.h"
 #include "runtime/error.h"
+#include "runtime/nearest_word.h"
 
 namespace tw {
 namespace {
@@ -45,31 +46,6 @@ constexpr std::string_view kFeaturesThatMatter[] = {
     "sse4a",        "ssse3",        "tbm",
     "vaes",         "vpclmulqdq",   "xop",
 };
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
-  std::string_view best;
-  size_t best_distance = SIZE_MAX;
-  for (std::string_view c : candidates) {
-    const size_t d = edit_distance(word, c);
-    if (d < best_distance) best = c, best_distance = d;
-  }
-  return std::string(best);
-}
 
 [[noreturn]] void unknown(std::string what, std::string legal) {
   raise({.code = ErrorCode::UnknownTarget, .what = std::move(what), .legal = std::move(legal)});
@@ -129,6 +105,7 @@ void derive(Target& t) {
   t.vector_registers = wide ? 32 : 16;
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
+  t.has_f16c = x86 && has(*info, "f16c");
   t.has_int8_dot = wide && has(*info, "avx512vnni") && has(*info, "avx512vl");
   t.has_bf16_dot = wide && has(*info, "avx512bf16") && has(*info, "avx512vl");
 }
@@ -146,7 +123,7 @@ void parse_features(Target& t, std::string_view list, const MCSubtargetInfo& inf
       std::vector<std::string_view> names;
       for (const auto& row : info.getAllProcessorFeatures()) names.emplace_back(row.Key);
       unknown(fmt::format("unknown feature '{}'", part),
-              fmt::format("the nearest is {}{}", part[0], nearest(part.substr(1), names)));
+              fmt::format("the nearest is {}{}", part[0], nearest_word(part.substr(1), names)));
     }
     t.features.emplace_back(part);
   }
@@ -176,9 +153,9 @@ Target Target::parse(std::string_view text) {
     if (key == "-mtriple") slot = &triple;
     if (key == "-opt") slot = &opt;
     if (slot == nullptr || equals == std::string_view::npos) {
-      unknown(
-          fmt::format("unknown option '{}' of target 'llvm'", words[i]),
-          fmt::format("the nearest is {}=", nearest(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
+      unknown(fmt::format("unknown option '{}' of target 'llvm'", words[i]),
+              fmt::format("the nearest is {}=",
+                          nearest_word(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
     }
     *slot = words[i].substr(equals + 1);
   }
@@ -209,7 +186,7 @@ Target Target::parse(std::string_view text) {
     std::vector<std::string_view> names;
     for (const auto& row : plain->getAllProcessorDescriptions()) names.emplace_back(row.Key);
     unknown(fmt::format("unknown cpu '{}'", t.cpu),
-            fmt::format("the nearest is {}", nearest(t.cpu, names)));
+            fmt::format("the nearest is {}", nearest_word(t.cpu, names)));
   }
   if (attributes) parse_features(t, *attributes, *plain);
   // LLVM 19 keeps 512-bit registers behind a feature of their own, which old names do not imply.

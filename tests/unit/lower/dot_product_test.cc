@@ -8,7 +8,7 @@
 
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
@@ -124,4 +124,4 @@ TEST(DotProduct, OthersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test
