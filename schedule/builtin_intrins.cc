@@ -113,8 +113,6 @@ constexpr TileMoveRow kTileMoves[] = {
     {"amx.load_b_u8", "uint8", 4, "amx_tile_load"},
     {"amx.load_b_s8", "int8", 4, "amx_tile_load"},
     {"amx.load_b_bf16", "bfloat16", 2, "amx_tile_load"},
-    {"amx.load_c_s32", "int32", 1, "amx_tile_load"},
-    {"amx.load_c_f32", "float32", 1, "amx_tile_load"},
     {"amx.store_s32", "int32", 1, "amx_tile_store"},
     {"amx.store_f32", "float32", 1, "amx_tile_store"},
 };
