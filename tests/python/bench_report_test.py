@@ -33,7 +33,7 @@ def around(value):
 
 
 def contest(contestant, threads, seconds):
-    labels = {"workload": WORKLOAD, "shape": "8x8x8", "kind": "gemm", "contestant": contestant}
+    labels = {"workload": WORKLOAD, "shape": "8->8 at 8x8, 3x3", "kind": "gemm", "contestant": contestant}
     return measurement(
         f"{WORKLOAD}/{contestant}/{threads}", around(seconds), threads=threads, operations=1e9, bytes=1e7, **labels
     )
