@@ -191,8 +191,7 @@ int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
   const size_t term = s.loops.size() - 2, lane = term + 1;
   const NestLoop& loop = s.loops[term];
   const int64_t group = loop.extent;
-  if (!loop.reduces || loop.kind != ForKind::Serial ||
-      s.loops[lane].kind != ForKind::Vectorized) {
+  if (!loop.reduces || loop.kind != ForKind::Serial || s.loops[lane].kind != ForKind::Vectorized) {
     return 1;
   }
   const bool bytes = machine.int8_dot && group == 4 && s.dtype.is_int();

@@ -151,9 +151,9 @@ class Tiling {
   std::string description() const {
     if (!variant_.packed) return "tile";
     const std::string& axis = facts_.compute->axis[variant_.vector_axis].name();
-    return variant_.group ? fmt::format("tile[packed {} in groups of {}]", axis,
-                                        variant_.group->terms)
-                          : fmt::format("tile[packed {}]", axis);
+    return variant_.group
+               ? fmt::format("tile[packed {} in groups of {}]", axis, variant_.group->terms)
+               : fmt::format("tile[packed {}]", axis);
   }
   int64_t lanes_of(int64_t tile) const { return vector_lanes(b_.target(), tile); }
   bool is_vector_axis(size_t k) const { return k == variant_.vector_axis; }
