@@ -27,6 +27,8 @@ inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
 inline constexpr char kTensorIntrin[] = "tensor_intrin";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
+// A scope of storage: tile registers of x86. Only tensor intrinsics reach it.
+inline constexpr char kTileScope[] = "amx.tile";
 // node: buffer; value: uint alignment in bytes that the address is known to have.
 inline constexpr char kStorageAlignment[] = "storage_alignment";
 // node: undefined; value: string, name of the compute scope that code generation turns into a

@@ -320,7 +320,8 @@ struct For : StmtNode<NodeKind::For> {
   ForKind for_kind = ForKind::Serial;
   Stmt body;
 };
-// `extents` multiply to the number of elements; scope "global", "local" (registers or stack).
+// `extents` multiply to the number of elements; scope "global", "local" (registers or stack), or
+// attr::kTileScope.
 struct Allocate : StmtNode<NodeKind::Allocate> {
   Var buffer;
   DType type = {};

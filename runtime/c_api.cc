@@ -15,6 +15,7 @@
 #include "runtime/ndarray.h"
 #include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
+#include "runtime/tile_data.h"
 #include "runtime/version.h"
 #include "runtime/workspace.h"
 
@@ -193,6 +194,13 @@ int32_t tw_parallel_for_dynamic(tw_parallel_body body, void* closure, int32_t nu
 
 int32_t tw_num_threads(void) {
   return guarded(1, [] { return tw::ThreadPool::global().num_threads(); });
+}
+
+int32_t tw_request_tile_data(void) {
+  return guarded(-1, [] {
+    tw::request_tile_data();
+    return 0;
+  });
 }
 
 int32_t tw_set_num_threads(int32_t num_threads) {

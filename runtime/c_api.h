@@ -114,6 +114,10 @@ TW_API int32_t tw_set_num_threads(int32_t num_threads);
 /* Puts the waiting threads to sleep until the next region. */
 TW_API void tw_park_threads(void);
 
+/* Kernels with tile registers (AMX) call it first. Returns 0, or -1 where the system refuses them
+ * to this process, the error set. */
+TW_API int32_t tw_request_tile_data(void);
+
 /* ---- Scratch memory ---- */
 
 /* Uninitialised memory, pooled by thread; alignment is a power of two. NULL when there is none, the

@@ -31,6 +31,7 @@ std::string constant_symbol(const Kernel& kernel, size_t constant);
 // What later phases must know of the emitted module.
 struct EmitResult {
   bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
+  bool uses_tiles = false;           // tile registers
 };
 
 // Adds the functions of `kernels` to `module`. Throws CodeGeneration.
@@ -93,6 +94,7 @@ class FunctionEmitter {
     // Of buffers:
     uint64_t alignment = 0;
     const Variable* root = nullptr;  // the variable that facts are kept under
+    int tile = -1;                   // the first register of a buffer in tile registers
   };
   // pointer + stride * iv, made inside the loop whose variable iv is.
   struct Stride {
@@ -128,6 +130,7 @@ class FunctionEmitter {
   void return_on_failure(llvm::Value* status);
   void return_error(llvm::Value* status);
   void finish();
+  void fence_stores();
 
   // emit_stmt.cc
   void emit(const Stmt& s);
@@ -155,6 +158,13 @@ class FunctionEmitter {
   void emit_intrinsic(const Call& condition, const Stmt& statements);
   llvm::Value* emit_llvm_intrinsic(const Call& op, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* address_of(const Load& load);
+
+  // emit_tile.cc
+  void configure_tiles();
+  void release_tiles();
+  void emit_tiles(const Allocate& op);
+  llvm::Value* tile_register(const Expr& address, const Expr& pitch);
+  llvm::Value* emit_tile_operation(const Call& op);
 
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
@@ -253,7 +263,11 @@ class FunctionEmitter {
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
   std::vector<Loop> loops_;
-  bool nontemporal_ = false;  // below the pragma
+  bool nontemporal_ = false;      // below the pragma
+  bool has_nontemporal_ = false;  // of this function: other threads see them after a fence only
+  bool has_tiles_ = false;    // tile registers are configured
+  bool has_launched_ = false;
+  int tiles_taken_ = 0;  // by the buffers around
   bool has_loops_ = false;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return

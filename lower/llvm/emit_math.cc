@@ -260,6 +260,7 @@ llvm::Value* FunctionEmitter::emit_call(const Call& op) {
   if (name == "likely") return emit(op.args[0]);
   if (name == "if_then_else") return emit_if_then_else(op);
   if (name == "prefetch") return emit_prefetch(op);
+  if (name.starts_with("amx_")) return emit_tile_operation(op);
   if (name == "address_of") return address_of(*as<Load>(op.args[0]));
   if (name == "num_threads") return b_.CreateCall(k_.runtime_function("tw_num_threads"));
   if (name == "address_bits") return b_.CreatePtrToInt(emit(op.args[0]), type(op.type));

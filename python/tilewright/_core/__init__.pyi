@@ -927,10 +927,10 @@ class Stage:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
     def prefetch(self, axis: IterVar, tensor: Stage | Tensor | Operation, offset: int, value_index: int | None = None) -> None:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
-    def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
-        """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
     def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
         """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""
+    def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
+        """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
 
 
 class Schedule:
