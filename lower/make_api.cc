@@ -167,7 +167,7 @@ class Unpack {
     if (!a.is_tensor) return;
     let(a.var, pure("tensor_data", {k}, handle_type()));
     const DType address = uint_type(64);
-    const Expr bits = address_of(a);
+    const Expr bits = pure("address_bits", {a.var}, address);
     const int bytes = a.dtype.element_bytes();
     check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
     check((bytes == 1
@@ -176,25 +176,14 @@ class Unpack {
           TW_CHECK_Alignment, a.name, k, bytes, bits);
   }
 
-  static Expr address_of(const KernelArgument& a) {
-    return pure("address_bits", {a.var}, uint_type(64));
-  }
-  static Expr end_of(const KernelArgument& a) {
-    Expr bytes = make_const(uint_type(64), a.dtype.element_bytes());
-    for (const Expr& extent : a.shape) bytes = bytes * cast(uint_type(64), extent);
-    return address_of(a) + bytes;
-  }
-
-  // An output against every other tensor. Empty tensors share nothing, wherever they are.
+  // An output against every other tensor.
   void check_overlap(int k) {
-    const KernelArgument& output = argument(k);
-    if (!output.is_tensor || !output.is_output) return;
+    if (!argument(k).is_tensor || !argument(k).is_output) return;
     for (int j = 0; j < static_cast<int>(kernel_.arguments.size()); ++j) {
       const KernelArgument& other = argument(j);
       if (j == k || !other.is_tensor || (other.is_output && j < k)) continue;
-      const Expr begin = max(address_of(output), address_of(other));
-      const Expr end = min(end_of(output), end_of(other));
-      check(end <= begin, TW_CHECK_Overlap, output.name, j, 0, end - begin);
+      const Expr shared = pure("tensor_overlap", {k, j}, kInt64);
+      check(shared == make_zero(kInt64), TW_CHECK_Overlap, argument(k).name, j, 0, shared);
     }
   }
 

@@ -60,7 +60,7 @@ assert((bitwise_and(address_bits(A), (uint64)3) == (uint64)0), argument_error(7,
 let B: float32* = tensor_data(2)
 assert((address_bits(B) != (uint64)0), argument_error(2, "f", "B", 2, (int64)0, (int64)0))
 assert((bitwise_and(address_bits(B), (uint64)3) == (uint64)0), argument_error(7, "f", "B", 2, (int64)4, int64(address_bits(B))))
-assert((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) <= max(address_bits(B), address_bits(A))), argument_error(11, "f", "B", 0, (int64)0, int64((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) - max(address_bits(B), address_bits(A))))))
+assert((tensor_overlap(2, 0) == (int64)0), argument_error(11, "f", "B", 0, (int64)0, tensor_overlap(2, 0)))
 // attr [] compute_scope = "f_compute"
 for (i, 0, n) {
   B[i] = A[(i*3)]
