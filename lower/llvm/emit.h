@@ -133,6 +133,8 @@ class FunctionEmitter {
 
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
+  struct Address;
+  llvm::Value* load_bytes(const Address& at, llvm::Type* type, int terms, const Variable* buffer);
 
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
