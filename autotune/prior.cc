@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "runtime/machine.h"
 
@@ -27,6 +28,7 @@ constexpr double kShuffledShare = 1;  // of a tile's accumulators, when register
 constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
+constexpr int kMemory = 2;             // the level whose misses go to memory
 
 // The innermost loops whose bodies stand side by side in one piece of straight code.
 struct RegisterTile {
@@ -141,6 +143,34 @@ bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways)
   return bytes <= kUsableCache * cache_bytes;
 }
 
+// Loops that two statements have in common.
+size_t common_loops(const NestStatement& a, const NestStatement& b) {
+  size_t n = 0;
+  while (n < a.loops.size() && n < b.loops.size() && a.loops[n].id == b.loops[n].id) ++n;
+  return n;
+}
+
+// What statements [begin, end) touch while the loops from `depth` inwards run, each tensor once.
+double bytes_touched(const std::vector<NestStatement>& nest, size_t begin, size_t end,
+                     size_t depth) {
+  std::vector<std::pair<const Producer*, double>> lines;  // in order of appearance
+  for (size_t k = begin; k < end; ++k) {
+    for (const Access& a : nest[k].accesses) {
+      if (a.is_store && nest[k].nontemporal) continue;
+      const double n = a.lines[std::min(depth, nest[k].loops.size())];
+      const auto known = std::ranges::find(lines, a.producer, &decltype(lines)::value_type::first);
+      if (known == lines.end()) {
+        lines.emplace_back(a.producer, n);
+      } else {
+        known->second = std::max(known->second, n);
+      }
+    }
+  }
+  double bytes = 0;
+  for (const auto& [producer, n] : lines) bytes += n * kLineBytes;
+  return bytes;
+}
+
 // The outermost depth at which `holds` is true: what is inside is fetched once for each run of it.
 template <class Predicate>
 size_t resident_depth(const NestStatement& s, Predicate holds) {
@@ -159,18 +189,28 @@ double pages_touched(const Access& a, size_t depth) {
       std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
 }
 
-void add_traffic(const NestStatement& s, const MachineModel& machine, StatementCost& cost) {
+// A line that is stored into is read first, unless it goes around the caches.
+double lines_moved(const Access& a, const NestStatement& s, size_t depth, int level) {
+  if (!a.is_store || a.is_local) return a.lines[depth];
+  if (s.nontemporal) return level == kMemory ? a.lines[depth] : 0;
+  return level == kMemory ? 2 * a.lines[depth] : a.lines[depth];
+}
+
+void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm& warm,
+                 StatementCost& cost) {
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
         resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
-    if (depth == 0) continue;  // all of it stays: from one call to the next, too
     const double runs = extents_outside(s, depth);
-    for (const Access& a : s.accesses) {
+    for (size_t k = 0; k < s.accesses.size(); ++k) {
+      const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
       const double whole = a.allocated_elements * a.element_bytes;
       if (a.is_local && whole <= kUsableCache * bytes) continue;
-      cost.traffic[level] += a.lines[depth] * kLineBytes * runs;
+      const bool passes_by = a.is_store && s.nontemporal;
+      if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
+      cost.traffic[level] += lines_moved(a, s, depth, level) * kLineBytes * runs;
     }
   }
   const size_t depth = resident_depth(s, [&](size_t d) {
@@ -248,7 +288,40 @@ MachineModel machine_model(const Target& target, int threads) {
   return m;
 }
 
-StatementCost statement_cost(const NestStatement& statement, const MachineModel& machine) {
+std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
+                                const MachineModel& machine) {
+  std::vector<Warm> warm(nest.size());
+  const auto mark = [&](size_t statement, size_t access, double bytes) {
+    for (size_t level = 0; level < 3; ++level) {
+      warm[statement][access][level] |= bytes <= kUsableCache * machine.cache_bytes[level];
+    }
+  };
+  const double all = bytes_touched(nest, 0, nest.size(), 0);
+  for (size_t j = 0; j < nest.size(); ++j) {
+    warm[j].resize(nest[j].accesses.size());
+    for (size_t k = 0; k < nest[j].accesses.size(); ++k) {
+      const Access& a = nest[j].accesses[k];
+      mark(j, k, all);  // from one call to the next
+      if (const size_t depth = a.realize_depth; depth > 0) {
+        size_t begin = j, end = j + 1;
+        while (begin > 0 && common_loops(nest[begin - 1], nest[j]) >= depth) --begin;
+        while (end < nest.size() && common_loops(nest[end], nest[j]) >= depth) ++end;
+        mark(j, k, bytes_touched(nest, begin, end, depth));
+      }
+      for (size_t i = j; i-- > 0;) {
+        const bool touches = std::ranges::any_of(
+            nest[i].accesses, [&](const Access& other) { return other.producer == a.producer; });
+        if (!touches) continue;
+        mark(j, k, bytes_touched(nest, i, j + 1, common_loops(nest[i], nest[j])));
+        break;
+      }
+    }
+  }
+  return warm;
+}
+
+StatementCost statement_cost(const NestStatement& statement, const MachineModel& machine,
+                             const Warm& warm) {
   StatementCost cost;
   const NestStatement s = in_words(statement, machine);
   const RegisterTile tile = register_tile(s, machine);
@@ -291,7 +364,7 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   if (!store.is_local && store.realize_depth > 0) {
     cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
   }
-  add_traffic(s, machine, cost);
+  add_traffic(s, machine, warm, cost);
 
   const double core = std::max(cost.arithmetic, cost.loads) +
                       0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
@@ -317,7 +390,10 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
 
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
   double cycles = 0;
-  for (const NestStatement& s : nest) cycles += statement_cost(s, machine).total;
+  const std::vector<Warm> warm = warm_accesses(nest, machine);
+  for (size_t k = 0; k < nest.size(); ++k) {
+    cycles += statement_cost(nest[k], machine, warm[k]).total;
+  }
   return cycles / kClock;
 }
 

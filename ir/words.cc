@@ -132,12 +132,12 @@ DType default_type(const Intrinsic& intrinsic, const std::vector<Expr>& args) {
   if (is_one_of("isnan", "isinf") && !args.empty()) return bool_type(args[0].dtype().lanes);
   if (is_one_of("argument_int", "tensor_shape", "tensor_stride")) return int_type(64);
   if (name == "argument_float") return float_type(64);
-  if (name == "tensor_data") return handle_type();
-  if (name == "tensor_has_strides") return bool_type();
+  if (is_one_of("tensor_data", "address_of")) return handle_type();
+  if (is_one_of("tensor_has_strides", "tensorized")) return bool_type();
   if (name == "address_bits") return uint_type(64);
   if (intrinsic.kind == CallKind::Intrinsic || args.empty() ||
       is_one_of("argument_type", "argument_count", "tensor_rank", "tensor_dtype", "tensor_device",
-                "num_threads")) {
+                "num_threads", "tensor_operands", "tensor_operand")) {
     return int_type(32);
   }
   return args[0].dtype();

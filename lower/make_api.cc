@@ -15,7 +15,8 @@
 //
 // A symbolic extent is bound by the first scalar argument or extent that is it, and checked
 // wherever else it occurs. Strides must be those of a compact row-major array, or absent; an extent
-// of one has none to speak of. Data is as aligned as its elements.
+// of one has none to speak of. Data is as aligned as its elements. Outputs share memory with no
+// other argument, as code generation takes for granted; inputs may share theirs.
 #include <fmt/format.h>
 
 #include "ir/attributes.h"
@@ -43,6 +44,7 @@ class Unpack {
     for (size_t k = 0; k < arguments.size(); ++k) bind_scalars(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) check_shape(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) bind_data(static_cast<int>(k));
+    for (size_t k = 0; k < arguments.size(); ++k) check_overlap(static_cast<int>(k));
 
     Stmt body = make(AttrStmt{.key = attr::kComputeScope,
                               .value = make(StringImm{.value = kernel_.name + "_compute"}),
@@ -165,13 +167,35 @@ class Unpack {
     if (!a.is_tensor) return;
     let(a.var, pure("tensor_data", {k}, handle_type()));
     const DType address = uint_type(64);
-    const Expr bits = pure("address_bits", {a.var}, address);
+    const Expr bits = address_of(a);
     const int bytes = a.dtype.element_bytes();
     check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
     check((bytes == 1
                ? make_zero(address)
                : call("bitwise_and", {bits, make_const(address, bytes - 1)})) == make_zero(address),
           TW_CHECK_Alignment, a.name, k, bytes, bits);
+  }
+
+  static Expr address_of(const KernelArgument& a) {
+    return pure("address_bits", {a.var}, uint_type(64));
+  }
+  static Expr end_of(const KernelArgument& a) {
+    Expr bytes = make_const(uint_type(64), a.dtype.element_bytes());
+    for (const Expr& extent : a.shape) bytes = bytes * cast(uint_type(64), extent);
+    return address_of(a) + bytes;
+  }
+
+  // An output against every other tensor. Empty tensors share nothing, wherever they are.
+  void check_overlap(int k) {
+    const KernelArgument& output = argument(k);
+    if (!output.is_tensor || !output.is_output) return;
+    for (int j = 0; j < static_cast<int>(kernel_.arguments.size()); ++j) {
+      const KernelArgument& other = argument(j);
+      if (j == k || !other.is_tensor || (other.is_output && j < k)) continue;
+      const Expr begin = max(address_of(output), address_of(other));
+      const Expr end = min(end_of(output), end_of(other));
+      check(end <= begin, TW_CHECK_Overlap, output.name, j, 0, end - begin);
+    }
   }
 
   const Kernel& kernel_;

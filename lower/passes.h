@@ -10,6 +10,7 @@ namespace tw::pass {
 
 Kernel inject_prefetch(Kernel kernel, const PassContext& context);
 Kernel storage_flatten(Kernel kernel, const PassContext& context);
+Kernel tensorize(Kernel kernel, const PassContext& context);
 Kernel canonical_simplify(Kernel kernel, const PassContext& context);
 Kernel loop_partition(Kernel kernel, const PassContext& context);
 Kernel vectorize_loop(Kernel kernel, const PassContext& context);
@@ -20,6 +21,7 @@ Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);
 Kernel unsign_dot_products(Kernel kernel, const PassContext& context);
+Kernel nontemporal_stores(Kernel kernel, const PassContext& context);
 Kernel make_api(Kernel kernel, const PassContext& context);
 Kernel lower_parallel(Kernel kernel, const PassContext& context);
 Kernel lower_intrin(Kernel kernel, const PassContext& context);

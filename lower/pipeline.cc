@@ -23,6 +23,8 @@ namespace {
 using enum Property;
 
 // The order matters:
+// - tensorize right after storage_flatten: offsets and strides of an intrinsic's operands are read
+//   off the loop nest as schedule_ops wrote it.
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
 //   as linear forms.
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
@@ -34,6 +36,7 @@ using enum Property;
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
 // - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
+// - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
 // - lower_intrin last: what is simplified before must still be floor division.
@@ -44,6 +47,8 @@ const std::vector<Pass>& table() {
        "regions to fetch become prefetches of their cache lines"},
       {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,
        "tensors become buffers with one row-major index"},
+      {"tensorize", pass::tensorize, {Flat}, {}, false,
+       "tensor intrinsics get their statements, beside the loops that they stand for"},
       {"canonical_simplify", pass::canonical_simplify, {Flat}, {}, true,
        "expressions in normal form"},
       {"loop_partition", pass::loop_partition, {Flat}, {}, true,
@@ -62,6 +67,8 @@ const std::vector<Pass>& table() {
       {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},
       {"unsign_dot_products", pass::unsign_dot_products, {Flat, NoVectorLoops}, {}, true,
        "products of signed bytes lose one sign, and what that adds goes after their loop"},
+      {"nontemporal_stores", pass::nontemporal_stores, {Flat, NoVectorLoops}, {}, true,
+       "stores that go around the caches where addresses turn out to be aligned"},
       {"make_api", pass::make_api, {Flat, NoVectorLoops}, {KernelSignature}, false,
        "unpacks and checks the arguments of the calling convention"},
       {"lower_parallel", pass::lower_parallel, {KernelSignature}, {NoParallelLoops}, false,

@@ -95,6 +95,11 @@ class Decide : public Visitor {
   void on(const Store&) override { ++steps_; }
   void on(const Evaluate&) override { ++steps_; }
   void on(const IfThenElse& op) override {
+    // The statements of a tensor intrinsic are as they are to be.
+    if (const Call* call = as<Call>(op.condition); call != nullptr && call->name == "tensorized") {
+      ++steps_;
+      return;
+    }
     if (!op.else_case.defined()) return visit(op.then_case);
     visit(block({op.then_case, op.else_case}));
   }

@@ -57,6 +57,7 @@ te::Program to_program(const std::vector<te::Tensor>& tensors);
 void bind_errors(py::module_& m);
 void bind_expr(py::module_& m);
 void bind_te(py::module_& m);
+void bind_intrin(py::module_& m);
 void bind_topi(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_lower(py::module_& m);

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core, m) {
   bind_errors(m);
   bind_expr(m);
   bind_te(m);
+  bind_intrin(m);
   bind_topi(m);
   bind_schedule(m);
   bind_lower(m);

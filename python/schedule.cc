@@ -9,6 +9,7 @@
 #include "python/schedule.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
+#include "schedule/tensor_intrin.h"
 
 namespace tw::python {
 namespace {
@@ -75,6 +76,27 @@ class Recorder {
     return value;
   }
 
+  // A trace says the name alone, so that it must lead back to what is given.
+  std::string intrin_name(py::handle object) const {
+    if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();
+    if (!py::isinstance<TensorIntrin>(object)) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("{} is no tensor intrinsic", describe(object)),
+             .stage = on_.stage.data().name(),
+             .where = step_.where,
+             .legal = "what te.decl_tensor_intrin gives, or the name of one"});
+    }
+    const auto& intrin = object.cast<const TensorIntrin&>();
+    if (!tensor_intrin(intrin->name, step_.where).same_as(intrin)) {
+      raise({.code = ErrorCode::BadIntrinsic,
+             .what = fmt::format("another intrinsic was declared as '{}' since", intrin->name),
+             .stage = on_.stage.data().name(),
+             .where = step_.where,
+             .legal = "decl_tensor_intrin(…, name=…) with a name for each"});
+    }
+    return intrin->name;
+  }
+
   Argument argument(const Parameter& p, py::handle object) {
     const auto list = [&](const char* legal) {
       if (!py::isinstance<py::tuple>(object) && !py::isinstance<py::list>(object)) {
@@ -119,6 +141,8 @@ class Recorder {
         if (!PyUnicode_Check(object.ptr())) wrong(p, object, "a string");
         return object.cast<std::string>();
       }
+      case ParameterType::Intrin:
+        return intrin_name(object);
     }
     return {};
   }

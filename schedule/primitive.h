@@ -29,6 +29,7 @@ enum class ParameterType : uint8_t {
   Ints,
   Float,
   Str,
+  Intrin,  // the name of a tensor intrinsic
 };
 std::string_view to_string(ParameterType type);
 

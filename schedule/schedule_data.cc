@@ -178,6 +178,13 @@ bool is_leaf(const StageData& stage, const IterVar& axis) {
   return leaf_position(stage, axis) < stage.leaf_axes.size();
 }
 
+const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis) {
+  for (const auto& stage : schedule.stages) {
+    if (is_leaf(*stage, axis)) return stage.get();
+  }
+  return nullptr;
+}
+
 void add_relation(StageData& stage, RelationRef relation, int step) {
   const std::vector<IterVar> parents = relation->parents(), children = relation->children();
   const size_t at = leaf_position(stage, parents.front());

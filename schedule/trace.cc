@@ -233,6 +233,7 @@ class LineParser {
       case ParameterType::Float:
         return number<double>("a number");
       case ParameterType::Str:
+      case ParameterType::Intrin:
         return string();
     }
     return {};

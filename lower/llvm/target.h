@@ -21,6 +21,7 @@ struct Target {
   int vector_registers = 16;
   bool has_fma = false;
   bool has_masks = false;     // AVX-512 style predicate registers
+  bool has_f16c = false;      // conversions of float16
   bool has_int8_dot = false;  // groups of four 8-bit products added to 32 bits
   bool has_bf16_dot = false;  // groups of two bfloat16 products added to a float32
 
@@ -31,6 +32,8 @@ struct Target {
   // Canonical text: the same machine model gives the same text; part of a log record's key.
   std::string text() const;
   int vector_lanes(int element_bits) const { return vector_bits / element_bits; }
+  // By LLVM's name for it, such as "amx-int8".
+  bool has_feature(std::string_view feature) const;
   // Features of this target that the running machine lacks; building for the host with any is
   // refused (TargetFeature).
   std::vector<std::string> features_missing_on_host() const;

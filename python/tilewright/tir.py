@@ -8,7 +8,7 @@ infinity; `/` is for floats. An expression has no truth value while the program 
 
 from functools import reduce as _reduce
 
-from . import _core
+from . import _core, ir_builder  # noqa: F401
 from ._core import (  # noqa: F401
     EQ,
     GE,
@@ -19,6 +19,7 @@ from ._core import (  # noqa: F401
     Add,
     And,
     Broadcast,
+    Buffer,
     Call,
     Cast,
     Div,
@@ -196,3 +197,57 @@ def max(a, b):
 def min(a, b):
     """The lesser of two expressions; `te.min` with an axis reduces."""
     return _core.min(a, b)
+
+
+def reinterpret(dtype, value):
+    """The same bits as another type."""
+    return call_intrin(dtype, "reinterpret", value)
+
+
+def call_intrin(dtype, func_name, *args):
+    """A call of an intrinsic of the IR, such as "reinterpret"; "tir." before its name may stand or not."""
+    return _core.call_intrin(dtype, func_name.removeprefix("tir."), _arguments(args))
+
+
+def call_extern(dtype, func_name, *args):
+    """A call of a C function, which may read and write memory: one of the process's libraries."""
+    return _core.call_extern(dtype, func_name, _arguments(args), False)
+
+
+def call_pure_extern(dtype, func_name, *args):
+    """A call of a C function whose result depends on its arguments alone."""
+    return _core.call_extern(dtype, func_name, _arguments(args), True)
+
+
+def call_llvm_intrin(dtype, name, *args):
+    """A call of an intrinsic of LLVM, which may read and write memory.
+
+    Its overloaded types are those of the arguments. A constant of type uint32 before the arguments, which says in TVM
+    how many of them decide, may stand or not.
+    """
+    return _llvm(dtype, name, args, False)
+
+
+def call_llvm_pure_intrin(dtype, name, *args):
+    """The same of an intrinsic without effects."""
+    return _llvm(dtype, name, args, True)
+
+
+def _llvm(dtype, name, args, pure):
+    if not name.startswith("llvm."):
+        _core.raise_error("unknown-intrinsic", f"{name!r} is no intrinsic of LLVM", "a name that begins with llvm.")
+    args = _arguments(args)
+    if args and isinstance(args[0], IntImm) and args[0].dtype == "uint32":
+        args = args[1:]
+    return _core.call_extern(dtype, name, args, pure)
+
+
+def _arguments(args):
+    return [StringImm(a) if isinstance(a, str) else const(a) for a in args]
+
+
+def decl_buffer(*args, **kwargs):
+    """te.decl_buffer."""
+    from .te.intrin import decl_buffer as declare
+
+    return declare(*args, **kwargs)

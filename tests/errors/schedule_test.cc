@@ -210,7 +210,7 @@ TEST(ScheduleErrors, WhatCannotBeCached) {
   refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "parallel@1(s3, s3:0)");
   refused(ErrorCode::CannotCache, "cache_write@1(s3, \"local\")", "compute_at@1(s1, s3, s3:2)");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"shared\")").legal,
-            "global, local");
+            "global, local, amx.tile");
   // One output of several.
   const te::Tensor a = te::placeholder({4});
   const auto two = te::compute_many(
@@ -228,14 +228,15 @@ TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal,
             "each reader once");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"warp\", [s3])").legal,
-            "global, local");
+            "global, local, amx.tile");
   EXPECT_EQ(
       refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal,
       "0 to 0");
 }
 
 TEST(ScheduleErrors, ScopesOfStages) {
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"shared\")").legal, "global, local");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"shared\")").legal,
+            "global, local, amx.tile");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s4, \"local\")").what,
             "the memory of an output belongs to the caller");
   refused(ErrorCode::PlaceholderStage, "set_scope@1(s0, \"local\")");
@@ -279,6 +280,22 @@ TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
   EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s2, 1)").legal, "C");
   refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s3, 1, value_index=1)");
   refused(ErrorCode::BadArgument, "prefetch@1(s4, s4:0, s3, -1)");
+}
+
+TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch_ahead@1(s4, s4:1, s2, s4, s4:0)").legal,
+            "C");
+  refused(ErrorCode::FactorNotPositive, "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0, group=0)");
+  // Of a loop that is not around: found when the schedule is lowered, as later steps may move it.
+  for (const char* trace :
+       {"prefetch_ahead@1(s4, s4:0, s3, s4, s4:1)", "prefetch_ahead@1(s3, s3:0, s1, s4, s4:0)",
+        "compute_at@1(s3, s4, s4:0)\nprefetch_ahead@1(s3, s3:0, s1, s4, s4:1)",
+        "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0)\nsplit@1(s4, s4:0, factor=2)"}) {
+    const Schedule s = scheduled(kProgram, trace);
+    EXPECT_EQ(expect_error(ErrorCode::BadAttach, [&] { loops(s); }).legal,
+              "a loop outside it, of this stage or of one that it is computed in")
+        << trace;
+  }
 }
 
 TEST(ScheduleErrors, WhatCannotBeFactored) {

@@ -28,6 +28,7 @@
 #include "schedule/schedule_data.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
+#include "schedule/tensor_intrin.h"
 #include "tests/support/random_program.h"
 
 namespace tw::test {
@@ -127,7 +128,8 @@ struct ScheduleCheck {
 };
 
 inline bool is_refusal(const Error& error) {
-  return error.code() == ErrorCode::BadAttach || error.code() == ErrorCode::SymbolicExtent;
+  return error.code() == ErrorCode::BadAttach || error.code() == ErrorCode::SymbolicExtent ||
+         error.code() == ErrorCode::CannotTensorize;
 }
 
 // Runs the statement that schedule_ops makes.
@@ -283,6 +285,8 @@ class RandomSchedule {
           "fuse",  "cache_read", "transform_layout", "rfactor",    "precompute"};
       primitive = find_primitive(random_.pick(often));
     }
+    // Loops seldom are what an intrinsic computes, and then nothing is lowered.
+    if (primitive->name == "tensorize" && !random_.chance(5)) return;
     Step step{.primitive = std::string(primitive->name),
               .version = primitive->version,
               .arguments = {},
@@ -338,6 +342,12 @@ class RandomSchedule {
         case ParameterType::Float:
           step.arguments.emplace_back(0.5);
           break;
+        case ParameterType::Intrin: {
+          std::vector<std::string> names = tensor_intrin_names();
+          names.emplace_back("none");
+          step.arguments.emplace_back(random_.pick(names));
+          break;
+        }
         case ParameterType::Str: {
           static const std::vector<std::string> scopes = {"local", "global"};
           static const std::vector<std::string> pragmas = {"auto_unroll_max_step",

@@ -164,6 +164,30 @@ D = compute([i: 21, j: 40], ((A(i, j) - M(i))*V(i)))
 arguments A D
 outputs D
 )"},
+    {"shares of rows", R"(te 1
+A = placeholder(int32, [18, 33])
+M = compute([i: 18], reduce [k: 33], max(A(i, k)))
+E = compute([i: 18, j: 33], ((A(i, j) - M(i))*3))
+S = compute([i: 18], reduce [k: 33], sum(E(i, k)))
+D = compute([i: 18, j: 33], (E(i, j)*S(i)))
+arguments A D
+outputs D
+)"},
+    {"transposition", R"(te 1
+A = placeholder(int32, [19, 40])
+B = compute([i: 40, j: 19], A(j, i))
+arguments A B
+outputs B
+)"},
+    {"axes in another order, and sums of them", R"(te 1
+A = placeholder(int32, [8, 3, 24])
+B = placeholder(int32, [24])
+C = compute([i: 24, j: 3, k: 8], ((A(k, j, i)*2) + B(i)))
+S = compute([j: 3, k: 8], reduce [i: 24], sum(C(i, j, k)))
+D = compute([i: 24, j: 3, k: 8], (C(i, j, k) - S(j, k)))
+arguments A B D
+outputs D
+)"},
     {"whole sum", R"(te 1
 A = placeholder(int32, [19, 3])
 S = compute([], reduce [i: 19, j: 3], sum(A(i, j)))

@@ -783,6 +783,71 @@ class Program:
         ...
 
 
+class Buffer:
+    """The memory of a tensor, as the statements of an intrinsic address it."""
+    def access_ptr(self, access_mask: typing.Any, ptr_type: str = 'handle', content_lanes: int = 1, offset: tilewright._core.ExprLike = 0) -> tilewright._core.PrimExpr:
+        """The address of an element, `offset` after the first, for a call. What may be read and written there is known from the tensor expression."""
+    @property
+    def data(self) -> tilewright._core.Var:
+        ...
+    @property
+    def data_alignment(self) -> int:
+        ...
+    @property
+    def dtype(self) -> str:
+        ...
+    @property
+    def elem_offset(self) -> tilewright._core.PrimExpr:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def offset_factor(self) -> int:
+        ...
+    @property
+    def scope(self) -> str:
+        ...
+    @property
+    def shape(self) -> list[tilewright._core.PrimExpr]:
+        ...
+    @property
+    def strides(self) -> list[tilewright._core.PrimExpr]:
+        ...
+    def vload(self, begin: typing.Any, dtype: typing.Any = None) -> tilewright._core.PrimExpr:
+        """The element at a position, or as many from there on as the type has lanes."""
+    def vstore(self, begin: typing.Any, value: tilewright._core.ExprLike) -> tilewright._core.Stmt:
+        """The statement that stores a value, or its lanes, from a position on."""
+
+
+class TensorIntrin:
+    """What a processor or a library computes at once, for Stage.tensorize."""
+    @property
+    def body(self) -> typing.Any:
+        ...
+    @property
+    def buffers(self) -> list[tilewright._core.Buffer]:
+        ...
+    @property
+    def features(self) -> list[str]:
+        """What the target must have, by LLVM's names."""
+    @property
+    def inputs(self) -> list[tilewright._core.Tensor]:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def op(self) -> typing.Any:
+        ...
+    @property
+    def reduce_init(self) -> typing.Any:
+        ...
+    @property
+    def reduce_update(self) -> typing.Any:
+        ...
+
+
 class Trace:
     """Every primitive applied to a schedule, as data; its text replays it."""
     def __eq__(self, arg0: tilewright._core.Trace) -> bool:
@@ -845,7 +910,7 @@ class Stage:
     def unroll(self, var: IterVar) -> None:
         """Unrolls a leaf axis of constant extent."""
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | None = None) -> None:
-        """Attaches a pragma to a leaf axis, such as auto_unroll_max_step."""
+        """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Computes the stage inside a leaf axis of a stage that consumes it."""
     def compute_inline(self) -> None:
@@ -855,13 +920,17 @@ class Stage:
     def precompute(self) -> None:
         """Computes the stage, which depends on constant placeholders only, once when the kernel is built; where it is built without their values, at the outermost level."""
     def set_scope(self, scope: str) -> None:
-        """Sets where the stage is stored: global or local."""
+        """Sets where the stage is stored: global, local, or amx.tile (tile registers, for tensor intrinsics)."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
     def prefetch(self, axis: IterVar, tensor: Stage | Tensor | Operation, offset: int, value_index: int | None = None) -> None:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
+    def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
+        """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""
+    def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
+        """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
 
 
 class Schedule:
@@ -1057,7 +1126,27 @@ ExprLike: typing.TypeAlias = PrimExpr | IterVar | TensorSlice | Tensor | int | f
 ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object with __dlpack__
 
 
+def allocate(arg0: tilewright._core.Var, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike], arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def block(arg0: collections.abc.Sequence[tilewright._core.Stmt]) -> tilewright._core.Stmt:
+    ...
+
+
 def borrow_array(arg0: typing.Any) -> tilewright._core.NDArray:
+    ...
+
+
+def buffer_var(arg0: str, arg1: str) -> tilewright._core.Var:
+    ...
+
+
+def call_extern(arg0: str, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike], arg3: bool) -> tilewright._core.PrimExpr:
+    ...
+
+
+def call_intrin(arg0: str, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike]) -> tilewright._core.PrimExpr:
     ...
 
 
@@ -1077,6 +1166,10 @@ def compute(arg0: collections.abc.Sequence[tilewright._core.ExprLike], arg1: col
     ...
 
 
+def configure_threads(spin_microseconds: float | None = None, pin: bool | None = None) -> None:
+    """How long waiting threads spin before they sleep, and whether each worker stays on a CPU of its own. None leaves it as it is."""
+
+
 def const(value: typing.Any, dtype: typing.Any = None) -> tilewright._core.PrimExpr:
     ...
 
@@ -1086,6 +1179,14 @@ def copy_array(arg0: typing.Any) -> tilewright._core.NDArray:
 
 
 def create_schedule(arg0: collections.abc.Sequence) -> tilewright._core.Schedule:
+    ...
+
+
+def decl_buffer(shape: typing.Any, dtype: str, name: str, data: typing.Any, strides: typing.Any, elem_offset: typing.Any, scope: str, data_alignment: int, offset_factor: int) -> tilewright._core.Buffer:
+    ...
+
+
+def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: typing.Any, arg4: typing.Any, arg5: typing.Any) -> tilewright._core.TensorIntrin:
     ...
 
 
@@ -1101,11 +1202,23 @@ def error_codes() -> list[tuple[str, str]]:
     """Every code with the name of its exception class."""
 
 
+def evaluate(arg0: tilewright._core.ExprLike) -> tilewright._core.Stmt:
+    ...
+
+
 def floor_div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
 
 def floor_mod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
+def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike, arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def if_statement(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Stmt, arg2: typing.Any) -> tilewright._core.Stmt:
     ...
 
 
@@ -1122,6 +1235,10 @@ def likely(cond: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
 
 
 def llvm_version() -> str:
+    ...
+
+
+def load(arg0: str, arg1: tilewright._core.Var, arg2: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
 
@@ -1173,6 +1290,10 @@ def num_threads() -> int:
     ...
 
 
+def park_threads() -> None:
+    """Puts the waiting threads to sleep until the next kernel that is parallel."""
+
+
 def parse_program(arg0: str) -> tilewright._core.Program:
     ...
 
@@ -1217,16 +1338,28 @@ def select(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike, arg
     ...
 
 
-def set_num_threads(num_threads: int) -> None:
-    ...
+def set_num_threads(num_threads: int) -> list[str]:
+    """Kernels run on this many threads, the calling one included, and so do the OpenMP, OpenBLAS and MKL libraries that are loaded, whose file names it returns. Call it again after importing another library; OpenMP keeps the number by calling thread."""
 
 
 def set_package_directory(arg0: str) -> None:
     """Frames of files below it are not a script's."""
 
 
+def store(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.Stmt:
+    ...
+
+
 def structural_equal(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> bool:
     ...
+
+
+def tensor_intrin(name: str) -> tilewright._core.TensorIntrin:
+    """A declared or built-in intrinsic by its name."""
+
+
+def tensor_intrin_names() -> list[str]:
+    """Of all that are declared or built in."""
 
 
 def trunc_div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:

@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensor expressions: what is computed, and schedules of how."""
 
-from .._core import ComputeOp, Operation, PlaceholderOp, Program, Schedule, Stage, Tensor, TensorSlice, Trace  # noqa: F401
+from .._core import (  # noqa: F401
+    Buffer,
+    ComputeOp,
+    Operation,
+    PlaceholderOp,
+    Program,
+    Schedule,
+    Stage,
+    Tensor,
+    TensorIntrin,
+    TensorSlice,
+    Trace,
+)
 from ..tir import (  # noqa: F401
     abs,
     acos,
@@ -50,6 +62,7 @@ from ..tir import (  # noqa: F401
     truncdiv,
     truncmod,
 )
+from .intrin import decl_buffer, decl_tensor_intrin, tensor_intrin, tensor_intrin_names  # noqa: F401
 from .operation import comm_reducer, compute, max, min, placeholder, prod, reduce_axis, size_var, sum, var  # noqa: F401
 from .schedule import create_schedule, schedule_from_trace  # noqa: F401
 from .text import from_text, to_text, workload_hash  # noqa: F401

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sketches offer, and how the prior ranks them.
+// The space of programs whose stages may stand inside each other, and of those that fill memory.
 #include "autotune/space/space.h"
 
 #include <gtest/gtest.h>
@@ -7,58 +7,84 @@
 #include <algorithm>
 
 #include "autotune/features.h"
-#include "autotune/search.h"
-#include "autotune/space/dot_product.h"
 #include "autotune/workloads.h"
+#include "runtime/error.h"
 
 namespace tw::autotune {
 namespace {
 
-const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
-
-std::vector<std::string> sketches_of(const char* workload, const Target& target = kTarget) {
-  const Space space(make_task(parse_workload(workload).program, target, 1, workload));
-  std::vector<std::string> descriptions;
-  for (const Sketch& s : space.sketches()) descriptions.push_back(s.description);
-  return descriptions;
-}
-bool has_groups(const std::vector<std::string>& sketches, const char* groups) {
-  return std::ranges::any_of(
-      sketches, [&](const std::string& s) { return s.find(groups) != std::string::npos; });
+Task task_of(std::string_view workload) {
+  return make_task(parse_workload(workload).program, Target::parse("llvm -mcpu=x86-64-v4"), 1);
 }
 
-TEST(Space, NarrowProductsArePackedInGroups) {
-  EXPECT_TRUE(has_groups(sketches_of("gemm:m=16,n=64,k=30,w=1,dtype=u8s8s32"), "groups of 4"));
-  EXPECT_TRUE(has_groups(sketches_of("dense:m=16,n=64,k=32,dtype=s8s8s32"), "groups of 4"));
-  EXPECT_TRUE(has_groups(sketches_of("gemm:m=16,n=64,k=31,w=1,dtype=bf16bf16f32"), "groups of 2"));
-  EXPECT_TRUE(
-      has_groups(sketches_of("batch_gemm:b=2,m=16,n=64,k=32,dtype=bf16bf16f32"), "groups of 2"));
-  // Not where sums are narrow, nor where the processor has no such instruction.
-  EXPECT_FALSE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=bfloat16"), "groups"));
-  EXPECT_FALSE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1"), "groups"));
-  EXPECT_FALSE(has_groups(
-      sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=u8s8s32", Target::parse("llvm -mcpu=x86-64-v3")),
-      "groups"));
+bool applies(const Task& task, const Trace& trace) {
+  try {
+    extract_features(task, trace);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
-TEST(Space, ProductsAtOnce) {
-  const DType s8 = int_type(8), u8 = uint_type(8), bf16 = bfloat_type(16);
-  EXPECT_EQ(products_at_once(u8, s8, int_type(32), kTarget), 4);
-  EXPECT_EQ(products_at_once(s8, s8, int_type(32), kTarget), 4);
-  EXPECT_EQ(products_at_once(u8, u8, int_type(32), kTarget), 1);
-  EXPECT_EQ(products_at_once(u8, s8, int_type(64), kTarget), 1);
-  EXPECT_EQ(products_at_once(bf16, bf16, float_type(32), kTarget), 2);
-  EXPECT_EQ(products_at_once(bf16, float_type(16), float_type(32), kTarget), 1);
-  EXPECT_EQ(products_at_once(u8, s8, int_type(32), Target::parse("llvm -mcpu=skylake-avx512")), 1);
+size_t knobs_of_kind(const Sketch& sketch, Knob::Kind kind) {
+  return static_cast<size_t>(
+      std::ranges::count(sketch.knobs, kind, [](const Knob& k) { return k.kind; }));
 }
 
-// The untuned schedule of a product of bytes is one with four of them at once: its loop over terms
-// is there, in front of the lanes.
-TEST(Space, ThePriorTakesGroups) {
-  const Task task =
-      make_task(parse_workload("gemm:m=256,n=256,k=256,w=1,dtype=u8s8s32").program, kTarget, 1, "");
-  const std::string trace = to_text(prior_schedule(task));
-  EXPECT_NE(trace.find("factor=4, order=[0, 2, 1]"), std::string::npos) << trace;
+// Stages are placed by several knobs, and only some combinations let all readers see all stages.
+TEST(Space, PlacesOfStagesAreLegal) {
+  for (const char* workload : {"softmax:m=40,n=50", "layer_norm:m=40,n=50"}) {
+    const Task task = task_of(workload);
+    const Space space(task);
+    std::mt19937_64 rng(3);
+    size_t inside = 0;
+    for (int i = 0; i < 60; ++i) {
+      const Point p = space.random(rng);
+      const Sketch& sketch = space.sketches()[p.sketch];
+      ASSERT_GE(knobs_of_kind(sketch, Knob::Kind::Location), 2u);
+      for (const Point& q : {p, space.mutate(p, rng), space.crossover(p, space.random(rng), rng)}) {
+        EXPECT_TRUE(space.within_limits(q));
+        EXPECT_TRUE(applies(task, space.trace(q))) << to_text(space.trace(q));
+      }
+      const Trace trace = space.trace(p);
+      inside += std::ranges::none_of(trace.steps,
+                                     [](const Step& s) { return s.primitive == "compute_root"; });
+    }
+    EXPECT_GT(inside, 3u) << workload << ": everything inside the loops of the output";
+  }
+}
+
+// What the check refuses, the schedule refuses too.
+TEST(Space, RefusedPlacesAreIllegal) {
+  const Task task = task_of("softmax:m=40,n=50");
+  const Space space(task);
+  std::mt19937_64 rng(5);
+  size_t refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    Point p = space.random(rng);
+    const Sketch& sketch = space.sketches()[p.sketch];
+    for (size_t k = 0; k < p.choice.size(); ++k) {
+      if (sketch.knobs[k].kind == Knob::Kind::Location)
+        p.choice[k] = rng() % sketch.knobs[k].size();
+    }
+    EXPECT_EQ(applies(task, space.trace(p)), space.within_limits(p)) << to_text(space.trace(p));
+    refused += space.within_limits(p) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 3u);
+}
+
+TEST(Space, LargeResultsMayGoAroundTheCaches) {
+  for (const auto& [workload, expected] : {std::pair{"elementwise:m=1024,n=1024", 1},
+                                           {"transpose:m=1024,n=1024", 1},
+                                           {"softmax:m=1024,n=1024", 1},
+                                           {"elementwise:m=64,n=64", 0},
+                                           {"row_sum:m=1024,n=1024", 0}}) {
+    const Space space(task_of(workload));
+    for (const Sketch& sketch : space.sketches()) {
+      EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Store), static_cast<size_t>(expected))
+          << workload;
+    }
+  }
 }
 
 }  // namespace

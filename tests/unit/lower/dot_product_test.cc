@@ -8,7 +8,7 @@
 
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
@@ -137,4 +137,4 @@ TEST(DotProduct, OthersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

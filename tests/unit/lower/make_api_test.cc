@@ -5,6 +5,7 @@
 #include "ir/interpret.h"
 #include "ir/verify.h"
 #include "runtime/error.h"
+#include "tests/support/expect_error.h"
 #include "tests/unit/lower/pass_text.h"
 
 namespace tw {
@@ -59,6 +60,7 @@ assert((bitwise_and(address_bits(A), (uint64)3) == (uint64)0), argument_error(7,
 let B: float32* = tensor_data(2)
 assert((address_bits(B) != (uint64)0), argument_error(2, "f", "B", 2, (int64)0, (int64)0))
 assert((bitwise_and(address_bits(B), (uint64)3) == (uint64)0), argument_error(7, "f", "B", 2, (int64)4, int64(address_bits(B))))
+assert((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) <= max(address_bits(B), address_bits(A))), argument_error(11, "f", "B", 0, (int64)0, int64((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) - max(address_bits(B), address_bits(A))))))
 // attr [] compute_scope = "f_compute"
 for (i, 0, n) {
   B[i] = A[(i*3)]
@@ -106,6 +108,33 @@ TEST(MakeApi, RefusesWhatDoesNotFit) {
                  s,
                  {.tensor = &b, .shape = {1}, .strides = {77}}}),
             kNone);
+}
+
+TEST(MakeApi, OutputsShareNoMemory) {
+  // f(A: float32[4], B: float32[4], C: float32[4]) writes B and C.
+  Kernel kernel{.name = "f", .body = make(Evaluate{.value = 0})};
+  for (const char* name : {"A", "B", "C"}) {
+    kernel.arguments.push_back({.name = name,
+                                .dtype = float_type(32),
+                                .shape = {4},
+                                .var = buffer_var(name, float_type(32)),
+                                .is_output = *name != 'A'});
+  }
+  const Stmt body = run_pass(pass::make_api, kernel).body;
+  InterpreterBuffer a(float_type(32), 4), b(float_type(32), 4), c(float_type(32), 4);
+  const auto run = [&](InterpreterBuffer* x, InterpreterBuffer* y, InterpreterBuffer* z) {
+    InterpreterScope scope;
+    for (InterpreterBuffer* t : {x, y, z}) {
+      scope.arguments.push_back({.tensor = t, .shape = {4}, .strides = {}, .value = {}});
+    }
+    interpret(body, scope);
+  };
+  run(&a, &b, &c);
+  EXPECT_EQ(test::expect_error(ErrorCode::ArgumentOverlap, [&] { run(&a, &a, &c); }).what,
+            "argument 'B' of 'f' shares 16 bytes of memory with argument 0, counted from 0: an "
+            "output needs memory of its own");
+  test::expect_error(ErrorCode::ArgumentOverlap, [&] { run(&a, &b, &b); });
+  test::expect_error(ErrorCode::ArgumentOverlap, [&] { run(&a, &b, &a); });
 }
 
 TEST(MakeApi, ExtentThatNothingGives) {

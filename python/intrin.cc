@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor intrinsics: buffers, the statements that an intrinsic consists of, the registry.
+#include <fmt/format.h>
+
+#include "ir/expr.h"
+#include "ir/intrinsics.h"
+#include "ir/print.h"
+#include "python/bind.h"
+#include "schedule/tensor_intrin.h"
+
+namespace tw::python {
+namespace {
+
+std::vector<Expr> to_list(py::handle object) {
+  std::vector<Expr> list;
+  if (py::isinstance<py::tuple>(object) || py::isinstance<py::list>(object)) {
+    for (py::handle e : object) list.push_back(to_expr(e));
+  } else {
+    list.push_back(to_expr(object));
+  }
+  return list;
+}
+
+// The index of an element, from one index a dimension, or from one alone counted in strides of 1.
+Expr place(const IntrinBuffer& buffer, py::handle begin) {
+  const std::vector<Expr> indices = to_list(begin);
+  const std::vector<Expr> strides =
+      buffer.strides.empty() ? compact_strides(buffer.shape) : buffer.strides;
+  Expr index = buffer.elem_offset;
+  if (indices.size() == 1 && strides.size() != 1) return index + indices[0];
+  if (indices.size() != strides.size()) {
+    raise({.code = ErrorCode::IndexCount,
+           .what = fmt::format("{} indices for buffer '{}' of {} dimensions", indices.size(),
+                               buffer.name, strides.size()),
+           .where = caller()});
+  }
+  for (size_t d = 0; d < indices.size(); ++d) index = index + indices[d] * strides[d];
+  return index;
+}
+Expr lanes_from(const Expr& index, int lanes) {
+  if (lanes == 1) return index;
+  return make(Ramp{.base = index, .stride = make_const(index.dtype(), 1), .lanes = lanes});
+}
+
+Expr vload(const IntrinBuffer& buffer, py::handle begin, const py::object& type) {
+  const DType t = type.is_none() ? buffer.dtype : to_dtype(type);
+  if (t.element() != buffer.dtype) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("{} read from buffer '{}' of {}", to_string(t), buffer.name,
+                               to_string(buffer.dtype)),
+           .where = caller(),
+           .legal = "lanes of the buffer's type, and tir.reinterpret of them"});
+  }
+  return make(
+      Load{.type = t, .buffer = buffer.data, .index = lanes_from(place(buffer, begin), t.lanes)});
+}
+Stmt vstore(const IntrinBuffer& buffer, py::handle begin, const Expr& value) {
+  if (value.dtype().element() != buffer.dtype) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("{} stored in buffer '{}' of {}", to_string(value.dtype()),
+                               buffer.name, to_string(buffer.dtype)),
+           .where = caller(),
+           .legal = "lanes of the buffer's type"});
+  }
+  return make(Store{.buffer = buffer.data,
+                    .value = value,
+                    .index = lanes_from(place(buffer, begin), value.dtype().lanes)});
+}
+
+IntrinBuffer declare(const py::object& shape, DType dtype, const std::string& name,
+                     const py::object& data, const py::object& strides,
+                     const py::object& elem_offset, const std::string& scope,
+                     int64_t data_alignment, int64_t offset_factor) {
+  IntrinBuffer buffer = decl_buffer(to_list(shape), dtype, name,
+                                    strides.is_none() ? std::vector<Expr>() : to_list(strides),
+                                    offset_factor, scope, data_alignment);
+  if (!data.is_none()) buffer.data = data.cast<Var>();
+  if (!elem_offset.is_none()) {
+    buffer.elem_offset = to_expr(elem_offset);
+    if (offset_factor == 0 && !is_zero(buffer.elem_offset)) buffer.offset_factor = 1;
+  }
+  return buffer;
+}
+
+void bind_buffer(py::module_& m) {
+  py::class_<IntrinBuffer>(m, "Buffer",
+                           "The memory of a tensor, as the statements of an intrinsic address it.")
+      .def_property_readonly("data", [](const IntrinBuffer& b) { return b.data; })
+      .def_readonly("dtype", &IntrinBuffer::dtype)
+      .def_readonly("shape", &IntrinBuffer::shape)
+      .def_readonly("strides", &IntrinBuffer::strides)
+      .def_readonly("elem_offset", &IntrinBuffer::elem_offset)
+      .def_readonly("scope", &IntrinBuffer::scope)
+      .def_readonly("data_alignment", &IntrinBuffer::data_alignment)
+      .def_readonly("offset_factor", &IntrinBuffer::offset_factor)
+      .def_readonly("name", &IntrinBuffer::name)
+      .def(
+          "access_ptr",
+          [](const IntrinBuffer& b, const py::object&, const std::string&, int,
+             const Expr& offset) { return address_of(b, offset); },
+          py::arg("access_mask"), py::arg("ptr_type") = "handle", py::arg("content_lanes") = 1,
+          py::arg("offset") = 0,
+          "The address of an element, `offset` after the first, for a call. What may be read and "
+          "written there is known from the tensor expression.")
+      .def("vload", &vload, py::arg("begin"), py::arg("dtype") = py::none(),
+           "The element at a position, or as many from there on as the type has lanes.")
+      .def("vstore", &vstore, py::arg("begin"), py::arg("value"),
+           "The statement that stores a value, or its lanes, from a position on.")
+      .def("__repr__",
+           [](const IntrinBuffer& b) { return fmt::format("buffer({}, {})", b.name, b.scope); });
+  m.def("decl_buffer", &declare, py::arg("shape"), py::arg("dtype"), py::arg("name"),
+        py::arg("data"), py::arg("strides"), py::arg("elem_offset"), py::arg("scope"),
+        py::arg("data_alignment"), py::arg("offset_factor"));
+}
+
+ForKind for_kind(const std::string& name) {
+  for (const ForKind kind :
+       {ForKind::Serial, ForKind::Parallel, ForKind::Vectorized, ForKind::Unrolled}) {
+    if (to_string(kind) == name) return kind;
+  }
+  if (name == "serial") return ForKind::Serial;
+  if (name == "unroll") return ForKind::Unrolled;
+  if (name == "vectorize") return ForKind::Vectorized;
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("there are no loops of kind '{}'", name),
+         .where = caller(),
+         .legal = "serial, unroll, vectorize"});
+}
+
+void bind_statements(py::module_& m) {
+  m.def("evaluate", [](const Expr& value) { return make(Evaluate{.value = value}); });
+  m.def("block", [](const std::vector<Stmt>& list) {
+    return list.empty() ? make(Evaluate{.value = make_zero(int_type(32))}) : block(list);
+  });
+  m.def("load", [](DType type, const Var& buffer, const Expr& index) {
+    return make(Load{.type = type, .buffer = buffer, .index = index});
+  });
+  m.def("store", [](const Var& buffer, const Expr& index, const Expr& value) {
+    const DType type = buffer->element.element().with_lanes(value.dtype().lanes);
+    return make(Store{.buffer = buffer, .value = tw::cast(type, value), .index = index});
+  });
+  m.def("for_loop", [](const Var& var, const Expr& min, const Expr& extent, const std::string& kind,
+                       const Stmt& body) {
+    return make(
+        For{.var = var, .min = min, .extent = extent, .for_kind = for_kind(kind), .body = body});
+  });
+  m.def("if_statement", [](const Expr& condition, const Stmt& then_case, const py::object& other) {
+    return make(IfThenElse{.condition = condition,
+                           .then_case = then_case,
+                           .else_case = other.is_none() ? Stmt() : other.cast<Stmt>()});
+  });
+  m.def("buffer_var", &buffer_var);
+  m.def("allocate", [](const Var& buffer, DType type, const std::vector<Expr>& extents,
+                       const std::string& scope, const Stmt& body) {
+    return make(
+        Allocate{.buffer = buffer, .type = type, .extents = extents, .scope = scope, .body = body});
+  });
+  m.def("call_extern", [](DType type, const std::string& name, std::vector<Expr> args, bool pure) {
+    return tw::call(type, name, std::move(args), pure ? CallKind::PureExtern : CallKind::Extern);
+  });
+  // An intrinsic of ir/intrinsics.def, with a type.
+  m.def("call_intrin", [](DType type, const std::string& name, std::vector<Expr> args) {
+    const Intrinsic* row = find_intrinsic(name);
+    if (row == nullptr) row = find_printed_intrinsic(name);
+    if (row == nullptr) {
+      raise({.code = ErrorCode::UnknownIntrinsic,
+             .what = fmt::format("no intrinsic '{}'", name),
+             .where = caller(),
+             .legal = "those of ir/intrinsics.def"});
+    }
+    return tw::call(type, std::string(row->name), std::move(args), row->kind);
+  });
+}
+
+TensorIntrin declare_intrin(const std::string& name, const te::Operation& op,
+                            const std::vector<IntrinBuffer>& buffers, const py::object& body,
+                            const py::object& reset, const py::object& update) {
+  const auto statement = [](const py::object& s) { return s.is_none() ? Stmt() : s.cast<Stmt>(); };
+  TensorIntrin intrin = make_tensor_intrin({.name = name,
+                                            .op = op,
+                                            .inputs = op->input_tensors(),
+                                            .buffers = buffers,
+                                            .body = statement(body),
+                                            .reset = statement(reset),
+                                            .update = statement(update)});
+  register_tensor_intrin(intrin);
+  return intrin;
+}
+
+}  // namespace
+
+void bind_intrin(py::module_& m) {
+  bind_buffer(m);
+  bind_statements(m);
+  py::class_<TensorIntrin>(m, "TensorIntrin",
+                           "What a processor or a library computes at once, for Stage.tensorize.")
+      .def_property_readonly("name", [](const TensorIntrin& i) { return i->name; })
+      .def_property_readonly("op", [](const TensorIntrin& i) { return wrap(i->op); })
+      .def_property_readonly("inputs", [](const TensorIntrin& i) { return i->inputs; })
+      .def_property_readonly("buffers", [](const TensorIntrin& i) { return i->buffers; })
+      .def_property_readonly(
+          "features", [](const TensorIntrin& i) { return i->features; },
+          "What the target must have, by LLVM's names.")
+      .def_property_readonly("body",
+                             [](const TensorIntrin& i) -> py::object {
+                               return i->body.defined() ? py::cast(i->body) : py::none();
+                             })
+      .def_property_readonly("reduce_init",
+                             [](const TensorIntrin& i) -> py::object {
+                               return i->reset.defined() ? py::cast(i->reset) : py::none();
+                             })
+      .def_property_readonly("reduce_update",
+                             [](const TensorIntrin& i) -> py::object {
+                               return i->update.defined() ? py::cast(i->update) : py::none();
+                             })
+      .def("__repr__", [](const TensorIntrin& i) {
+        return fmt::format("tensor_intrin({}: {})", i->name, expression_text(i->op));
+      });
+  m.def("decl_tensor_intrin", &declare_intrin);
+  m.def(
+      "tensor_intrin", [](const std::string& name) { return tensor_intrin(name, caller()); },
+      py::arg("name"), "A declared or built-in intrinsic by its name.");
+  m.def("tensor_intrin_names", &tensor_intrin_names, "Of all that are declared or built in.");
+}
+
+}  // namespace tw::python

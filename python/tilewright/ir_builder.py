@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements of tensor intrinsics, written in order: `tir.ir_builder.create()`, as in TVM."""
+
+from contextlib import contextmanager
+
+from . import _core
+
+
+class BufferVar:
+    """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors."""
+
+    def __init__(self, builder, data, dtype, offset=0):
+        self._builder, self._data, self._dtype, self._offset = builder, data, dtype, offset
+
+    @property
+    def data(self):
+        return self._data
+
+    def __getitem__(self, index):
+        return _core.load(self._dtype, self._data, _core.const(index) + self._offset)
+
+    def __setitem__(self, index, value):
+        self._builder.emit(_core.store(self._data, _core.const(index) + self._offset, _core.const(value)))
+
+
+class IRBuilder:
+    """Collects statements; loops and conditions are blocks of `with`."""
+
+    def __init__(self):
+        self._blocks = [[]]
+
+    def emit(self, statement):
+        """Appends a statement, or an expression that is evaluated for its effect."""
+        is_expression = isinstance(statement, _core.PrimExpr)
+        self._blocks[-1].append(_core.evaluate(statement) if is_expression else statement)
+
+    @contextmanager
+    def _block(self, wrap):
+        self._blocks.append([])
+        yield
+        self.emit(wrap(_finish(self._blocks.pop())))
+
+    @contextmanager
+    def for_range(self, begin, end, name="i", dtype="int32", kind="serial"):
+        """`with ib.for_range(0, n) as i:` kind is serial, unroll or vectorize."""
+        var = _core.Var(name, dtype)
+        begin, end = _core.cast(dtype, _core.const(begin)), _core.cast(dtype, _core.const(end))
+        with self._block(lambda body: _core.for_loop(var, begin, end - begin, kind, body)):
+            yield var
+
+    @contextmanager
+    def if_scope(self, cond):
+        """Statements for where the condition holds."""
+        with self._block(lambda body: _core.if_statement(cond, body, None)):
+            yield
+        self._last_condition = (len(self._blocks), cond)
+
+    @contextmanager
+    def else_scope(self):
+        """Statements for where the condition of the if_scope right before does not hold."""
+        depth, cond = getattr(self, "_last_condition", (None, None))
+        if depth != len(self._blocks):
+            _core.raise_error("bad-argument", "else_scope without if_scope", "an if_scope right before it")
+        with self._block(lambda body: _core.if_statement(_core.logical_not(cond), body, None)):
+            yield
+        self._last_condition = (None, None)
+
+    def allocate(self, dtype, shape, name="buf", scope="local"):
+        """Memory of its own for the statements that follow in this block."""
+        shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+        data = _core.buffer_var(name, dtype)
+        self._blocks[-1].append(lambda body: _core.allocate(data, dtype, shape, scope, body))
+        return BufferVar(self, data, dtype)
+
+    def buffer_ptr(self, buffer):
+        """The elements of an intrinsic's buffer, counted from its first."""
+        return BufferVar(self, buffer.data, buffer.dtype, buffer.elem_offset)
+
+    def get(self):
+        """The statements."""
+        return _finish(self._blocks[0])
+
+
+def _finish(statements):
+    done = []
+    for statement in reversed(statements):
+        if callable(statement):
+            done = [statement(_core.block(done[::-1]))]
+        else:
+            done.append(statement)
+    return _core.block(done[::-1])
+
+
+def create():
+    """An empty builder."""
+    return IRBuilder()

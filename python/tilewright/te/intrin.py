@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensor intrinsics: what `Stage.tensorize` puts in place of loops."""
+
+from .. import _core
+from .._core import tensor_intrin, tensor_intrin_names  # noqa: F401
+
+
+def decl_buffer(shape, dtype="float32", name="buffer", data=None, strides=None, elem_offset=None, scope="",
+                data_alignment=-1, offset_factor=0, buffer_type=""):
+    """The memory of a tensor. Strides, and the offset of the first element, may be variables: they take what the loop
+    nest has. Without strides the rows lie side by side; without an offset or offset_factor the tensor must begin where
+    its memory does.
+    """
+    if buffer_type not in ("", "auto_broadcast"):
+        _core.raise_error("bad-argument", f"buffer_type is {buffer_type!r}", '"" or "auto_broadcast"')
+    dtype = "float32" if dtype is None else dtype
+    return _core.decl_buffer(shape, dtype, name, data, strides, elem_offset, scope, data_alignment, offset_factor)
+
+
+def decl_tensor_intrin(op, fcompute, name="tensor_intrin", binds=None, scalar_params=None, default_buffer_params=None):
+    """An intrinsic that computes what `op` does, for Stage.tensorize.
+
+    fcompute(inputs, outputs) gets a buffer for each tensor and returns the statement that computes the outputs. For a
+    reduction whose outer loops stay outside it returns three: (body, reset, update). binds gives buffers for some of
+    the tensors, default_buffer_params the arguments of decl_buffer for the others.
+
+    Traces know an intrinsic by its name: declare it before one is replayed. A name that is declared again stands for
+    the newer intrinsic.
+    """
+    if scalar_params:
+        _core.raise_error("bad-argument", "an intrinsic with scalar parameters", "tensors; of rank 0 for scalars")
+    binds, parameters = dict(binds or {}), dict(default_buffer_params or {})
+    operation = op.op if isinstance(op, _core.Tensor) else op
+    inputs = list(operation.input_tensors)
+    outputs = [operation.output(k) for k in range(operation.num_outputs)]
+    buffers = [binds.get(t) or decl_buffer(t.shape, t.dtype, t.op.name, **parameters) for t in inputs + outputs]
+    result = fcompute(buffers[:len(inputs)], buffers[len(inputs):])
+    parts = tuple(result) if isinstance(result, (tuple, list)) else (result, None, None)
+    if len(parts) != 3:
+        _core.raise_error("bad-argument", f"fcompute returned {len(parts)} statements", "one, or body, reset and update")
+    return _core.decl_tensor_intrin(name, operation, buffers, *(_statement(p) for p in parts))
+
+
+def _statement(part):
+    return _core.evaluate(part) if isinstance(part, _core.PrimExpr) else part

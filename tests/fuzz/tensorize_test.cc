@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices whose inner loops are an intrinsic's, after every pass and as machine code,
+// which takes the intrinsic's statements where the interpreter takes the loops.
+#include <gtest/gtest.h>
+
+#include "tests/support/fuzz.h"
+#include "tests/support/jit_check.h"
+#include "tests/support/test_intrins.h"
+
+namespace tw {
+namespace {
+
+using test::Random;
+using test::ScheduleCase;
+
+ScheduleCase random_case(uint64_t seed) {
+  Random random(seed);
+  const int64_t m = random.between(1, 5), n = random.between(1, 5), k = random.between(1, 5);
+  const int64_t rows = random.between(1, 4), columns = random.between(1, 4),
+                steps = random.between(1, 4);
+  const bool parts = steps > 1 || random.chance(50), epilogue = random.chance(50);
+  const std::string name = fmt::format("fuzz_{}_{}_{}_{}", m, n, k, parts);
+  if (!find_tensor_intrin(name).defined()) test::declare_product(name, m, n, k, parts);
+  std::string text = fmt::format(
+      "te 1\nA = placeholder(int32, [{0}, {2}])\nB = placeholder(int32, [{2}, {1}])\n"
+      "C = compute([y: {0}, x: {1}], reduce [r: {2}], sum((A(y, r)*B(r, x))))\n",
+      m * rows, n * columns, k * steps);
+  text += epilogue ? fmt::format(
+                         "D = compute([y: {0}, x: {1}], (C(y, x)*3))\n"
+                         "arguments A B D\noutputs D\n",
+                         m * rows, n * columns)
+                   : "arguments A B C\noutputs C\n";
+  ScheduleCase c{.program = te::parse_program(text), .scalars = {}, .trace = {}, .data_seed = seed};
+
+  const Schedule s = Schedule::create(c.program.outputs);
+  const te::Tensor out = c.program.outputs[0];
+  te::Tensor sums = out;
+  if (epilogue) {
+    sums = out.op()->input_tensors()[0];
+  } else if (random.chance(50)) {
+    sums = s.cache_write(out, random.chance(50) ? "local" : "global");
+  }
+  // Operands may be copies: packed, or with gaps between their rows.
+  for (const int64_t input : {0, 1}) {
+    if (!random.chance(40)) continue;
+    const te::Tensor argument = c.program.arguments[static_cast<size_t>(input)];
+    const Stage copy = s[s.cache_read(argument, "global", {s[sums].op()})];
+    if (random.chance(50)) {
+      const bool first = random.chance(50);
+      const int64_t tile = input == 0 ? (first ? m : k) : (first ? k : n);
+      copy.transform_layout(copy.axis(first ? 0 : 1), tile,
+                            first ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{1, 0, 2});
+    } else {
+      copy.storage_align(copy.axis(0), 8, random.between(0, 7));
+    }
+  }
+  const Stage stage = s[sums];
+  if (!(sums == out)) {
+    const Stage last = s[out];
+    const auto [io, ii] = last.split(last.axis(0), m * random.between(1, rows));
+    if (random.chance(30)) last.parallel(io);
+    if (m * rows % 2 == 0 && random.chance(80)) stage.compute_at(last, io);
+  }
+  const auto [io, ii] = stage.split(stage.axis(0), m);
+  const auto [jo, ji] = stage.split(stage.axis(1), n);
+  const auto [ko, ki] = stage.split(stage.reduce_axis(0), k);
+  std::vector<IterVar> outer =
+      parts ? std::vector<IterVar>{ko, io, jo} : std::vector<IterVar>{io, jo, ko};
+  if (random.chance(50)) std::swap(outer[0], outer[1]);
+  std::vector<IterVar> inner = {ii, ji, ki};
+  std::swap(inner[0], inner[static_cast<size_t>(random.between(0, 2))]);
+  std::vector<IterVar> order = outer;
+  order.insert(order.end(), inner.begin(), inner.end());
+  stage.reorder(order);
+  if (random.chance(30)) stage.unroll(io);
+  if (random.chance(30)) stage.unroll(jo);
+  // Without parts the loop of the reduction outside has one iteration and belongs to the intrinsic.
+  stage.tensorize(parts ? inner[0] : outer[2], name);
+  c.trace = s.trace();
+  return c;
+}
+
+TEST(TensorizeFuzz, EveryBlockComputesTheDefinition) {
+  std::vector<test::ScheduleCheck> checks = test::lower_checks();
+  for (test::ScheduleCheck& check : test::jit_checks(Target::host()))
+    checks.push_back(std::move(check));
+  const int cases = tw::test::fuzz_cases(60);
+  int refused = 0;
+  for (int k = 0; k < cases; ++k) {
+    const uint64_t seed = tw::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    const ScheduleCase c = random_case(seed);
+    const auto failure = test::failure_of(c, checks);
+    ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n"
+                                      << c.reproducer() << "\n"
+                                      << *failure;
+    try {
+      lower(c.schedule(), test::lower_arguments(c), Target{});
+    } catch (const UserError& error) {
+      // Where a tile of the consumer overhangs, a block may be cut.
+      EXPECT_EQ(error.code(), ErrorCode::CannotTensorize) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_LT(refused * 2, cases) << "most cases are to be lowered";
+}
+
+}  // namespace
+}  // namespace tw

@@ -1,0 +1,186 @@
+"""Tensor intrinsics declared in Python."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright import te, tir
+
+
+def vnni(name="test_vnni"):
+    """Sixteen sums of four products of bytes, by LLVM's intrinsic, declared as a TVM script declares it."""
+    data = te.placeholder((4,), dtype="uint8", name="data")
+    kernel = te.placeholder((16, 4), dtype="int8", name="kernel")
+    k = te.reduce_axis((0, 4), name="k")
+    C = te.compute(
+        (16,), lambda i: te.sum(data[k].astype("int32") * kernel[i, k].astype("int32"), axis=k), name="C")
+    a = tir.decl_buffer(data.shape, dtype="uint8", name="a", offset_factor=1, strides=[1])
+    b = tir.decl_buffer(kernel.shape, dtype="int8", name="b", offset_factor=1, strides=[te.var("row"), 1])
+
+    def statements(ins, outs):
+        def part(index):
+            ib = tir.ir_builder.create()
+            if index == 1:
+                ib.emit(outs[0].vstore(0, tir.const(0, "int32x16")))
+                return ib.get()
+            bytes_of_a = tir.call_intrin("int32", "tir.reinterpret", ins[0].vload([0], "uint8x4"))
+            lanes_of_a = bytes_of_a.astype("int32x16")
+            bytes_of_b = tir.call_intrin("int32x16", "tir.reinterpret", ins[1].vload([0, 0], "int8x64"))
+            zero = tir.const(0, "int32x16")
+            sums = tir.call_llvm_pure_intrin(
+                "int32x16", "llvm.x86.avx512.vpdpbusd.512", tir.const(0, "uint32"), zero, lanes_of_a, bytes_of_b)
+            ib.emit(outs[0].vstore(0, sums if index == 0 else sums + outs[0].vload([0], "int32x16")))
+            return ib.get()
+
+        return part(0), part(1), part(2)
+
+    return te.decl_tensor_intrin(
+        C.op, statements, name=name, binds={data: a, kernel: b}, default_buffer_params={"offset_factor": 1})
+
+
+def packed_product(m, n, k):
+    A = te.placeholder((m, k), dtype="uint8", name="A")
+    B = te.placeholder((k // 4, n, 4), dtype="int8", name="B")
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute((m, n), lambda i, j: te.sum(A[i, r].astype("int32") * B[r // 4, j, r % 4].astype("int32"), axis=r),
+                   name="C")
+    return A, B, C
+
+
+def vnni_schedule(A, B, C, intrin):
+    s = te.create_schedule(C.op)
+    jo, ji = s[C].split(C.op.axis[1], factor=16)
+    ro, ri = s[C].split(C.op.reduce_axis[0], factor=4)
+    s[C].reorder(jo, C.op.axis[0], ro, ji, ri)
+    s[C].tensorize(ji, intrin)
+    return s
+
+
+def test_a_dot_product_of_bytes_by_llvms_intrinsic():
+    m, n, k = 5, 32, 24
+    A, B, C = packed_product(m, n, k)
+    s = vnni_schedule(A, B, C, vnni())
+    assert s.trace.steps[-1].endswith('"test_vnni")')
+    f = tw.build(s, [A, B, C], target="llvm -mcpu=icelake-server")
+    assert "vpdpbusd" in f.get_source("asm")
+    if tw.target.Target("llvm -mcpu=icelake-server").features_missing_on_host:
+        pytest.skip("no AVX512-VNNI")
+    random = np.random.default_rng(0)
+    a = random.integers(0, 256, (m, k)).astype("uint8")
+    b = random.integers(-128, 128, (k // 4, n, 4)).astype("int8")
+    c = np.zeros((m, n), "int32")
+    f(a, b, c)
+    flat = b.transpose(0, 2, 1).reshape(k, n).astype("int32")
+    np.testing.assert_array_equal(c, a.astype("int32") @ flat)
+
+
+def test_a_function_of_c():
+    """Rows copied by memcpy, whose strides the intrinsic takes from the loop nest."""
+    A = te.placeholder((8, 16), dtype="int32", name="A")
+    B = te.compute((8, 16), lambda i, j: A[i, j], name="B")
+    x = te.placeholder((2, 8), dtype="int32", name="x")
+    y = te.compute((2, 8), lambda i, j: x[i, j], name="y")
+
+    def copy(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 2, name="row") as row:
+            to = outs[0].access_ptr("w", offset=row * outs[0].strides[0])
+            ib.emit(tir.call_extern("handle", "memcpy", to, ins[0].access_ptr("r", offset=row * ins[0].strides[0]),
+                                    tir.const(32, "int64")))
+        return ib.get()
+
+    buffers = {t: te.decl_buffer(t.shape, t.dtype, t.op.name, strides=[te.var("s"), 1], offset_factor=1) for t in (x, y)}
+    intrin = te.decl_tensor_intrin(y.op, copy, name="test_memcpy", binds=buffers)
+    assert "test_memcpy" in te.tensor_intrin_names() and te.tensor_intrin("test_memcpy").op.name == "y"
+    s = te.create_schedule(B.op)
+    io, jo, ii, ji = s[B].tile(B.op.axis[0], B.op.axis[1], 2, 8)
+    s[B].tensorize(ii, intrin)
+    text = str(tw.lower(s, [A, B], simple_mode=True))
+    assert 'if (tensorized("test_memcpy"))' in text and "memcpy" in text and "else" in text
+    f = tw.build(s, [A, B])
+    a, b = np.arange(128, dtype="int32").reshape(8, 16), np.zeros((8, 16), "int32")
+    f(a, b)
+    np.testing.assert_array_equal(a, b)
+    assert "memcpy" in f.get_source("ll")
+
+
+def test_statements_of_the_builder():
+    """Conditions, memory of its own, and elements by index."""
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: te.if_then_else(x[i] > 0, x[i] * 2, 0.0), name="y")
+
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        a, b = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        twice = ib.allocate("float32", 8, name="twice")
+        with ib.for_range(0, 8, name="i", kind="unroll") as i:
+            twice[i] = a[i] * 2
+        with ib.for_range(0, 8, name="j") as j:
+            with ib.if_scope(a[j] > 0):
+                b[j] = twice[j]
+            with ib.else_scope():
+                b[j] = 0.0
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(y.op, body, name="test_builder", default_buffer_params={"offset_factor": 1})
+    A = te.placeholder((24,), name="A")
+    B = te.compute((24,), lambda i: te.if_then_else(A[i] > 0, A[i] * 2, 0.0), name="B")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(s[B].split(B.op.axis[0], factor=8)[1], intrin)
+    a, b = np.random.default_rng(1).standard_normal(24).astype("float32"), np.zeros(24, "float32")
+    tw.build(s, [A, B])(a, b)
+    np.testing.assert_array_equal(b, np.where(a > 0, a * 2, 0))
+
+
+def test_errors():
+    A, B, C = packed_product(4, 16, 8)
+    with pytest.raises(tw.UserError) as e:
+        vnni_schedule(A, B, C, "vnnj")
+    assert e.value.code == "unknown-intrinsic" and "vnnj" in str(e.value)
+    old = vnni("test_replaced")
+    vnni("test_replaced")
+    with pytest.raises(tw.UserError) as e:
+        vnni_schedule(A, B, C, old)
+    assert e.value.code == "bad-intrinsic"
+    with pytest.raises(tw.UserError) as e:
+        vnni_schedule(A, B, C, 3)
+    assert e.value.code == "bad-argument"
+    # An operand whose memory is not as the intrinsic wants it.
+    x = te.placeholder((4,), name="x")
+    y = te.compute((4,), lambda i: x[i], name="y")
+    intrin = te.decl_tensor_intrin(y.op, lambda ins, outs: outs[0].vstore(0, ins[0].vload(0, "float32x4")), name="test_offset")
+    P = te.placeholder((8,), name="P")
+    Q = te.compute((8,), lambda i: P[i], name="Q")
+    s = te.create_schedule(Q.op)
+    s[Q].tensorize(s[Q].split(Q.op.axis[0], factor=4)[1], intrin)
+    with pytest.raises(tw.UserError) as e:
+        tw.lower(s, [P, Q])
+    assert e.value.code == "cannot-tensorize" and "offset in memory" in str(e.value)
+
+
+def test_a_trace_needs_the_declaration():
+    """In a fresh process the name is known once the script has declared it."""
+    script = """
+import tilewright as tw
+from tilewright import te
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] + 1, name="B")
+trace = 'split@1(s1, s1:0, factor=4)\\ntensorize@1(s1, t0.1, "later")'
+try:
+    te.schedule_from_trace([A, B], trace)
+except tw.UserError as e:
+    assert e.code == "unknown-intrinsic", e.code
+else:
+    raise AssertionError("replayed without it")
+x = te.placeholder((4,), name="x")
+y = te.compute((4,), lambda i: x[i] + 1, name="y")
+te.decl_tensor_intrin(y.op, lambda ins, outs: outs[0].vstore(0, ins[0].vload(0, "float32x4") + 1),
+                      name="later", default_buffer_params={"offset_factor": 1})
+s = te.schedule_from_trace([A, B], trace)
+assert 'tensorized("later")' in str(tw.lower(s, [A, B], simple_mode=True))
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
