@@ -265,7 +265,7 @@ class FunctionEmitter {
   std::vector<Loop> loops_;
   bool nontemporal_ = false;      // below the pragma
   bool has_nontemporal_ = false;  // of this function: other threads see them after a fence only
-  bool has_tiles_ = false;    // tile registers are configured
+  bool has_tiles_ = false;        // tile registers are configured
   bool has_launched_ = false;
   int tiles_taken_ = 0;  // by the buffers around
   bool has_loops_ = false;

@@ -107,21 +107,21 @@ TEST(UnsignDotProducts, ComputesTheSame) {
     }();
     const std::string text = tile(rows, columns);
     const auto kernel_of = [&](const std::string& body) {
-      return testing::make_kernel(body, {{"A", int_type(8), {rows * 36}},
+      return test::make_kernel(body, {{"A", int_type(8), {rows * 36}},
                                          {"B", int_type(8), {columns * 64 * 9}},
                                          {"C", int_type(32), {rows * columns * 16}, true}});
     };
     const std::string bare = text.substr(text.find("// attr"));
     const Kernel before = kernel_of(bare), after = kernel_of(unsign(text));
-    const auto want = testing::interpret_on(before, arrays);
+    const auto want = test::interpret_on(before, arrays);
     const auto expect_want = [&](const NDArray& got, const char* what) {
       EXPECT_EQ(std::memcmp(got.data(), want[2].data(), static_cast<size_t>(got.byte_size())), 0)
           << what << " " << rows << "x" << columns;
     };
-    expect_want(testing::interpret_on(after, arrays)[2], "interpreter");
+    expect_want(test::interpret_on(after, arrays)[2], "interpreter");
     if (!kTarget.features_missing_on_host().empty()) continue;
     const auto module = compile({after}, kTarget);
-    testing::call(module->get_function("kernel"), arrays);
+    test::call(module->get_function("kernel"), arrays);
     expect_want(arrays[2], "compiled");
     const std::string assembly = module->source("asm");
     int products = 0;
