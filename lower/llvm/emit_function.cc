@@ -154,6 +154,7 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
     return declare(i32, {pointer, pointer, i32});
   }
   if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
+  if (name == "tw_tensor_overlap") return declare(i64, {pointer, pointer});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
   llvm::FunctionCallee callee = declare(pointer, {i64, i32});
@@ -397,6 +398,11 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
   }
   if (name == "tensor_rank") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, ndim), i32), int_type(32));
+  }
+  if (name == "tensor_overlap") {
+    return as_type(b_.CreateCall(k_.runtime_function("tw_tensor_overlap"),
+                                 {argument(op.args[0]), argument(op.args[1])}),
+                   int_type(64));
   }
   if (name == "tensor_dtype") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, dtype), i32), uint_type(32));
