@@ -16,6 +16,7 @@ namespace tw::autotune {
 struct MachineModel {
   int vector_bits = 128, vector_registers = 16;
   int threads = 1;
+  bool int8_dot = false, bf16_dot = false;               // adds groups of narrow products at once
   double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
   double ways[3] = {8, 16, 16};
   double page_entries = 64;                 // of the first-level translation buffer

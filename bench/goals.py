@@ -100,7 +100,8 @@ def of_tuner(section: dict) -> list[Goal]:
 def of_convolution(section: dict) -> list[Goal]:
     """Of the first 3x3 convolution, on one thread."""
     rates = tables.rates_of(section)
-    key = next((key for key in rates if key[1] == 1), None)
+    shapes = tables.shapes_of(section)
+    key = next((key for key in rates if key[1] == 1 and shapes[key[0]].endswith("3x3")), None)
     if key is None:
         return []
     medians = {name: summarize(samples).median for name, samples in rates[key].items()}

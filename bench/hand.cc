@@ -4,47 +4,122 @@
 #include <algorithm>
 
 #include "bench/contestant.h"
+#include "runtime/machine.h"
 #include "schedule/schedule.h"
 
 namespace tw::bench {
 namespace {
 
-// Register tiles of 8 rows and three vectors of columns: 24 sums, three vectors of B, and A read
-// into the multiplications by broadcast. Eight rows a power of two apart still fit the ways of L1.
-// B stands in panels as wide as a tile, packed when the kernel is built.
+int64_t extent(const te::Tensor& t, size_t d) { return as<IntImm>(t.shape()[d])->value; }
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ---------------------------------------------------------------------------------------------
+// Matrix products
+
+struct Product {
+  int64_t m, n, k;
+  bool weights;  // B is known when the kernel is built
+  int threads;
+};
+// Rows and vectors of columns of the sums that stay in registers.
+struct RegisterTile {
+  int64_t rows, vectors;
+};
+// How tiles are walked.
+struct Walk {
+  int64_t tiles;      // of one block of rows
+  int64_t blocks;     // whose part of A stays in L2
+  bool panels_first;  // the outer loop is over panels of B: all of A stays in L2, or must not
+};
+
+// Three quarters of the registers hold sums; the rest must do for vectors of B and an element of A.
+// Of the shapes that this leaves, the one that computes least beside the matrix.
+RegisterTile register_tile(const Product& p, const Target& target) {
+  const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
+  if (4 * p.m < sums) return {p.m, 4};  // few rows: enough sums for the latency of an addition
+  RegisterTile best{0, 0};
+  int64_t least = INT64_MAX;
+  for (const int64_t vectors : {3, 4, 2}) {
+    if (sums + vectors + 1 > target.vector_registers) continue;
+    const int64_t rows = sums / vectors, columns = vectors * lanes;
+    const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
+    if (area < least) best = {rows, vectors};
+    least = std::min(least, area);
+  }
+  return best;
+}
+
+// Blocks of rows: as few as have their part of A fit half of L2, and as many more as deal the
+// panels of all blocks evenly to the threads. What is packed in the call is packed once.
+Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
+  const int64_t tiles = ceil_div(p.m, tile.rows);
+  if (!p.weights) return {tiles, 1, true};
+  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
+  const int64_t panels = ceil_div(p.n, tile.vectors * target.vector_lanes(32));
+  const int64_t fit = std::min(ceil_div(p.m * p.k * 4, l2 / 2), tiles);
+  const auto idle = [&](int64_t blocks) {  // of all threads' time, while the last ones work
+    const int64_t units = panels * blocks, busy = ceil_div(units, p.threads) * p.threads;
+    return static_cast<double>(busy - units) / static_cast<double>(busy);
+  };
+  int64_t best = fit;
+  for (int64_t blocks = fit; blocks <= std::min(4 * fit, tiles) && idle(best) > 0.05; ++blocks) {
+    if (idle(blocks) < idle(best)) best = blocks;
+  }
+  const int64_t each = ceil_div(tiles, best);
+  return {each, ceil_div(tiles, each), fit == 1};
+}
+
+// Sums of a register tile, over all of k. Panels of B, as wide as a tile, lie packed: weights since
+// the kernel was built, others as soon as they are needed. No operand is waited for: while a panel
+// is multiplied with a block of A the next one is fetched, and with each tile the rows of the next.
 std::optional<Trace> product(const autotune::Task& task) {
-  const std::vector<te::Tensor>& arguments = task.program.arguments;
-  if (!te::is_constant(arguments[1])) return {};
-  const te::Tensor c = task.program.outputs[0], b = arguments[1];
-  const auto extent = [](const te::Tensor& t, size_t d) { return as<IntImm>(t.shape()[d])->value; };
+  const te::Tensor c = task.program.outputs[0];
+  const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
+  const Product p{extent(c, 0), extent(c, 1), extent(a, 1), te::is_constant(b), task.threads};
   const int64_t lanes = task.target.vector_lanes(32);
-  const int64_t rows = std::min<int64_t>(8, extent(c, 0));
-  const int64_t columns = (rows < 4 ? 4 : 3) * lanes;
+  const RegisterTile registers = register_tile(p, task.target);
+  const Walk order = walk(p, registers, task.target);
+  const int64_t columns = registers.vectors * lanes;
 
   const Schedule s = Schedule::create({c});
   const te::Tensor sums = s.cache_write(c, "local");
-  const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
-  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
-  panel.precompute();
-
   const Stage out = s[c], tile = s[sums];
-  const auto [io, ii] = out.split(out.axis(0), rows);
+
+  const auto [io, ii] = out.split(out.axis(0), registers.rows);
   const auto [jo, ji] = out.split(out.axis(1), columns);
-  out.reorder({jo, io, ii, ji});
   const auto [jv, jl] = out.split(ji, lanes);
-  const IterVar tiles = out.fuse({jo, io});
-  out.parallel(tiles);
+  const auto [block, i] = out.split(io, order.tiles);
+  const IterVar outer = order.panels_first ? jo : block, inner = order.panels_first ? block : jo;
+  out.reorder({outer, inner, i, ii, jv, jl});
+  const IterVar unit = out.fuse({outer, inner});
+  out.parallel(unit);
   out.unroll(ii);
   out.unroll(jv);
   out.vectorize(jl);
 
-  tile.compute_at(out, tiles);
-  const IterVar i = tile.axis(0), k = tile.reduce_axis(0);
+  tile.compute_at(out, i);
+  const IterVar k = tile.reduce_axis(0);
   const auto [v, l] = tile.split(tile.axis(1), lanes);
-  tile.reorder({k, i, v, l});
-  tile.unroll(i);
+  tile.reorder({k, tile.axis(0), v, l});
+  tile.unroll(tile.axis(0));
   tile.unroll(v);
   tile.vectorize(l);
+  if (order.tiles > 1) tile.prefetch_ahead(a, k, out, i);
+
+  const bool again = p.m > registers.rows;  // a panel is read by more than one tile
+  if (!p.weights && !again) return s.trace();
+  const te::Tensor packed = s.cache_read(b, "global", {tile.op()});
+  const Stage panel = s[packed];
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  if (p.weights) {
+    panel.precompute();
+    if (again) tile.prefetch_ahead(packed, k, out, unit, order.panels_first ? order.blocks : 1);
+  } else {
+    panel.compute_at(out, unit);
+    const auto [pv, pl] = panel.split(panel.axis(2), lanes);
+    panel.unroll(pv);
+    panel.vectorize(pl);
+  }
   return s.trace();
 }
 

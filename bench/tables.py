@@ -124,8 +124,9 @@ def of_peak(section: dict, results: dict) -> list[Table]:
     for level in ("L1", "L2", "L3", "memory"):
         for stores in ("plain", "streaming"):
             rows.append(row(f"copy in {level}, {stores} stores", f"copy/{stores}/{level}/{{}}", rate))
-    for state in ("spinning", "parked"):
-        rows.append(row(f"fork and join, {state}", f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
+    for state in ("spinning", "spinning-pinned", "parked", "parked-pinned"):
+        label = "fork and join, " + state.replace("-", ", ")
+        rows.append(row(label, f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
     rows = [r for r in rows if any(r[1:])]
     notes = ["Copies count what is read and what is written. Medians with 95 % intervals."]
     return [Table("Machine", ["", *map(threads_text, threads)], rows, notes)]

@@ -21,6 +21,7 @@ Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);
 Kernel share_strided_loads(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);
+Kernel unsign_dot_products(Kernel kernel, const PassContext& context);
 Kernel nontemporal_stores(Kernel kernel, const PassContext& context);
 Kernel make_api(Kernel kernel, const PassContext& context);
 Kernel lower_parallel(Kernel kernel, const PassContext& context);

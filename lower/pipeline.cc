@@ -36,6 +36,7 @@ using enum Property;
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
 // - share_strided_loads after simplify: neighbours then differ in a constant at the end.
+// - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
@@ -67,6 +68,8 @@ const std::vector<Pass>& table() {
       {"share_strided_loads", pass::share_strided_loads, {Flat, NoVectorLoops}, {}, true,
        "vectors of lanes a small stride apart share the loads of all that lies between"},
       {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},
+      {"unsign_dot_products", pass::unsign_dot_products, {Flat, NoVectorLoops}, {}, true,
+       "products of signed bytes lose one sign, and what that adds goes after their loop"},
       {"nontemporal_stores", pass::nontemporal_stores, {Flat, NoVectorLoops}, {}, true,
        "stores that go around the caches where addresses turn out to be aligned"},
       {"make_api", pass::make_api, {Flat, NoVectorLoops}, {KernelSignature}, false,

@@ -4,6 +4,7 @@
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
+#include "schedule/region.h"
 #include "schedule/schedule_data.h"
 #include "schedule/validate.h"
 
@@ -57,6 +58,7 @@ class BoundInference {
 
   DomainMap run() {
     validate_attachments(schedule_);
+    validate_prefetches(schedule_);
     // Consumers first: what they read decides the domain of a stage inside their loops.
     for (size_t k = schedule_.stages.size(); k-- > 0;) {
       const StageData& stage = *schedule_.stages[k];
@@ -80,7 +82,10 @@ class BoundInference {
     bool found = false;
     for (const StageData* consumer : consumers_of(schedule_, stage)) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
-      ReadRegion reads(schedule_, stage, root_ranges(stage, *consumer), analyzer_, region, found);
+      ReadRegion reads(
+          schedule_, stage,
+          root_ranges(*consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_),
+          analyzer_, region, found);
       const te::ComputeNode& body = *compute_of(*consumer);
       // The bodies of a reduction differ in the component they take only.
       for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k)
@@ -97,43 +102,6 @@ class BoundInference {
 
   Expr simplified(const Expr& e) {
     return is_const(e) || is<Variable>(e) ? e : analyzer_.simplify(e);
-  }
-
-  // The values of the consumer's root axes during one iteration of the loop that the producer is
-  // in.
-  DomainMap root_ranges(const StageData& producer, const StageData& consumer) {
-    const StageData& parent = *producer.attach_stage;
-    const size_t inside = leaf_position(parent, producer.attach_axis) + 1;
-    DomainMap parts;
-    for (size_t k = 0; k < consumer.leaf_axes.size(); ++k) {
-      const Var& var = consumer.leaf_axes[k]->var;
-      const Range& domain = domains_.at(var);
-      const bool still = &consumer == &parent && k < inside;
-      parts[var] =
-          still && !is_one(domain.extent) ? Range{var, make_const(var.dtype(), 1)} : domain;
-    }
-    for (size_t r = consumer.relations.size(); r-- > 0;) {
-      consumer.relations[r]->domain_up(parts, domains_, analyzer_);
-    }
-    // Loops between the producer's place and the consumer's run, and move the consumer's region.
-    DomainMap between;
-    for (const StageData* s = &consumer; s != &parent; s = s->attach_stage) {
-      const StageData& around = *s->attach_stage;
-      const size_t end = leaf_position(around, s->attach_axis) + 1;
-      for (size_t k = &around == &parent ? inside : 0; k < end; ++k) {
-        const Var& var = around.leaf_axes[k]->var;
-        between[var] = domains_.at(var);
-      }
-    }
-    const IndexRange range_of(between, analyzer_);
-    DomainMap ranges;
-    for (const IterVar& root : consumer.op->root_axes()) {
-      const Range& part = parts.at(root->var);
-      const Range start = range_of(domains_.at(root->var).min);
-      ranges[root->var] =
-          is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
-    }
-    return ranges;
   }
 
   const ScheduleData& schedule_;

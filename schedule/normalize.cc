@@ -72,6 +72,13 @@ void rebase_axes(ScheduleData& schedule, StageData& stage) {
     for (StageData* inside : attached_to(schedule, stage)) {
       if (inside->attach_axis->var.same_as(root->var)) inside->attach_axis = rebased;
     }
+    for (const auto& other : schedule.stages) {
+      for (auto& [var, attributes] : other->axis_attributes) {
+        for (PrefetchMark& mark : attributes.prefetches) {
+          if (mark.scope.defined() && mark.scope->var.same_as(root->var)) mark.scope = rebased;
+        }
+      }
+    }
   }
 }
 

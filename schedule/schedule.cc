@@ -212,15 +212,25 @@ void Stage::set_scope(const std::string& scope) const {
 void Stage::storage_align(const IterVar& axis, int64_t factor, int64_t offset) const {
   Recorder(schedule_, data_, "storage_align")(axis)(factor)(offset).apply();
 }
-void Stage::prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const {
+Stage Stage::source_of(const te::Tensor& tensor) const {
   StageData* source = find_stage(*schedule_, tensor.op().get());
   if (source == nullptr) {
     raise({.code = ErrorCode::UnknownStage,
            .what = fmt::format("tensor '{}' is not in this schedule", tensor.name()),
            .where = SourceScope::current()});
   }
+  return {schedule_, source};
+}
+void Stage::prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const {
   Recorder call(schedule_, data_, "prefetch");
-  call(axis)(Stage(schedule_, source))(offset);
+  call(axis)(source_of(tensor))(offset);
+  if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
+  call.apply();
+}
+void Stage::prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const Stage& parent,
+                           const IterVar& scope, int64_t group) const {
+  Recorder call(schedule_, data_, "prefetch_ahead");
+  call(axis)(source_of(tensor))(parent)(scope)(group);
   if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
   call.apply();
 }

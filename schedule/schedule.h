@@ -24,11 +24,14 @@ enum class AttachType : uint8_t {
   Scope,           // inside attach_axis of attach_stage
 };
 
-// In each iteration of a loop: fetch what iteration + offset reads of the tensor.
+// In each iteration of a loop: fetch what iteration + offset reads of the tensor. With a scope, a
+// loop around that one whose iterations are dealt into groups of `offset`: an equal share of what
+// the next group reads.
 struct PrefetchMark {
   ProducerRef producer;
   int value_index = 0;
   int64_t offset = 0;
+  IterVar scope;  // undefined: the loop itself
 };
 
 // What is marked on a leaf axis.
@@ -115,6 +118,11 @@ class Stage {
   void storage_align(const IterVar& axis, int64_t factor, int64_t offset) const;
   // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read.
   void prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const;
+  // Deals the iterations of `scope`, a loop of `parent` around `axis`, into groups; during each,
+  // the iterations of `axis` fetch in equal shares what the stage reads of the tensor in the next.
+  // The traffic is even then, and none of it is waited for.
+  void prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const Stage& parent,
+                      const IterVar& scope, int64_t group = 1) const;
   // Computes the loop and those inside it with an intrinsic of the registry.
   void tensorize(const IterVar& axis, const std::string& intrin) const;
   // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
@@ -126,6 +134,8 @@ class Stage {
   ScheduleData* schedule_data() const { return schedule_; }
 
  private:
+  Stage source_of(const te::Tensor& tensor) const;
+
   ScheduleData* schedule_ = nullptr;
   StageData* data_ = nullptr;
 };

@@ -58,6 +58,9 @@ bool is_leaf(const StageData& stage, const IterVar& axis);
 // Position among the leaf axes; their number when it is none of them.
 size_t leaf_position(const StageData& stage, const IterVar& axis);
 
+// The stage that the axis is a leaf of; null when there is none.
+const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis);
+
 // Replaces the relation's parents, which are adjacent leaf axes, by its children.
 void add_relation(StageData& stage, RelationRef relation, int step);
 // Refuses an axis that a relation may not consume: one that carries marks, or that another stage

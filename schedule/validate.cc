@@ -37,4 +37,28 @@ void validate_attachments(const ScheduleData& schedule) {
   }
 }
 
+void validate_prefetches(const ScheduleData& schedule) {
+  for (const auto& stage : schedule.stages) {
+    if (stage->attach_type == AttachType::InlinedAlready) continue;
+    for (size_t k = 0; k < stage->leaf_axes.size(); ++k) {
+      const AxisAttributes* marks = stage->attributes_of(stage->leaf_axes[k]);
+      if (marks == nullptr) continue;
+      for (const PrefetchMark& mark : marks->prefetches) {
+        if (!mark.scope.defined()) continue;
+        const StageData* parent = stage_of_leaf(schedule, mark.scope);
+        const bool around = parent != nullptr && runs_inside(*stage, *parent, mark.scope) &&
+                            (parent != stage.get() || leaf_position(*stage, mark.scope) < k);
+        if (around) continue;
+        raise({.code = ErrorCode::BadAttach,
+               .what = fmt::format("prefetch_ahead for '{}', which is no loop around this one",
+                                   mark.scope.name()),
+               .stage = stage->name(),
+               .axis = stage->leaf_axes[k].name(),
+               .where = stage->where,
+               .legal = "a loop outside it, of this stage or of one that it is computed in"});
+      }
+    }
+  }
+}
+
 }  // namespace tw

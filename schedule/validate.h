@@ -10,6 +10,9 @@ namespace tw {
 // is not inside of.
 void validate_attachments(const ScheduleData& schedule);
 
+// BadAttach when a share is to be fetched of what a loop reads that is not around the fetching one.
+void validate_prefetches(const ScheduleData& schedule);
+
 // True when `stage` runs inside the loop `axis` of `parent`.
 bool runs_inside(const StageData& stage, const StageData& parent, const IterVar& axis);
 

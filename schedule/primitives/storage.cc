@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// set_scope, storage_align, prefetch: where and how a stage is stored, and how it is fetched
+// set_scope, storage_align, prefetch, prefetch_ahead: where and how a stage is stored, and how it
+// is fetched
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,10 +65,12 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
   return {};
 }
 
-StepResults apply_prefetch(const PrimitiveCall& call) {
-  StageData& stage = call.stage();
-  const StageData& source = call.stage(2);
-  const int64_t output = call.given(4) ? call.integer(4) : 0;
+namespace {
+
+// The output of the source, argument 2, that argument `k` names; the stage must read it.
+int output_read(const PrimitiveCall& call, size_t k) {
+  const StageData &stage = call.stage(), &source = call.stage(2);
+  const int64_t output = call.given(k) ? call.integer(k) : 0;
   const bool read = std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
     return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
   });
@@ -80,14 +83,33 @@ StepResults apply_prefetch(const PrimitiveCall& call) {
                .axis = call.axis(1).name(),
                .legal = legal.empty() ? "none" : legal});
   }
+  return static_cast<int>(output);
+}
+
+void mark(const PrimitiveCall& call, PrefetchMark mark) {
+  call.stage().axis_attributes[call.axis(1)->var].prefetches.push_back(std::move(mark));
+}
+
+}  // namespace
+
+StepResults apply_prefetch(const PrimitiveCall& call) {
+  const int output = output_read(call, 4);
   if (call.integer(3) < 0 || call.integer(3) > INT32_MAX) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = fmt::format("offset is {}", call.integer(3)),
                .axis = call.axis(1).name(),
                .legal = "zero or a positive 32-bit integer"});
   }
-  stage.axis_attributes[call.axis(1)->var].prefetches.push_back(
-      {source.op, static_cast<int>(output), call.integer(3)});
+  mark(call, {call.stage(2).op, output, call.integer(3), {}});
+  return {};
+}
+
+// Whether the scope is around the axis can change with every later step; validate asks at the end.
+StepResults apply_prefetch_ahead(const PrimitiveCall& call) {
+  const int output = output_read(call, 6);
+  const int64_t group = call.given(5) ? call.integer(5) : 1;
+  require_positive(call, call.axis(4), "group", group);
+  mark(call, {call.stage(2).op, output, group, call.axis(4)});
   return {};
 }
 

@@ -400,13 +400,15 @@ Expr prod(const Expr& source, const std::vector<IterVar>& axes, const Expr& cond
 Expr max(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("maximum", source);
   const auto larger = [](const Expr& x, const Expr& y) { return tw::max(x, y); };
-  return one_reduction(scalar_reducer(min_value(source.dtype()), larger), source, axes, condition);
+  return one_reduction(scalar_reducer(max_identity(source.dtype()), larger), source, axes,
+                       condition);
 }
 
 Expr min(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("minimum", source);
   const auto smaller = [](const Expr& x, const Expr& y) { return tw::min(x, y); };
-  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes, condition);
+  return one_reduction(scalar_reducer(min_identity(source.dtype()), smaller), source, axes,
+                       condition);
 }
 
 std::vector<Operation> operations(const std::vector<Tensor>& outputs) {

@@ -282,6 +282,22 @@ TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
   refused(ErrorCode::BadArgument, "prefetch@1(s4, s4:0, s3, -1)");
 }
 
+TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch_ahead@1(s4, s4:1, s2, s4, s4:0)").legal,
+            "C");
+  refused(ErrorCode::FactorNotPositive, "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0, group=0)");
+  // Of a loop that is not around: found when the schedule is lowered, as later steps may move it.
+  for (const char* trace :
+       {"prefetch_ahead@1(s4, s4:0, s3, s4, s4:1)", "prefetch_ahead@1(s3, s3:0, s1, s4, s4:0)",
+        "compute_at@1(s3, s4, s4:0)\nprefetch_ahead@1(s3, s3:0, s1, s4, s4:1)",
+        "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0)\nsplit@1(s4, s4:0, factor=2)"}) {
+    const Schedule s = scheduled(kProgram, trace);
+    EXPECT_EQ(expect_error(ErrorCode::BadAttach, [&] { loops(s); }).legal,
+              "a loop outside it, of this stage or of one that it is computed in")
+        << trace;
+  }
+}
+
 TEST(ScheduleErrors, WhatCannotBeFactored) {
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:0)").legal, "k");
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s4, s4:0)").legal, "a reduction");

@@ -214,7 +214,7 @@ def newer(path):
 
 @pytest.mark.parametrize(("arguments", "said"), [
     (["gemm:bert.fnn"], "gemm:bert.ffn"),
-    (["conv:resnet50.3"], "conv2d"),
+    (["conv:resnet50.3"], "conv2d_bias_relu:resnet50.3"),
     (["gemm:m=0,n=4,k=4"], "m"),
     (["gemm:m=4,n=4"], "k"),
     (["gemm:m=4,n=4,k=4,q=4"], "q"),
@@ -229,7 +229,7 @@ def newer(path):
     ([TINY, "--threads=1000000"], "threads"),
     ([TINY, "--model=forest"], "xgboost"),
     ([TINY, "--target=cuda"], "llvm"),
-    ([TINY, "--target=llvm -mcpu=zen"], "nearest"),
+    ([TINY, "--target=llvm -mcpu=zen"], "the nearest is znver"),
     ([TINY, "--trails=4"], "--trails"),
     ([TINY, "--log=no/such/folder/t.db"], "no/such/folder/t.db"),
     ([TINY, "--log=."], "folder"),

@@ -78,6 +78,28 @@ r = compute([n: 1, f: 20, y: 8, z: 8], max(o(n, f, y, z), 0))
 arguments x w r
 outputs r
 )"},
+    {"product of bytes, requantized", R"(te 1
+A = placeholder(uint8, [13, 30])
+B = placeholder(int8, [30, 37], constant)
+C = compute([i: 13, j: 37], reduce [k: 30], sum((int32(A(i, k))*int32(B(k, j)))))
+D = compute([i: 13, j: 37], saturating_cast<int8>((C(i, j) - 3)))
+arguments A B D
+outputs D
+)"},
+    {"product of signed bytes, weights in rows", R"(te 1
+A = placeholder(int8, [24, 64])
+W = placeholder(int8, [48, 64], constant)
+C = compute([i: 24, j: 48], reduce [k: 64], sum((int32(A(i, k))*int32(W(j, k)))))
+arguments A W C
+outputs C
+)"},
+    {"products of bfloat16, batched", R"(te 1
+A = placeholder(bfloat16, [2, 9, 21])
+B = placeholder(bfloat16, [2, 21, 40])
+C = compute([b: 2, i: 9, j: 40], reduce [k: 21], sum((float32(A(b, i, k))*float32(B(b, k, j)))))
+arguments A B C
+outputs C
+)"},
     {"elementwise chain", R"(te 1
 A = placeholder(int32, [5, 33])
 B = compute([i: 5, j: 33], (A(i, j)*3))

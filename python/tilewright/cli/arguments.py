@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of the command."""
+"""The arguments of the command, and how to type it."""
 
 import argparse
 import math
+import os
+import shlex
+import sys
 
 from .. import __version__
 from ..autotune import MODELS
@@ -65,3 +68,29 @@ def parse(argv):
     add("--version", action="version", version=f"autotune {__version__}")
     # Options and workloads may stand in any order.
     return parser.parse_intermixed_args(argv)
+
+
+def typed():
+    return shlex.join([program_name(), *sys.argv[1:]])
+
+
+def program_name():
+    """How this program can be called from here: by name where the PATH finds it, otherwise by path."""
+    import shutil
+
+    path = sys.argv[0]
+    if os.path.basename(path) not in ("autotune", "autotune.exe"):
+        return f"{shlex.quote(os.path.relpath(sys.executable))} -m tilewright.cli"
+    found = shutil.which("autotune")
+    if found and os.path.realpath(found) == os.path.realpath(path):
+        return "autotune"
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("../..") else path
+
+
+def replay_command(workloads, target, threads, arguments):
+    """What to type to build and time the best schedules of the log."""
+    words = [w.label for w in workloads]
+    if arguments.target != "llvm":
+        words += ["--target", arguments.target]
+    return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"

@@ -87,7 +87,7 @@ NDArray part_of(const NDArray& array, int64_t first, int64_t count) {
 // arrays begin.
 TEST(NontemporalStores, ResultsStayWhateverTheAlignment) {
   constexpr int64_t kCount = 16 * 1024;
-  const testing::TensorArgument o{"O", float_type(32), {kCount}, true},
+  const test::TensorArgument o{"O", float_type(32), {kCount}, true},
       a{"A", float_type(32), {kCount}};
   const std::string text =
       "// attr [] pragma_store_nontemporal = 1\n"
@@ -96,13 +96,13 @@ TEST(NontemporalStores, ResultsStayWhateverTheAlignment) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");
   const Kernel kernel =
       run_pass(pass::lower_parallel,
-               run_pass(pass::nontemporal_stores, testing::make_kernel(text, {o, a}), {}, target));
+               run_pass(pass::nontemporal_stores, test::make_kernel(text, {o, a}), {}, target));
   const auto module = compile({kernel}, target, {.keep_sources = true});
   EXPECT_THAT(module->source("ll"), HasSubstr("!nontemporal"));
   EXPECT_THAT(module->source("asm"), HasSubstr("sfence"));
   const int threads = ThreadPool::global().num_threads();
   ThreadPool::global().set_num_threads(4);
-  const Function function = testing::compile_function(kernel, target);
+  const Function function = test::compile_function(kernel, target);
   for (const int64_t first : {0, 1, 4, 8}) {
     const NDArray in = NDArray::zeros({kCount}, float_type(32));
     for (int64_t i = 0; i < kCount; ++i) in.data_as<float>()[i] = float(i);
@@ -110,7 +110,7 @@ TEST(NontemporalStores, ResultsStayWhateverTheAlignment) {
     const NDArray out = part_of(whole, first, kCount);
     for (int repeat = 0; repeat < 20; ++repeat) {
       std::fill_n(out.data_as<float>(), kCount, -1.0F);
-      testing::call(function, {out, in});
+      test::call(function, {out, in});
       for (int64_t i = 0; i < kCount; ++i) ASSERT_EQ(out.data_as<float>()[i], float(i + 1)) << i;
     }
   }
@@ -118,9 +118,9 @@ TEST(NontemporalStores, ResultsStayWhateverTheAlignment) {
 }
 
 TEST(NontemporalStores, OnlyTheyAreFenced) {
-  const testing::TensorArgument o{"O", float_type(32), {64}, true};
+  const test::TensorArgument o{"O", float_type(32), {64}, true};
   const Kernel kernel =
-      testing::make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = x16(1.000000f) }", {o});
+      test::make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = x16(1.000000f) }", {o});
   const auto module =
       compile({kernel}, Target::parse("llvm -mcpu=x86-64-v3"), {.keep_sources = true});
   EXPECT_THAT(module->source("asm"), Not(HasSubstr("sfence")));
