@@ -69,7 +69,8 @@ bool walks(const Expr& base, const For& loop, int64_t extent) {
   return true;
 }
 
-std::optional<DotProduct> match(const For& loop, DType element, DType wide, int64_t group) {
+std::optional<DotProduct> match(const For& loop, DType element, DType wide, int64_t group,
+                                int64_t terms) {
   const Store* store = as<Store>(loop.body);
   if (store == nullptr || store->predicate.defined() || uses(store->index, loop.var)) return {};
   const Add* add = as<Add>(store->value);
@@ -90,13 +91,14 @@ std::optional<DotProduct> match(const For& loop, DType element, DType wide, int6
     const DType t = f->load->type.element();
     const bool fits = element.is_float() ? t == element : t.is_integer() && t.bits == element.bits;
     if (!fits || f->load->buffer.same_as(store->buffer)) return {};
-    if (!walks(f->base, loop, group)) return {};
+    if (!walks(f->base, loop, terms)) return {};
   }
   return DotProduct{.store = store,
                     .sum = as<Load>(left ? add->a : add->b),
                     .first = *a,
                     .second = *b,
                     .integers = !element.is_float(),
+                    .terms = static_cast<int>(terms),
                     .lanes = store->value.dtype().lanes};
 }
 
@@ -106,13 +108,13 @@ std::optional<DotProduct> match_dot_product(const For& loop, const Target& targe
   const auto extent = as_const_int(loop.extent);
   if (!extent || !loop.var.dtype().is_integer()) return {};
   std::optional<DotProduct> found;
-  if (*extent == kBytes && target.has_int8_dot) {
-    found = match(loop, int_type(8), int_type(32), kBytes);
+  if (1 < *extent && *extent <= kBytes && target.has_int8_dot) {
+    found = match(loop, int_type(8), int_type(32), kBytes, *extent);
     // One factor may have a sign.
     if (found && !found->first.is_signed() && !found->second.is_signed()) return {};
   }
-  if (*extent == kHalves && target.has_bf16_dot) {
-    found = match(loop, bfloat_type(16), float_type(32), kHalves);
+  if (!found && *extent == kHalves && target.has_bf16_dot) {
+    found = match(loop, bfloat_type(16), float_type(32), kHalves, kHalves);
   }
   if (!found) return {};
   const int lanes = found->lanes, widest = target.vector_bits / 32;

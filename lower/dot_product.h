@@ -6,6 +6,8 @@
 //     C[ramp(c, 1, 16)] = (C[ramp(c, 1, 16)] +
 //                          (x16(int32(A[(a + k)]))*int32x16(B[ramp((b + k), 4, 16)])))
 //   }
+//
+// The loop may be shorter than the group, where a sum ends: for (k, 0, 3), the lanes 4 apart still.
 #pragma once
 
 #include <optional>
@@ -31,6 +33,7 @@ struct DotProduct {
   const Load* sum;
   DotFactor first, second;
   bool integers;  // bytes into int32; otherwise bfloat16 into float32
+  int terms;      // of a group of 4 or 2
   int lanes;
 };
 

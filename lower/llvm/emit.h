@@ -153,6 +153,8 @@ class FunctionEmitter {
 
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
+  struct Address;
+  llvm::Value* load_bytes(const Address& at, llvm::Type* type, int terms, const Variable* buffer);
 
   // emit_intrinsic.cc
   void emit_intrinsic(const Call& condition, const Stmt& statements);

@@ -49,6 +49,34 @@ llvm::Value* bytes_of_128(llvm::IRBuilderBase& b, int lanes) {
 
 }  // namespace
 
+// The first `terms` bytes of each 32-bit element of `t`, zeros for the others, whose memory nobody
+// touches.
+llvm::Value* FunctionEmitter::load_bytes(const Address& at, llvm::Type* t, int terms,
+                                         const Variable* buffer) {
+  llvm::Type* byte = b_.getInt8Ty();
+  if (!t->isVectorTy()) {
+    llvm::Value* all = llvm::ConstantInt::get(t, 0);
+    for (int i = 0; i < terms; ++i) {
+      llvm::Value* pointer =
+          b_.CreateConstInBoundsGEP1_64(byte, at.pointer, static_cast<uint64_t>(i));
+      llvm::LoadInst* one = b_.CreateAlignedLoad(byte, pointer, llvm::Align(1));
+      annotate(one, buffer);
+      all = b_.CreateOr(all, b_.CreateShl(b_.CreateZExt(one, t), static_cast<uint64_t>(8 * i)));
+    }
+    return all;
+  }
+  const unsigned count = 4 * llvm::cast<llvm::FixedVectorType>(t)->getNumElements();
+  llvm::SmallVector<llvm::Constant*, 64> mask;
+  for (unsigned i = 0; i < count; ++i)
+    mask.push_back(b_.getInt1(i % 4 < static_cast<unsigned>(terms)));
+  auto* bytes = llvm::FixedVectorType::get(byte, count);
+  llvm::CallInst* value =
+      b_.CreateMaskedLoad(bytes, at.pointer, at.alignment, llvm::ConstantVector::get(mask),
+                          llvm::Constant::getNullValue(bytes));
+  annotate(value, buffer);
+  return b_.CreateBitCast(value, t);
+}
+
 bool FunctionEmitter::emit_dot_product(const For& op) {
   if (mask_ != nullptr || nontemporal_) return false;
   const auto found = match_dot_product(op, k_.target);
@@ -73,6 +101,7 @@ bool FunctionEmitter::emit_dot_product(const For& op) {
     const Address at = address(buffer, f.load->type.element(), linear(f.base));
     llvm::Type* t =
         f.broadcast ? i32 : llvm::FixedVectorType::get(i32, static_cast<unsigned>(lanes));
+    if (integers && found->terms < 4) return load_bytes(at, t, found->terms, buffer);
     llvm::LoadInst* value = b_.CreateAlignedLoad(t, at.pointer, at.alignment);
     annotate(value, buffer);
     return value;
