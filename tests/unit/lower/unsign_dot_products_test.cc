@@ -108,8 +108,8 @@ TEST(UnsignDotProducts, ComputesTheSame) {
     const std::string text = tile(rows, columns);
     const auto kernel_of = [&](const std::string& body) {
       return test::make_kernel(body, {{"A", int_type(8), {rows * 36}},
-                                         {"B", int_type(8), {columns * 64 * 9}},
-                                         {"C", int_type(32), {rows * columns * 16}, true}});
+                                      {"B", int_type(8), {columns * 64 * 9}},
+                                      {"C", int_type(32), {rows * columns * 16}, true}});
     };
     const std::string bare = text.substr(text.find("// attr"));
     const Kernel before = kernel_of(bare), after = kernel_of(unsign(text));
