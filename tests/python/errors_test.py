@@ -75,6 +75,24 @@ def test_what_32_bit_indices_do_not_reach():
         symbolic(x, y)
 
 
+def test_a_body_too_deep_for_any_walk():
+    A = te.placeholder((3,), name="A")
+
+    def chain(links):
+        def body(i):
+            value = A[i]
+            for _ in range(links):
+                value = value + 1.0
+            return value
+
+        return te.compute((3,), body, name="B")
+
+    with refused("bad-argument", what="levels"):
+        chain(20000)
+    B = chain(1900)
+    tw.build(te.create_schedule(B.op), [A, B])
+
+
 def test_a_variable_that_nothing_gives():
     A = te.placeholder((3, 3), name="A")
     k = te.reduce_axis((0, 3), name="k")

@@ -25,20 +25,21 @@ exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad inp
 """
 
 
-def _number(convert, least, what, exclusive=False):
+def _number(convert, least, what, exclusive=False, most=sys.float_info.max):
     def read(text):
         try:
             value = convert(text)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value) or value < least or (exclusive and value == least):
+        if not least <= value <= most or (exclusive and value == least):
             raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
         return value
 
     return read
 
 
-_count = _number(int, 1, "a whole number of at least 1")
+_MOST = 2**31 - 1
+_count = _number(int, 1, f"a whole number from 1 to {_MOST}", most=_MOST)
 
 
 def parse(argv):
@@ -52,10 +53,10 @@ def parse(argv):
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
         help="stop starting candidates after this time (none)")
     add("--log", metavar="FILE", default="tuning.db", help="where every trial is kept (tuning.db, here)")
-    add("--seed", metavar="N", type=_number(int, 0, "a whole number of at least 0"), default=0,
+    add("--seed", metavar="N", type=_number(int, 0, "a whole number of 64 bits", most=2**64 - 1), default=0,
         help="of search and data (0)")
     add("--resume", action="store_true", help="trials in the log count, and teach the model")
-    add("--threads", metavar="N", type=_number(int, 1, "a whole number of at least 1"), default=None,
+    add("--threads", metavar="N", type=_count, default=None,
         help="that kernels use (those of the machine)")
     add("--timeout", metavar="SECONDS", type=_number(float, 0, "a number of seconds above 0", exclusive=True),
         default=10.0, help="to compile, and to run, one candidate (10)")
