@@ -55,6 +55,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("integer", n * c.integer);
   row.log("convert", n * c.convert);
   row.raw("is_init", s.is_init);
+  row.raw("nontemporal", s.nontemporal);
 }
 
 void add_loops(Row& row, const NestStatement& s) {
@@ -200,21 +201,33 @@ Features extract_features(const Stmt& nest, const Target& target, int threads) {
   const std::vector<NestStatement> statements = analyze_nest(nest);
   Features features;
   features.rows.reserve(statements.size() * feature_names().size());
-  for (const NestStatement& s : statements) {
+  const std::vector<Warm> warm = warm_accesses(statements, machine);
+  for (size_t k = 0; k < statements.size(); ++k) {
     Row row(&features.rows);
-    fill(row, s, statement_cost(s, machine));
+    fill(row, statements[k], statement_cost(statements[k], machine, warm[k]));
   }
   features.prior_seconds = nest_seconds(statements, machine);
   return features;
 }
 
-Features extract_features(const Task& task, const Trace& trace) {
+namespace {
+
+Stmt nest_of(const Task& task, const Trace& trace) {
   const Schedule schedule = Schedule::create(task.program.outputs);
   schedule.apply(trace);
   const Schedule normal = normalize(schedule);
   const KernelPart part = parts_of(normal, constants_of(task.program)).main;
-  return extract_features(schedule_ops(normal, infer_bound(normal), {}, part), task.target,
-                          task.threads);
+  return schedule_ops(normal, infer_bound(normal), {}, part);
+}
+
+}  // namespace
+
+Features extract_features(const Task& task, const Trace& trace) {
+  return extract_features(nest_of(task, trace), task.target, task.threads);
+}
+
+double prior_seconds(const Task& task, const Trace& trace) {
+  return nest_seconds(analyze_nest(nest_of(task, trace)), machine_model(task.target, task.threads));
 }
 
 }  // namespace tw::autotune

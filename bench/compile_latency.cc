@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From te text and trace to a callable: cold and warm, split by phase, over the candidates that the
-// tuner itself proposes; and resident memory over many compiles.
+// tuner itself proposes; and resident memory over many compiles. As in a worker of the tuner, the
+// preparation of weights is compiled once for each of the layouts that candidates have in common.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -82,8 +82,8 @@ BuiltKernel build_kernel(const std::string& te_text, const std::string& trace_te
   parts.main = run(std::move(parts.main));
   bind_constants(parts, values_of(program, inputs));
   if (parts.preparation) {
-    const auto module = compile({*parts.preparation}, target, {}, &timings);
-    if (!inputs.empty()) module->get_function(parts.preparation->name).call({});
+    const Function preparation = compile_preparation(*parts.preparation, target, &timings);
+    if (!inputs.empty()) preparation.call({});
   }
   const auto module = compile({parts.main}, target, {}, &timings);
   for (std::string_view pass : order) phases->emplace_back(std::string(pass), passes[pass]);

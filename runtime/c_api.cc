@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -12,7 +13,9 @@
 #include "runtime/last_error.h"
 #include "runtime/module.h"
 #include "runtime/ndarray.h"
+#include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
+#include "runtime/tile_data.h"
 #include "runtime/version.h"
 #include "runtime/workspace.h"
 
@@ -59,6 +62,39 @@ std::string describe(int32_t check, int64_t value) {
       break;
   }
   return fmt::format("{}", value);
+}
+
+// What a check finds where `expected` would be right.
+int64_t found(const tw_argument_check& c, void* const* args, const int32_t* type_codes,
+              int32_t num_args) {
+  if (c.check == TW_CHECK_Count) return num_args;
+  if (c.check == TW_CHECK_Kind) return type_codes[c.argument];
+  const auto& tensor = *static_cast<const DLTensor*>(args[c.argument]);
+  const auto address = [&] {
+    return reinterpret_cast<int64_t>(tensor.data) + static_cast<int64_t>(tensor.byte_offset);
+  };
+  switch (c.check) {
+    case TW_CHECK_Rank:
+      return tensor.ndim;
+    case TW_CHECK_DType:
+      return tw_dtype_word(tensor.dtype);
+    case TW_CHECK_Device:
+      return tensor.device.device_type;
+    case TW_CHECK_Shape:
+      return tensor.shape[c.index];
+    case TW_CHECK_Overlap:
+      return tw_tensor_overlap(&tensor, static_cast<const DLTensor*>(args[c.index]));
+    case TW_CHECK_Strides:
+      return tensor.strides == nullptr ? c.expected : tensor.strides[c.index];
+    default:
+      return address();
+  }
+}
+
+bool passes(const tw_argument_check& c, int64_t got) {
+  if (c.check == TW_CHECK_Null) return got != 0;
+  if (c.check == TW_CHECK_Alignment) return (got & (c.expected - 1)) == 0;
+  return got == c.expected;
 }
 
 const char* text_or(const char* text, const char* otherwise) { return text ? text : otherwise; }
@@ -120,6 +156,34 @@ int32_t tw_raise_argument_error(int32_t check, const char* function, const char*
   });
 }
 
+int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b) {
+  const auto begin = [](const DLTensor* t) {
+    return reinterpret_cast<int64_t>(t->data) + static_cast<int64_t>(t->byte_offset);
+  };
+  const auto bytes = [](const DLTensor* t) {
+    int64_t n = (t->dtype.bits * t->dtype.lanes + 7) / 8;
+    for (int32_t d = 0; d < t->ndim; ++d) n *= t->shape[d];
+    return n;
+  };
+  const int64_t first = std::max(begin(a), begin(b));
+  const int64_t last = std::min(begin(a) + bytes(a), begin(b) + bytes(b));
+  return std::max<int64_t>(last - first, 0);
+}
+
+int32_t tw_check_arguments(const tw_argument_check* checks, int32_t num_checks,
+                           const char* function, const char* names, void* const* args,
+                           const int32_t* type_codes, int32_t num_args) {
+  for (int32_t i = 0; i < num_checks; ++i) {
+    const tw_argument_check& c = checks[i];
+    const int64_t got = found(c, args, type_codes, num_args);
+    if (passes(c, got)) [[likely]]
+      continue;
+    const int64_t shown = c.check == TW_CHECK_Null ? 0 : got;
+    return tw_raise_argument_error(c.check, function, names + c.name, c.index, c.expected, shown);
+  }
+  return 0;
+}
+
 int32_t tw_parallel_for(tw_parallel_body body, void* closure, int32_t num_tasks) {
   return run_parallel(body, closure, num_tasks, tw::Chunking::Static);
 }
@@ -132,9 +196,16 @@ int32_t tw_num_threads(void) {
   return guarded(1, [] { return tw::ThreadPool::global().num_threads(); });
 }
 
+int32_t tw_request_tile_data(void) {
+  return guarded(-1, [] {
+    tw::request_tile_data();
+    return 0;
+  });
+}
+
 int32_t tw_set_num_threads(int32_t num_threads) {
   return guarded(-1, [&] {
-    tw::ThreadPool::global().set_num_threads(num_threads);
+    tw::set_thread_count(num_threads);
     return 0;
   });
 }

@@ -154,7 +154,7 @@ struct Session::State {
     bind(lowered.parts);
     compiled[id] = {compile_one(lowered.parts.main), {}};
     if (lowered.parts.preparation)
-      compiled[id].preparation = compile_one(*lowered.parts.preparation);
+      compiled[id].preparation = compile_preparation(*lowered.parts.preparation, target);
     return {{"ok", true}, {"seconds", seconds_since(start)}, {"ir_hash", lowered.ir_hash}};
   }
 

@@ -18,9 +18,11 @@
 #include "lower/llvm/jit.h"
 #include "lower/llvm/link.h"
 #include "lower/llvm/machine.h"
+#include "lower/llvm/object_cache.h"
 #include "lower/llvm/optimize.h"
 #include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/tile_data.h"
 
 namespace tw {
 namespace {
@@ -85,6 +87,7 @@ struct Compilation {
   llvm::LLVMContext context;
   llvm::Module module;
   codegen::Machine& machine;
+  bool uses_tiles = false;
 
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
               const CompileOptions& options, CompileTimings& timings, bool embed_constants = false)
@@ -99,6 +102,7 @@ struct Compilation {
                                                        .vectorize = options.llvm_vectorize,
                                                        .embed_constants = embed_constants},
                                                       module);
+    uses_tiles = emitted.uses_tiles;
     verify_module(module);
     timings.emit += watch.lap();
     codegen::optimize(module, *machine.llvm,
@@ -124,16 +128,24 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         options_(options),
         info_(describe(kernels_, target_)) {
     // What this machine cannot run is compiled all the same, to be exported; running it is refused.
-    Compilation compilation(kernels_, target_, options_, timings);
-    if (options_.keep_sources) {
-      ll_ = compilation.text();
-      asm_ = assembly();
-    }
-    if (!compilation.machine.missing_features.empty()) return;
     Stopwatch watch;
-    llvm::SmallVector<char, 0> object =
-        codegen::generate_object(compilation.module, compilation.machine);
-    timings.generate += watch.lap();
+    const auto generate = [&] {
+      Compilation compilation(kernels_, target_, options_, timings);
+      if (options_.keep_sources) {
+        ll_ = compilation.text();
+        asm_ = assembly();
+      }
+      if (!compilation.machine.missing_features.empty()) return codegen::Object();
+      if (compilation.uses_tiles) request_tile_data();
+      watch.lap();
+      codegen::Object object = codegen::generate_object(compilation.module, compilation.machine,
+                                                        options_.llvm_vectorize);
+      timings.generate += watch.lap();
+      return object;
+    };
+    codegen::Object object =
+        options_.reuse ? codegen::cached_object(kernels_.at(0), target_, generate) : generate();
+    if (object.empty()) return;
     std::vector<std::string> names;
     for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
     for (const Kernel& kernel : kernels_) {
@@ -192,7 +204,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     codegen::export_code(path, kernels_, json, [&] {
       auto compilation = compile_again(/*embed_constants=*/true);
       codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
-      return codegen::generate_object(compilation->module, compilation->machine);
+      return codegen::generate_object(compilation->module, compilation->machine,
+                                      options_.llvm_vectorize);
     });
   }
 
@@ -205,7 +218,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
   std::string assembly() const {
     auto compilation = compile_again();
-    return codegen::generate_assembly(compilation->module, compilation->machine);
+    return codegen::generate_assembly(compilation->module, compilation->machine,
+                                      options_.llvm_vectorize);
   }
 
   std::vector<Kernel> kernels_;
@@ -225,11 +239,15 @@ std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target
                                           timings != nullptr ? *timings : ignored);
 }
 
+Function compile_preparation(const Kernel& preparation, const Target& target,
+                             CompileTimings* timings) {
+  return compile({preparation}, target, {.reuse = true}, timings)->get_function(preparation.name);
+}
+
 Kernel prepare(LoweredParts parts, const Target& target) {
   if (parts.preparation) {
     const bool foreign = !target.features_missing_on_host().empty();
-    const auto module = compile({*parts.preparation}, foreign ? Target::host() : target);
-    module->get_function(parts.preparation->name).call({});
+    compile_preparation(*parts.preparation, foreign ? Target::host() : target).call({});
   }
   return std::move(parts.main);
 }

@@ -17,6 +17,9 @@ struct CompileOptions {
   bool fast_math_contract = true;  // a*b+c may become an fma
   bool llvm_vectorize = false;     // LLVM's loop and SLP vectorizers; schedules decide otherwise
   bool keep_sources = false;       // get_source works without compiling again
+  // Take the code of an equal kernel, where one was compiled not long ago. For kernels without
+  // arguments, compiled alone.
+  bool reuse = false;
 };
 // Seconds by phase.
 struct CompileTimings {
@@ -29,6 +32,11 @@ struct CompileTimings {
 std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
                                 const CompileOptions& options = {},
                                 CompileTimings* timings = nullptr);
+
+// The preparation of bound parts, compiled, or loaded anew where an equal one was compiled before:
+// candidates of one task pack their weights into a handful of layouts.
+Function compile_preparation(const Kernel& preparation, const Target& target,
+                             CompileTimings* timings = nullptr);
 
 // Compiles and runs the preparation of bound parts: what remains is the kernel to call. Code for a
 // machine other than this one is prepared by code for this one.

@@ -25,10 +25,19 @@ int64_t count_statements(const Stmt& s) {
 
 bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
 
+// k in let A = tensor_data(k).
+std::optional<int> unpacked_argument(const LetStmt& op) {
+  const Call* call = as<Call>(op.value);
+  if (call == nullptr || call->name != "tensor_data") return std::nullopt;
+  const auto k = as_const_int(call->args[0]);
+  return k ? std::optional(static_cast<int>(*k)) : std::nullopt;
+}
+
 }  // namespace
 
 void FunctionEmitter::emit(const Stmt& s) {
   if (!s.defined()) return;
+  if (!is<LetStmt>(s) && !is<AssertStmt>(s)) make_checks();
   switch (s->kind) {
     case NodeKind::LetStmt:
       return emit_let(*as<LetStmt>(s));
@@ -58,6 +67,17 @@ void FunctionEmitter::emit(const Stmt& s) {
 }
 
 void FunctionEmitter::emit_let(const LetStmt& op) {
+  if (const auto argument = unpacked_argument(op); argument && !checks_.rows.empty()) {
+    checks_.data.push_back({&op, *argument});
+  } else {
+    make_checks();
+    bind_let(op);
+  }
+  emit(op.body);
+  bindings_.erase(op.var.operator->());
+}
+
+void FunctionEmitter::bind_let(const LetStmt& op) {
   const Variable* var = op.var.operator->();
   Binding binding{.level = depth()};
   if (op.var.dtype().is_handle()) {
@@ -78,19 +98,17 @@ void FunctionEmitter::emit_let(const LetStmt& op) {
   }
   binding.nonnegative = is_nonnegative(op.value);
   bindings_[var] = std::move(binding);
-  emit(op.body);
-  bindings_.erase(var);
 }
 
 void FunctionEmitter::emit_attr(const AttrStmt& op) {
   if (op.key == attr::kComputeScope) return emit_compute_scope(op);
   if (op.key == attr::kStoreNontemporal) {
-    const bool before = std::exchange(nontemporal_, true);
+    const bool before = std::exchange(nontemporal_, !is_zero(op.value));
     emit(op.body);
     nontemporal_ = before;
     return;
   }
-  if (op.key == attr::kParallelLaunch) return emit_parallel_launch(op);
+  if (attr::is_parallel_launch(op.key)) return emit_parallel_launch(op);
   if (op.key == attr::kStorageAlignment) {
     const Variable* buffer = as<Variable>(op.node);
     const auto bytes = as_const_int(op.value);
@@ -169,7 +187,8 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   iv->addIncoming(begin, preheader);
 
   has_loops_ = true;
-  loops_.push_back({preheader, regions_.size()});
+  if (!loops_.empty()) loops_.back().innermost = false;
+  loops_.push_back({preheader, regions_.size(), iv});
   regions_.emplace_back();
   Binding binding{.level = depth(), .loop_header = header, .nonnegative = is_nonnegative(op.min)};
   binding.linear.emplace().add(iv, 1, depth());
@@ -181,18 +200,68 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   emit(op.body);
   bindings_.erase(var);
   regions_.pop_back();
+  const Loop loop = std::move(loops_.back());
   loops_.pop_back();
+  llvm::SmallVector<Offset, 2> offsets;
+  if (loop.innermost && !full_unroll && !k_.options.vectorize) offsets = share_strides(loop, begin);
 
-  const bool nonnegative = is_nonnegative(op.min);
-  llvm::Value* next = b_.CreateAdd(iv, b_.getInt64(1), "", nonnegative, /*HasNSW=*/true);
-  iv->addIncoming(next, block());
-  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
+  // Compared for equality, which LLVM leaves as it is; other comparisons it moves to the old value,
+  // which then needs a register beside the new one. Where an offset is all that the loop needs, it
+  // counts.
+  llvm::Value* next = nullptr;
+  if (!offsets.empty() && iv->use_empty()) {
+    iv->eraseFromParent();
+    next = offsets[0].next;
+    Builder::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(preheader->getTerminator());
+    end = b_.CreateNSWMul(end, b_.getInt64(static_cast<uint64_t>(offsets[0].stride)));
+  } else {
+    next = b_.CreateAdd(iv, b_.getInt64(1), "", is_nonnegative(op.min), /*HasNSW=*/true);
+    iv->addIncoming(next, block());
+  }
+  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpNE(next, end), header, exit);
   back->setMetadata(llvm::LLVMContext::MD_loop, loop_metadata(full_unroll));
   if (!extent) {
     b_.SetInsertPoint(exit);
     b_.CreateBr(after);
   }
   b_.SetInsertPoint(after);
+}
+
+// Addresses that advance with an innermost loop, pointer + stride * iv: an addressing mode scales
+// by 1, 2, 4 or 8, so what advances by more shares an offset that the loop adds to, one a stride.
+// This is what is left for strength reduction to do.
+llvm::SmallVector<FunctionEmitter::Offset, 2> FunctionEmitter::share_strides(const Loop& loop,
+                                                                             llvm::Value* begin) {
+  llvm::SmallVector<Offset, 2> offsets;
+  for (const Stride& s : loop.strides) {
+    if (s.bytes == 1 || s.bytes == 2 || s.bytes == 4 || s.bytes == 8) continue;
+    auto known = std::ranges::find(offsets, s.bytes, &Offset::stride);
+    if (known == offsets.end()) {
+      llvm::Value* stride = b_.getInt64(static_cast<uint64_t>(s.bytes));
+      llvm::BasicBlock* latch = block();
+      Builder::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(loop.preheader->getTerminator());
+      llvm::Value* first = b_.CreateNSWMul(begin, stride);
+      b_.SetInsertPoint(loop.variable);
+      llvm::PHINode* offset = b_.CreatePHI(b_.getInt64Ty(), 2);
+      b_.SetInsertPoint(latch);
+      llvm::Value* next = b_.CreateNSWAdd(offset, stride);
+      offset->addIncoming(first, loop.preheader);
+      offset->addIncoming(next, latch);
+      offsets.push_back({s.bytes, offset, next});
+      known = offsets.end() - 1;
+    }
+    Builder::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(s.address);
+    s.address->replaceAllUsesWith(b_.CreateGEP(b_.getInt8Ty(), s.pointer, known->value));
+    llvm::Value* scaled = s.address->getOperand(1);
+    s.address->eraseFromParent();
+    if (scaled != loop.variable && scaled->use_empty()) {
+      llvm::cast<llvm::Instruction>(scaled)->eraseFromParent();
+    }
+  }
+  return offsets;
 }
 
 llvm::MDNode* FunctionEmitter::loop_metadata(bool full_unroll) {
@@ -216,6 +285,7 @@ llvm::MDNode* FunctionEmitter::loop_metadata(bool full_unroll) {
 }
 
 void FunctionEmitter::emit_allocate(const Allocate& op) {
+  if (op.scope == attr::kTileScope) return emit_tiles(op);
   const Variable* var = op.buffer.operator->();
   const DType element = op.type.element();
   std::optional<int64_t> count = op.type.lanes;

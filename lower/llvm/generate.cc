@@ -5,30 +5,31 @@
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 
+#include "lower/llvm/generate_passes.h"
 #include "lower/llvm/pipeline.h"
 #include "runtime/error.h"
 
 namespace tw::codegen {
-namespace {
 
-// Passes that cost time and do nothing for kernels.
-const void* const kNotWanted[] = {
-    // Out-of-order processors reorder better; the order in which kernels are written keeps
-    // accumulators in registers, and the scheduler takes quadratic time in an unrolled body.
-    &llvm::MachineSchedulerID,
-};
+void PassFilter::add(llvm::Pass* pass) {
+  const std::string name = pass->getPassName().str();
+  if (!is_left_out(name)) return to_.add(pass);
+  left_out_.insert(name);
+  delete pass;
+}
 
-}  // namespace
-
-ObjectPipeline::ObjectPipeline(llvm::TargetMachine& machine, llvm::CodeGenFileType type)
-    : out_(bytes_) {
+ObjectPipeline::ObjectPipeline(llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool all)
+    : out_(bytes_), filter_(passes_) {
   auto& full = static_cast<llvm::LLVMTargetMachine&>(machine);
   auto* info = new llvm::MachineModuleInfoWrapperPass(&full);
-  llvm::TargetPassConfig* config = full.createPassConfig(passes_);
+  llvm::TargetPassConfig* config =
+      full.createPassConfig(all ? static_cast<llvm::legacy::PassManagerBase&>(passes_) : filter_);
   config->setDisableVerify(true);
   passes_.add(config);
   passes_.add(info);
-  for (const void* pass : kNotWanted) config->disablePass(pass);
+  // The order in which kernels are written keeps accumulators in registers, and the scheduler takes
+  // quadratic time in an unrolled body.
+  config->disablePass(&llvm::MachineSchedulerID);
   bool failed = config->addISelPasses();
   if (!failed) {
     config->addMachinePasses();
@@ -47,7 +48,11 @@ llvm::SmallVector<char, 0> ObjectPipeline::run(llvm::Module& module) {
   return bytes_;
 }
 
-llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machine) {
+llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machine,
+                                           bool all_passes) {
+  if (all_passes) {
+    return ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::ObjectFile, true).run(module);
+  }
   if (machine.pipeline == nullptr) {
     machine.pipeline =
         std::make_unique<ObjectPipeline>(*machine.llvm, llvm::CodeGenFileType::ObjectFile);
@@ -55,8 +60,9 @@ llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machin
   return machine.pipeline->run(module);
 }
 
-std::string generate_assembly(llvm::Module& module, Machine& machine) {
-  const auto text = ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::AssemblyFile).run(module);
+std::string generate_assembly(llvm::Module& module, Machine& machine, bool all_passes) {
+  const auto text =
+      ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::AssemblyFile, all_passes).run(module);
   return std::string(text.begin(), text.end());
 }
 

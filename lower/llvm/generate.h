@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM IR to machine code. The module's IR is used up: it may not be generated from twice.
+// LLVM IR to machine code. The module's IR is used up: it may not be generated from twice. With
+// `all_passes` nothing is left out, for IR that the emitter's promises do not hold of.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -11,7 +12,8 @@
 
 namespace tw::codegen {
 
-llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machine);
-std::string generate_assembly(llvm::Module& module, Machine& machine);
+llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machine,
+                                           bool all_passes = false);
+std::string generate_assembly(llvm::Module& module, Machine& machine, bool all_passes = false);
 
 }  // namespace tw::codegen

@@ -9,7 +9,7 @@
 #include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 using test::count;
@@ -182,6 +182,14 @@ TEST(LlvmKernels, ParallelLaunch) {
   expect_as_interpreted(kernel, arrays);
 }
 
+TEST(LlvmKernels, DynamicParallelLaunch) {
+  check("// attr [task] parallel_launch_dynamic = 16\nO[task] = (A[task] + B[task])");
+  const Kernel kernel =
+      make_kernel("// attr [task] parallel_launch_dynamic = 16\nO[task] = A[task]", {kA, kO});
+  EXPECT_THAT(compile({kernel}, Target::host())->source("ll"),
+              HasSubstr("call i32 @tw_parallel_for_dynamic("));
+}
+
 TEST(LlvmKernels, FailedAssertion) {
   const Kernel kernel = make_kernel(
       "allocate t[float32 * 4096]\nt[0] = A[0]\nassert((A[0] < 5.000000f), \"A[0] is "
@@ -307,4 +315,4 @@ TEST(LlvmKernels, PredicateBecomesAMask) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -64,6 +64,77 @@ TEST(CApi, ArgumentErrorsSayWhatAndWhere) {
   tw_clear_error();
 }
 
+TEST(CApi, BytesThatTensorsShare) {
+  alignas(64) float data[32] = {};
+  int64_t eight[] = {8}, none[] = {0}, rows[] = {2, 4};
+  const auto at = [&](int offset, int64_t* shape, int rank = 1) {
+    return tw_tensor(data + offset, to_dlpack(float_type(32)), rank, shape);
+  };
+  const DLTensor a = at(8, eight);
+  const auto with_a = [&](const DLTensor& b) {
+    EXPECT_EQ(tw_tensor_overlap(&a, &b), tw_tensor_overlap(&b, &a));
+    return tw_tensor_overlap(&a, &b);
+  };
+  EXPECT_EQ(with_a(a), 32);
+  EXPECT_EQ(with_a(at(0, eight)), 0);
+  EXPECT_EQ(with_a(at(16, eight)), 0);
+  EXPECT_EQ(with_a(at(1, eight)), 4);
+  EXPECT_EQ(with_a(at(13, rows, 2)), 12);
+  EXPECT_EQ(with_a(at(10, none)), 0);
+  DLTensor shifted = at(0, eight);
+  shifted.byte_offset = 36;
+  EXPECT_EQ(with_a(shifted), 28);
+}
+
+TEST(CApi, ArgumentsAreCheckedInTheOrderOfTheTable) {
+  alignas(64) float data[32] = {};
+  int64_t shape[] = {4, 8}, strides[] = {8, 1};
+  DLTensor tensor = tw_tensor(data, to_dlpack(float_type(32)), 2, shape);
+  const int64_t word = tw_dtype_word(tensor.dtype);
+  const char names[] = "\0A";
+  const tw_argument_check checks[] = {
+      {1, TW_CHECK_Count, 0, 0, 0},       {TW_ARG_TENSOR, TW_CHECK_Kind, 0, 0, 1},
+      {2, TW_CHECK_Rank, 0, 0, 1},        {word, TW_CHECK_DType, 0, 0, 1},
+      {kDLCPU, TW_CHECK_Device, 0, 0, 1}, {4, TW_CHECK_Shape, 0, 0, 1},
+      {8, TW_CHECK_Shape, 0, 1, 1},       {1, TW_CHECK_Strides, 0, 1, 1},
+      {8, TW_CHECK_Strides, 0, 0, 1},     {0, TW_CHECK_Null, 0, 0, 1},
+      {4, TW_CHECK_Alignment, 0, 0, 1},
+  };
+  const auto failure = [&](const DLTensor& t, int32_t kind = TW_ARG_TENSOR, int32_t count = 1) {
+    void* const args[] = {const_cast<DLTensor*>(&t)};
+    tw_clear_error();
+    const int32_t result = tw_check_arguments(checks, static_cast<int32_t>(std::size(checks)), "f",
+                                              names, args, &kind, count);
+    EXPECT_EQ(result, tw_last_error_code() == TW_NO_ERROR ? 0 : -1);
+    return std::string(tw_last_error());
+  };
+  const auto changed = [&](auto change) {
+    DLTensor t = tensor;
+    change(t);
+    return failure(t);
+  };
+  EXPECT_EQ(failure(tensor), "");
+  EXPECT_EQ(changed([&](DLTensor& t) { t.strides = strides; }), "");
+  EXPECT_EQ(failure(tensor, TW_ARG_TENSOR, 2), "'f' got 2 arguments, expected 1");
+  EXPECT_EQ(failure(tensor, TW_ARG_INT), "argument 'A' of 'f' is int, expected tensor");
+  // What is not there to be read is not read: the rank comes first.
+  EXPECT_EQ(changed([](DLTensor& t) { t.ndim = 0, t.shape = nullptr; }),
+            "argument 'A' of 'f': 0 dimensions, expected 2");
+  EXPECT_EQ(changed([](DLTensor& t) { t.dtype = to_dlpack(int_type(32)); }),
+            "argument 'A' of 'f': dtype is int32, expected float32");
+  EXPECT_EQ(changed([](DLTensor& t) { t.device.device_type = kDLCUDA; }),
+            "argument 'A' of 'f': device type is 2, expected 1");
+  int64_t other[] = {4, 9}, transposed[] = {1, 4};
+  EXPECT_EQ(changed([&](DLTensor& t) { t.shape = other; }),
+            "argument 'A' of 'f': dimension 1 is 9, expected 8");
+  EXPECT_EQ(changed([&](DLTensor& t) { t.strides = transposed; }),
+            "argument 'A' of 'f': stride 1 is 4 elements, expected 1");
+  EXPECT_EQ(changed([](DLTensor& t) { t.data = nullptr; }), "argument 'A' of 'f' is null");
+  EXPECT_EQ(changed([](DLTensor& t) { t.byte_offset = 2; }),
+            "argument 'A' of 'f': data is aligned to 2 bytes, expected 4");
+  tw_clear_error();
+}
+
 TEST(CApi, ErrorsBelongToTheirThread) {
   tw_set_error(TW_ERROR_BadShape, "mine");
   std::thread([] {
