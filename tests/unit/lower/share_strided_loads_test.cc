@@ -74,17 +74,17 @@ TEST(ShareStridedLoads, ResultsStay) {
           text += fmt::format("O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})]{4})\n", phase * lanes,
                               lanes, phase, stride, mask);
         }
-        const testing::TensorArgument o{"O", float_type(32), {stride * lanes}, true},
+        const test::TensorArgument o{"O", float_type(32), {stride * lanes}, true},
             a{"A", float_type(32), {elements}};
-        const Kernel before = testing::make_kernel(text, {o, a});
+        const Kernel before = test::make_kernel(text, {o, a});
         for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
           const Kernel after = run_pass(pass::share_strided_loads, before, {}, target);
           std::vector<NDArray> arrays = {NDArray::zeros({stride * lanes}, float_type(32)),
                                          NDArray::zeros({elements}, float_type(32))};
           for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<float>()[i] = float(i + 1);
-          const auto want = testing::interpret_on(before, arrays);
-          const auto got = testing::interpret_on(after, arrays);
-          testing::call(testing::compile_function(after, target), arrays);
+          const auto want = test::interpret_on(before, arrays);
+          const auto got = test::interpret_on(after, arrays);
+          test::call(test::compile_function(after, target), arrays);
           for (int64_t i = 0; i < stride * lanes; ++i) {
             ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
             ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
