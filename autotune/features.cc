@@ -55,6 +55,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("integer", n * c.integer);
   row.log("convert", n * c.convert);
   row.raw("is_init", s.is_init);
+  row.raw("nontemporal", s.nontemporal);
 }
 
 void add_loops(Row& row, const NestStatement& s) {
@@ -200,9 +201,10 @@ Features extract_features(const Stmt& nest, const Target& target, int threads) {
   const std::vector<NestStatement> statements = analyze_nest(nest);
   Features features;
   features.rows.reserve(statements.size() * feature_names().size());
-  for (const NestStatement& s : statements) {
+  const std::vector<Warm> warm = warm_accesses(statements, machine);
+  for (size_t k = 0; k < statements.size(); ++k) {
     Row row(&features.rows);
-    fill(row, s, statement_cost(s, machine));
+    fill(row, statements[k], statement_cost(statements[k], machine, warm[k]));
   }
   features.prior_seconds = nest_seconds(statements, machine);
   return features;

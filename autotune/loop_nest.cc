@@ -183,19 +183,23 @@ class NestWalk : public Visitor {
   void on(const For& op) override {
     const int64_t extent = std::max<int64_t>(1, constant_or_one(op.extent));
     index_.push(op.var, extent);
-    loops_.push_back({.extent = extent, .kind = op.for_kind});
+    loops_.push_back({.extent = extent, .kind = op.for_kind, .id = next_id_++});
     visit(op.body);
     loops_.pop_back();
     index_.pop();
   }
   void on(const AttrStmt& op) override {
-    const int64_t previous = unroll_;
+    const int64_t unroll = unroll_;
+    const bool nontemporal = nontemporal_;
     if (op.key == attr::kAutoUnrollMaxStep) unroll_ = constant_or_one(op.value);
+    if (op.key == attr::kStoreNontemporal) nontemporal_ = constant_or_one(op.value) != 0;
     visit(op.body);
-    unroll_ = previous;
+    unroll_ = unroll;
+    nontemporal_ = nontemporal;
   }
   void on(const Realize& op) override {
-    BufferShape shape{.is_local = op.scope == "local", .depth = loops_.size()};
+    const bool in_registers = op.scope == "local" || op.scope == attr::kTileScope;
+    BufferShape shape{.is_local = in_registers, .depth = loops_.size()};
     for (const Range& r : op.bounds) shape.extents.push_back(constant_or_one(r.extent));
     shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
     visit(op.body);
@@ -226,6 +230,7 @@ class NestWalk : public Visitor {
       s.loops[l].reduces = reads_itself && s.accesses[0].strides[l] == 0;
     }
     s.is_init = order.empty();
+    s.nontemporal = nontemporal_;
     statements.push_back(std::move(s));
   }
 
@@ -347,6 +352,8 @@ class NestWalk : public Visitor {
   std::vector<NestLoop> loops_;
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
   int64_t unroll_ = 0;
+  bool nontemporal_ = false;
+  int next_id_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct NestLoop {
   int64_t extent = 1;
   ForKind kind = ForKind::Serial;
   bool reduces = false;  // the store's position does not depend on it
+  int id = -1;           // the same in all statements below one loop
 };
 
 // One tensor as a statement touches it, all its reads taken together. Depth d means: the loops from
@@ -22,7 +23,7 @@ struct NestLoop {
 struct Access {
   const Producer* producer = nullptr;
   bool is_store = false;
-  bool is_local = false;  // realized with scope "local"
+  bool is_local = false;  // realized with scope "local", or in tile registers
   int element_bytes = 4;
   std::vector<double> elements;   // distinct elements touched, by depth; size loops + 1
   std::vector<double> lines;      // distinct cache lines
@@ -49,7 +50,8 @@ struct NestStatement {
   std::vector<NestLoop> loops;   // outermost first
   std::vector<Access> accesses;  // the store first
   OperationCounts operations;
-  bool is_init = false;  // initialises a reduction
+  bool is_init = false;      // initialises a reduction
+  bool nontemporal = false;  // its vectors are stored around the caches
   int64_t auto_unroll_max_step = 0;
   DType dtype;
   double iterations() const;

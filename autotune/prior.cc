@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "runtime/machine.h"
 
@@ -19,6 +20,7 @@ constexpr double kHandOverCycles = 40;  // from the last store into a buffer to 
 constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
 constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
+constexpr double kBfloatDotSlots = 4;   // of two products at once; four of bytes take one
 constexpr double kLoopCycles = 2;
 constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
 constexpr double kForkCycles = 5000;
@@ -26,6 +28,7 @@ constexpr double kShuffledShare = 1;  // of a tile's accumulators, when register
 constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
+constexpr int kMemory = 2;             // the level whose misses go to memory
 
 // The innermost loops whose bodies stand side by side in one piece of straight code.
 struct RegisterTile {
@@ -140,6 +143,34 @@ bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways)
   return bytes <= kUsableCache * cache_bytes;
 }
 
+// Loops that two statements have in common.
+size_t common_loops(const NestStatement& a, const NestStatement& b) {
+  size_t n = 0;
+  while (n < a.loops.size() && n < b.loops.size() && a.loops[n].id == b.loops[n].id) ++n;
+  return n;
+}
+
+// What statements [begin, end) touch while the loops from `depth` inwards run, each tensor once.
+double bytes_touched(const std::vector<NestStatement>& nest, size_t begin, size_t end,
+                     size_t depth) {
+  std::vector<std::pair<const Producer*, double>> lines;  // in order of appearance
+  for (size_t k = begin; k < end; ++k) {
+    for (const Access& a : nest[k].accesses) {
+      if (a.is_store && nest[k].nontemporal) continue;
+      const double n = a.lines[std::min(depth, nest[k].loops.size())];
+      const auto known = std::ranges::find(lines, a.producer, &decltype(lines)::value_type::first);
+      if (known == lines.end()) {
+        lines.emplace_back(a.producer, n);
+      } else {
+        known->second = std::max(known->second, n);
+      }
+    }
+  }
+  double bytes = 0;
+  for (const auto& [producer, n] : lines) bytes += n * kLineBytes;
+  return bytes;
+}
+
 // The outermost depth at which `holds` is true: what is inside is fetched once for each run of it.
 template <class Predicate>
 size_t resident_depth(const NestStatement& s, Predicate holds) {
@@ -158,18 +189,28 @@ double pages_touched(const Access& a, size_t depth) {
       std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
 }
 
-void add_traffic(const NestStatement& s, const MachineModel& machine, StatementCost& cost) {
+// A line that is stored into is read first, unless it goes around the caches.
+double lines_moved(const Access& a, const NestStatement& s, size_t depth, int level) {
+  if (!a.is_store || a.is_local) return a.lines[depth];
+  if (s.nontemporal) return level == kMemory ? a.lines[depth] : 0;
+  return level == kMemory ? 2 * a.lines[depth] : a.lines[depth];
+}
+
+void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm& warm,
+                 StatementCost& cost) {
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
         resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
-    if (depth == 0) continue;  // all of it stays: from one call to the next, too
     const double runs = extents_outside(s, depth);
-    for (const Access& a : s.accesses) {
+    for (size_t k = 0; k < s.accesses.size(); ++k) {
+      const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
       const double whole = a.allocated_elements * a.element_bytes;
       if (a.is_local && whole <= kUsableCache * bytes) continue;
-      cost.traffic[level] += a.lines[depth] * kLineBytes * runs;
+      const bool passes_by = a.is_store && s.nontemporal;
+      if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
+      cost.traffic[level] += lines_moved(a, s, depth, level) * kLineBytes * runs;
     }
   }
   const size_t depth = resident_depth(s, [&](size_t d) {
@@ -182,12 +223,61 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, StatementC
   }
 }
 
+// Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
+// they are. Then the loop over the terms stands around the lanes, and each operand has a group side
+// by side, in every lane or the same for all.
+int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
+  if (s.loops.size() < 2 || s.accesses.size() != 3 || s.dtype.bits != 32) return 1;
+  const size_t term = s.loops.size() - 2, lane = term + 1;
+  const NestLoop& loop = s.loops[term];
+  const int64_t group = loop.extent;
+  if (!loop.reduces || loop.kind != ForKind::Serial || s.loops[lane].kind != ForKind::Vectorized) {
+    return 1;
+  }
+  const bool bytes = machine.int8_dot && group == 4 && s.dtype.is_int();
+  const bool halves = machine.bf16_dot && group == 2 && s.dtype.is_float();
+  if (!bytes && !halves) return 1;
+  for (size_t a = 1; a < 3; ++a) {
+    const Access& access = s.accesses[a];
+    const int64_t stride = access.strides[lane];
+    if (access.element_bytes * group != 4 || access.strides[term] != 1) return 1;
+    if (stride != 0 && stride != group) return 1;
+  }
+  return group;
+}
+
+// The statement as the processor runs it: where it adds groups of terms at once, operands are words
+// that hold a group, and there is no loop over the terms.
+NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
+  const int64_t group = terms_at_once(s, machine);
+  if (group == 1) return s;
+  NestStatement words = s;
+  const auto term = static_cast<std::ptrdiff_t>(s.loops.size()) - 2;
+  words.loops.erase(words.loops.begin() + term);
+  for (Access& a : words.accesses) {
+    for (auto* by_depth : {&a.elements, &a.lines, &a.rows}) {
+      by_depth->erase(by_depth->begin() + term + 1);
+    }
+    a.strides.erase(a.strides.begin() + term);
+    if (a.is_store) continue;
+    a.strides.back() /= group;
+    a.element_bytes = 4;
+    a.allocated_elements /= double(group);
+    for (double& n : a.elements) n = std::max(1.0, n / double(group));
+  }
+  const double slots = s.dtype.is_float() ? kBfloatDotSlots : 1;
+  words.operations = {.add = slots, .condition = s.operations.condition};
+  return words;
+}
+
 }  // namespace
 
 MachineModel machine_model(const Target& target, int threads) {
   MachineModel m{.vector_bits = target.vector_bits,
                  .vector_registers = target.vector_registers,
-                 .threads = threads};
+                 .threads = threads,
+                 .int8_dot = target.has_int8_dot,
+                 .bf16_dot = target.has_bf16_dot};
   const Machine& here = host();
   if (here.l1_bytes > 0) m.cache_bytes[0] = double(here.l1_bytes);
   if (here.l2_bytes > 0) m.cache_bytes[1] = double(here.l2_bytes);
@@ -198,8 +288,42 @@ MachineModel machine_model(const Target& target, int threads) {
   return m;
 }
 
-StatementCost statement_cost(const NestStatement& s, const MachineModel& machine) {
+std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
+                                const MachineModel& machine) {
+  std::vector<Warm> warm(nest.size());
+  const auto mark = [&](size_t statement, size_t access, double bytes) {
+    for (size_t level = 0; level < 3; ++level) {
+      warm[statement][access][level] |= bytes <= kUsableCache * machine.cache_bytes[level];
+    }
+  };
+  const double all = bytes_touched(nest, 0, nest.size(), 0);
+  for (size_t j = 0; j < nest.size(); ++j) {
+    warm[j].resize(nest[j].accesses.size());
+    for (size_t k = 0; k < nest[j].accesses.size(); ++k) {
+      const Access& a = nest[j].accesses[k];
+      mark(j, k, all);  // from one call to the next
+      if (const size_t depth = a.realize_depth; depth > 0) {
+        size_t begin = j, end = j + 1;
+        while (begin > 0 && common_loops(nest[begin - 1], nest[j]) >= depth) --begin;
+        while (end < nest.size() && common_loops(nest[end], nest[j]) >= depth) ++end;
+        mark(j, k, bytes_touched(nest, begin, end, depth));
+      }
+      for (size_t i = j; i-- > 0;) {
+        const bool touches = std::ranges::any_of(
+            nest[i].accesses, [&](const Access& other) { return other.producer == a.producer; });
+        if (!touches) continue;
+        mark(j, k, bytes_touched(nest, i, j + 1, common_loops(nest[i], nest[j])));
+        break;
+      }
+    }
+  }
+  return warm;
+}
+
+StatementCost statement_cost(const NestStatement& statement, const MachineModel& machine,
+                             const Warm& warm) {
   StatementCost cost;
+  const NestStatement s = in_words(statement, machine);
   const RegisterTile tile = register_tile(s, machine);
   const double tiles = extents_outside(s, tile.depth);
   const bool reduces =
@@ -240,7 +364,7 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
   if (!store.is_local && store.realize_depth > 0) {
     cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
   }
-  add_traffic(s, machine, cost);
+  add_traffic(s, machine, warm, cost);
 
   const double core = std::max(cost.arithmetic, cost.loads) +
                       0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
@@ -266,7 +390,10 @@ StatementCost statement_cost(const NestStatement& s, const MachineModel& machine
 
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
   double cycles = 0;
-  for (const NestStatement& s : nest) cycles += statement_cost(s, machine).total;
+  const std::vector<Warm> warm = warm_accesses(nest, machine);
+  for (size_t k = 0; k < nest.size(); ++k) {
+    cycles += statement_cost(nest[k], machine, warm[k]).total;
+  }
   return cycles / kClock;
 }
 

@@ -4,6 +4,9 @@
 // roofline (Williams, Waterman, Patterson 2009) with per-level traffic. Only ratios are meant.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include "autotune/loop_nest.h"
 #include "lower/llvm/target.h"
 
@@ -13,6 +16,7 @@ namespace tw::autotune {
 struct MachineModel {
   int vector_bits = 128, vector_registers = 16;
   int threads = 1;
+  bool int8_dot = false, bf16_dot = false;               // adds groups of narrow products at once
   double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
   double ways[3] = {8, 16, 16};
   double page_entries = 64;                 // of the first-level translation buffer
@@ -33,7 +37,13 @@ struct StatementCost {
   double speedup = 1;       // from the parallel loop
   double total = 0;
 };
-StatementCost statement_cost(const NestStatement& s, const MachineModel& machine);
+// Of each cache, by access, whether what the access touches is in it already.
+using Warm = std::vector<std::array<bool, 3>>;
+// By statement: what statements before it left there, as far as loops around both of them go, and
+// buffers that every iteration of such a loop fills anew.
+std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
+                                const MachineModel& machine);
+StatementCost statement_cost(const NestStatement& s, const MachineModel& machine, const Warm& warm);
 
 // Seconds at a nominal 2.5 GHz.
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine);

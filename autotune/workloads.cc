@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
 #include "autotune/reference.h"
 #include "autotune/workload_kinds.h"
 #include "runtime/error.h"
+#include "runtime/nearest_word.h"
 
 namespace tw::autotune {
 namespace {
@@ -35,37 +35,21 @@ constexpr std::string_view kUsualTypes = "float32";
          .legal = std::move(legal)});
 }
 
-// Levenshtein's distance.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
+// The named workload nearest to `text`: of the nearest kind, or of any where none is given.
 std::string nearest(std::string_view text) {
-  std::string best;
-  size_t least = static_cast<size_t>(-1);
-  const auto offer = [&](const std::string& candidate, std::string_view compared) {
-    const size_t d = distance(text, compared);
-    if (d < least) {
-      least = d;
-      best = candidate;
-    }
-  };
+  const size_t colon = text.find(':');
+  const bool has_kind = colon != std::string_view::npos;
+  std::vector<std::string_view> kinds, names;
+  for (const NamedWorkload& w : kNamed) kinds.push_back(w.kind);
+  const std::string_view kind = nearest_word(text.substr(0, colon), kinds);
+  std::vector<const NamedWorkload*> candidates;
   for (const NamedWorkload& w : kNamed) {
-    const std::string full = fmt::format("{}:{}", w.kind, w.name);
-    offer(full, full);
-    offer(full, w.name);
+    if (has_kind && w.kind != kind) continue;
+    candidates.push_back(&w);
+    names.push_back(w.name);
   }
-  return best;
+  const size_t index = nearest_index(has_kind ? text.substr(colon + 1) : text, names);
+  return fmt::format("{}:{}", candidates[index]->kind, candidates[index]->name);
 }
 
 [[noreturn]] void unknown(std::string_view text, std::string what) {

@@ -16,7 +16,9 @@ PASS_SHARE = 0.15
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
 # Ours in parts of oneDNN's speed, one thread: the geometric mean of tuned schedules, the least of them, and of untuned ones.
-AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None), "memory": (0.95, None, None)}
+AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None)}
+# Kernels bound by memory: of oneDNN's speed or of a copy's, whichever is nearer, each of them.
+MEMORY = 0.95
 # Products of narrow numbers, by hand or tuned, with AMX and without.
 LOWP_AGAINST_ONEDNN = 0.8
 ALPHA = 0.05
@@ -44,6 +46,8 @@ def goals(results: dict) -> list[Goal]:
     for name, limits in AGAINST_ONEDNN.items():
         if section := sections.get(name):
             found += of_onednn(name, section, *limits)
+    if section := sections.get("memory"):
+        found += of_memory(section, results)
     if section := sections.get("lowp"):
         found += of_lowp(section)
     if section := sections.get("model"):
@@ -103,7 +107,8 @@ def of_tuner(section: dict) -> list[Goal]:
 def of_convolution(section: dict) -> list[Goal]:
     """Of the first 3x3 convolution, on one thread."""
     rates = tables.rates_of(section)
-    key = next((key for key in rates if key[1] == 1), None)
+    shapes = tables.shapes_of(section)
+    key = next((key for key in rates if key[1] == 1 and shapes[key[0]].endswith("3x3")), None)
     if key is None:
         return []
     medians = {name: summarize(samples).median for name, samples in rates[key].items()}
@@ -130,6 +135,19 @@ def of_onednn(name: str, section: dict, tuned: float, least: float | None, untun
         found.append(Goal(f"{name}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
         if ours == "tuned" and least is not None:
             found.append(Goal(f"{name}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
+    return found
+
+
+def of_memory(section: dict, results: dict) -> list[Goal]:
+    found = []
+    for ours in ("tuned", "untuned"):
+        by_peer = tables.ratios_to(section, ours, "onednn", 1)
+        by_copy = tables.ratios_to_copies(section, results, ours, 1)
+        ratios = [max(by_peer.get(w, 0), by_copy.get(w, 0)) for w in {**by_peer, **by_copy}]
+        if ratios:
+            least = min(ratios)
+            text = f"memory: {ours}, of oneDNN's speed or a copy's, least at least {MEMORY:g}"
+            found.append(Goal(text, f"{least:.2f}, mean {geometric_mean(ratios):.2f}", least >= MEMORY))
     return found
 
 

@@ -56,10 +56,10 @@ void run_many(benchmark::State& state, const Subject& subject) {
 
 void time_interleaved(const std::vector<Subject>& subjects, const Repetition& repetition,
                       Results& results) {
-  std::vector<std::string> words = {
-      "tilewright-bench", "--benchmark_enable_random_interleaving=true",
-      fmt::format("--benchmark_repetitions={}", repetition.count),
-      fmt::format("--benchmark_min_time={:f}", repetition.seconds)};
+  std::vector<std::string> words = {"tilewright-bench",
+                                    "--benchmark_enable_random_interleaving=true",
+                                    fmt::format("--benchmark_repetitions={}", repetition.count),
+                                    fmt::format("--benchmark_min_time={:f}", repetition.seconds)};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   int count = static_cast<int>(arguments.size());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules written by hand, as a reader of docs/fast_gemm.md would write them: contestants that
 // show what the language can say, whatever the tuner finds.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "bench/contestant.h"
@@ -18,29 +20,29 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Product {
   int64_t m, n, k;
+  bool weights;  // B is known when the kernel is built
   int threads;
 };
 // Rows and vectors of columns of the sums that stay in registers.
 struct RegisterTile {
   int64_t rows, vectors;
 };
-// How tiles are walked: blocks of rows whose part of A stays in L2, panels of B, tiles.
+// How tiles are walked.
 struct Walk {
-  int64_t tiles;  // of one block
-  int64_t blocks;
-  bool panels_first;  // the outer loop is over panels: all of A stays in L2
+  int64_t tiles;      // of one block of rows
+  int64_t blocks;     // whose part of A stays in L2
+  bool panels_first;  // the outer loop is over panels of B: all of A stays in L2, or must not
 };
 
-// Three quarters of the registers hold sums; the rest is for vectors of B and an element of A. Of
-// the shapes that leaves, the one that computes least beside the matrix.
+// Three quarters of the registers hold sums; the rest must do for vectors of B and an element of A.
+// Of the shapes that this leaves, the one that computes least beside the matrix.
 RegisterTile register_tile(const Product& p, const Target& target) {
   const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
-  if (p.m * 4 < sums / 2) {  // few rows: as many vectors as there are registers
-    return {p.m, std::min<int64_t>((target.vector_registers - 1) / (p.m + 1), 8)};
-  }
+  if (4 * p.m < sums) return {p.m, 4};  // few rows: enough sums for the latency of an addition
   RegisterTile best{0, 0};
   int64_t least = INT64_MAX;
   for (const int64_t vectors : {3, 4, 2}) {
+    if (sums + vectors + 1 > target.vector_registers) continue;
     const int64_t rows = sums / vectors, columns = vectors * lanes;
     const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
     if (area < least) best = {rows, vectors};
@@ -50,12 +52,13 @@ RegisterTile register_tile(const Product& p, const Target& target) {
 }
 
 // Blocks of rows: as few as have their part of A fit half of L2, and as many more as deal the
-// panels of all blocks evenly to the threads.
+// panels of all blocks evenly to the threads. What is packed in the call is packed once.
 Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
-  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
   const int64_t tiles = ceil_div(p.m, tile.rows);
+  if (!p.weights) return {tiles, 1, true};
+  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
   const int64_t panels = ceil_div(p.n, tile.vectors * target.vector_lanes(32));
-  const int64_t fit = ceil_div(p.m * p.k * 4, l2 / 2);
+  const int64_t fit = std::min(ceil_div(p.m * p.k * 4, l2 / 2), tiles);
   const auto idle = [&](int64_t blocks) {  // of all threads' time, while the last ones work
     const int64_t units = panels * blocks, busy = ceil_div(units, p.threads) * p.threads;
     return static_cast<double>(busy - units) / static_cast<double>(busy);
@@ -68,24 +71,21 @@ Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
   return {each, ceil_div(tiles, each), fit == 1};
 }
 
-// Sums of a register tile, over all of k. Neither operand is waited for: while a panel of B is
-// multiplied with a block of A the next one is fetched, and with each tile the rows of the next.
+// Sums of a register tile, over all of k. Panels of B, as wide as a tile, lie packed: weights since
+// the kernel was built, others as soon as they are needed. No operand is waited for: while a panel
+// is multiplied with a block of A the next one is fetched, and with each tile the rows of the next.
 std::optional<Trace> product(const autotune::Task& task) {
   const te::Tensor c = task.program.outputs[0];
   const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
-  const Product p{extent(c, 0), extent(c, 1), extent(a, 1), task.threads};
+  const Product p{extent(c, 0), extent(c, 1), extent(a, 1), te::is_constant(b), task.threads};
   const int64_t lanes = task.target.vector_lanes(32);
   const RegisterTile registers = register_tile(p, task.target);
+  const Walk order = walk(p, registers, task.target);
   const int64_t columns = registers.vectors * lanes;
-  const bool packed_before = te::is_constant(b);
-  Walk order = walk(p, registers, task.target);
-  if (!packed_before) order = {ceil_div(p.m, registers.rows), 1, true};
 
   const Schedule s = Schedule::create({c});
   const te::Tensor sums = s.cache_write(c, "local");
-  const te::Tensor packed = s.cache_read(b, "global", {s[sums].op()});
-  const Stage panel = s[packed], out = s[c], tile = s[sums];
-  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  const Stage out = s[c], tile = s[sums];
 
   const auto [io, ii] = out.split(out.axis(0), registers.rows);
   const auto [jo, ji] = out.split(out.axis(1), columns);
@@ -99,15 +99,6 @@ std::optional<Trace> product(const autotune::Task& task) {
   out.unroll(jv);
   out.vectorize(jl);
 
-  if (packed_before) {
-    panel.precompute();
-  } else {
-    panel.compute_at(out, unit);
-    const auto [v, l] = panel.split(panel.axis(2), lanes);
-    panel.unroll(v);
-    panel.vectorize(l);
-  }
-
   tile.compute_at(out, i);
   const IterVar k = tile.reduce_axis(0);
   const auto [v, l] = tile.split(tile.axis(1), lanes);
@@ -115,9 +106,22 @@ std::optional<Trace> product(const autotune::Task& task) {
   tile.unroll(tile.axis(0));
   tile.unroll(v);
   tile.vectorize(l);
-  if (packed_before)
-    tile.prefetch_ahead(packed, k, out, unit, order.panels_first ? order.blocks : 1);
   if (order.tiles > 1) tile.prefetch_ahead(a, k, out, i);
+
+  const bool again = p.m > registers.rows;  // a panel is read by more than one tile
+  if (!p.weights && !again) return s.trace();
+  const te::Tensor packed = s.cache_read(b, "global", {tile.op()});
+  const Stage panel = s[packed];
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  if (p.weights) {
+    panel.precompute();
+    if (again) tile.prefetch_ahead(packed, k, out, unit, order.panels_first ? order.blocks : 1);
+  } else {
+    panel.compute_at(out, unit);
+    const auto [pv, pl] = panel.split(panel.axis(2), lanes);
+    panel.unroll(pv);
+    panel.vectorize(pl);
+  }
   return s.trace();
 }
 
@@ -170,7 +174,111 @@ std::optional<Trace> narrow_product(const autotune::Task& task) {
   return s.trace();
 }
 
+// Products in tile registers. Two by two tiles of sums, each of sixteen rows and columns, take two
+// tiles of A and two of B: as many loads as products, and all eight registers.
+struct Tiles {
+  const char* product;  // the intrinsics' names of the types
+  const char *a, *b, *sum;
+  int64_t group;  // products of one sum that stand side by side
+};
+struct TilesRow {
+  DType a, b;
+  const char* feature;
+  Tiles tiles;
+};
+const TilesRow kTiles[] = {
+    {uint_type(8), int_type(8), "amx-int8", {"u8s8", "u8", "s8", "s32", 4}},
+    {int_type(8), int_type(8), "amx-int8", {"s8s8", "s8", "s8", "s32", 4}},
+    {bfloat_type(16), bfloat_type(16), "amx-bf16", {"bf16", "bf16", "bf16", "f32", 2}},
+};
+constexpr int64_t kTile = 16;
+
+// Null where the target has none, or tiles do not divide the matrices.
+const Tiles* tiles_for(const autotune::Task& task) {
+  const std::vector<te::Tensor>& arguments = task.program.arguments;
+  const te::Tensor a = arguments[0], b = arguments[1], c = task.program.outputs[0];
+  if (!te::is_constant(b) || c.dtype().bits != 32) return nullptr;
+  for (const TilesRow& row : kTiles) {
+    if (a.dtype() != row.a || b.dtype() != row.b || !task.target.has_feature(row.feature)) continue;
+    const bool whole = extent(c, 0) % kTile == 0 && extent(c, 1) % kTile == 0 &&
+                       extent(a, 1) % (kTile * row.tiles.group) == 0;
+    return whole ? &row.tiles : nullptr;
+  }
+  return nullptr;
+}
+
+// While a block of tiles' rows of A, a quarter of L2, is multiplied with two panels of B, these
+// stay in L1, which A passes by.
+std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
+  const te::Tensor c = task.program.outputs[0];
+  const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
+  const auto two_if = [](int64_t tiles) { return tiles % 2 == 0 ? 2 : 1; };
+  const auto intrin = [](const char* name, const char* type) {
+    return fmt::format(fmt::runtime(name), type);
+  };
+  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
+  const int64_t depth = kTile * t.group, steps = extent(a, 1) / depth;
+  const int64_t rows = kTile * two_if(extent(c, 0) / kTile);
+  const int64_t columns = kTile * two_if(extent(c, 1) / kTile);
+  const int64_t row_bytes = extent(a, 1) * a.dtype().element_bytes();
+  const int64_t block = std::max<int64_t>(1, l2 / 4 / (rows * row_bytes));
+  // What is too large to be found in L2 later goes around it, in lines of a copy.
+  const bool passes_by = extent(c, 0) * extent(c, 1) * 4 > l2 / 2;
+
+  // The panels of B are sixteen columns wide, so that a tile is one piece of memory.
+  const Schedule s = Schedule::create({c});
+  const te::Tensor copied = passes_by ? s.cache_write(c, "local") : c;
+  const te::Tensor sums = s.cache_write(copied, "amx.tile");
+  const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
+  panel.transform_layout(panel.axis(0), t.group, {0, 2, 1});
+  panel.transform_layout(panel.axis(1), kTile, {1, 0, 2, 3});
+  panel.precompute();
+  const Stage right = s[s.cache_read(panel.op().output(0), "amx.tile", {s[sums].op()})];
+  const Stage left = s[s.cache_read(a, "amx.tile", {s[sums].op()})];
+  const Stage out = s[c], copy = s[copied], tile = s[sums];
+
+  const auto [i, ii] = out.split(out.axis(0), rows);
+  const auto [jo, ji] = out.split(out.axis(1), columns);
+  const auto [io, im] = out.split(i, block);
+  out.reorder({io, jo, im, ii, ji});
+  out.parallel(out.fuse({io, jo}));
+  if (passes_by) {
+    const auto [v, l] = out.split(ji, kTile);
+    out.unroll(v);
+    out.vectorize(l);
+    out.pragma(ii, "store_nontemporal");
+    copy.compute_at(out, im);
+  }
+  const auto [y, yi] = copy.split(passes_by ? copy.axis(0) : ii, kTile);
+  const auto [x, xi] = copy.split(passes_by ? copy.axis(1) : ji, kTile);
+  copy.reorder({y, x, yi, xi});
+  copy.unroll(y);
+  copy.unroll(x);
+  copy.tensorize(yi, intrin("amx.store_{}", t.sum));
+
+  tile.compute_at(out, im);
+  const auto [k, kt] = tile.split(tile.reduce_axis(0), depth);
+  const auto [ko, ki] = tile.split(k, two_if(steps));
+  const auto [r, ri] = tile.split(tile.axis(0), kTile);
+  const auto [q, qi] = tile.split(tile.axis(1), kTile);
+  tile.reorder({ko, ki, r, q, ri, qi, kt});
+  tile.unroll(ki);
+  tile.unroll(r);
+  tile.unroll(q);
+  tile.tensorize(ri, intrin("amx.dot_{}", t.product));
+
+  left.compute_at(tile, ki);
+  const auto [w, wi] = left.split(left.axis(0), kTile);
+  left.unroll(w);
+  left.tensorize(wi, intrin("amx.stream_a_{}", t.a));
+  right.compute_at(tile, ki);
+  right.unroll(right.axis(0));
+  right.tensorize(right.axis(1), intrin("amx.load_b_{}", t.b));
+  return s.trace();
+}
+
 std::optional<Trace> gemm(const autotune::Task& task) {
+  if (const Tiles* tiles = tiles_for(task)) return tile_product(task, *tiles);
   return products_at_once(task) > 1 ? narrow_product(task) : product(task);
 }
 

@@ -130,7 +130,11 @@ void measure_copies(const Options& options, Results& results) {
     };
     // Memory: beyond any cache, unless that would ask for more than a virtual machine has.
     const int64_t memory = std::clamp(l3 * 4, int64_t{64} << 20, int64_t{256} << 20) / threads;
-    for (const Level& level : {Level{"L1", l1 / 4}, Level{"L2", l2 / 4}, Level{"memory", memory}}) {
+    std::vector<Level> levels = {{"L1", l1 / 4}, {"L2", l2 / 4}};
+    // A quarter of the shared cache, for all threads: it may have other users.
+    if (l3 / 8 / threads >= 2 * l2) levels.push_back({"L3", l3 / 8 / threads});
+    levels.push_back({"memory", memory});
+    for (const Level& level : levels) {
       for (const Copy& copy : copies()) {
         const auto job = std::make_shared<CopyJob>(copy, level.bytes, pool);
         subjects.push_back(

@@ -94,10 +94,20 @@ def peak_of(results: dict, threads: int) -> float | None:
 
 
 def copy_bandwidth(results: dict, level: str, threads: int) -> float | None:
-    """Of a copy in L1, L2 or memory, B/s; the better of plain and streaming stores."""
+    """Of a copy in L1, L2, L3 or memory, B/s; the better of plain and streaming stores."""
     section = results["sections"].get("peak")
     found = [named(section, f"copy/{stores}/{level}/{threads}") for stores in ("plain", "streaming")] if section else []
     return max((m["labels"]["traffic"] / quantile(m["samples"], 0.5) for m in found if m), default=None)
+
+
+def copy_bandwidth_for(results: dict, moved: float, threads: int) -> float | None:
+    """Of a copy in the smallest cache that holds so many bytes, or in memory, B/s. Copies fill half of their cache."""
+    section = results["sections"].get("peak")
+    for level in ("L2", "L3"):
+        copy = named(section, f"copy/plain/{level}/{threads}") if section else None
+        if copy and moved <= 4 * copy["labels"]["bytes"]:
+            return copy_bandwidth(results, level, threads)
+    return copy_bandwidth(results, "memory", threads)
 
 
 def of_peak(section: dict, results: dict) -> list[Table]:
@@ -111,11 +121,12 @@ def of_peak(section: dict, results: dict) -> list[Table]:
         return interval([m["labels"]["traffic"] / s for s in m["samples"]], "B/s")
 
     rows = [row("f32 fma, registers", "fma/{}", lambda m: interval(m["samples"], "flop/s"))]
-    for level in ("L1", "L2", "memory"):
+    for level in ("L1", "L2", "L3", "memory"):
         for stores in ("plain", "streaming"):
             rows.append(row(f"copy in {level}, {stores} stores", f"copy/{stores}/{level}/{{}}", rate))
-    for state in ("spinning", "parked"):
-        rows.append(row(f"fork and join, {state}", f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
+    for state in ("spinning", "spinning-pinned", "parked", "parked-pinned"):
+        label = "fork and join, " + state.replace("-", ", ")
+        rows.append(row(label, f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
     rows = [r for r in rows if any(r[1:])]
     notes = ["Copies count what is read and what is written. Medians with 95 % intervals."]
     return [Table("Machine", ["", *map(threads_text, threads)], rows, notes)]
@@ -296,6 +307,17 @@ def ratios_to(section: dict, ours: str, peer: str, threads: int) -> dict[str, fl
     for (workload, count), by_name in rates_of(section, "bytes").items():
         if count == threads and ours in by_name and peer in by_name:
             ratios[workload] = summarize(by_name[ours]).median / summarize(by_name[peer]).median
+    return ratios
+
+
+def ratios_to_copies(section: dict, results: dict, ours: str, threads: int) -> dict[str, float]:
+    """What one of ours moves, in parts of what a copy of as many bytes does, by workload."""
+    moved = {m["labels"]["workload"]: m["labels"]["bytes"] for m in section["measurements"]}
+    ratios = {}
+    for (workload, count), by_name in rates_of(section, "bytes").items():
+        bandwidth = copy_bandwidth_for(results, moved[workload], threads)
+        if count == threads and ours in by_name and bandwidth:
+            ratios[workload] = summarize(by_name[ours]).median / bandwidth
     return ratios
 
 

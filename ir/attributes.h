@@ -2,6 +2,8 @@
 // Keys of AttrStmt, and what node and value mean for each.
 #pragma once
 
+#include <string_view>
+
 namespace tw::attr {
 
 // node: undefined; value: int32. Set by the `pragma` primitive as "pragma_" + name; the body is the
@@ -13,6 +15,9 @@ inline constexpr char kAutoUnrollMaxStep[] = "pragma_auto_unroll_max_step";
 inline constexpr char kUnrollExplicit[] = "pragma_unroll_explicit";
 // Vector stores below this point go around the caches where their address is known to be aligned.
 inline constexpr char kStoreNontemporal[] = "pragma_store_nontemporal";
+// The parallel loop below is dealt out while it runs: whoever is free takes the next `value`
+// iterations, for iterations of unequal cost.
+inline constexpr char kParallelDynamic[] = "pragma_parallel_dynamic";
 // node: int32 number of a dimension; value: int32. Around a Realize: the pitch of the
 // dimension, in elements, is a multiple of the factor; with kRowPitchOffset, so much more than one.
 inline constexpr char kRowPitch[] = "row_pitch";
@@ -22,6 +27,8 @@ inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
 inline constexpr char kTensorIntrin[] = "tensor_intrin";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
+// A scope of storage: tile registers of x86. Only tensor intrinsics reach it.
+inline constexpr char kTileScope[] = "amx.tile";
 // node: buffer; value: uint alignment in bytes that the address is known to have.
 inline constexpr char kStorageAlignment[] = "storage_alignment";
 // node: undefined; value: string, name of the compute scope that code generation turns into a
@@ -31,5 +38,10 @@ inline constexpr char kComputeScope[] = "compute_scope";
 // node: int32 variable, the number of this task; value: int32, how many tasks. The body runs once a
 // task, on the thread pool. Made by lower_parallel.
 inline constexpr char kParallelLaunch[] = "parallel_launch";
+// The same; a thread takes the next task when it is done with one.
+inline constexpr char kParallelLaunchDynamic[] = "parallel_launch_dynamic";
+inline bool is_parallel_launch(std::string_view key) {
+  return key == kParallelLaunch || key == kParallelLaunchDynamic;
+}
 
 }  // namespace tw::attr

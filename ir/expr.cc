@@ -283,6 +283,16 @@ Expr max_value(DType type) {
   return make_const(type, -1);  // `make` wraps: all ones
 }
 
+Expr max_identity(DType type) {
+  if (!type.is_float()) return min_value(type);
+  return make_const_float(type, -std::numeric_limits<double>::infinity());
+}
+
+Expr min_identity(DType type) {
+  if (!type.is_float()) return max_value(type);
+  return make_const_float(type, std::numeric_limits<double>::infinity());
+}
+
 Expr cast(DType type, const Expr& value) {
   TW_CHECK(value.defined(), "operand missing");
   DType from = value.dtype();
@@ -532,6 +542,18 @@ Expr make_binary(NodeKind kind, const Expr& a, const Expr& b) {
       return a && b;
     case NodeKind::Or:
       return a || b;
+    default:
+      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
+  }
+}
+
+Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
+  switch (kind) {
+#define BINARY_NODE(Name) \
+  case NodeKind::Name:    \
+    return make(Name{.a = a, .b = b});
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
     default:
       raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }

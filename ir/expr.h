@@ -31,6 +31,9 @@ bool is_const(const Expr& e);
 // Least and greatest value of an integer or floating type, as constants of it.
 Expr min_value(DType type);
 Expr max_value(DType type);
+// What leaves every value as it is under max or min: ∓infinity, or the integer type's end.
+Expr max_identity(DType type);
+Expr min_identity(DType type);
 
 Expr cast(DType type, const Expr& value);
 // To an integer type, with its limits for what lies beyond them and 0 for NaN; floats are rounded
@@ -72,6 +75,8 @@ Expr product(const std::vector<Expr>& factors);  // int32 1 when empty
 
 // Rebuilds a binary node of kind `kind` through the folding operators above.
 Expr make_binary(NodeKind kind, const Expr& a, const Expr& b);
+// The node as it is, without folding.
+Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b);
 // Folds two integer constants as the IR defines the operation; nothing when undefined (division by
 // zero, signed overflow).
 std::optional<int64_t> fold_integers(NodeKind kind, DType type, int64_t a, int64_t b);

@@ -419,8 +419,12 @@ class Machine {
       const DType t = a.tensor->element();
       return of_int(static_cast<int64_t>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16);
     }
-    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
     const int64_t d = eval(*c.args[1], 0).i;
+    if (c.name == "tensor_overlap") {
+      const bool same = arguments_.at(static_cast<size_t>(d)).tensor == a.tensor;
+      return of_int(same ? a.tensor->size() * a.tensor->element().element_bytes() : 0);
+    }
+    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
     if (d < 0 || d >= static_cast<int64_t>(list.size())) {
       raise({.code = ErrorCode::OutOfBounds,
              .what = fmt::format("{}({}, {}) of {} dimensions", c.name, first.i, d, list.size())});

@@ -47,26 +47,10 @@ class Compiler : public Visitor {
     c.a = a;
   }
 
-#define TW_BINARY(Name) \
+#define BINARY_NODE(Name) \
   void on(const Name& op) override { binary(op.kind, op.a, op.b, op.dtype); }
-  TW_BINARY(Add)
-  TW_BINARY(Sub)
-  TW_BINARY(Mul)
-  TW_BINARY(Div)
-  TW_BINARY(Mod)
-  TW_BINARY(FloorDiv)
-  TW_BINARY(FloorMod)
-  TW_BINARY(Min)
-  TW_BINARY(Max)
-  TW_BINARY(Equal)
-  TW_BINARY(NotEqual)
-  TW_BINARY(Less)
-  TW_BINARY(LessEqual)
-  TW_BINARY(Greater)
-  TW_BINARY(GreaterEqual)
-  TW_BINARY(And)
-  TW_BINARY(Or)
-#undef TW_BINARY
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
 
   void on(const Not& op) override {
     const Code* a = compile(op.a);

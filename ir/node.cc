@@ -65,7 +65,7 @@ std::string_view to_string(ForKind kind) {
 }
 
 const Variable* bound_by(const AttrStmt& op) {
-  return op.key == attr::kParallelLaunch ? as<Variable>(op.node) : nullptr;
+  return attr::is_parallel_launch(op.key) ? as<Variable>(op.node) : nullptr;
 }
 
 void destroy(const ExprBase* node) {

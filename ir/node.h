@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/dtype.h"
@@ -54,6 +55,10 @@ class Expr : public Ref<ExprBase> {
  public:
   using Ref::Ref;
   Expr(int value);  // int32 constant
+  // Other numbers do not become int32 silently: say make_const(type, value).
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::is_same_v<T, int>)
+  Expr(T) = delete;
   static Expr of(const ExprBase* node) { return Expr(node); }
   DType dtype() const { return get()->dtype; }
 };
@@ -315,7 +320,8 @@ struct For : StmtNode<NodeKind::For> {
   ForKind for_kind = ForKind::Serial;
   Stmt body;
 };
-// `extents` multiply to the number of elements; scope "global", "local" (registers or stack).
+// `extents` multiply to the number of elements; scope "global", "local" (registers or stack), or
+// attr::kTileScope.
 struct Allocate : StmtNode<NodeKind::Allocate> {
   Var buffer;
   DType type = {};

@@ -258,7 +258,7 @@ Stmt Parser::attr(std::string_view close) {
     return allocate(scope, close);
   }
   AttrStmt node;
-  if (is_symbol("]", 1) && is_word(attr::kParallelLaunch, 2)) {
+  if (is_symbol("]", 1) && attr::is_parallel_launch(peek(2).text)) {
     const Token name = expect_kind(Token::Kind::Word, "the name of a task variable");
     take();
     node.key = take().text;

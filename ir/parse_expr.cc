@@ -7,39 +7,12 @@
 #include <cstdlib>
 #include <limits>
 
+#include "ir/expr.h"
 #include "ir/parser.h"
 #include "ir/words.h"
 
 namespace tw::words {
 namespace {
-
-Expr make_infix(NodeKind kind, const Expr& a, const Expr& b) {
-  switch (kind) {
-#define TW_INFIX(Name) \
-  case NodeKind::Name: \
-    return make(Name{.a = a, .b = b});
-    TW_INFIX(Add)
-    TW_INFIX(Sub)
-    TW_INFIX(Mul)
-    TW_INFIX(Div)
-    TW_INFIX(Mod)
-    TW_INFIX(FloorDiv)
-    TW_INFIX(FloorMod)
-    TW_INFIX(Min)
-    TW_INFIX(Max)
-    TW_INFIX(Equal)
-    TW_INFIX(NotEqual)
-    TW_INFIX(Less)
-    TW_INFIX(LessEqual)
-    TW_INFIX(Greater)
-    TW_INFIX(GreaterEqual)
-    TW_INFIX(And)
-    TW_INFIX(Or)
-#undef TW_INFIX
-    default:
-      raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
-  }
-}
 
 DType suffix_type(const Token& token) {
   if (token.suffix.empty()) return float_type(64);
@@ -61,7 +34,7 @@ Expr Parser::expr(int least_precedence) {
     if (op == nullptr || op->precedence < least_precedence) return left;
     const Token token = take();
     const Expr right = expr(op->precedence + 1);
-    left = build(token, [&] { return make_infix(op->kind, left, right); });
+    left = build(token, [&] { return raw_binary(op->kind, left, right); });
   }
 }
 
@@ -270,7 +243,7 @@ Expr Parser::function(const Token& name) {
     expect(",");
     const Expr b = expr();
     expect(")");
-    result = build(name, [&] { return make_infix(binary->kind, a, b); });
+    result = build(name, [&] { return raw_binary(binary->kind, a, b); });
   } else {
     result = call(name);
   }

@@ -128,26 +128,10 @@ class Printer : public Visitor {
   void on(const StringImm& op) override { put(quoted(op.value)); }
   void on(const Cast& op) override { function(to_string(op.type), op.value); }
 
-#define TW_PRINT_BINARY(Name) \
+#define BINARY_NODE(Name) \
   void on(const Name& op) override { binary(op.kind, op.a, op.b); }
-  TW_PRINT_BINARY(Add)
-  TW_PRINT_BINARY(Sub)
-  TW_PRINT_BINARY(Mul)
-  TW_PRINT_BINARY(Div)
-  TW_PRINT_BINARY(Mod)
-  TW_PRINT_BINARY(FloorDiv)
-  TW_PRINT_BINARY(FloorMod)
-  TW_PRINT_BINARY(Min)
-  TW_PRINT_BINARY(Max)
-  TW_PRINT_BINARY(Equal)
-  TW_PRINT_BINARY(NotEqual)
-  TW_PRINT_BINARY(Less)
-  TW_PRINT_BINARY(LessEqual)
-  TW_PRINT_BINARY(Greater)
-  TW_PRINT_BINARY(GreaterEqual)
-  TW_PRINT_BINARY(And)
-  TW_PRINT_BINARY(Or)
-#undef TW_PRINT_BINARY
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
 
   void on(const Not& op) override {
     put("!");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/intrinsics.h"
 #include "ir/print.h"
@@ -292,7 +293,7 @@ class HoistedStorage : public Visitor {
   void on(const Allocate& op) override {
     bool constant = true;
     for (const Expr& e : op.extents) constant = constant && is_const(e);
-    if (constant && serial_loops_ > 0) {
+    if (constant && serial_loops_ > 0 && op.scope != attr::kTileScope) {
       violated(Property::HoistedStorage, handle_of(op),
                fmt::format("'{}' of constant size is allocated inside a loop", op.buffer.name()));
     }

@@ -12,9 +12,18 @@
 //                                    A[y] = 0
 //                                  }
 //
+// Under pragma_parallel_dynamic = 4 a task is four iterations, and a thread that is done with one
+// takes the next:
+//                                  // attr [y.task] parallel_launch_dynamic = 6
+//                                  for (y, y.task*4, min(4, 21 - y.task*4)) {
+//                                    A[y] = 0
+//                                  }
+//
 // A buffer around the whole body is allocated once a task. A parallel loop inside another one
 // becomes serial: the threads are taken already.
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -48,6 +57,33 @@ class LowerParallel : public Mutator {
       body = a->body;
     }
 
+    const auto restored = [&](Stmt loop) {
+      for (auto a = buffers.rbegin(); a != buffers.rend(); ++a) {
+        a->body = loop;
+        loop = make(*a);
+      }
+      return loop;
+    };
+    return piece_.defined() ? dynamic(op, body, restored) : chunked(op, body, restored);
+  }
+
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    if (op.key != attr::kParallelDynamic) return Mutator::on(op, self);
+    const Expr outer = std::exchange(piece_, op.value);
+    const Stmt body = mutate(op.body);
+    piece_ = outer;
+    return body;
+  }
+
+ private:
+  using Wrap = std::function<Stmt(Stmt)>;
+
+  static Stmt launch(const Var& task, const char* key, const Expr& tasks, const Stmt& body) {
+    return make(AttrStmt{.node = task, .key = key, .value = tasks, .body = body});
+  }
+
+  // `wrap` puts the buffers of a task around its loop.
+  static Stmt chunked(const For& op, const Stmt& body, const Wrap& wrap) {
     const DType type = op.var.dtype();
     const auto named = [&](const char* suffix) { return Var(op.var.name() + suffix, type); };
     const Var tasks = named(".tasks"), task = named(".task");
@@ -61,17 +97,30 @@ class LowerParallel : public Mutator {
                  .min = op.min + (task * chunk + min(task, rest)),
                  .extent = chunk + select(task < rest, make_const(type, 1), make_const(type, 0)),
                  .body = body});
-    for (auto a = buffers.rbegin(); a != buffers.rend(); ++a) {
-      a->body = loop;
-      loop = make(*a);
-    }
+    loop = wrap(loop);
     loop = make(LetStmt{.var = rest, .value = trunc_mod(op.extent, tasks), .body = loop});
     loop = make(LetStmt{.var = chunk, .value = trunc_div(op.extent, tasks), .body = loop});
-    loop = make(AttrStmt{.node = task, .key = attr::kParallelLaunch, .value = tasks, .body = loop});
+    loop = launch(task, attr::kParallelLaunch, tasks, loop);
     return make(LetStmt{.var = tasks, .value = count, .body = loop});
   }
 
- private:
+  Stmt dynamic(const For& op, const Stmt& body, const Wrap& wrap) const {
+    const DType type = op.var.dtype();
+    const Var task(op.var.name() + ".task", type);
+    const Expr piece = cast(type, piece_), begin = task * piece;
+    const auto extent = as_const_int(op.extent), size = as_const_int(piece);
+    const bool divides = extent && size && *extent % *size == 0;
+    // No task at all would mean one for each thread.
+    Expr tasks = trunc_div(op.extent + (piece - make_const(type, 1)), piece);
+    if (!extent || *extent == 0) tasks = max(tasks, make_const(type, 1));
+    const Stmt loop = make(For{.var = op.var,
+                               .min = op.min + begin,
+                               .extent = divides ? piece : min(piece, op.extent - begin),
+                               .body = body});
+    return launch(task, attr::kParallelLaunchDynamic, tasks, wrap(loop));
+  }
+
+  Expr piece_;  // iterations of a task, where a pragma says it
   bool inside_ = false;
 };
 

@@ -15,8 +15,12 @@
 //
 // A symbolic extent is bound by the first scalar argument or extent that is it, and checked
 // wherever else it occurs. Strides must be those of a compact row-major array, or absent; an extent
-// of one has none to speak of. Data is as aligned as its elements.
+// of one has none to speak of. Data is as aligned as its elements. Outputs share memory with no
+// other argument, as code generation takes for granted; inputs may share theirs.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -43,6 +47,9 @@ class Unpack {
     for (size_t k = 0; k < arguments.size(); ++k) bind_scalars(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) check_shape(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) bind_data(static_cast<int>(k));
+    for (size_t k = 0; k < arguments.size(); ++k) check_overlap(static_cast<int>(k));
+
+    require_no_other_variables();
 
     Stmt body = make(AttrStmt{.key = attr::kComputeScope,
                               .value = make(StringImm{.value = kernel_.name + "_compute"}),
@@ -158,6 +165,13 @@ class Unpack {
       }
       stride = stride * extent;
     }
+    // 32-bit indices must reach every element; storage_flatten saw to constant shapes.
+    const bool narrow =
+        std::ranges::all_of(a.shape, [](const Expr& e) { return e.dtype().bits <= 32; });
+    const Expr most = make_const(kInt64, std::numeric_limits<int32_t>::max());
+    if (narrow && !is_const(stride)) {
+      check(stride <= most, TW_CHECK_Elements, a.name, k, most, stride);
+    }
   }
 
   void bind_data(int k) {
@@ -172,6 +186,28 @@ class Unpack {
                ? make_zero(address)
                : call("bitwise_and", {bits, make_const(address, bytes - 1)})) == make_zero(address),
           TW_CHECK_Alignment, a.name, k, bytes, bits);
+  }
+
+  void require_no_other_variables() {
+    for (const KernelConstant& c : kernel_.constants) bound_.insert(c.var);
+    for (const Var& v : free_vars(kernel_.body)) {
+      if (bound_.count(v) != 0) continue;
+      raise({.code = ErrorCode::UnboundVariable,
+             .what = fmt::format("no loop, reduction or argument of '{}' gives '{}'", kernel_.name,
+                                 v.name()),
+             .legal = "a variable among the arguments; a reduce axis inside a reduction over it"});
+    }
+  }
+
+  // An output against every other tensor.
+  void check_overlap(int k) {
+    if (!argument(k).is_tensor || !argument(k).is_output) return;
+    for (int j = 0; j < static_cast<int>(kernel_.arguments.size()); ++j) {
+      const KernelArgument& other = argument(j);
+      if (j == k || !other.is_tensor || (other.is_output && j < k)) continue;
+      const Expr shared = pure("tensor_overlap", {k, j}, kInt64);
+      check(shared == make_zero(kInt64), TW_CHECK_Overlap, argument(k).name, j, 0, shared);
+    }
   }
 
   const Kernel& kernel_;

@@ -49,7 +49,7 @@ Stmt ScopedMutator::on(const LetStmt& op, const Stmt& self) {
 }
 
 Stmt ScopedMutator::on(const AttrStmt& op, const Stmt& self) {
-  if (op.key == attr::kParallelLaunch) {
+  if (attr::is_parallel_launch(op.key)) {
     analyzer_.bind(Var(as<Variable>(op.node)), Range{make_zero(op.node.dtype()), op.value});
   }
   return Mutator::on(op, self);

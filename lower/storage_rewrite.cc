@@ -18,6 +18,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/attributes.h"
 #include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
@@ -68,6 +69,7 @@ class Liveness : public Visitor {
   using Visitor::on;
 
   void on(const Allocate& op) override {
+    if (op.scope == attr::kTileScope) return Visitor::on(op);  // a register is free after its scope
     Buffer b;
     b.allocate = &op;
     b.elements = count_elements(op.extents).value_or(-1);

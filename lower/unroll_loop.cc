@@ -15,6 +15,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
+#include "lower/dot_product.h"
 #include "lower/folding_mutator.h"
 #include "lower/passes.h"
 #include "runtime/error.h"
@@ -29,10 +30,11 @@ using Decisions = std::map<const For*, Decision>;  // look-ups only
 // made top-down, so that each statement of the result is built once.
 class Decide : public Visitor {
  public:
-  explicit Decide(const PassOptions& options)
-      : max_step_(options.auto_unroll_max_step),
-        max_depth_(options.auto_unroll_max_depth),
-        explicit_(options.unroll_explicit) {}
+  explicit Decide(const PassContext& context)
+      : target_(context.target),
+        max_step_(context.options.auto_unroll_max_step),
+        max_depth_(context.options.auto_unroll_max_depth),
+        explicit_(context.options.unroll_explicit) {}
   Decisions decisions;
 
  protected:
@@ -61,6 +63,8 @@ class Decide : public Visitor {
              .axis = op.var.name(),
              .legal = "a constant extent"});
     }
+    // One instruction, which its copies would not be.
+    if (op.for_kind == ForKind::Serial && match_dot_product(op, target_)) return;
     const bool small = op.for_kind == ForKind::Serial && extent && kept_depth_ == 0 &&
                        unroll_depth_ <= max_depth_ && *extent * steps_ <= max_step_;
     if (op.for_kind == ForKind::Unrolled || small) {
@@ -101,6 +105,7 @@ class Decide : public Visitor {
   }
 
  private:
+  const Target& target_;
   int64_t max_step_;
   int max_depth_;
   bool explicit_;
@@ -198,7 +203,7 @@ class Expand : public FoldingMutator {
 }  // namespace
 
 Kernel unroll_loop(Kernel kernel, const PassContext& context) {
-  Decide decide(context.options);
+  Decide decide(context);
   decide.visit(kernel.body);
   kernel.body = Expand(decide.decisions).mutate(kernel.body);
   return kernel;

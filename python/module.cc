@@ -11,6 +11,7 @@
 #include "lower/kernel.h"
 #include "lower/llvm/compile.h"
 #include "python/array.h"
+#include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/time_evaluator.h"
 
@@ -213,9 +214,25 @@ void bind_module(py::module_& m) {
       "set_num_threads",
       [](int n) {
         py::gil_scoped_release release;
-        ThreadPool::global().set_num_threads(n);
+        return set_thread_count(n);
       },
-      py::arg("num_threads"));
+      py::arg("num_threads"),
+      "Kernels run on this many threads, the calling one included, and so do the OpenMP, OpenBLAS "
+      "and MKL libraries that are loaded, whose file names it returns. Call it again after "
+      "importing another library; OpenMP keeps the number by calling thread.");
+  m.def(
+      "configure_threads",
+      [](std::optional<double> spin_microseconds, std::optional<bool> pin) {
+        py::gil_scoped_release release;
+        if (spin_microseconds) ThreadPool::global().set_spin_microseconds(*spin_microseconds);
+        if (pin) ThreadPool::global().set_pinned(*pin);
+      },
+      py::arg("spin_microseconds") = py::none(), py::arg("pin") = py::none(),
+      "How long waiting threads spin before they sleep, and whether each worker stays on a CPU of "
+      "its own. None leaves it as it is.");
+  m.def(
+      "park_threads", [] { ThreadPool::global().park(); }, py::call_guard<py::gil_scoped_release>(),
+      "Puts the waiting threads to sleep until the next kernel that is parallel.");
 }
 
 }  // namespace tw::python

@@ -28,7 +28,8 @@ enum {
 };
 
 /* Every kernel is an exported function of this type; type_codes[i] is a TW_ARG_ number. It may run
- * on several threads at once when their output tensors are different. */
+ * on several threads at once when their output tensors are different. A tensor that it writes must
+ * share no memory with its other tensors; that is checked. */
 typedef int32_t (*tw_kernel)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 /* A library of kernels may describe them: const char tw_module_metadata[], JSON text; see
@@ -71,10 +72,13 @@ enum {
 TW_API int32_t tw_raise_argument_error(int32_t check, const char* function, const char* argument,
                                        int32_t index, int64_t expected, int64_t got);
 
+/* How many bytes two compact tensors share; 0 when one is empty. */
+TW_API int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b);
+
 /* One check of a kernel's arguments, made of constants alone. `check` says what is read of argument
- * number `argument`, and `index` which dimension of it; `name` is where in `names` the argument's
- * name begins. Null and Alignment read the address of the data, byte offset included; absent
- * strides are as expected. */
+ * number `argument`, and `index` which dimension of it, or which other tensor; `name` is where in
+ * `names` the argument's name begins. Null and Alignment read the address of the data, byte offset
+ * included; absent strides are as expected. */
 typedef struct tw_argument_check {
   int64_t expected;
   int32_t check, argument, index, name;
@@ -105,9 +109,14 @@ TW_API int32_t tw_parallel_for_dynamic(tw_parallel_body body, void* closure, int
 
 /* The threads that a parallel region uses, the calling one included. */
 TW_API int32_t tw_num_threads(void);
+/* Sets that number, and tells the OpenMP and BLAS libraries that are loaded (thread_count.h). */
 TW_API int32_t tw_set_num_threads(int32_t num_threads);
 /* Puts the waiting threads to sleep until the next region. */
 TW_API void tw_park_threads(void);
+
+/* Kernels with tile registers (AMX) call it first. Returns 0, or -1 where the system refuses them
+ * to this process, the error set. */
+TW_API int32_t tw_request_tile_data(void);
 
 /* ---- Scratch memory ---- */
 

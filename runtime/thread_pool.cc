@@ -9,13 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -63,33 +60,7 @@ bool spin_until(int64_t nanoseconds, Done done) {
   return done();
 }
 
-// Reads a number from the environment; `fallback` and a warning when it makes no sense.
-template <class Number>
-Number environment(const char* name, Number least, Number most, Number fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return fallback;
-  const std::string_view view(text);
-  Number value{};
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error == std::errc() && end == view.data() + view.size() && value >= least && value <= most) {
-    return value;
-  }
-  log_warning(fmt::format("{} is '{}'; legal: a number from {} to {}", name, view, least, most));
-  return fallback;
-}
-
 }  // namespace
-
-ThreadPoolOptions thread_pool_options_from_environment() {
-  ThreadPoolOptions options;
-  options.num_threads = environment("TILEWRIGHT_NUM_THREADS", 1, ThreadPool::kMaxThreads, 0);
-  options.spin_microseconds =
-      environment("TILEWRIGHT_SPIN_US", 0.0, 1e9, options.spin_microseconds);
-  options.pin = environment("TILEWRIGHT_PIN", 0, 1, 0) == 1;
-  return options;
-}
-
-int default_num_threads() { return std::clamp(host().usable_cpus, 1, ThreadPool::kMaxThreads); }
 
 struct ThreadPool::State {
   // One worker's own cache line. `asleep` is 1 while it sleeps or is about to.
@@ -131,7 +102,7 @@ struct ThreadPool::State {
 
   std::mutex region;  // held by the thread that is inside a region or changes the pool
   std::vector<std::unique_ptr<Slot>> slots;  // worker i is slots[i - 1]
-  const bool pin;
+  std::atomic<bool> pin;                     // changes under `region`
   std::atomic<int64_t> asked_spin_nanoseconds{0};
 
   explicit State(bool pin_) : pin(pin_) {}
@@ -292,18 +263,24 @@ struct ThreadPool::State {
       }
       const std::string name = fmt::format("tilewright-{}", id);
       pthread_setname_np(slots.back()->thread.native_handle(), name.c_str());
-      if (pin) pin_worker(id);
+      if (pin) place_worker(id);
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  void pin_worker(int id) {
+  // Puts a worker on its CPU, or lets it run on all.
+  void place_worker(int id) {
     const std::vector<int>& cpus = host().affinity;
     if (cpus.empty()) return;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(cpus[static_cast<size_t>(id) % cpus.size()]), &one);
-    pthread_setaffinity_np(slots.back()->thread.native_handle(), sizeof one, &one);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (pin) {
+      CPU_SET(static_cast<size_t>(cpus[static_cast<size_t>(id) % cpus.size()]), &set);
+    } else {
+      for (int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+    }
+    std::thread& worker = slots[static_cast<size_t>(id - 1)]->thread;
+    pthread_setaffinity_np(worker.native_handle(), sizeof set, &set);
   }
 
   // Ends the workers beyond `threads`.
@@ -408,6 +385,13 @@ void ThreadPool::set_spin_microseconds(double microseconds) {
 }
 
 bool ThreadPool::pinned() const { return state_->pin; }
+
+void ThreadPool::set_pinned(bool pin) {
+  State& s = *state_;
+  const std::lock_guard lock(s.region);
+  if (s.pin.exchange(pin) == pin) return;
+  for (size_t id = 1; id <= s.slots.size(); ++id) s.place_worker(static_cast<int>(id));
+}
 
 void ThreadPool::park() {
   if (t_in_task) return;

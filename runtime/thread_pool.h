@@ -30,8 +30,8 @@ struct ThreadPoolOptions {
   double spin_microseconds = 50;  // how long workers and the joining caller spin before they sleep
   bool pin = false;               // worker i on the i-th CPU of the affinity mask, the caller free
 };
-// TILEWRIGHT_NUM_THREADS, TILEWRIGHT_SPIN_US, TILEWRIGHT_PIN=1. A value that makes no sense is
-// logged and ignored.
+// TILEWRIGHT_NUM_THREADS, or else OMP_NUM_THREADS, so that one variable sets all libraries;
+// TILEWRIGHT_SPIN_US, TILEWRIGHT_PIN=1. A value of ours that makes no sense is logged and ignored.
 TW_API ThreadPoolOptions thread_pool_options_from_environment();
 // The CPUs that this process may use: its affinity mask, bounded by the cgroup's quota.
 TW_API int default_num_threads();
@@ -64,6 +64,8 @@ class TW_API ThreadPool {
   double spin_microseconds() const;
   void set_spin_microseconds(double microseconds);
   bool pinned() const;
+  // Takes effect at once; unpinned workers may run on every CPU of the process again.
+  void set_pinned(bool pin);
 
   // Puts all workers to sleep now and returns when they are; the next region wakes those it needs.
   // For when something else is to have the cores. Does nothing inside a task.

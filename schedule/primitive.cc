@@ -2,9 +2,11 @@
 #include "schedule/primitive.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "runtime/nearest_word.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
 
@@ -60,20 +62,6 @@ Primitive row(std::string_view name, int version, std::string_view parameters,
   }
   for (std::string_view word : words(results)) primitive.results.push_back(type_named(word));
   return primitive;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> previous(b.size() + 1), current(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) previous[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      current[j] =
-          std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (a[i - 1] != b[j - 1])});
-    }
-    std::swap(previous, current);
-  }
-  return previous[b.size()];
 }
 
 // Resolves and checks the arguments of one step.
@@ -232,22 +220,13 @@ const Primitive* find_primitive(std::string_view name) {
 }
 
 void raise_unknown_primitive(std::string_view name, std::string_view where) {
-  const Primitive* nearest = nullptr;
-  size_t best = 0;
-  std::string all;
-  for (const Primitive& p : primitives()) {
-    const size_t distance = edit_distance(name, p.name);
-    if (nearest == nullptr || distance < best) {
-      nearest = &p;
-      best = distance;
-    }
-    all += fmt::format("{}{}", all.empty() ? "" : ", ", p.name);
-  }
-  raise(
-      {.code = ErrorCode::UnknownPrimitive,
-       .what = fmt::format("there is no primitive '{}'; the nearest is '{}'", name, nearest->name),
-       .where = std::string(where),
-       .legal = all});
+  std::vector<std::string_view> names;
+  for (const Primitive& p : primitives()) names.push_back(p.name);
+  raise({.code = ErrorCode::UnknownPrimitive,
+         .what = fmt::format("there is no primitive '{}'; the nearest is '{}'", name,
+                             nearest_word(name, names)),
+         .where = std::string(where),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 
 int PrimitiveCall::number() const { return static_cast<int>(schedule_->trace.steps.size()); }

@@ -118,13 +118,13 @@ class Stage {
   void storage_align(const IterVar& axis, int64_t factor, int64_t offset) const;
   // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read.
   void prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const;
-  // Computes the loop and those inside it with an intrinsic of the registry.
-  void tensorize(const IterVar& axis, const std::string& intrin) const;
   // Deals the iterations of `scope`, a loop of `parent` around `axis`, into groups; during each,
   // the iterations of `axis` fetch in equal shares what the stage reads of the tensor in the next.
   // The traffic is even then, and none of it is waited for.
   void prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const Stage& parent,
                       const IterVar& scope, int64_t group = 1) const;
+  // Computes the loop and those inside it with an intrinsic of the registry.
+  void tensorize(const IterVar& axis, const std::string& intrin) const;
   // The axes of the stage become those of the new layout: axis(0) and so on, in order. `order` says
   // which dimension stands at each place, the two of the tiled axis in its place; empty: as it is.
   void transform_layout(const IterVar& axis, int64_t factor,

@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "autotune/space/tiles.h"
+
 namespace tw::autotune {
 namespace {
 
 constexpr int64_t kUnrollSteps[] = {0, 16, 64, 256};
 constexpr size_t kPragmaValue = 3;  // the argument's number in primitives.def
+// Smaller results are left in the caches for who reads them next.
+constexpr int64_t kStreamedBytes = 1 << 20;
 
 }  // namespace
 
@@ -19,7 +23,10 @@ Builder::Builder(const Task& task, const std::vector<OperationFacts>& facts)
       facts_(facts),
       schedule_(Schedule::create(task.program.outputs)),
       done_(facts.size(), false),
-      attach_points_(facts.size()) {}
+      inlined_(facts.size(), false),
+      attach_points_(facts.size()) {
+  sketch_.nests.resize(facts.size());
+}
 
 void Builder::describe(std::string_view rule, size_t op) {
   sketch_.description +=
@@ -42,7 +49,20 @@ void Builder::add_unroll_knob(const Stage& stage, const IterVar& axis) {
   add_knob(std::move(knob));
 }
 
-void Builder::add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points) {
+void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis) {
+  const OperationFacts& f = facts_[op];
+  int64_t bytes = f.op->output_dtype(0).element_bytes();
+  for (int64_t e : f.extents) bytes *= e;
+  if (!f.is_output || bytes < kStreamedBytes) return;
+  Knob knob{.kind = Knob::Kind::Store, .label = fmt::format("{}.stream", stage.op().name())};
+  knob.places = {{next_step(), kPragmaValue}};
+  stage.pragma(axis, "store_nontemporal", 0);
+  knob.choices = knob.values = {{0}, {1}};
+  add_knob(std::move(knob));
+}
+
+void Builder::add_location_knob(size_t op, const Stage& stage,
+                                const std::vector<AttachPoint>& points) {
   if (points.empty()) return;
   const StageRef ref = schedule_.ref_of(stage);
   Knob knob{.kind = Knob::Kind::Location, .label = fmt::format("{}.at", stage.op().name())};
@@ -53,11 +73,15 @@ void Builder::add_location_knob(const Stage& stage, const std::vector<AttachPoin
   knob.steps.push_back({.primitive = "compute_root", .arguments = {ref}});
   for (size_t c = 0; c < knob.steps.size(); ++c) knob.choices.push_back({int64_t(c)});
   schedule_.apply(knob.steps[0]);
+  Nest& nest = sketch_.nests[op];
+  nest.knob = static_cast<int>(num_knobs());
+  for (const AttachPoint& p : points) nest.places.push_back(p.axis);
   add_knob(std::move(knob));
 }
 
 void Builder::add_attach_point(size_t op, const Stage& stage, const IterVar& axis) {
   attach_points_[op].push_back({schedule_.ref_of(stage), schedule_.ref_of(stage, axis)});
+  sketch_.nests[op].loops.push_back(attach_points_[op].back().axis);
 }
 
 void Builder::inherit_attach_points(size_t op, const std::vector<AttachPoint>& points) {
@@ -79,7 +103,24 @@ std::vector<AttachPoint> Builder::common_attach_points(size_t op) const {
   return common;
 }
 
+// Those whose stages hold the reads of the operation's result.
+std::vector<size_t> Builder::readers_of(size_t op) const {
+  std::vector<size_t> readers;
+  for (size_t consumer : facts_[op].consumers) {
+    if (!inlined_[consumer]) {
+      readers.push_back(consumer);
+      continue;
+    }
+    const std::vector<size_t> behind = readers_of(consumer);
+    readers.insert(readers.end(), behind.begin(), behind.end());
+  }
+  return readers;
+}
+
 Sketch Builder::finish() {
+  for (size_t op = 0; op < facts_.size(); ++op) {
+    if (sketch_.nests[op].knob >= 0) sketch_.nests[op].readers = readers_of(op);
+  }
   sketch_.skeleton = schedule_.trace();
   return std::move(sketch_);
 }
@@ -88,6 +129,24 @@ int64_t covering_lanes(const Target& target, int64_t extent) {
   if (!target.has_masks) return vector_lanes(target, extent);
   const auto lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
   return std::min<int64_t>(lanes, target.vector_lanes(32));
+}
+
+std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent) {
+  const int64_t lanes = target.vector_lanes(32);
+  if (!target.has_masks) {
+    return tile_choices(extent, {.levels = 2,
+                                 .greatest_inner = lanes,
+                                 .greatest_product = 1 << 16,
+                                 .preferred_inner = lanes});
+  }
+  const int64_t covering = covering_lanes(target, extent);
+  const int64_t vectors = (extent + covering - 1) / covering;
+  std::vector<std::vector<int64_t>> choices;
+  for (int64_t d : divisors(vectors)) choices.push_back({d, covering});
+  for (int64_t d = 2; d < vectors; d *= 2) {
+    if (vectors % d != 0) choices.push_back({d, covering});
+  }
+  return choices;
 }
 
 int64_t vector_lanes(const Target& target, int64_t tile) {

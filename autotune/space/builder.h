@@ -31,6 +31,8 @@ class Builder {
   Stage stage(size_t op) const { return schedule_[facts_[op].op]; }
   bool done(size_t op) const { return done_[op]; }
   void mark_done(size_t op) { done_[op] = true; }
+  // Its consumers compute it: what it reads must be visible to them.
+  void mark_inlined(size_t op) { inlined_[op] = true; }
 
   // Steps are numbered as they are applied: the number the next one gets.
   size_t next_step() const { return schedule_.trace().steps.size(); }
@@ -44,9 +46,14 @@ class Builder {
   Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
   // A pragma auto_unroll_max_step on the axis, with a knob of its own.
   void add_unroll_knob(const Stage& stage, const IterVar& axis);
-  // Computes the stage inside one of `points` or at the root, by choice of a knob of its own.
-  void add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points);
+  // Computes the operation's stage inside one of `points` or at the root, by choice of a knob of
+  // its own.
+  void add_location_knob(size_t op, const Stage& stage, const std::vector<AttachPoint>& points);
+  // Whether vector stores below the axis go around the caches, where the operation's result is
+  // larger than what should stay in them.
+  void add_store_knob(size_t op, const Stage& stage, const IterVar& axis);
 
+  // A loop of the operation itself; the outer ones first.
   void add_attach_point(size_t op, const Stage& stage, const IterVar& axis);
   void inherit_attach_points(size_t op, const std::vector<AttachPoint>& points);
   // Where all consumers of `op` can be served from: what the attach points of each have in common.
@@ -55,12 +62,14 @@ class Builder {
   Sketch finish();
 
  private:
+  std::vector<size_t> readers_of(size_t op) const;
+
   const Target& target_;
   const std::vector<OperationFacts>& facts_;
   Schedule schedule_;
   Sketch sketch_;
-  std::vector<bool> done_;
-  std::vector<std::vector<AttachPoint>> attach_points_;
+  std::vector<bool> done_, inlined_;
+  std::vector<std::vector<AttachPoint>> attach_points_;  // own and inherited
 };
 
 // Lanes of the vectors that a tile is cut into: a power of two, since code generation takes others
@@ -70,6 +79,10 @@ int64_t vector_lanes(const Target& target, int64_t tile);
 // Lanes of the vectors that a loop without reuse runs in: where there are masks, whole vectors of
 // which the last may be partial.
 int64_t covering_lanes(const Target& target, int64_t extent);
+
+// Ways to run an axis in vectors: (vectors of a chunk, lanes of a vector). With masks a vector is
+// whole even if the extent is not; without, lanes and vectors divide it.
+std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent);
 
 // The argument numbers of a factor in split and transform_layout; see primitives.def.
 inline constexpr size_t kFactorArgument = 2;

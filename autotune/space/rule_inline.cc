@@ -22,6 +22,7 @@ void apply(Builder& b, size_t op, int) {
   b.stage(op).compute_inline();
   b.inherit_attach_points(op, b.common_attach_points(op));
   b.mark_done(op);
+  b.mark_inlined(op);
 }
 
 }  // namespace

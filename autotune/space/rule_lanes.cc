@@ -3,8 +3,8 @@
 // reduction: each lane sums every so many elements, and what the lanes hold is reduced at the end,
 // for several rows at once, a row a lane:
 //
-//   parallel over rows / R; { partial: for U rows at once; for k; lanes } for l of lanes; R rows in
-//   lanes
+//   parallel over rows / R; { partial: for U rows at once; for k; V vectors of lanes } for l of
+//   lanes; R rows in lanes
 #include <algorithm>
 
 #include "autotune/space/rules.h"
@@ -14,6 +14,8 @@
 
 namespace tw::autotune {
 namespace {
+
+constexpr int64_t kMostVectors = 4;
 
 // The reduction axis that reads move along in their last dimension, where no data axis does; -1
 // where there is none.
@@ -56,21 +58,34 @@ std::vector<std::vector<int64_t>> row_choices(const Target& target, int64_t rows
   return choices;
 }
 
+// (vectors, lanes) of a row's partial sums. Several vectors hide the latency of an addition where
+// few rows are summed at once.
+std::vector<std::vector<int64_t>> vector_choices(const Target& target, int64_t extent) {
+  const int64_t lanes = target.vector_lanes(32);
+  std::vector<std::vector<int64_t>> choices = {{1, lanes}};
+  for (int64_t v = 2; v <= kMostVectors && 2 * v * lanes <= extent; v *= 2) {
+    choices.push_back({v, lanes});
+  }
+  return choices;
+}
+
 void apply(Builder& b, size_t op, int) {
   const OperationFacts& f = b.facts(op);
   const Stage stage = b.stage(op);
   const size_t rank = f.extents.size();
   b.describe("lanes", op);
   b.mark_done(op);
-  const IterVar lane =
-      stage.split(stage.reduce_axis(contiguous_axis(*f.compute)), b.target().vector_lanes(32))
-          .inner;
+  const int axis = contiguous_axis(*f.compute);
+  Knob vectors{
+      .kind = Knob::Kind::Tile,
+      .label = f.op.name() + "." + f.compute->reduce_axis[static_cast<size_t>(axis)].name()};
+  const IterVar lane = b.split(vectors, stage, stage.reduce_axis(axis)).inner;
   const Schedule& s = b.schedule();
   const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
   partial.set_scope("local");
   const std::vector<AttachPoint> points =
       f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
-  b.add_location_knob(stage, points);
+  b.add_location_knob(op, stage, points);
   b.inherit_attach_points(op, points);
 
   const auto* sums = te::as_op<te::ComputeNode>(partial.op());
@@ -84,6 +99,8 @@ void apply(Builder& b, size_t op, int) {
     const auto [chunk, row] = b.split(knob, stage, outer.back());
     outer.back() = chunk;
     stage.reorder({stage.reduce_axis(0), row});
+    // The columns of what the lanes hold, which lower/transpose_loads.cc makes of its rows.
+    stage.unroll(stage.reduce_axis(0));
     stage.vectorize(row);
     const IterVar fused = rank > 1 ? stage.fuse(outer) : chunk;
     stage.parallel(fused);
@@ -98,14 +115,20 @@ void apply(Builder& b, size_t op, int) {
   } else {
     order.assign(sums->reduce_axis.begin(), sums->reduce_axis.end());
   }
-  order.push_back(sums->axis[rank]);
+  const auto [vector, lanes] = b.split(vectors, partial, sums->axis[rank]);
+  vectors.choices = vector_choices(b.target(), f.reduce_extents[static_cast<size_t>(axis)]);
+  for (const auto& c : vectors.choices) vectors.values.push_back({c[0] * c[1], c[1]});
+  b.add_knob(std::move(vectors));
+  order.push_back(vector);
+  order.push_back(lanes);
   partial.reorder(order);
-  partial.vectorize(sums->axis[rank]);
+  partial.unroll(vector);
+  partial.vectorize(lanes);
   b.add_unroll_knob(partial, sums->reduce_axis[0]);
 }
 
 }  // namespace
 
-const Rule kLanesRule = {"lanes", variants, apply, /*has_alternatives=*/true};
+const Rule kLanesRule = {"lanes", variants, apply};
 
 }  // namespace tw::autotune

@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data axes but the last fused and parallel, the last one in vectors; reductions serial between.
-// Operations that are not outputs may move into their consumers' loops.
+// Data axes but the last in parallel, the last one in vectors:
+//
+//   parallel over the outer axes and chunks of the last; for vectors; lanes
+//
+// Reductions run between vectors and a few vectors of sums. What reads results of reductions takes
+// its rows as wholes,
+//
+//   parallel over chunks of rows; for rows; for vectors; lanes
+//
+// and operations that are not outputs may move into their consumers' loops, around a chunk of rows
+// or a row, so that what these need stays in the caches.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
@@ -10,26 +23,76 @@
 namespace tw::autotune {
 namespace {
 
+constexpr int64_t kMostRows = 64;   // of a chunk
+constexpr int64_t kLeastRows = 16;  // fewer do not keep the threads of a machine busy
+constexpr int64_t kMostSums = 32;   // vectors of sums side by side, whole rows aside
+
 int variants(const Builder&, size_t) { return 1; }
 
-// (vectors of a chunk, lanes of a vector). With masks a vector is whole even if the extent is not;
-// without, lanes and vectors divide it.
-std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent) {
-  const int64_t lanes = target.vector_lanes(32);
-  if (!target.has_masks) {
-    return tile_choices(extent, {.levels = 2,
-                                 .greatest_inner = lanes,
-                                 .greatest_product = 1 << 16,
-                                 .preferred_inner = lanes});
-  }
-  const int64_t covering = covering_lanes(target, extent);
-  const int64_t vectors = (extent + covering - 1) / covering;
+// (vectors of a chunk, vectors of sums, lanes): chunks in parts whose sums are taken together.
+std::vector<std::vector<int64_t>> sum_choices(const Target& target, int64_t extent) {
   std::vector<std::vector<int64_t>> choices;
-  for (int64_t d : divisors(vectors)) choices.push_back({d, covering});
-  for (int64_t d = 2; d < vectors; d *= 2) {
-    if (vectors % d != 0) choices.push_back({d, covering});
+  for (const auto& chunk : chunk_choices(target, extent)) {
+    for (int64_t sums : divisors(chunk[0])) {
+      if (sums <= kMostSums || sums == chunk[0]) choices.push_back({chunk[0], sums, chunk[1]});
+    }
   }
   return choices;
+}
+
+// The loops of the last axis, outermost first: chunks, vectors, vectors of sums of a reduction, and
+// the lanes of one.
+struct LastAxis {
+  IterVar chunk, vectors, sums, lanes;
+};
+
+LastAxis split_last(Builder& b, const Stage& stage, const OperationFacts& f, const IterVar& last,
+                    int64_t extent) {
+  Knob knob{.kind = Knob::Kind::Tile, .label = fmt::format("{}.{}", f.op.name(), last.name())};
+  knob.choices =
+      f.is_reduction ? sum_choices(b.target(), extent) : chunk_choices(b.target(), extent);
+  LastAxis axis;
+  auto [chunk, rest] = b.split(knob, stage, last);
+  axis.chunk = chunk;
+  if (f.is_reduction) {
+    auto [vectors, part] = b.split(knob, stage, rest);
+    axis.vectors = vectors;
+    rest = part;
+  }
+  auto [inner, lanes] = b.split(knob, stage, rest);
+  (f.is_reduction ? axis.sums : axis.vectors) = inner;
+  axis.lanes = lanes;
+  for (const auto& t : knob.choices) {
+    knob.values.push_back({t[0] * t.back()});
+    if (f.is_reduction) knob.values.back().push_back(t[1] * t.back());
+    knob.values.back().push_back(t.back());
+  }
+  b.add_knob(std::move(knob));
+  return axis;
+}
+
+// Whether results of reductions enter: they are wanted for whole rows at once.
+bool reads_reduction(const Builder& b, size_t op) {
+  for (size_t producer = 0; producer < op; ++producer) {
+    const OperationFacts& f = b.facts(producer);
+    if (f.compute == nullptr || std::ranges::find(f.consumers, op) == f.consumers.end()) continue;
+    if (f.is_reduction || reads_reduction(b, producer)) return true;
+  }
+  return false;
+}
+
+// Rows of a chunk, by a knob.
+Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar& rows,
+                       int64_t extent) {
+  Knob knob{.kind = Knob::Kind::Tile,
+            .label = fmt::format("{}.{}", b.facts(op).op.name(), rows.name())};
+  for (int64_t d : divisors(extent)) {
+    if (d <= kMostRows) knob.choices.push_back({d});
+  }
+  knob.values = knob.choices;
+  const Stage::Pair pair = b.split(knob, stage, rows);
+  b.add_knob(std::move(knob));
+  return pair;
 }
 
 void apply(Builder& b, size_t op, int) {
@@ -39,37 +102,48 @@ void apply(Builder& b, size_t op, int) {
   b.mark_done(op);
   const std::vector<AttachPoint> points =
       f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
-  b.add_location_knob(stage, points);
+  b.add_location_knob(op, stage, points);
   b.inherit_attach_points(op, points);
   // As the stage has them now: another rule may have changed its layout.
   const auto* compute = te::as_op<te::ComputeNode>(stage.op());
   if (compute->axis.empty()) return;
 
   std::vector<IterVar> outer(compute->axis.begin(), compute->axis.end() - 1);
-  const IterVar last = compute->axis.back();
-  const int64_t extent = *as_const_int(last->domain.extent);
-  if (extent > 1) {
-    Knob knob{.kind = Knob::Kind::Tile, .label = fmt::format("{}.{}", f.op.name(), last.name())};
-    knob.choices = chunk_choices(b.target(), extent);
-    auto [chunk, rest] = b.split(knob, stage, last);
-    auto [middle, vector] = b.split(knob, stage, rest);
-    for (const auto& t : knob.choices) knob.values.push_back({t[0] * t[1], t[1]});
-    b.add_knob(std::move(knob));
-    outer.push_back(chunk);
-    if (f.is_reduction) {
-      std::vector<IterVar> order = {middle};
-      order.insert(order.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
-      order.push_back(vector);
-      stage.reorder(order);
+  std::vector<int64_t> extents;
+  for (const IterVar& axis : compute->axis) extents.push_back(*as_const_int(axis->domain.extent));
+  const int64_t all_rows =
+      std::accumulate(extents.begin(), extents.end() - 1, int64_t{1}, std::multiplies<>());
+  const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && reads_reduction(b, op);
+  std::vector<IterVar> inner;  // inside the parallel loop
+  LastAxis last;
+  if (in_rows) {
+    if (extents.end()[-2] > 1) {
+      const auto [chunk, row] = split_rows(b, stage, op, outer.back(), extents.end()[-2]);
+      outer.back() = chunk;
+      inner.push_back(row);
     }
-    stage.vectorize(vector);
+    const auto [vectors, lanes] =
+        stage.split(compute->axis.back(), covering_lanes(b.target(), extents.back()));
+    last = {.vectors = vectors, .lanes = lanes};
   } else {
-    outer.push_back(last);
+    if (extents.back() > 1) last = split_last(b, stage, f, compute->axis.back(), extents.back());
+    outer.push_back(last.chunk.defined() ? last.chunk : compute->axis.back());
   }
+  const size_t rows = inner.size();
+  if (last.vectors.defined()) inner.push_back(last.vectors);
+  inner.insert(inner.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+  if (last.sums.defined()) inner.push_back(last.sums);
+  if (last.lanes.defined()) inner.push_back(last.lanes);
+  std::vector<IterVar> all = outer;
+  all.insert(all.end(), inner.begin(), inner.end());
+  stage.reorder(all);
+  if (last.lanes.defined()) stage.vectorize(last.lanes);
   const IterVar fused = outer.size() > 1 ? stage.fuse(outer) : outer[0];
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
+  for (size_t k = 0; k < rows; ++k) b.add_attach_point(op, stage, inner[k]);
   if (f.is_reduction) b.add_unroll_knob(stage, stage.reduce_axis(0));
+  if (!f.is_reduction && last.vectors.defined()) b.add_store_knob(op, stage, last.vectors);
 }
 
 }  // namespace

@@ -6,12 +6,15 @@
 //   vectors
 //
 // Variants: which data axis runs in vector lanes, and whether the operands that move along it are
-// packed first, so that a tile's lanes lie side by side in memory.
+// packed first, so that a tile's lanes lie side by side in memory. Where the processor adds several
+// products of narrow numbers at once, a packed operand has these terms side by side in each lane,
+// and the innermost loop is over them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "autotune/space/dot_product.h"
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
 #include "ir/substitute.h"
@@ -32,10 +35,18 @@ struct Operand {
   size_t dimension;
 };
 
+// Terms of the sum that stand side by side: so many along a reduction axis, which is a dimension of
+// the packed operand.
+struct Group {
+  int64_t terms;
+  size_t reduce_axis, dimension;
+};
+
 struct Variant {
   size_t vector_axis;
   bool packed;
   std::vector<Operand> operands;  // those to pack
+  std::optional<Group> group;
 };
 
 // The operands whose reads use the axis; nothing when one of them uses it in any but the plain way,
@@ -63,18 +74,37 @@ std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& comput
   return operands;
 }
 
+// How the packed operand has terms in groups; nothing where the processor cannot add them at once.
+// The other factor must have them side by side by itself.
+std::optional<Group> group_of(const te::ComputeNode& compute, const std::vector<Operand>& operands,
+                              const Target& target) {
+  const auto dot = find_dot_product(compute, target);
+  if (!dot || operands.size() != 1) return std::nullopt;
+  const Operand& packed = operands[0];
+  const bool first = packed.tensor == dot->a.tensor;
+  const DotProduct::Factor &own = first ? dot->a : dot->b, &other = first ? dot->b : dot->a;
+  if (own.dimension == packed.dimension ||
+      other.dimension + 1 != static_cast<size_t>(other.tensor.rank())) {
+    return std::nullopt;
+  }
+  return Group{dot->group, dot->reduce_axis, own.dimension};
+}
+
 std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   std::vector<Variant> result;
   if (!f.is_reduction || !f.has_reuse || f.extents.empty()) return result;
   const size_t last = f.extents.size() - 1;
-  result.push_back({.vector_axis = last, .packed = false, .operands = {}});
+  result.push_back({.vector_axis = last, .packed = false, .operands = {}, .group = {}});
   const int64_t lanes = b.target().vector_lanes(32);
   for (size_t k = f.extents.size(); k-- > 0;) {
     if (2 * f.extents[k] < lanes || f.op->num_outputs() != 1) continue;
     const auto operands = operands_along(*f.compute, k);
     if (!operands || operands->empty()) continue;
-    result.push_back({.vector_axis = k, .packed = true, .operands = *operands});
+    if (const auto group = group_of(*f.compute, *operands, b.target())) {
+      result.push_back({.vector_axis = k, .packed = true, .operands = *operands, .group = group});
+    }
+    result.push_back({.vector_axis = k, .packed = true, .operands = *operands, .group = {}});
   }
   return result;
 }
@@ -106,10 +136,7 @@ class Tiling {
       : b_(b), facts_(b.facts(op)), op_(op), variant_(std::move(variant)) {}
 
   void apply() {
-    b_.describe(variant_.packed ? fmt::format("tile[packed {}]",
-                                              facts_.compute->axis[variant_.vector_axis].name())
-                                : "tile",
-                op_);
+    b_.describe(description(), op_);
     make_stages();
     split_output();
     local_.compute_at(output_, o1_.empty() ? fused_ : o1_.back());
@@ -121,6 +148,13 @@ class Tiling {
   }
 
  private:
+  std::string description() const {
+    if (!variant_.packed) return "tile";
+    const std::string& axis = facts_.compute->axis[variant_.vector_axis].name();
+    return variant_.group
+               ? fmt::format("tile[packed {} in groups of {}]", axis, variant_.group->terms)
+               : fmt::format("tile[packed {}]", axis);
+  }
   int64_t lanes_of(int64_t tile) const { return vector_lanes(b_.target(), tile); }
   bool is_vector_axis(size_t k) const { return k == variant_.vector_axis; }
 
@@ -160,6 +194,10 @@ class Tiling {
       const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
       const auto rank = static_cast<int64_t>(operand.tensor.rank());
       const auto d = static_cast<int64_t>(operand.dimension);
+      if (variant_.group) {
+        pack_groups(pack, rank, d);
+        continue;
+      }
       // After the split, dimension d is the tile and d + 1 the place in it.
       std::vector<int64_t> order = {d};
       for (int64_t k = 0; k <= rank; ++k) {
@@ -174,6 +212,28 @@ class Tiling {
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
       pack.vectorize(pack.split(pack.axis(static_cast<int>(rank)), 1).inner);
     }
+  }
+
+  // The same with the terms of a group innermost. Bytes are copied one by one.
+  void pack_groups(const Stage& pack, int64_t rank, int64_t d) {
+    const auto r = static_cast<int64_t>(variant_.group->dimension);
+    std::vector<int64_t> order;
+    for (int64_t k = 0; k <= rank; ++k) {
+      if (k != r + 1) order.push_back(k);
+    }
+    order.push_back(r + 1);
+    pack.transform_layout(pack.axis(static_cast<int>(r)), variant_.group->terms, order);
+    // Of rank + 1 dimensions the last is the group now, and d is where it was.
+    order = {d};
+    for (int64_t k = 0; k <= rank; ++k) {
+      if (k != d && k != d + 1) order.push_back(k);
+    }
+    order.push_back(d + 1);
+    order.push_back(rank + 1);
+    pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
+    pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
+    if (te::is_constant(variant_.operands[0].tensor)) pack.precompute();
+    pack.parallel(pack.axis(0));
   }
 
   Knob tile_knob(size_t k) const {
@@ -261,7 +321,7 @@ class Tiling {
   }
 
   void split_local() {
-    std::vector<IterVar> s2, r1, s3, lanes;
+    std::vector<IterVar> s2, r1, s3, terms, lanes;
     for (size_t position = 0; position < order_.size(); ++position) {
       const auto k = static_cast<size_t>(order_[position]);
       TiledAxis& a = axes_[k];
@@ -286,14 +346,21 @@ class Tiling {
       s3.push_back(a.s3);
     }
     for (size_t k = 0; k < facts_.reduce_extents.size(); ++k) {
-      const IterVar root = local_.reduce_axis(static_cast<int>(k));
-      if (facts_.reduce_extents[k] == 1) {
+      IterVar root = local_.reduce_axis(static_cast<int>(k));
+      int64_t extent = facts_.reduce_extents[k];
+      if (variant_.group && variant_.group->reduce_axis == k) {
+        const auto [groups, term] = local_.split(root, variant_.group->terms);
+        terms.push_back(term);
+        root = groups;
+        extent = (extent + variant_.group->terms - 1) / variant_.group->terms;
+      }
+      if (extent == 1) {
         r0_.push_back(root);
         continue;
       }
       Knob knob{.kind = Knob::Kind::Tile,
                 .label = fmt::format("{}.{}", facts_.op.name(), root.name())};
-      for (int64_t d : divisors(facts_.reduce_extents[k])) {
+      for (int64_t d : divisors(extent)) {
         knob.choices.push_back({d});
         knob.values.push_back({d});
       }
@@ -303,7 +370,7 @@ class Tiling {
       knobs_.push_back(std::move(knob));
     }
     std::vector<IterVar> order = r0_;
-    for (const auto* list : {&s2, &r1, &s3, &lanes}) {
+    for (const auto* list : {&s2, &r1, &s3, &terms, &lanes}) {
       order.insert(order.end(), list->begin(), list->end());
     }
     local_.reorder(order);

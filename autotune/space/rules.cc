@@ -8,8 +8,8 @@ namespace tw::autotune {
 namespace {
 
 // The first that applies to an operation wins, unless it has alternatives.
-constexpr const Rule* kRules[] = {&kTileRule, &kInlineRule, &kInlineConditionRule, &kLanesRule,
-                                  &kLoopsRule};
+constexpr const Rule* kRules[] = {&kTileRule,  &kInlineRule,    &kInlineConditionRule,
+                                  &kLanesRule, &kTransposeRule, &kLoopsRule};
 // A sketch with more variants than this is cut short: the first ones are the likeliest.
 constexpr size_t kMostSketches = 8;
 

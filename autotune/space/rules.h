@@ -29,6 +29,8 @@ extern const Rule kInlineRule;
 extern const Rule kInlineConditionRule;
 // Vectors along a reduction over what lies side by side; rule_lanes.cc.
 extern const Rule kLanesRule;
+// Tiles that are read along another axis than they are written; rule_transpose.cc.
+extern const Rule kTransposeRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 

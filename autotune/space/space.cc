@@ -59,6 +59,39 @@ bool chosen(const Knob& knob, size_t c, const Trace& trace) {
   return true;
 }
 
+// The loop that the point places a nest's stage in; null at the root.
+const AxisRef* place_of(const Nest& nest, const Point& p) {
+  if (nest.knob < 0) return nullptr;
+  const size_t choice = p.choice[static_cast<size_t>(nest.knob)];
+  return choice < nest.places.size() ? &nest.places[choice] : nullptr;
+}
+
+// Whether the stage of `reader` stands inside the loop, or has it.
+bool sees(const Sketch& sketch, const Nest& reader, const AxisRef& loop, const Point& p) {
+  if (std::ranges::find(reader.loops, loop) != reader.loops.end()) return true;
+  const AxisRef* place = place_of(reader, p);
+  if (place == nullptr) return false;
+  for (const Nest& owner : sketch.nests) {
+    const auto inner = std::ranges::find(owner.loops, *place);
+    if (inner == owner.loops.end()) continue;
+    // Loops around the place are those before it, and those around their owner.
+    if (const auto outer = std::ranges::find(owner.loops, loop); outer != owner.loops.end()) {
+      return outer <= inner;
+    }
+    return sees(sketch, owner, loop, p);
+  }
+  return false;
+}
+
+bool places_are_legal(const Sketch& sketch, const Point& p) {
+  return std::ranges::all_of(sketch.nests, [&](const Nest& nest) {
+    const AxisRef* place = place_of(nest, p);
+    return place == nullptr || std::ranges::all_of(nest.readers, [&](size_t reader) {
+             return sees(sketch, sketch.nests[reader], *place, p);
+           });
+  });
+}
+
 }  // namespace
 
 double Sketch::log_size() const {
@@ -110,7 +143,7 @@ bool Space::within_limits(const Point& p) const {
       if (product > limit.greatest) return false;
     }
   }
-  return true;
+  return places_are_legal(sketches_[p.sketch], p);
 }
 
 Point Space::random(std::mt19937_64& rng) const {
@@ -121,8 +154,12 @@ Point Space::random(std::mt19937_64& rng) const {
     for (size_t k = 0; k < p.choice.size(); ++k) p.choice[k] = pick(rng, sketch.knobs[k].size());
     if (within_limits(p)) return p;
   }
-  // Rare: limits leave little. Start from the first choices, the smallest tiles, which they allow.
-  std::fill(p.choice.begin(), p.choice.end(), 0);
+  // Rare: limits leave little. Start from the first choices, the smallest tiles, and from stages at
+  // the root, which they allow.
+  for (size_t k = 0; k < p.choice.size(); ++k) {
+    const bool place = sketch.knobs[k].kind == Knob::Kind::Location;
+    p.choice[k] = place ? sketch.knobs[k].size() - 1 : 0;
+  }
   for (int i = 0; i < kMostAttempts; ++i) {
     Point next = p;
     const size_t k = pick(rng, p.choice.size());

@@ -20,6 +20,7 @@ struct Knob {
     Tile,      // extents of the nested tiles of one axis, outer to inner
     Unroll,    // auto_unroll_max_step
     Location,  // where a stage is computed
+    Store,     // pragma store_nontemporal
   };
   // An integer argument of a step: argument `argument` of step `step`.
   struct Place {
@@ -29,7 +30,7 @@ struct Knob {
   Kind kind = Kind::Tile;
   std::string label;                          // "compute.ff", for people
   std::vector<std::vector<int64_t>> choices;  // for people and for distances between choices
-  // Tile, Unroll: values[c][p] goes to places[p]. Location: step `places[0].step` becomes steps[c].
+  // Location: step `places[0].step` becomes steps[c]. The others: values[c][p] goes to places[p].
   std::vector<Place> places;
   std::vector<std::vector<int64_t>> values;
   std::vector<Step> steps;
@@ -44,11 +45,20 @@ struct Limit {
   int64_t greatest;
 };
 
+// Where an operation's stage may stand, and what its own loops offer to others.
+struct Nest {
+  int knob = -1;                // decides the place; -1: at the root
+  std::vector<AxisRef> places;  // loops of other stages, by the knob's choice; those after: root
+  std::vector<AxisRef> loops;   // of its own, outermost first
+  std::vector<size_t> readers;  // nests of the operations that read it
+};
+
 struct Sketch {
   std::string description;  // rule and stage, in the order they were applied
   Trace skeleton;           // with each knob's first choice
   std::vector<Knob> knobs;
   std::vector<Limit> limits;
+  std::vector<Nest> nests;  // an entry an operation
   double log_size() const;  // log2 of the number of points, limits aside
 };
 
@@ -68,6 +78,7 @@ class Space {
   Trace trace(const Point& p) const;
   // The point that gives this trace, if one does: how an earlier run's log becomes parents.
   std::optional<Point> find(const Trace& trace) const;
+  // Register tiles fit, and every stage stands where all who read it can see it.
   bool within_limits(const Point& p) const;
   // A point within the limits.
   Point random(std::mt19937_64& rng) const;

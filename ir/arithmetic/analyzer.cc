@@ -164,17 +164,17 @@ Interval Analyzer::interval(const Expr& e, const IntervalMap& relaxed) {
 bool Analyzer::can_prove(const Expr& condition) { return state_->context.can_prove(condition); }
 bool Analyzer::can_prove_equal(const Expr& a, const Expr& b) {
   if (a.same_as(b)) return true;
-  return can_prove(arithmetic::raw_binary(NodeKind::Equal, a, b));
+  return can_prove(raw_binary(NodeKind::Equal, a, b));
 }
 bool Analyzer::can_prove_at_least(const Expr& e, int64_t bound) {
   if (const_bound(e).least >= bound) return true;
   if (!arithmetic::fits(e.dtype(), bound)) return false;
-  return can_prove(arithmetic::raw_binary(NodeKind::LessEqual, make_const(e.dtype(), bound), e));
+  return can_prove(raw_binary(NodeKind::LessEqual, make_const(e.dtype(), bound), e));
 }
 bool Analyzer::can_prove_less(const Expr& e, int64_t bound) {
   if (const_bound(e).greatest < bound) return true;
   if (!arithmetic::fits(e.dtype(), bound)) return false;
-  return can_prove(arithmetic::raw_binary(NodeKind::Less, e, make_const(e.dtype(), bound)));
+  return can_prove(raw_binary(NodeKind::Less, e, make_const(e.dtype(), bound)));
 }
 
 Analyzer::Scope::Scope(Scope&& other) noexcept

@@ -457,10 +457,10 @@ Interval unite(const Interval& a, const Interval& b) {
   Context context;
   Interval r;
   if (a.least.defined() && b.least.defined()) {
-    r.least = context.simplify(arithmetic::raw_binary(NodeKind::Min, a.least, b.least));
+    r.least = context.simplify(raw_binary(NodeKind::Min, a.least, b.least));
   }
   if (a.greatest.defined() && b.greatest.defined()) {
-    r.greatest = context.simplify(arithmetic::raw_binary(NodeKind::Max, a.greatest, b.greatest));
+    r.greatest = context.simplify(raw_binary(NodeKind::Max, a.greatest, b.greatest));
     if (r.least.defined() && arithmetic::same(r.least, r.greatest)) r.greatest = r.least;
   }
   return r;
@@ -470,7 +470,7 @@ Interval intersect(const Interval& a, const Interval& b) {
   Context context;
   const auto both = [&](NodeKind kind, const Expr& x, const Expr& y) {
     if (!x.defined() || !y.defined()) return x.defined() ? x : y;
-    return context.simplify(arithmetic::raw_binary(kind, x, y));
+    return context.simplify(raw_binary(kind, x, y));
   };
   Interval r{both(NodeKind::Max, a.least, b.least), both(NodeKind::Min, a.greatest, b.greatest)};
   if (r.is_bounded() && arithmetic::same(r.least, r.greatest)) r.greatest = r.least;

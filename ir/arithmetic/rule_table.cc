@@ -313,31 +313,13 @@ bool is_binary(NodeKind kind) { return kind >= NodeKind::Add && kind <= NodeKind
 
 Operands operands(const ExprBase* e) {
   switch (e->kind) {
-#define BINARY(Name)                             \
+#define BINARY_NODE(Name)                        \
   case NodeKind::Name: {                         \
     const Name* n = static_cast<const Name*>(e); \
     return {n->a, n->b};                         \
   }
-    // clang-format off
-    BINARY(Add)
-    BINARY(Sub)
-    BINARY(Mul)
-    BINARY(Div)
-    BINARY(Mod)
-    BINARY(FloorDiv)
-    BINARY(FloorMod)
-    BINARY(Min)
-    BINARY(Max)
-    BINARY(Equal)
-    BINARY(NotEqual)
-    BINARY(Less)
-    BINARY(LessEqual)
-    BINARY(Greater)
-    BINARY(GreaterEqual)
-    BINARY(And)
-    BINARY(Or)
-    // clang-format on
-#undef BINARY
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
     default:
       raise({.code = ErrorCode::Internal, .what = "not a binary operation"});
   }

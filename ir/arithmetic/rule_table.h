@@ -109,8 +109,6 @@ struct Operands {
 };
 bool is_binary(NodeKind kind);
 Operands operands(const ExprBase* e);
-// A binary node as it is, without folding.
-Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b);
 
 // ---------------------------------------------------------------------------------------------
 

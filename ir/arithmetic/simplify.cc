@@ -30,40 +30,6 @@ struct DepthGuard {
 
 }  // namespace
 
-Expr raw_binary(NodeKind kind, const Expr& a, const Expr& b) {
-  switch (kind) {
-#define BINARY(Name)           \
-  case NodeKind::Name: {       \
-    Name n;                    \
-    n.a = a;                   \
-    n.b = b;                   \
-    return make(std::move(n)); \
-  }
-    // clang-format off
-    BINARY(Add)
-    BINARY(Sub)
-    BINARY(Mul)
-    BINARY(Div)
-    BINARY(Mod)
-    BINARY(FloorDiv)
-    BINARY(FloorMod)
-    BINARY(Min)
-    BINARY(Max)
-    BINARY(Equal)
-    BINARY(NotEqual)
-    BINARY(Less)
-    BINARY(LessEqual)
-    BINARY(Greater)
-    BINARY(GreaterEqual)
-    BINARY(And)
-    BINARY(Or)
-    // clang-format on
-#undef BINARY
-    default:
-      return make_binary(kind, a, b);
-  }
-}
-
 Expr Context::replacement(const Rule& rule, int16_t index, const Bindings& bindings, DType wanted) {
   const RuleNode& n = rule.nodes[static_cast<size_t>(index)];
   if (n.constant) {

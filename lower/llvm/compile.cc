@@ -22,6 +22,7 @@
 #include "lower/llvm/optimize.h"
 #include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/tile_data.h"
 
 namespace tw {
 namespace {
@@ -86,6 +87,7 @@ struct Compilation {
   llvm::LLVMContext context;
   llvm::Module module;
   codegen::Machine& machine;
+  bool uses_tiles = false;
 
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
               const CompileOptions& options, CompileTimings& timings, bool embed_constants = false)
@@ -100,6 +102,7 @@ struct Compilation {
                                                        .vectorize = options.llvm_vectorize,
                                                        .embed_constants = embed_constants},
                                                       module);
+    uses_tiles = emitted.uses_tiles;
     verify_module(module);
     timings.emit += watch.lap();
     codegen::optimize(module, *machine.llvm,
@@ -133,6 +136,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         asm_ = assembly();
       }
       if (!compilation.machine.missing_features.empty()) return codegen::Object();
+      if (compilation.uses_tiles) request_tile_data();
       watch.lap();
       codegen::Object object = codegen::generate_object(compilation.module, compilation.machine,
                                                         options_.llvm_vectorize);

@@ -31,6 +31,7 @@ std::string constant_symbol(const Kernel& kernel, size_t constant);
 // What later phases must know of the emitted module.
 struct EmitResult {
   bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
+  bool uses_tiles = false;           // tile registers
 };
 
 // Adds the functions of `kernels` to `module`. Throws CodeGeneration.
@@ -93,6 +94,7 @@ class FunctionEmitter {
     // Of buffers:
     uint64_t alignment = 0;
     const Variable* root = nullptr;  // the variable that facts are kept under
+    int tile = -1;                   // the first register of a buffer in tile registers
   };
   // pointer + stride * iv, made inside the loop whose variable iv is.
   struct Stride {
@@ -128,6 +130,7 @@ class FunctionEmitter {
   void return_on_failure(llvm::Value* status);
   void return_error(llvm::Value* status);
   void finish();
+  void fence_stores();
 
   // emit_stmt.cc
   void emit(const Stmt& s);
@@ -150,11 +153,20 @@ class FunctionEmitter {
 
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
+  struct Address;
+  llvm::Value* load_bytes(const Address& at, llvm::Type* type, int terms, const Variable* buffer);
 
   // emit_intrinsic.cc
   void emit_intrinsic(const Call& condition, const Stmt& statements);
   llvm::Value* emit_llvm_intrinsic(const Call& op, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* address_of(const Load& load);
+
+  // emit_tile.cc
+  void configure_tiles();
+  void release_tiles();
+  void emit_tiles(const Allocate& op);
+  llvm::Value* tile_register(const Expr& address, const Expr& pitch);
+  llvm::Value* emit_tile_operation(const Call& op);
 
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
@@ -194,7 +206,9 @@ class FunctionEmitter {
   llvm::Value* convert(llvm::Value* v, DType from, DType to);
   llvm::Value* saturate(llvm::Value* v, DType from, DType to);  // ends of `to` beyond them
   llvm::Value* widen(llvm::Value* v, DType from);               // 16-bit floats to float32
-  llvm::Value* narrow(llvm::Value* v, DType to);  // float32 or float64 to 16-bit floats
+  llvm::Value* narrow(llvm::Value* v, DType to);        // float32 or float64 to 16-bit floats
+  llvm::Value* widen_half(llvm::Value* v, int lanes);   // float16 to float32 without F16C
+  llvm::Value* narrow_half(llvm::Value* v, int lanes);  // float32 to float16 without F16C
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
 
@@ -252,7 +266,11 @@ class FunctionEmitter {
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
   std::vector<Loop> loops_;
-  bool nontemporal_ = false;  // below the pragma
+  bool nontemporal_ = false;      // below the pragma
+  bool has_nontemporal_ = false;  // of this function: other threads see them after a fence only
+  bool has_tiles_ = false;        // tile registers are configured
+  bool has_launched_ = false;
+  int tiles_taken_ = 0;  // by the buffers around
   bool has_loops_ = false;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return

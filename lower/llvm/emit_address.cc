@@ -12,6 +12,7 @@
 #include "ir/expr.h"
 #include "lower/llvm/emit.h"
 #include "lower/llvm/emit_branch.h"
+#include "runtime/error.h"
 
 namespace tw::codegen {
 namespace {
@@ -305,6 +306,12 @@ FunctionEmitter::Address FunctionEmitter::address(const Variable* buffer, DType 
   const auto it = bindings_.find(buffer);
   if (it == bindings_.end()) fail("buffer '" + buffer->name + "' has no memory");
   const Binding& binding = it->second;
+  if (binding.tile >= 0) {
+    raise({.code = ErrorCode::CannotTensorize,
+           .what = "what is in tile registers is reached by tensor intrinsics only",
+           .stage = buffer->name,
+           .legal = "tensorize the stage and its consumers, or another scope"});
+  }
   llvm::Value* pointer = binding.value;
   llvm::Type* t = memory_type(element.element());
   const int64_t bytes = element.element_bytes();
@@ -556,8 +563,11 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
                               b_.CreateAlignedStore(value, at.pointer, at.alignment))
                         : b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask);
     annotate(store, buffer);
-    const auto bytes = static_cast<uint64_t>(t.element_bytes()) * static_cast<uint64_t>(lanes);
+    // Wider ones than a register are stored in parts.
+    const auto bytes =
+        static_cast<uint64_t>(std::min(t.element_bytes() * lanes, k_.target.vector_bits / 8));
     if (nontemporal_ && mask == nullptr && at.alignment.value() >= bytes) {
+      has_nontemporal_ = true;
       store->setMetadata(
           llvm::LLVMContext::MD_nontemporal,
           llvm::MDNode::get(k_.context, llvm::ConstantAsMetadata::get(b_.getInt32(1))));

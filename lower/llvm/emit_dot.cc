@@ -11,92 +11,18 @@
 // Groups of four 8-bit integers into int32 (AVX512-VNNI), and of two bfloat16 into
 // float32 (AVX512-BF16). Integers are exact. The instruction takes bytes without a sign times bytes
 // with one; of two that have one, 128 is added to the first and the sum of 128 times the second
-// taken off again, which is the same for all rows of a tile. bfloat16 is added in another order and
-// its subnormals count as zero, so it is for kernels that may contract.
+// taken off again, here at each step; lower/unsign_dot_products.cc does so after the loop. bfloat16
+// is added in another order and its subnormals count as zero, so it is for kernels that may
+// contract.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include <optional>
-
-#include "ir/arithmetic/analyzer.h"
-#include "ir/equal.h"
 #include "ir/expr.h"
-#include "ir/substitute.h"
+#include "lower/dot_product.h"
 #include "lower/llvm/emit.h"
 
 namespace tw::codegen {
 namespace {
-
-// One factor of the products: a scalar in all lanes, or lanes side by side.
-struct Factor {
-  const Load* load = nullptr;
-  Expr base;  // where the group of the first lane begins, a function of the loop variable
-  bool broadcast = false;
-};
-
-// `e` without the conversion to `wide`, and whether it is a scalar in all lanes.
-std::optional<Factor> factor_of(const Expr& e, DType wide, int64_t group) {
-  Expr inner = e;
-  bool broadcast = false;
-  const auto strip = [&] {
-    if (const Broadcast* b = as<Broadcast>(inner)) {
-      broadcast = true;
-      inner = b->value;
-    } else if (const Cast* c = as<Cast>(inner);
-               c != nullptr && c->dtype.element() == wide.element()) {
-      inner = c->value;
-    }
-  };
-  strip();
-  strip();
-  const Load* load = as<Load>(inner);
-  if (load == nullptr || load->predicate.defined()) return {};
-  if (broadcast) return Factor{load, load->index, true};
-  const Ramp* ramp = as<Ramp>(load->index);
-  if (ramp == nullptr || as_const_int(ramp->stride) != group) return {};
-  return Factor{load, ramp->base, false};
-}
-
-// Whether base(k) is base(0) + k in each iteration.
-bool walks(const Expr& base, const For& loop, int64_t extent) {
-  const Expr first = substitute(base, VarMap{{loop.var, loop.min}});
-  for (int64_t k = 1; k < extent; ++k) {
-    const Expr at = loop.min + make_const(loop.min.dtype(), k);
-    const Expr step = simplify(substitute(base, VarMap{{loop.var, at}}) - first);
-    if (as_const_int(step) != k) return false;
-  }
-  return true;
-}
-
-struct Match {
-  const Store* store;
-  const Load* sum;
-  Factor x, y;
-};
-
-std::optional<Match> match(const For& op, DType element, DType wide, int64_t group) {
-  const Store* store = as<Store>(op.body);
-  if (store == nullptr || store->predicate.defined() || uses(store->index, op.var)) return {};
-  const Add* add = as<Add>(store->value);
-  if (add == nullptr || add->dtype.element() != wide) return {};
-  const auto is_sum = [&](const Expr& e) {
-    const Load* load = as<Load>(e);
-    return load != nullptr && load->buffer.same_as(store->buffer) && !load->predicate.defined() &&
-           equal(load->index, store->index);
-  };
-  const bool left = is_sum(add->a);
-  if (!left && !is_sum(add->b)) return {};
-  const Mul* product = as<Mul>(left ? add->b : add->a);
-  if (product == nullptr) return {};
-  const auto x = factor_of(product->a, wide, group), y = factor_of(product->b, wide, group);
-  if (!x || !y || (x->broadcast && y->broadcast)) return {};
-  for (const Factor* f : {&*x, &*y}) {
-    const DType t = f->load->type.element();
-    const bool fits = element.is_float() ? t == element : t.is_integer() && t.bits == element.bits;
-    if (!fits || f->load->buffer.same_as(store->buffer)) return {};
-    if (!walks(f->base, op, group)) return {};
-  }
-  return Match{store, as<Load>(left ? add->a : add->b), *x, *y};
-}
 
 llvm::Intrinsic::ID int8_intrinsic(int bits) {
   return bits == 512   ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
@@ -109,59 +35,95 @@ llvm::Intrinsic::ID bf16_intrinsic(int bits) {
                        : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
 }
 
+// 128 in each byte, as a value that LLVM does not see through. It would flip bytes before it puts
+// them in all lanes: three instructions for what one does that reads memory.
+llvm::Value* bytes_of_128(llvm::IRBuilderBase& b, int lanes) {
+  llvm::Type* t = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(lanes));
+  auto* same = llvm::InlineAsm::get(llvm::FunctionType::get(t, {t}, false), "", "=v,0", false);
+  llvm::CallInst* value = b.CreateCall(same, {llvm::ConstantInt::get(t, 0x80808080U)});
+  value->setDoesNotAccessMemory();
+  value->setDoesNotThrow();
+  value->addFnAttr(llvm::Attribute::WillReturn);
+  return value;
+}
+
 }  // namespace
 
+// The first `terms` bytes of each 32-bit element of `t`, zeros for the others, whose memory nobody
+// touches.
+llvm::Value* FunctionEmitter::load_bytes(const Address& at, llvm::Type* t, int terms,
+                                         const Variable* buffer) {
+  llvm::Type* byte = b_.getInt8Ty();
+  if (!t->isVectorTy()) {
+    llvm::Value* all = llvm::ConstantInt::get(t, 0);
+    for (int i = 0; i < terms; ++i) {
+      llvm::Value* pointer =
+          b_.CreateConstInBoundsGEP1_64(byte, at.pointer, static_cast<uint64_t>(i));
+      llvm::LoadInst* one = b_.CreateAlignedLoad(byte, pointer, llvm::Align(1));
+      annotate(one, buffer);
+      all = b_.CreateOr(all, b_.CreateShl(b_.CreateZExt(one, t), static_cast<uint64_t>(8 * i)));
+    }
+    return all;
+  }
+  const unsigned count = 4 * llvm::cast<llvm::FixedVectorType>(t)->getNumElements();
+  llvm::SmallVector<llvm::Constant*, 64> mask;
+  for (unsigned i = 0; i < count; ++i)
+    mask.push_back(b_.getInt1(i % 4 < static_cast<unsigned>(terms)));
+  auto* bytes = llvm::FixedVectorType::get(byte, count);
+  llvm::CallInst* value =
+      b_.CreateMaskedLoad(bytes, at.pointer, at.alignment, llvm::ConstantVector::get(mask),
+                          llvm::Constant::getNullValue(bytes));
+  annotate(value, buffer);
+  return b_.CreateBitCast(value, t);
+}
+
 bool FunctionEmitter::emit_dot_product(const For& op) {
-  const auto extent = as_const_int(op.extent);
-  if (!extent || mask_ != nullptr || nontemporal_ || !op.var.dtype().is_integer()) return false;
-  std::optional<Match> found;
-  const bool integers = *extent == 4 && k_.target.has_int8_dot;
-  const bool floats = *extent == 2 && k_.target.has_bf16_dot && k_.options.contract;
-  if (integers) found = match(op, int_type(8), int_type(32), 4);
-  if (floats) found = match(op, bfloat_type(16), float_type(32), 2);
-  if (!found) return false;
-  const int lanes = found->store->value.dtype().lanes;
-  const int widest = k_.target.vector_bits / 32;
-  if (lanes % 4 != 0 || (lanes > widest ? lanes % widest != 0 : (lanes & (lanes - 1)) != 0)) {
-    return false;
-  }
-  const auto is_signed = [](const Factor& f) { return f.load->type.is_int(); };
+  if (mask_ != nullptr || nontemporal_) return false;
+  const auto found = match_dot_product(op, k_.target);
+  if (!found || (!found->integers && !k_.options.contract)) return false;
+  const bool integers = found->integers;
+  const int lanes = found->lanes, widest = k_.target.vector_bits / 32;
+  DotFactor first = found->first, second = found->second;
   // The factor without a sign comes first; a scalar in its place is cheaper to change.
-  if (integers && (is_signed(found->x) && (!is_signed(found->y) || found->y.broadcast))) {
-    std::swap(found->x, found->y);
+  if (integers && first.is_signed() && (!second.is_signed() || second.broadcast)) {
+    std::swap(first, second);
   }
-  if (integers && !is_signed(found->y)) return false;
 
   const Variable* var = op.var.operator->();
-  const Linear first = linear(op.min);
-  bindings_[var] = Binding{.linear = first,
-                           .level = first.terms.empty() ? 0 : first.terms.back().level,
+  const Linear begin = linear(op.min);
+  bindings_[var] = Binding{.linear = begin,
+                           .level = begin.terms.empty() ? 0 : begin.terms.back().level,
                            .nonnegative = is_nonnegative(op.min)};
   llvm::Type* i32 = b_.getInt32Ty();
-  const auto load = [&](const Factor& f) -> llvm::Value* {
+  const auto load = [&](const DotFactor& f) -> llvm::Value* {
+    if (f.load == nullptr) return b_.getInt32(static_cast<uint32_t>(f.constant) * 0x01010101U);
     const Variable* buffer = f.load->buffer.operator->();
     const Address at = address(buffer, f.load->type.element(), linear(f.base));
     llvm::Type* t =
         f.broadcast ? i32 : llvm::FixedVectorType::get(i32, static_cast<unsigned>(lanes));
+    if (integers && found->terms < 4) return load_bytes(at, t, found->terms, buffer);
     llvm::LoadInst* value = b_.CreateAlignedLoad(t, at.pointer, at.alignment);
     annotate(value, buffer);
     return value;
   };
-  const auto in_lanes = [&](llvm::Value* v) {
-    return v->getType()->isVectorTy() ? v : splat(v, lanes);
-  };
-  llvm::Value *x = load(found->x), *y = in_lanes(load(found->y));
-  const bool shifted = integers && is_signed(found->x);
-  if (shifted) x = b_.CreateXor(x, llvm::ConstantInt::get(x->getType(), 0x80808080U));
-  x = in_lanes(x);
+  llvm::Value* x = first.constant == 128 ? nullptr : load(first);
+  llvm::Value* y = load(second);
+  const bool shifted = integers && first.is_signed();
   llvm::Value* sum = emit(Expr(found->sum));
 
+  // The lanes of one instruction, whose number `width` is.
   const int width = std::min(lanes, widest);
-  const auto part = [&](llvm::Value* v, int begin) {
+  const auto part = [&](llvm::Value* v, int begin) -> llvm::Value* {
+    if (!v->getType()->isVectorTy()) return splat(v, width);
     if (width == lanes) return v;
     llvm::SmallVector<int, 16> mask;
     for (int i = 0; i < width; ++i) mask.push_back(begin + i);
     return b_.CreateShuffleVector(v, mask);
+  };
+  const auto first_part = [&](int begin) {
+    if (x == nullptr) return bytes_of_128(b_, width);
+    llvm::Value* v = part(x, begin);
+    return shifted || first.flipped ? b_.CreateXor(v, bytes_of_128(b_, width)) : v;
   };
   const auto dot = [&](llvm::Value* c, llvm::Value* a, llvm::Value* b) -> llvm::Value* {
     if (integers) return b_.CreateIntrinsic(int8_intrinsic(width * 32), {}, {c, a, b});
@@ -172,7 +134,7 @@ bool FunctionEmitter::emit_dot_product(const For& op) {
   llvm::SmallVector<llvm::Value*, 4> results;
   for (int begin = 0; begin < lanes; begin += width) {
     llvm::Value* b = part(y, begin);
-    llvm::Value* result = dot(part(sum, begin), part(x, begin), b);
+    llvm::Value* result = dot(part(sum, begin), first_part(begin), b);
     if (shifted) {
       llvm::Value* zero = llvm::Constant::getNullValue(result->getType());
       llvm::Value* offset = llvm::ConstantInt::get(result->getType(), 0x80808080U);

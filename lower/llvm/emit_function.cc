@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions: the calling convention, compute scopes, bodies of parallel regions.
 #include <fmt/format.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -149,8 +151,11 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
   if (name == "tw_check_arguments") {
     return declare(i32, {pointer, i32, pointer, pointer, pointer, pointer, i32});
   }
-  if (name == "tw_parallel_for") return declare(i32, {pointer, pointer, i32});
-  if (name == "tw_num_threads") return declare(i32, {});
+  if (name == "tw_parallel_for" || name == "tw_parallel_for_dynamic") {
+    return declare(i32, {pointer, pointer, i32});
+  }
+  if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
+  if (name == "tw_tensor_overlap") return declare(i64, {pointer, pointer});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
   llvm::FunctionCallee callee = declare(pointer, {i64, i32});
@@ -192,6 +197,7 @@ llvm::Value* FunctionEmitter::string(const std::string& text) {
 }
 
 void FunctionEmitter::return_error(llvm::Value* status) {
+  release_tiles();
   for (size_t i = workspaces_.size(); i-- > 0;) {
     b_.CreateCall(k_.runtime_function("tw_workspace_free"), {workspaces_[i]});
   }
@@ -208,6 +214,16 @@ void FunctionEmitter::return_on_failure(llvm::Value* status) {
   b_.SetInsertPoint(passed);
 }
 
+// Nontemporal stores are ordered with nothing that follows, the end of a parallel region included
+// (Intel SDM volume 1, 10.4.6.2).
+void FunctionEmitter::fence_stores() {
+  if (llvm::Triple(k_.module.getTargetTriple()).isX86()) {
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  } else {
+    b_.CreateFence(llvm::AtomicOrdering::Release);
+  }
+}
+
 namespace {
 
 bool contains_compute_scope(const Stmt& body) {
@@ -222,6 +238,8 @@ bool contains_compute_scope(const Stmt& body) {
 }  // namespace
 
 void FunctionEmitter::finish() {
+  if (has_nontemporal_) fence_stores();
+  release_tiles();
   finish_checks();
   b_.CreateRet(b_.getInt32(0));
 }
@@ -382,6 +400,11 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
   if (name == "tensor_rank") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, ndim), i32), int_type(32));
   }
+  if (name == "tensor_overlap") {
+    return as_type(b_.CreateCall(k_.runtime_function("tw_tensor_overlap"),
+                                 {argument(op.args[0]), argument(op.args[1])}),
+                   int_type(64));
+  }
   if (name == "tensor_dtype") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, dtype), i32), uint_type(32));
   }
@@ -416,6 +439,13 @@ std::vector<const Variable*> FunctionEmitter::captured(const Stmt& body) const {
 // Integers travel as 64 bits, everything else as itself; constants do not travel.
 llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
   const Binding& binding = bindings_.at(var);
+  if (binding.tile >= 0) {
+    raise(
+        {.code = ErrorCode::CannotTensorize,
+         .what = "tile registers are a thread's own, and a parallel loop stands inside their scope",
+         .stage = var->name,
+         .legal = "compute_at a loop inside the parallel one"});
+  }
   if (binding.linear) return sum(*binding.linear);
   return binding.value;
 }
@@ -491,8 +521,12 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
     }
     parameter->addAttrs(attributes);
   }
+  inner.nontemporal_ = nontemporal_;
   inner.emit(op.body);
   inner.finish();
+  if (k_.result.uses_tiles) {
+    return_on_failure(b_.CreateCall(k_.runtime_function("tw_request_tile_data")));
+  }
   return_on_failure(b_.CreateCall(function, values));
 }
 
@@ -540,11 +574,14 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
     inner.bind_captured(variables[i], outer, load);
     ++field;
   }
+  inner.nontemporal_ = nontemporal_;
   inner.emit(op.body);
   inner.finish();
   llvm::Value* count = convert(emit(op.value), op.value.dtype(), int_type(32));
-  return_on_failure(
-      b_.CreateCall(k_.runtime_function("tw_parallel_for"), {function, closure, count}));
+  if (tiles_taken_ > 0) fail("a parallel loop while tile registers are in use");
+  has_launched_ = true;
+  const char* run = op.key == attr::kParallelLaunch ? "tw_parallel_for" : "tw_parallel_for_dynamic";
+  return_on_failure(b_.CreateCall(k_.runtime_function(run), {function, closure, count}));
 }
 
 EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,

@@ -71,7 +71,9 @@ llvm::Value* FunctionEmitter::narrow(llvm::Value* v, DType to) {
     bits = b_.CreateSelect(b_.CreateAnd(inexact, even), odd, bits);
     v = b_.CreateBitCast(bits, type(wide));
   }
-  if (to.code == TypeCode::Float) return b_.CreateFPTrunc(v, type(to));
+  if (to.code == TypeCode::Float) {
+    return k_.target.has_f16c ? b_.CreateFPTrunc(v, type(to)) : narrow_half(v, to.lanes);
+  }
   llvm::Value* bits = b_.CreateBitCast(v, type(bits32));
   llvm::Value* lowest =
       b_.CreateAnd(b_.CreateLShr(bits, constant(bits32, 16)), constant(bits32, 1));
@@ -109,6 +111,10 @@ llvm::Value* FunctionEmitter::convert(llvm::Value* v, DType from, DType to) {
     }
     if (to.bits == 16 && from.bits == 16) return narrow(widen(v, from), to);
     if (to.bits == 16) return narrow(v, to);
+    if (from.bits == 16 && !k_.target.has_f16c) {
+      const DType wide = float_type(32, from.lanes);
+      return convert(widen_half(v, from.lanes), wide, to);
+    }
     return from.bits < to.bits ? b_.CreateFPExt(v, t) : b_.CreateFPTrunc(v, t);
   }
   if (from.is_float()) {
@@ -254,6 +260,7 @@ llvm::Value* FunctionEmitter::emit_call(const Call& op) {
   if (name == "likely") return emit(op.args[0]);
   if (name == "if_then_else") return emit_if_then_else(op);
   if (name == "prefetch") return emit_prefetch(op);
+  if (name.starts_with("amx_")) return emit_tile_operation(op);
   if (name == "address_of") return address_of(*as<Load>(op.args[0]));
   if (name == "num_threads") return b_.CreateCall(k_.runtime_function("tw_num_threads"));
   if (name == "address_bits") return b_.CreatePtrToInt(emit(op.args[0]), type(op.type));

@@ -103,12 +103,12 @@ void FunctionEmitter::bind_let(const LetStmt& op) {
 void FunctionEmitter::emit_attr(const AttrStmt& op) {
   if (op.key == attr::kComputeScope) return emit_compute_scope(op);
   if (op.key == attr::kStoreNontemporal) {
-    const bool before = std::exchange(nontemporal_, true);
+    const bool before = std::exchange(nontemporal_, !is_zero(op.value));
     emit(op.body);
     nontemporal_ = before;
     return;
   }
-  if (op.key == attr::kParallelLaunch) return emit_parallel_launch(op);
+  if (attr::is_parallel_launch(op.key)) return emit_parallel_launch(op);
   if (op.key == attr::kStorageAlignment) {
     const Variable* buffer = as<Variable>(op.node);
     const auto bytes = as_const_int(op.value);
@@ -285,6 +285,7 @@ llvm::MDNode* FunctionEmitter::loop_metadata(bool full_unroll) {
 }
 
 void FunctionEmitter::emit_allocate(const Allocate& op) {
+  if (op.scope == attr::kTileScope) return emit_tiles(op);
   const Variable* var = op.buffer.operator->();
   const DType element = op.type.element();
   std::optional<int64_t> count = op.type.lanes;

@@ -2,7 +2,6 @@
 #include <dlfcn.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -11,19 +10,9 @@
 #include "lower/llvm/jit.h"
 #include "lower/llvm/vector_math.h"
 #include "runtime/c_api.h"
-#include "runtime/half.h"
 
 namespace tw::codegen {
 namespace {
-
-// Conversions of 16-bit floats that LLVM calls where the processor has none. A half is passed in
-// the low 16 bits of a vector register, as a float is in the low 32.
-float extend_half(float low_bits) {
-  return float16_to_float(static_cast<uint16_t>(std::bit_cast<uint32_t>(low_bits)));
-}
-float in_low_bits(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits}); }
-float truncate_to_half(float x) { return in_low_bits(float_to_float16(x)); }
-float truncate_double_to_half(double x) { return in_low_bits(double_to_float16(x)); }
 
 template <class F>
 void* pointer(F* f) {
@@ -52,6 +41,8 @@ void* runtime_symbol(std::string_view name) {
       TW_SYMBOL(tw_parallel_for),
       TW_SYMBOL(tw_parallel_for_dynamic),
       TW_SYMBOL(tw_num_threads),
+      TW_SYMBOL(tw_tensor_overlap),
+      TW_SYMBOL(tw_request_tile_data),
       TW_SYMBOL(tw_workspace_alloc),
       TW_SYMBOL(tw_workspace_free),
       TW_UNARY(exp),
@@ -97,9 +88,6 @@ void* runtime_symbol(std::string_view name) {
       {"memcpy", pointer<void*(void*, const void*, size_t)>(&std::memcpy)},
       {"memmove", pointer<void*(void*, const void*, size_t)>(&std::memmove)},
       {"memset", pointer<void*(void*, int, size_t)>(&std::memset)},
-      {"__extendhfsf2", pointer(&extend_half)},
-      {"__truncsfhf2", pointer(&truncate_to_half)},
-      {"__truncdfhf2", pointer(&truncate_double_to_half)},
   };
 #undef TW_BINARY
 #undef TW_UNARY

@@ -17,6 +17,7 @@
 
 #include "lower/llvm/machine.h"
 #include "runtime/error.h"
+#include "runtime/nearest_word.h"
 
 namespace tw {
 namespace {
@@ -26,41 +27,25 @@ using llvm::MCSubtargetInfo;
 // Instruction-set extensions that code generation may use unasked. Others (system instructions,
 // tuning preferences) make no difference to what a kernel may contain.
 constexpr std::string_view kFeaturesThatMatter[] = {
-    "adx",          "avx",          "avx10.1-256", "avx10.1-512",  "avx2",        "avx512bf16",
-    "avx512bitalg", "avx512bw",     "avx512cd",    "avx512dq",     "avx512f",     "avx512fp16",
-    "avx512ifma",   "avx512vbmi",   "avx512vbmi2", "avx512vl",     "avx512vnni",  "avx512vpopcntdq",
-    "avxifma",      "avxneconvert", "avxvnni",     "avxvnniint16", "avxvnniint8", "bmi",
-    "bmi2",         "cmov",         "cx16",        "cx8",          "evex512",     "f16c",
-    "fma",          "fma4",         "gfni",        "lzcnt",        "mmx",         "movbe",
-    "pclmul",       "popcnt",       "prfchw",      "sahf",         "sse",         "sse2",
-    "sse3",         "sse4.1",       "sse4.2",      "sse4a",        "ssse3",       "tbm",
+    "adx",          "amx-bf16",     "amx-int8",
+    "amx-tile",     "avx",          "avx10.1-256",
+    "avx10.1-512",  "avx2",         "avx512bf16",
+    "avx512bitalg", "avx512bw",     "avx512cd",
+    "avx512dq",     "avx512f",      "avx512fp16",
+    "avx512ifma",   "avx512vbmi",   "avx512vbmi2",
+    "avx512vl",     "avx512vnni",   "avx512vpopcntdq",
+    "avxifma",      "avxneconvert", "avxvnni",
+    "avxvnniint16", "avxvnniint8",  "bmi",
+    "bmi2",         "cmov",         "cx16",
+    "cx8",          "evex512",      "f16c",
+    "fma",          "fma4",         "gfni",
+    "lzcnt",        "mmx",          "movbe",
+    "pclmul",       "popcnt",       "prfchw",
+    "sahf",         "sse",          "sse2",
+    "sse3",         "sse4.1",       "sse4.2",
+    "sse4a",        "ssse3",        "tbm",
     "vaes",         "vpclmulqdq",   "xop",
 };
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
-  std::string_view best;
-  size_t best_distance = SIZE_MAX;
-  for (std::string_view c : candidates) {
-    const size_t d = edit_distance(word, c);
-    if (d < best_distance) best = c, best_distance = d;
-  }
-  return std::string(best);
-}
 
 [[noreturn]] void unknown(std::string what, std::string legal) {
   raise({.code = ErrorCode::UnknownTarget, .what = std::move(what), .legal = std::move(legal)});
@@ -120,6 +105,7 @@ void derive(Target& t) {
   t.vector_registers = wide ? 32 : 16;
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
+  t.has_f16c = x86 && has(*info, "f16c");
   t.has_int8_dot = wide && has(*info, "avx512vnni") && has(*info, "avx512vl");
   t.has_bf16_dot = wide && has(*info, "avx512bf16") && has(*info, "avx512vl");
 }
@@ -137,7 +123,7 @@ void parse_features(Target& t, std::string_view list, const MCSubtargetInfo& inf
       std::vector<std::string_view> names;
       for (const auto& row : info.getAllProcessorFeatures()) names.emplace_back(row.Key);
       unknown(fmt::format("unknown feature '{}'", part),
-              fmt::format("the nearest is {}{}", part[0], nearest(part.substr(1), names)));
+              fmt::format("the nearest is {}{}", part[0], nearest_word(part.substr(1), names)));
     }
     t.features.emplace_back(part);
   }
@@ -167,9 +153,9 @@ Target Target::parse(std::string_view text) {
     if (key == "-mtriple") slot = &triple;
     if (key == "-opt") slot = &opt;
     if (slot == nullptr || equals == std::string_view::npos) {
-      unknown(
-          fmt::format("unknown option '{}' of target 'llvm'", words[i]),
-          fmt::format("the nearest is {}=", nearest(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
+      unknown(fmt::format("unknown option '{}' of target 'llvm'", words[i]),
+              fmt::format("the nearest is {}=",
+                          nearest_word(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
     }
     *slot = words[i].substr(equals + 1);
   }
@@ -200,7 +186,7 @@ Target Target::parse(std::string_view text) {
     std::vector<std::string_view> names;
     for (const auto& row : plain->getAllProcessorDescriptions()) names.emplace_back(row.Key);
     unknown(fmt::format("unknown cpu '{}'", t.cpu),
-            fmt::format("the nearest is {}", nearest(t.cpu, names)));
+            fmt::format("the nearest is {}", nearest_word(t.cpu, names)));
   }
   if (attributes) parse_features(t, *attributes, *plain);
   // LLVM 19 keeps 512-bit registers behind a feature of their own, which old names do not imply.

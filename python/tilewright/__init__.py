@@ -24,7 +24,7 @@ __version__ = _core.__version__
 from . import error, nd, runtime, target, te, tir, topi, transform  # noqa: E402
 from .driver import build, lower, lower_passes  # noqa: E402
 from .error import InternalError, MeasureError, TilewrightError, UserError  # noqa: E402
-from .runtime import cpu  # noqa: E402
+from .runtime import cpu, num_threads, set_num_threads  # noqa: E402
 from .target import Target  # noqa: E402
 
 __all__ = [
@@ -40,7 +40,9 @@ __all__ = [
     "lower",
     "lower_passes",
     "nd",
+    "num_threads",
     "runtime",
+    "set_num_threads",
     "target",
     "te",
     "tir",

@@ -2,16 +2,27 @@
 """Compiled modules, devices and threads."""
 
 from . import _core
-from ._core import BenchmarkResult, Function, Module, load_module, num_threads, set_num_threads
+from ._core import (
+    BenchmarkResult,
+    Function,
+    Module,
+    configure_threads,
+    load_module,
+    num_threads,
+    park_threads,
+    set_num_threads,
+)
 
 __all__ = [
     "BenchmarkResult",
     "Device",
     "Function",
     "Module",
+    "configure_threads",
     "cpu",
     "load_module",
     "num_threads",
+    "park_threads",
     "set_num_threads",
 ]
 

@@ -2,6 +2,7 @@
 // vectorize, parallel, unroll, pragma: marks on a leaf axis
 #include <fmt/format.h>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "schedule/infer_bound.h"
 #include "schedule/primitives/apply.h"
@@ -76,6 +77,12 @@ StepResults apply_pragma(const PrimitiveCall& call) {
                .legal = "a name such as auto_unroll_max_step"});
   }
   const Expr value = make_const(int_type(32), call.given(3) ? call.integer(3) : 1);
+  if (attr::kPragmaPrefix + name == attr::kParallelDynamic && *as_const_int(value) < 1) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("parallel tasks of {} iterations", *as_const_int(value)),
+               .axis = call.axis(1).name(),
+               .legal = "1 or more"});
+  }
   auto& pragmas = call.stage().axis_attributes[call.axis(1)->var].pragmas;
   for (auto& [key, old] : pragmas) {
     if (key == name) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/attributes.h"
+
 namespace tw {
 namespace {
 
@@ -20,7 +22,7 @@ bool has_own_loops(const StageData& stage) {
 }  // namespace
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
-  if (scope == "global" || scope == "local" || scope == "amx.tile") return;
+  if (scope == "global" || scope == "local" || scope == attr::kTileScope) return;
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
              .legal = "global, local, amx.tile"});

@@ -61,6 +61,9 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   }
 }
 
+// What the recursion of every later walk is sure to stand.
+constexpr int kMostLevels = 2000;
+
 // What Tensor::operator() checks, for bodies that were built or parsed otherwise.
 void check_reads(const Expr& body, const std::string& name) {
   for_each_expr(body, [&](const Expr& sub) {
@@ -275,6 +278,12 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
              .stage = name,
              .legal = "an expression for each output"});
     }
+    if (deeper_than(e, kMostLevels)) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("a body of more than {} levels", kMostLevels),
+             .stage = name,
+             .legal = "a reduction, or a compute for each part of the expression"});
+    }
     check_scalar_type(e.dtype(), "a compute", name);
     check_reads(e, name);
   }
@@ -400,13 +409,15 @@ Expr prod(const Expr& source, const std::vector<IterVar>& axes, const Expr& cond
 Expr max(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("maximum", source);
   const auto larger = [](const Expr& x, const Expr& y) { return tw::max(x, y); };
-  return one_reduction(scalar_reducer(min_value(source.dtype()), larger), source, axes, condition);
+  return one_reduction(scalar_reducer(max_identity(source.dtype()), larger), source, axes,
+                       condition);
 }
 
 Expr min(const Expr& source, const std::vector<IterVar>& axes, const Expr& condition) {
   check_reducible("minimum", source);
   const auto smaller = [](const Expr& x, const Expr& y) { return tw::min(x, y); };
-  return one_reduction(scalar_reducer(max_value(source.dtype()), smaller), source, axes, condition);
+  return one_reduction(scalar_reducer(min_identity(source.dtype()), smaller), source, axes,
+                       condition);
 }
 
 std::vector<Operation> operations(const std::vector<Tensor>& outputs) {

@@ -230,8 +230,8 @@ std::string_view reducer_name(const CommReducer& c) {
   const Expr& r = c.result[0];
   if (combines(as<Add>(r), make_zero(type))) return "sum";
   if (combines(as<Mul>(r), make_const(type, 1))) return "prod";
-  if (combines(as<Max>(r), min_value(type))) return "max";
-  if (combines(as<Min>(r), max_value(type))) return "min";
+  if (combines(as<Max>(r), max_identity(type))) return "max";
+  if (combines(as<Min>(r), min_identity(type))) return "min";
   return "";
 }
 

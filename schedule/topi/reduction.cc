@@ -115,7 +115,7 @@ CommReducer extreme_reducer(DType type, bool greatest, bool last) {
           .rhs = {ri, rv},
           .result = {select(keeps, li, ri), select(keeps, lv, rv)},
           .identity = {last ? make_const(index, -1) : max_value(index),
-                       greatest ? min_value(type) : max_value(type)}};
+                       greatest ? max_identity(type) : min_identity(type)}};
 }
 
 Tensor extreme_position(std::string_view op, const Tensor& data, const std::vector<int>& axis,

@@ -19,11 +19,11 @@
 namespace tw {
 namespace {
 
+using test::fuzz_cases;
+using test::fuzz_seed;
 using test::Random;
 using test::RandomIr;
 using test::RandomIrOptions;
-using tilewright::test::fuzz_cases;
-using tilewright::test::fuzz_seed;
 
 // Some variables, each with a range that most questions need.
 struct Domain {

@@ -9,16 +9,14 @@ namespace tw::test {
 namespace {
 
 TEST(JitFuzz, MachineCodeComputesTheDefinition) {
-  fuzz_schedules(jit_checks(Target::host()), tilewright::test::fuzz_cases(100),
-                 tilewright::test::fuzz_seed());
+  fuzz_schedules(jit_checks(Target::host()), test::fuzz_cases(100), test::fuzz_seed());
 }
 
 // The same on a smaller vector unit without masks.
 TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");
   if (!target.features_missing_on_host().empty()) GTEST_SKIP() << "the host has no AVX2";
-  fuzz_schedules(jit_checks(target), tilewright::test::fuzz_cases(50),
-                 tilewright::test::fuzz_seed() + 1);
+  fuzz_schedules(jit_checks(target), test::fuzz_cases(50), test::fuzz_seed() + 1);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace tw::test {
 namespace {
 
 TEST(LowerFuzz, EveryPassKeepsTheMeaning) {
-  fuzz_schedules(lower_checks(), tilewright::test::fuzz_cases(150), tilewright::test::fuzz_seed());
+  fuzz_schedules(lower_checks(), test::fuzz_cases(150), test::fuzz_seed());
 }
 
 }  // namespace

@@ -106,9 +106,9 @@ TEST(PackedMatmulFuzz, EveryBlockingComputesTheDefinition) {
   std::vector<test::ScheduleCheck> checks = test::schedule_checks();
   for (test::ScheduleCheck& check : test::jit_checks(Target::host()))
     checks.push_back(std::move(check));
-  const int cases = tilewright::test::fuzz_cases(60);
+  const int cases = test::fuzz_cases(60);
   for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
     const ScheduleCase c = random_matmul(seed);
     const auto failure = test::failure_of(c, checks);
     ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n"

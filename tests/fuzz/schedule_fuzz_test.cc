@@ -10,8 +10,7 @@ namespace tw {
 namespace {
 
 TEST(ScheduleFuzz, LoopNestComputesTheDefinition) {
-  test::fuzz_schedules(test::schedule_checks(), tilewright::test::fuzz_cases(400),
-                       tilewright::test::fuzz_seed());
+  test::fuzz_schedules(test::schedule_checks(), test::fuzz_cases(400), test::fuzz_seed());
 }
 
 // The shrinker finds the one step and the one operation that a fault needs.

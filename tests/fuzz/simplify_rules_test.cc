@@ -125,9 +125,9 @@ class RuleFuzz : public ::testing::Test {
 };
 
 TEST_F(RuleFuzz, EveryRowHoldsForEveryValue) {
-  Random random(tilewright::test::fuzz_seed() + 7);
+  Random random(test::fuzz_seed() + 7);
   for (const Rule& rule : RuleTable::get().rules()) {
-    instances(rule, tilewright::test::fuzz_cases(40), random, [&](const Instance& instance) {
+    instances(rule, test::fuzz_cases(40), random, [&](const Instance& instance) {
       const Expr left = build(rule, rule.pattern, instance, type_of(rule));
       const Expr right = build(rule, rule.replacement, instance, type_of(rule));
       if (!left.defined() || !right.defined()) return false;
@@ -149,9 +149,9 @@ TEST_F(RuleFuzz, EveryRowHoldsForEveryValue) {
 
 // The matcher finds what the row says, and the simplifier with all rows together is right about it.
 TEST_F(RuleFuzz, SimplifiedInstancesKeepTheirValue) {
-  Random random(tilewright::test::fuzz_seed() + 11);
+  Random random(test::fuzz_seed() + 11);
   for (const Rule& rule : RuleTable::get().rules()) {
-    instances(rule, tilewright::test::fuzz_cases(20), random, [&](const Instance& instance) {
+    instances(rule, test::fuzz_cases(20), random, [&](const Instance& instance) {
       const Expr left = build(rule, rule.pattern, instance, type_of(rule));
       if (!left.defined()) return false;
       Analyzer analyzer;
@@ -180,7 +180,7 @@ TEST_F(RuleFuzz, SimplifiedInstancesKeepTheirValue) {
 // A row whose pattern no simplified expression can have, or that an earlier row shadows, is dead
 // text.
 TEST_F(RuleFuzz, EveryRowMatchesItsOwnPattern) {
-  Random random(tilewright::test::fuzz_seed() + 13);
+  Random random(test::fuzz_seed() + 13);
   for (const Rule& rule : RuleTable::get().rules()) {
     bool matched = false;
     instances(rule, 1, random, [&](const Instance& instance) {

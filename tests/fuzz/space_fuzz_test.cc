@@ -17,9 +17,9 @@ class SpaceFuzz : public testing::TestWithParam<test::TuningProgram> {};
 TEST_P(SpaceFuzz, PointsComputeTheDefinition) {
   const Task task = make_task(GetParam().text, Target::host(), 2);
   const Space space(task);
-  std::mt19937_64 rng(tilewright::test::fuzz_seed());
+  std::mt19937_64 rng(test::fuzz_seed());
   const auto checks = test::jit_checks(task.target);
-  const int cases = tilewright::test::fuzz_cases(12);
+  const int cases = test::fuzz_cases(12);
   int legal = 0;
   for (int i = 0; i < cases; ++i) {
     test::ScheduleCase c{.program = task.program, .data_seed = rng()};

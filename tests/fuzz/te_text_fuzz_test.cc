@@ -142,9 +142,9 @@ std::vector<int64_t> bits(const InterpreterBuffer& b) {
 }
 
 TEST(TeTextFuzz, ProgramsRoundTripAndComputeTheSame) {
-  const int cases = tilewright::test::fuzz_cases(600);
+  const int cases = test::fuzz_cases(600);
   for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
     SCOPED_TRACE(seed);
     const Program p = RandomTe(seed).make();
     const std::string text = to_text(p);
@@ -161,9 +161,9 @@ TEST(TeTextFuzz, ProgramsRoundTripAndComputeTheSame) {
 }
 
 TEST(TeTextFuzz, EvaluationAgreesWithTheInterpreter) {
-  const int cases = tilewright::test::fuzz_cases(600);
+  const int cases = test::fuzz_cases(600);
   for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = tilewright::test::fuzz_seed() * 2'000'003 + static_cast<uint64_t>(k);
+    const uint64_t seed = test::fuzz_seed() * 2'000'003 + static_cast<uint64_t>(k);
     SCOPED_TRACE(seed);
     // Every tensor is an argument, so that the interpreter finds what a body reads.
     Program p = RandomTe(seed).make();
@@ -201,9 +201,9 @@ TEST(TeTextFuzz, EvaluationAgreesWithTheInterpreter) {
 // Text from elsewhere may be anything: it parses, or the error is the user's.
 TEST(TeTextFuzz, DamagedTextIsAnErrorOfTheUser) {
   const std::string characters = "()[]{}<>,:=+-*/%!\"#. \n0123456789abcdefijkxvAB_\\\xff";
-  const int cases = tilewright::test::fuzz_cases(6000);
+  const int cases = test::fuzz_cases(6000);
   for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = tilewright::test::fuzz_seed() * 3'000'017 + static_cast<uint64_t>(k);
+    const uint64_t seed = test::fuzz_seed() * 3'000'017 + static_cast<uint64_t>(k);
     test::Random random(seed);
     std::string text = to_text(RandomTe(seed / 8).make());
     for (int64_t damage = random.between(1, 3); damage > 0; --damage) {

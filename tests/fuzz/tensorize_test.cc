@@ -84,10 +84,10 @@ TEST(TensorizeFuzz, EveryBlockComputesTheDefinition) {
   std::vector<test::ScheduleCheck> checks = test::lower_checks();
   for (test::ScheduleCheck& check : test::jit_checks(Target::host()))
     checks.push_back(std::move(check));
-  const int cases = tilewright::test::fuzz_cases(60);
+  const int cases = tw::test::fuzz_cases(60);
   int refused = 0;
   for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = tilewright::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+    const uint64_t seed = tw::test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
     const ScheduleCase c = random_case(seed);
     const auto failure = test::failure_of(c, checks);
     ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "schedule/topi/nn/softmax.h"
 #include "tests/support/te_run.h"
@@ -94,6 +95,23 @@ TEST(TopiReduction, PositionsOfExtremesAtTheEndOfTheType) {
   EXPECT_EQ(of(argmax, zeros, true), 2);
   EXPECT_EQ(of(argmin, most, false), 0);
   EXPECT_EQ(of(argmin, most, true), 2);
+}
+
+// A row that a mask leaves nothing of, as in attention.
+TEST(TopiReduction, OverInfinities) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Array low({2, 2}, {-inf, -inf, -inf, 1}), high({2, 2}, {inf, inf, 3, inf});
+  for (const DType type : {float_type(16), bfloat_type(16), float_type(32), float_type(64)}) {
+    const Tensor x = placeholder_like(low, type), y = placeholder_like(high, type);
+    EXPECT_EQ(run(max(x, {1}), {low}).data, (Values{-inf, 1}));
+    EXPECT_EQ(run(min(y, {1}), {high}).data, (Values{inf, 3}));
+    EXPECT_EQ(run(argmax(x, {1}), {low}).data, (Values{0, 1}));
+    EXPECT_EQ(run(argmin(y, {1}, false, true), {high}).data, (Values{1, 0}));
+  }
+  const Array soft = run(nn::softmax(placeholder_like(low)), {low});
+  EXPECT_TRUE(std::isnan(soft.data[0]) && std::isnan(soft.data[1]));
+  EXPECT_EQ(soft.data[2], 0);
+  EXPECT_EQ(soft.data[3], 1);
 }
 
 TEST(TopiSoftmax, AlongAnyAxis) {

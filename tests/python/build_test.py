@@ -79,10 +79,48 @@ def test_each_check_of_a_call(module):
             return (2, 0)
 
     assert code_of(module, OnAnotherDevice(), y) == "argument-device"
+    both = np.zeros(24, "float32")
+    assert code_of(module, both[:16], both[8:]) == "argument-overlap"
+    assert code_of(module, both[8:], both[:16]) == "argument-overlap"
+    assert code_of(module, x, x) == "argument-overlap"
+    touching = np.zeros(32, "float32")
+    module(touching[:16], touching[16:])
     y.flags.writeable = False
     assert code_of(module, x, y) == "bad-argument"
     x.flags.writeable = False
     module(x, np.zeros(16, "float32"))  # reading it is fine
+
+
+def test_parallel_iterations_dealt_out_while_running():
+    # Row i costs i: the last rows are the dear ones.
+    n = 57
+    A = te.placeholder((n, n), name="A")
+    k = te.reduce_axis((0, n), name="k")
+    B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k, where=k <= i), name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    s[B].pragma(B.op.axis[0], "parallel_dynamic", 4)
+    f = tw.build(s, [A, B])
+    assert "tw_parallel_for_dynamic" in f.get_source("ll")
+    x, y = np.random.default_rng(0).integers(0, 9, (n, n)).astype("float32"), np.zeros(n, "float32")
+    f(x, y)
+    np.testing.assert_array_equal(y, np.tril(x).sum(1))
+    with pytest.raises(tw.UserError) as info:
+        s[B].pragma(B.op.axis[0], "parallel_dynamic", 0)
+    assert info.value.code == "bad-argument" and info.value.legal == "1 or more"
+
+
+def test_what_may_share_memory():
+    n = te.var("n")
+    A, B = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    C = te.compute((n,), lambda i: A[i] * B[i], name="C")
+    f = tw.build(te.create_schedule(C.op), [A, B, C])
+    x, y = np.arange(4, dtype="float32"), np.zeros(5, "float32")
+    f(x, x, y[:4])
+    np.testing.assert_array_equal(y[:4], x * x)
+    f(x[1:1], x[2:2], x[:0])  # empty ones share nothing
+    with pytest.raises(tw.UserError, match="'C'.*12 bytes.*argument 1"):
+        f(x, y[:4], y[1:5])
 
 
 def test_a_message_names_function_and_argument(module):

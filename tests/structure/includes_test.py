@@ -59,6 +59,8 @@ def test_a_folder_includes_only_folders_to_its_left():
         source, target = tree.folder_of(file), tree.folder_of(included)
         if source is None or target is None or source == target:
             continue
+        if source == "tests":  # they may look at everything
+            continue
         if target in tree.TOP or source not in tree.TOP and tree.DIRECTION.index(target) > tree.DIRECTION.index(source):
             wrong.append(f"{file} ({source}) includes {included} ({target})")
     assert not wrong, f"the direction is {' <- '.join(tree.DIRECTION)} <- {', '.join(tree.TOP)}:\n" + "\n".join(wrong)

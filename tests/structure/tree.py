@@ -17,12 +17,13 @@ MADE = {"build", "dist", "__pycache__"}
 
 
 def files(*suffixes: str, below: str = ".") -> Iterator[Path]:
-    """Files of the checkout with one of these suffixes (none: all), without what is made and what git keeps."""
+    """Files of the checkout with one of these suffixes (none: all), without what is made and what git keeps (a
+    file in a work tree that shares another's repository)."""
     for directory, names, members in os.walk(ROOT / below):
         names[:] = sorted(name for name in names if name not in MADE and (name == ".ci" or not name.startswith(".")))
         for member in sorted(members):
             path = Path(directory, member)
-            if path.is_file() and (not suffixes or path.suffix in suffixes):
+            if member != ".git" and path.is_file() and (not suffixes or path.suffix in suffixes):
                 yield path
 
 

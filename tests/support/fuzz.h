@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
-namespace tilewright::test {
+namespace tw::test {
 
 /// Factor on the number of random cases: 1 in `./tw test`, larger with `--long`, smaller under a
 /// sanitizer. Read from the environment variable TW_FUZZ_SCALE.
@@ -22,4 +23,4 @@ inline std::uint64_t fuzz_seed() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-}  // namespace tilewright::test
+}  // namespace tw::test

@@ -78,6 +78,28 @@ r = compute([n: 1, f: 20, y: 8, z: 8], max(o(n, f, y, z), 0))
 arguments x w r
 outputs r
 )"},
+    {"product of bytes, requantized", R"(te 1
+A = placeholder(uint8, [13, 30])
+B = placeholder(int8, [30, 37], constant)
+C = compute([i: 13, j: 37], reduce [k: 30], sum((int32(A(i, k))*int32(B(k, j)))))
+D = compute([i: 13, j: 37], saturating_cast<int8>((C(i, j) - 3)))
+arguments A B D
+outputs D
+)"},
+    {"product of signed bytes, weights in rows", R"(te 1
+A = placeholder(int8, [24, 64])
+W = placeholder(int8, [48, 64], constant)
+C = compute([i: 24, j: 48], reduce [k: 64], sum((int32(A(i, k))*int32(W(j, k)))))
+arguments A W C
+outputs C
+)"},
+    {"products of bfloat16, batched", R"(te 1
+A = placeholder(bfloat16, [2, 9, 21])
+B = placeholder(bfloat16, [2, 21, 40])
+C = compute([b: 2, i: 9, j: 40], reduce [k: 21], sum((float32(A(b, i, k))*float32(B(b, k, j)))))
+arguments A B C
+outputs C
+)"},
     {"elementwise chain", R"(te 1
 A = placeholder(int32, [5, 33])
 B = compute([i: 5, j: 33], (A(i, j)*3))
@@ -140,6 +162,30 @@ M = compute([i: 21], reduce [k: 40], sum(A(i, k)))
 V = compute([i: 21], reduce [k: 40], sum(((A(i, k) - M(i))*(A(i, k) - M(i)))))
 D = compute([i: 21, j: 40], ((A(i, j) - M(i))*V(i)))
 arguments A D
+outputs D
+)"},
+    {"shares of rows", R"(te 1
+A = placeholder(int32, [18, 33])
+M = compute([i: 18], reduce [k: 33], max(A(i, k)))
+E = compute([i: 18, j: 33], ((A(i, j) - M(i))*3))
+S = compute([i: 18], reduce [k: 33], sum(E(i, k)))
+D = compute([i: 18, j: 33], (E(i, j)*S(i)))
+arguments A D
+outputs D
+)"},
+    {"transposition", R"(te 1
+A = placeholder(int32, [19, 40])
+B = compute([i: 40, j: 19], A(j, i))
+arguments A B
+outputs B
+)"},
+    {"axes in another order, and sums of them", R"(te 1
+A = placeholder(int32, [8, 3, 24])
+B = placeholder(int32, [24])
+C = compute([i: 24, j: 3, k: 8], ((A(k, j, i)*2) + B(i)))
+S = compute([j: 3, k: 8], reduce [i: 24], sum(C(i, j, k)))
+D = compute([i: 24, j: 3, k: 8], (C(i, j, k) - S(j, k)))
+arguments A B D
 outputs D
 )"},
     {"whole sum", R"(te 1

@@ -910,7 +910,7 @@ class Stage:
     def unroll(self, var: IterVar) -> None:
         """Unrolls a leaf axis of constant extent."""
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | None = None) -> None:
-        """Attaches a pragma to a leaf axis, such as auto_unroll_max_step."""
+        """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Computes the stage inside a leaf axis of a stage that consumes it."""
     def compute_inline(self) -> None:
@@ -927,10 +927,10 @@ class Stage:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
     def prefetch(self, axis: IterVar, tensor: Stage | Tensor | Operation, offset: int, value_index: int | None = None) -> None:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
-    def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
-        """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
     def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
         """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""
+    def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
+        """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
 
 
 class Schedule:
@@ -1166,6 +1166,10 @@ def compute(arg0: collections.abc.Sequence[tilewright._core.ExprLike], arg1: col
     ...
 
 
+def configure_threads(spin_microseconds: float | None = None, pin: bool | None = None) -> None:
+    """How long waiting threads spin before they sleep, and whether each worker stays on a CPU of its own. None leaves it as it is."""
+
+
 def const(value: typing.Any, dtype: typing.Any = None) -> tilewright._core.PrimExpr:
     ...
 
@@ -1286,6 +1290,10 @@ def num_threads() -> int:
     ...
 
 
+def park_threads() -> None:
+    """Puts the waiting threads to sleep until the next kernel that is parallel."""
+
+
 def parse_program(arg0: str) -> tilewright._core.Program:
     ...
 
@@ -1330,8 +1338,8 @@ def select(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike, arg
     ...
 
 
-def set_num_threads(num_threads: int) -> None:
-    ...
+def set_num_threads(num_threads: int) -> list[str]:
+    """Kernels run on this many threads, the calling one included, and so do the OpenMP, OpenBLAS and MKL libraries that are loaded, whose file names it returns. Call it again after importing another library; OpenMP keeps the number by calling thread."""
 
 
 def set_package_directory(arg0: str) -> None:

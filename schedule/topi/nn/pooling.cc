@@ -84,7 +84,7 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
   const Tensor source =
       padded ? pad(data, {0, 0, amount(rows.before), amount(columns.before)},
                    {0, 0, amount(rows.after + rows.added), amount(columns.after + columns.added)},
-                   average ? make_zero(data.dtype()) : min_value(data.dtype()), "pad_temp")
+                   average ? make_zero(data.dtype()) : max_identity(data.dtype()), "pad_temp")
              : data;
 
   const IterVar ry = te::reduce_axis({0, amount(size.h)}, "rv0");

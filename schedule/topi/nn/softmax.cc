@@ -54,8 +54,9 @@ Tensor softmax(const Tensor& x, int axis) {
   return te::compute(x.shape(),
                      [&](const std::vector<Var>& i) {
                        const std::vector<Expr> position = to_exprs(i);
-                       return div(p.exponential(position),
-                                  p.total(Parts::without(position, p.axis)));
+                       // One division a group. The total is at least 1, that of the maximum.
+                       const Expr total = p.total(Parts::without(position, p.axis));
+                       return p.exponential(position) * div(make_const_float(x.dtype(), 1), total);
                      },
                      "T_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
 }

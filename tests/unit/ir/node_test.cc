@@ -13,6 +13,11 @@ namespace {
 
 using test::expect_error;
 
+// An int is an int32 constant; what would lose its fraction or its upper half is no Expr.
+static_assert(std::is_convertible_v<int, Expr>);
+static_assert(!std::is_constructible_v<Expr, double> && !std::is_constructible_v<Expr, float>);
+static_assert(!std::is_constructible_v<Expr, int64_t> && !std::is_constructible_v<Expr, bool>);
+
 TEST(Node, MakeComputesTypes) {
   const Var i("i");
   EXPECT_EQ(make(Add{.a = i, .b = 1}).dtype(), int_type(32));

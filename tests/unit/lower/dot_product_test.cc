@@ -8,7 +8,7 @@
 
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
@@ -18,6 +18,7 @@ struct Case {
   int lanes;
   bool broadcast_first = true;  // otherwise both factors have lanes
   bool swapped = false;         // the factor with lanes comes first
+  int terms = 0;                // of a group; 0: all
 };
 
 Kernel dot_kernel(const Case& c, int rows, int steps) {
@@ -34,7 +35,7 @@ Kernel dot_kernel(const Case& c, int rows, int steps) {
   const std::string target = fmt::format("C[ramp((i*{0}), 1, {0})]", c.lanes);
   const std::string text = fmt::format(
       "for (i, 0, {}) {{ for (t, 0, {}) {{ for (k, 0, {}) {{ {} = ({} + ({}*{})) }} }} }}", rows,
-      steps, group, target, target, c.swapped ? y : x, c.swapped ? x : y);
+      steps, c.terms > 0 ? c.terms : group, target, target, c.swapped ? y : x, c.swapped ? x : y);
   const int64_t a = int64_t{rows} * steps * group + (c.broadcast_first ? 0 : group * c.lanes);
   return make_kernel(text,
                      {{"A", c.a, {a}},
@@ -92,6 +93,18 @@ TEST(DotProduct, BytesOfAnySign) {
   }
 }
 
+// Where a sum ends within a group: the other bytes of it are neither added nor touched.
+TEST(DotProduct, PartsOfGroups) {
+  const DType s = int_type(8), u = uint_type(8);
+  for (const int terms : {2, 3}) {
+    for (const int lanes : {4, 16, 32}) {
+      check({.a = u, .b = s, .lanes = lanes, .terms = terms});
+      check({.a = s, .b = s, .lanes = lanes, .swapped = true, .terms = terms});
+      check({.a = u, .b = s, .lanes = lanes, .broadcast_first = false, .terms = terms});
+    }
+  }
+}
+
 TEST(DotProduct, Bfloat16) {
   for (const int lanes : {4, 8, 16, 64}) {
     check({.a = bfloat_type(16), .b = bfloat_type(16), .lanes = lanes});
@@ -116,7 +129,7 @@ TEST(DotProduct, OthersAreLeftAlone) {
   EXPECT_TRUE(is_dot(loop(4, "(k + 3)", "ramp(k, 4, 16)"), u, s, kTarget));
   EXPECT_FALSE(is_dot(loop(4, "(k*2)", "ramp(k, 4, 16)"), u, s, kTarget)) << "bytes apart";
   EXPECT_FALSE(is_dot(loop(4, "k", "ramp(k, 3, 16)"), u, s, kTarget)) << "lanes overlap";
-  EXPECT_FALSE(is_dot(loop(3, "k", "ramp(k, 4, 16)"), u, s, kTarget)) << "three";
+  EXPECT_FALSE(is_dot(loop(5, "k", "ramp(k, 4, 16)"), u, s, kTarget)) << "five";
   EXPECT_FALSE(is_dot(loop(4, "k", "ramp(k, 4, 16)"), u, u, kTarget)) << "no signs";
   EXPECT_FALSE(is_dot(loop(4, "k", "ramp(k, 4, 16)"), u, int_type(16), kTarget)) << "wider";
   EXPECT_FALSE(is_dot(loop(4, "k", "ramp(k, 4, 16)"), u, s, Target::parse("llvm -mcpu=x86-64-v3")))
@@ -124,4 +137,4 @@ TEST(DotProduct, OthersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

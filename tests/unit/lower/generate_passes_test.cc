@@ -7,7 +7,7 @@
 
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(GeneratePasses, StridesOfALoopThatDoesNotBeginAtZero) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

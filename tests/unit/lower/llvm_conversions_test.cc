@@ -14,7 +14,7 @@
 #include "schedule/te/evaluate.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 const DType kIntegers[] = {int_type(8),  int_type(16),  int_type(32),  int_type(64),
@@ -246,4 +246,4 @@ TEST(Conversions, SaturatingVectorsKeepTheirInstructions) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -9,7 +9,7 @@
 #include "runtime/error.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 constexpr int kLanes = 16;
@@ -228,4 +228,4 @@ TEST(LlvmExpressions, NarrowingRoundsOnce) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

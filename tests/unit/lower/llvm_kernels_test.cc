@@ -3,16 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 #include "runtime/workspace.h"
+#include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
+using test::count;
+using test::inner_loop;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -181,6 +182,14 @@ TEST(LlvmKernels, ParallelLaunch) {
   expect_as_interpreted(kernel, arrays);
 }
 
+TEST(LlvmKernels, DynamicParallelLaunch) {
+  check("// attr [task] parallel_launch_dynamic = 16\nO[task] = (A[task] + B[task])");
+  const Kernel kernel =
+      make_kernel("// attr [task] parallel_launch_dynamic = 16\nO[task] = A[task]", {kA, kO});
+  EXPECT_THAT(compile({kernel}, Target::host())->source("ll"),
+              HasSubstr("call i32 @tw_parallel_for_dynamic("));
+}
+
 TEST(LlvmKernels, FailedAssertion) {
   const Kernel kernel = make_kernel(
       "allocate t[float32 * 4096]\nt[0] = A[0]\nassert((A[0] < 5.000000f), \"A[0] is "
@@ -250,23 +259,6 @@ Kernel register_tile_kernel(int mr, int nr, int k) {
                                                 {"B", float_type(32), {nr * k}},
                                                 {"O", float_type(32), {mr * nr}, true}});
 }
-// The lines between the label that is jumped back to and the jump.
-std::string inner_loop(const std::string& assembly) {
-  const std::regex loop(R"((\.LBB\d+_\d+):((?:.|\n)*?)\n\s+j[a-z]+\s+\1\n)");
-  std::smatch best, match;
-  std::string longest;
-  for (auto at = assembly.cbegin(); std::regex_search(at, assembly.cend(), match, loop);
-       at = match[0].second) {
-    if (match[2].length() > static_cast<std::ptrdiff_t>(longest.size())) longest = match[2];
-  }
-  return longest;
-}
-int count(const std::string& text, const std::string& word) {
-  int n = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-  return n;
-}
-
 TEST(LlvmKernels, RegisterTileStaysInRegisters) {
   const Kernel kernel = register_tile_kernel(14, 32, 64);
   // Any machine's code may be looked at.
@@ -323,4 +315,4 @@ TEST(LlvmKernels, PredicateBecomesAMask) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -13,7 +13,7 @@
 #include "runtime/error.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST(ThreadSanitizerCompile, TenThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -15,7 +15,7 @@
 #include "lower/llvm/compile.h"
 #include "runtime/ndarray.h"
 
-namespace tw::testing {
+namespace tw::test {
 
 struct TensorArgument {
   std::string name;
@@ -70,4 +70,4 @@ inline std::vector<NDArray> interpret_on(const Kernel& kernel, const std::vector
   return results;
 }
 
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -63,6 +63,8 @@ TEST(Target, UnknownPartsNameTheNearest) {
   expect_unknown("lvm", "'lvm'", "llvm");
   expect_unknown("", "''", "llvm");
   expect_unknown("llvm -mcpu=znver44", "cpu 'znver44'", "znver4");
+  expect_unknown("llvm -mcpu=zen", "cpu 'zen'", "znver");
+  expect_unknown("llvm -mcpu=sapphire", "cpu 'sapphire'", "sapphirerapids");
   expect_unknown("llvm -mattr=+avx512ff", "+avx512ff", "+avx512f");
   expect_unknown("llvm -mattr=avx2", "no sign", "+avx2");
   expect_unknown("llvm -mcpus=znver4", "-mcpus", "-mcpu");

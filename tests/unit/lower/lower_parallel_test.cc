@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/interpret.h"
@@ -27,11 +28,25 @@ for (y, ((y.task*y.chunk) + min(y.task, y.rest)), (y.chunk + select((y.task < y.
 )");
 }
 
-TEST(LowerParallel, EachIterationOnce) {
-  const Kernel kernel = run_pass(
-      pass::lower_parallel,
-      Kernel{.body =
-                 parse_stmt("declare A: int32*\nparallel (y, 2, 7) {\n  A[y] = (A[y] + 1)\n}\n")});
+TEST(LowerParallel, DynamicTasksArePieces) {
+  EXPECT_EQ(run_pass(pass::lower_parallel, R"(declare A: float32*
+// attr [] pragma_parallel_dynamic = 4
+parallel (y, 2, 21) {
+  A[y] = 1.000000f
+}
+)"),
+            R"(// attr [y.task] parallel_launch_dynamic = 6
+for (y, (2 + (y.task*4)), min(4, (21 - (y.task*4)))) {
+  A[y] = 1.000000f
+}
+)");
+}
+
+void each_iteration_once(const std::string& pragma) {
+  const Kernel kernel =
+      run_pass(pass::lower_parallel,
+               Kernel{.body = parse_stmt("declare A: int32*\n" + pragma +
+                                         "parallel (y, 2, 7) {\n  A[y] = (A[y] + 1)\n}\n")});
   const std::vector<Var> free = free_vars(kernel.body);
   ASSERT_EQ(free.size(), 1u);
   for (int threads : {1, 2, 3, 6, 7, 8, 100}) {
@@ -41,6 +56,13 @@ TEST(LowerParallel, EachIterationOnce) {
     scope.buffers[free[0]] = &a;
     interpret(kernel.body, scope, {.shuffle_parallel = true, .num_threads = threads});
     for (int i = 0; i < 10; ++i) EXPECT_EQ(a.at(i).i, i >= 2 && i < 9) << threads << " " << i;
+  }
+}
+
+TEST(LowerParallel, EachIterationOnce) {
+  each_iteration_once("");
+  for (const char* piece : {"1", "2", "7", "100"}) {
+    each_iteration_once(fmt::format("// attr [] pragma_parallel_dynamic = {}\n", piece));
   }
 }
 

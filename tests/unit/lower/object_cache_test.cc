@@ -5,7 +5,7 @@
 #include "ir/parse.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 // W2[i] = W[i] * factor, both constants of the kernel.
@@ -78,4 +78,4 @@ TEST(ObjectCache, KeepsTheLast) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

@@ -13,8 +13,8 @@ namespace tw {
 
 using PassFunction = Kernel (*)(Kernel, const PassContext&);
 
-inline Kernel run_pass(PassFunction pass, Kernel kernel, const PassOptions& options = {}) {
-  const Target target;
+inline Kernel run_pass(PassFunction pass, Kernel kernel, const PassOptions& options = {},
+                       const Target& target = {}) {
   return pass(std::move(kernel), PassContext{options, target});
 }
 

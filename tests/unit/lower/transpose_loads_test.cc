@@ -45,9 +45,9 @@ TEST(TransposeLoads, ResultsStay) {
             "unrolled (j, 0, {0}) {{ O[ramp((j*{1}), 1, {1})] = "
             "((T[ramp((j + 3), 40, {1})] if {2}) + x{1}(B[j])) if {2} }}",
             columns, lanes, mask);
-        const testing::TensorArgument o{"O", float_type(32), {512}, true},
+        const test::TensorArgument o{"O", float_type(32), {512}, true},
             t{"T", float_type(32), {700}}, b{"B", float_type(32), {32}};
-        const Kernel before = testing::make_kernel(text, {o, t, b});
+        const Kernel before = test::make_kernel(text, {o, t, b});
         const Kernel after = run_pass(pass::transpose_loads, before);
         EXPECT_EQ(to_string(after.body).find("unrolled"), std::string::npos) << text;
         std::vector<NDArray> arrays;
@@ -55,9 +55,9 @@ TEST(TransposeLoads, ResultsStay) {
           arrays.push_back(NDArray::zeros({size}, float_type(32)));
           for (int64_t i = 0; i < size; ++i) arrays.back().data_as<float>()[i] = float(i % 97);
         }
-        const auto want = testing::interpret_on(before, arrays);
-        const auto got = testing::interpret_on(after, arrays);
-        testing::call(testing::compile_function(after), arrays);
+        const auto want = test::interpret_on(before, arrays);
+        const auto got = test::interpret_on(after, arrays);
+        test::call(test::compile_function(after), arrays);
         for (int64_t i = 0; i < 512; ++i) {
           ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << " at " << i;
           ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i])

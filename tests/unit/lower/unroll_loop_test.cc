@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "ir/visit.h"
 #include "tests/unit/lower/pass_text.h"
 
 namespace tw {
@@ -110,6 +111,31 @@ for (y, 0, 3) {
   A[((y*2) + 1)] = 0.000000f
 }
 )");
+}
+
+// Code generation has one instruction for the loop over four products, but not for its copies.
+TEST(UnrollLoop, DotProductsStayLoops) {
+  const Kernel kernel{.body = parse_stmt(R"(declare A: uint8*
+declare B: int8*
+declare C: int32*
+for (k, 0, 2) {
+  for (i, 0, 4) {
+    C[ramp(0, 1, 16)] = (C[ramp(0, 1, 16)] + (x16(int32(A[((k*4) + i)]))*int32x16(B[ramp(((k*64) + i), 4, 16)])))
+  }
+}
+)")};
+  const auto copies = [&](const char* target) {
+    const Kernel result =
+        run_pass(pass::unroll_loop, kernel, {.auto_unroll_max_step = 8}, Target::parse(target));
+    int loops = 0, stores = 0;
+    for_each_stmt(result.body, [&](const Stmt& s) {
+      loops += is<For>(s) ? 1 : 0;
+      stores += is<Store>(s) ? 1 : 0;
+    });
+    return std::pair(loops, stores);
+  };
+  EXPECT_EQ(copies("llvm -mcpu=sapphirerapids"), std::pair(2, 2));
+  EXPECT_EQ(copies("llvm -mcpu=x86-64-v3"), std::pair(0, 8));
 }
 
 TEST(UnrollLoop, MarksWhenNotExplicit) {

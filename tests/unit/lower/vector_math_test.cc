@@ -12,7 +12,7 @@
 #include "lower/pipeline.h"
 #include "tests/unit/lower/llvm_support.h"
 
-namespace tw::testing {
+namespace tw::test {
 namespace {
 
 const std::map<std::string, std::function<double(double)>> kFunctions = {
@@ -154,4 +154,4 @@ TEST(VectorFunctions, AreAsWideAsTheVectorAndTheTarget) {
 }
 
 }  // namespace
-}  // namespace tw::testing
+}  // namespace tw::test

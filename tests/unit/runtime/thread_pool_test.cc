@@ -2,6 +2,7 @@
 #include "runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -253,11 +254,47 @@ TEST(ThreadPool, OptionsFromEnvironment) {
   EXPECT_GE(default_num_threads(), 1);
 }
 
-TEST(ThreadPool, PinnedWorkersRun) {
+// One variable for all libraries: ours wins, and what OpenMP refuses is none of our business.
+TEST(ThreadPool, ReadsOpenMpsVariable) {
+  const std::pair<const char*, int> cases[] = {{"3", 3}, {"5,2", 5}, {"0", 0},          {"many", 0},
+                                               {"", 0},  {"2x", 0},  {"99999999999", 0}};
+  unsetenv("TILEWRIGHT_NUM_THREADS");
+  for (const auto& [text, expected] : cases) {
+    setenv("OMP_NUM_THREADS", text, 1);
+    EXPECT_EQ(thread_pool_options_from_environment().num_threads, expected) << text;
+  }
+  setenv("OMP_NUM_THREADS", "3", 1);
+  setenv("TILEWRIGHT_NUM_THREADS", "2", 1);
+  EXPECT_EQ(thread_pool_options_from_environment().num_threads, 2);
+  unsetenv("OMP_NUM_THREADS");
+  unsetenv("TILEWRIGHT_NUM_THREADS");
+}
+
+// On how many CPUs each worker of the pool may run.
+std::vector<int> cpus_of_workers(ThreadPool& pool) {
+  std::vector<int> cpus(static_cast<size_t>(pool.num_threads()));
+  run(pool, [&](int32_t id, int32_t) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    cpus[static_cast<size_t>(id)] = CPU_COUNT(&set);
+    return 0;
+  });
+  cpus.erase(cpus.begin());  // the caller
+  return cpus;
+}
+
+TEST(ThreadPool, PinnedWorkersStay) {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  const int all = CPU_COUNT(&set);
   ThreadPool pool({.num_threads = 3, .pin = true});
-  std::atomic<int> hits{0};
-  run(pool, [&](int32_t, int32_t) { return ++hits, 0; });
-  EXPECT_EQ(hits, 3);
+  run(pool, [](int32_t, int32_t) { return 0; });  // starts the workers, which are then placed
+  EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{1, 1}));
+  pool.set_pinned(false);
+  EXPECT_FALSE(pool.pinned());
+  EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{all, all}));
+  pool.set_pinned(true);
+  EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{1, 1}));
 }
 
 // A process may end while workers spin, or in the middle of a region, from any thread. A deadlock

@@ -39,8 +39,8 @@ TEST(IndexRange, ExtentsAreConstants) {
 
 // Every value lies in the range.
 TEST(IndexRange, CoversEveryValue) {
-  using tilewright::test::fuzz_cases;
-  test::Random random(tilewright::test::fuzz_seed());
+  using test::fuzz_cases;
+  test::Random random(test::fuzz_seed());
   const std::vector<Var> vars = {Var("x"), Var("y"), Var("t")};
   const auto grow = [&](auto& self, int depth) -> Expr {
     if (depth == 0)

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "ir/expr.h"
 #include "tests/support/te_run.h"
 
@@ -53,7 +55,7 @@ TEST(TeEvaluate, ConditionsLimitAReduction) {
   EXPECT_EQ(run(lower, {x}).data, (Values{0, 4 + 5, 8 + 9 + 10}));
   const Tensor none = compute(
       {1}, [&](const std::vector<Var>& i) { return max(a(i[0], k.var()), {k}, k.var() > 100); });
-  EXPECT_EQ(run(none, {x}).data, Values{-340282346638528859811704183484516925440.0});
+  EXPECT_EQ(run(none, {x}).data, Values{-std::numeric_limits<double>::infinity()});
 }
 
 TEST(TeEvaluate, ReductionsMayStartAnywhereAndSpanSeveralAxes) {

@@ -66,7 +66,7 @@ TEST(TeText, SeveralOutputsAndGeneralReducers) {
             "te 1\n"
             "A = placeholder(float32, [4, 8])\n"
             "A_red_temp = compute([i0: 4], reduce [k1: 8], "
-            "reduce(identity=[2147483647, -340282346638528859811704183484516925440.000000f], "
+            "reduce(identity=[2147483647, (float32)-inf], "
             "lhs=[lhs_index, lhs_value], rhs=[rhs_index, rhs_value], "
             "result=[select(((lhs_value > rhs_value) || ((lhs_value == rhs_value) && "
             "(lhs_index < rhs_index))), lhs_index, rhs_index), "
@@ -275,7 +275,7 @@ TEST(CountOperations, CountsWorkOnDataAndNotOnIndices) {
   EXPECT_EQ(count_operations(make_program({topi::nn::relu(conv)})),
             2.0 * 16 * 14 * 14 * 8 * 9 + 16 * 14 * 14);
   EXPECT_EQ(count_operations(make_program({topi::nn::softmax(placeholder({2, 10}))})),
-            20 + 40 + 20 + 20);  // max, subtract and exp, sum, divide
+            20 + 40 + 20 + 40);  // max, subtract and exp, sum, divide
   EXPECT_EQ(count_operations(make_program({topi::transpose(x)})), 0);
 }
 

@@ -103,7 +103,7 @@ TEST(TopiStructure, SoftmaxIsFourStages) {
   const Tensor s = nn::softmax(tensor({2, 3, 4}), 1);
   EXPECT_EQ(stages(s), "T_softmax_maxelem T_softmax_exp T_softmax_expsum T_softmax_norm");
   EXPECT_EQ(std::get<int64_t>(node(s).attributes.at("axis")), 1);
-  EXPECT_EQ(body(s), "(T_softmax_exp(i0, i1, i2)/T_softmax_expsum(i0, i2))");
+  EXPECT_EQ(body(s), "(T_softmax_exp(i0, i1, i2)*(1.000000f/T_softmax_expsum(i0, i2)))");
 }
 
 TEST(TopiStructure, ReductionsKeepOrDropDimensions) {

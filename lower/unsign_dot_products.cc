@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// unsign_dot_products: sums of products of signed bytes become such that one factor has no sign,
+// which is what processors add four at once of. What that adds is taken off after the loop.
+//
+// before:                                     after:
+//   for (k, 0, 64) {                            offset[ramp(0, 1, 16)] = x16(0)
+//     for (t, 0, 4) {                           for (k, 0, 64) {
+//       C[ramp(0, 1, 16)] =                       for (t, 0, 4) {
+//         (C[ramp(0, 1, 16)] +                      offset[ramp(0, 1, 16)] +=
+//          (x16(int32(A[k*4 + t]))*                     (x16(128)*int32x16(B[ramp(…, 4, 16)]))
+//           int32x16(B[ramp(…, 4, 16)])))         }
+//     }                                           for (t, 0, 4) {
+//   }                                               C[ramp(0, 1, 16)] +=
+//                                                       (x16(int32(A[k*4 + t] with its sign bit
+//                                                        as 128))*int32x16(B[ramp(…, 4, 16)]))
+//                                                 }
+//                                               }
+//                                               C[ramp(0, 1, 16)] -= offset[ramp(0, 1, 16)]
+//
+// The offset is the same for all rows of a tile: one more sum for each vector of B, not one more
+// product for each of C. It is made only where that is fewer, for buffers that stand in the kernel
+// itself, and where nothing else looks at them inside the loop. Sums may wrap on the way; what
+// comes out is the same.
+#include <algorithm>
+
+#include "ir/equal.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
+#include "lower/dot_product.h"
+#include "lower/passes.h"
+
+namespace tw::pass {
+namespace {
+
+constexpr int kLess = 128;  // what a sign bit counts more without a sign
+
+struct Candidate {
+  const For* loop;
+  DotProduct product;
+  // One group for all lanes: what loses its sign. And what its products are with.
+  const DotFactor& row() const { return product.first.broadcast ? product.first : product.second; }
+  const DotFactor& column() const {
+    return product.first.broadcast ? product.second : product.first;
+  }
+};
+
+// Sums that each take the same columns, and so the same offset.
+struct Panel {
+  std::vector<const Candidate*> sums, columns;  // one of each
+  size_t candidates = 0;
+  Var offset;
+};
+
+bool same_sum(const Candidate& a, const Candidate& b) {
+  return equal(a.product.store->index, b.product.store->index);
+}
+bool same_column(const Candidate& a, const Candidate& b) {
+  const DotFactor &x = a.column(), &y = b.column();
+  const auto first = [](const Candidate& c) {
+    return substitute(c.column().base, VarMap{{c.loop->var, c.loop->min}});
+  };
+  return x.load->buffer.same_as(y.load->buffer) && a.product.lanes == b.product.lanes &&
+         equal(first(a), first(b));
+}
+template <class Same>
+bool has(const std::vector<const Candidate*>& list, const Candidate& c, Same same) {
+  return std::ranges::any_of(list, [&](const Candidate* other) { return same(*other, c); });
+}
+
+// Empty where sums take different columns.
+std::vector<Panel> panels_of(const std::vector<Candidate>& candidates) {
+  std::vector<Panel> panels;
+  for (const Candidate& c : candidates) {
+    Panel* panel = nullptr;
+    for (Panel& p : panels) {
+      if (!has(p.sums, c, same_sum) && !has(p.columns, c, same_column)) continue;
+      if (panel != nullptr) return {};
+      panel = &p;
+    }
+    if (panel == nullptr) panel = &panels.emplace_back();
+    if (!has(panel->sums, c, same_sum)) panel->sums.push_back(&c);
+    if (!has(panel->columns, c, same_column)) panel->columns.push_back(&c);
+    ++panel->candidates;
+  }
+  for (const Panel& p : panels) {
+    if (p.candidates != p.sums.size() * p.columns.size()) return {};
+  }
+  return panels;
+}
+
+int64_t count_accesses(const Stmt& s, const Var& buffer) {
+  int64_t n = 0;
+  for_each_stmt(s, [&](const Stmt& part) {
+    if (const Store* store = as<Store>(part)) n += store->buffer.same_as(buffer) ? 1 : 0;
+  });
+  for_each_expr(s, [&](const Expr& e) {
+    if (const Load* load = as<Load>(e)) n += load->buffer.same_as(buffer) ? 1 : 0;
+    if (e.same_as(buffer)) n += 2;  // as an argument: anything may happen to it
+  });
+  return n;
+}
+
+Expr all_lanes(int lanes) { return make(Ramp{.base = 0, .stride = 1, .lanes = lanes}); }
+Expr int32(const Expr& e) { return make(Cast{.type = int_type(32, e.dtype().lanes), .value = e}); }
+
+class UnsignDotProducts : public Mutator {
+ public:
+  explicit UnsignDotProducts(const Target& target) : target_(target) {}
+
+ protected:
+  using Mutator::on;
+
+  Stmt on(const Allocate& op, const Stmt& self) override {
+    allocated_.push_back(op.buffer);
+    Stmt s = Mutator::on(op, self);
+    allocated_.pop_back();
+    // Offsets live as long as the sums they are taken off.
+    for (const Made& made : made_) {
+      if (!made.sums.same_as(op.buffer)) continue;
+      s = with(s, [&](Allocate& a) {
+        a.body = make(Allocate{.buffer = made.offset,
+                               .type = int_type(32),
+                               .extents = {made.lanes},
+                               .scope = op.scope,
+                               .body = a.body});
+      });
+    }
+    std::erase_if(made_, [&](const Made& m) { return m.sums.same_as(op.buffer); });
+    return s;
+  }
+
+  Stmt on(const For& op, const Stmt& self) override {
+    const std::vector<Candidate> candidates = candidates_of(op);
+    std::vector<Panel> panels = panels_of(candidates);
+    size_t columns = 0;
+    for (const Panel& p : panels) columns += p.columns.size();
+    if (columns >= candidates.size()) return Mutator::on(op, self);
+    std::vector<Stmt> before, body, after;
+    for (Panel& p : panels) {
+      const int lanes = p.sums[0]->product.lanes;
+      p.offset = buffer_var("offset", int_type(32));
+      made_.push_back({p.sums[0]->product.store->buffer, p.offset, lanes});
+      const Expr zero = make_zero(int_type(32, lanes));
+      before.push_back(make(Store{.buffer = p.offset, .value = zero, .index = all_lanes(lanes)}));
+      for (const Candidate* c : p.columns) body.push_back(sum_offset(*c, p.offset));
+      for (const Candidate* c : p.sums) after.push_back(take_off(*c, p.offset));
+    }
+    body.push_back(unsigned_products(op.body, candidates));
+    before.push_back(with(self, [&](For& f) { f.body = block(body); }));
+    before.insert(before.end(), after.begin(), after.end());
+    return block(before);
+  }
+
+ private:
+  struct Made {
+    Var sums, offset;
+    int lanes;
+  };
+
+  // Products that stand in the loop directly, whose sums nothing else in it looks at.
+  std::vector<Candidate> candidates_of(const For& op) const {
+    std::vector<Candidate> found;
+    if (op.for_kind != ForKind::Serial) return found;
+    collect(op.body, found);
+    if (found.empty()) return found;
+    const Var& sums = found[0].product.store->buffer;
+    const bool here =
+        std::ranges::any_of(allocated_, [&](const Var& v) { return v.same_as(sums); });
+    const bool alone =
+        here && count_accesses(op.body, sums) == 2 * static_cast<int64_t>(found.size());
+    for (const Candidate& c : found) {
+      const Store* store = c.product.store;
+      if (!alone || !store->buffer.same_as(sums) || uses(store->index, op.var)) return {};
+    }
+    return found;
+  }
+  void collect(const Stmt& s, std::vector<Candidate>& found) const {
+    if (const Block* b = as<Block>(s)) {
+      for (const Stmt& part : b->stmts) collect(part, found);
+    }
+    const For* loop = as<For>(s);
+    if (loop == nullptr || loop->for_kind != ForKind::Serial) return;
+    const auto product = match_dot_product(*loop, target_);
+    if (!product || !product->integers) return;
+    const DotFactor &a = product->first, &b = product->second;
+    if (a.is_signed() && b.is_signed() && a.broadcast != b.broadcast) {
+      found.push_back({loop, *product});
+    }
+  }
+
+  // offset += 128 * column, as a loop of its own.
+  static Stmt sum_offset(const Candidate& c, const Var& offset) {
+    const int lanes = c.product.lanes;
+    const Var term(c.loop->var.name(), c.loop->var.dtype());
+    const Expr column = substitute(Expr::of(c.column().load), VarMap{{c.loop->var, term}});
+    const Expr old =
+        make(Load{.type = int_type(32, lanes), .buffer = offset, .index = all_lanes(lanes)});
+    const Expr product = make(Mul{.a = broadcast(Expr(kLess), lanes), .b = int32(column)});
+    const Stmt add = make(Store{
+        .buffer = offset, .value = make(Add{.a = old, .b = product}), .index = all_lanes(lanes)});
+    return make(For{.var = term, .min = c.loop->min, .extent = c.loop->extent, .body = add});
+  }
+
+  // sum -= offset, without a sign: numbers that wrapped wrap back.
+  static Stmt take_off(const Candidate& c, const Var& offset) {
+    const int lanes = c.product.lanes;
+    const DType bits = uint_type(32, lanes), type = int_type(32, lanes);
+    const auto reinterpret = [](DType to, const Expr& e) {
+      return call(to, "reinterpret", {e}, CallKind::PureIntrinsic);
+    };
+    const Expr less = make(Load{.type = type, .buffer = offset, .index = all_lanes(lanes)});
+    const Expr sum = Expr::of(c.product.sum);
+    const Expr rest = make(Sub{.a = reinterpret(bits, sum), .b = reinterpret(bits, less)});
+    return make(Store{.buffer = c.product.store->buffer,
+                      .value = reinterpret(type, rest),
+                      .index = c.product.store->index});
+  }
+
+  static Stmt unsigned_products(const Stmt& s, const std::vector<Candidate>& candidates) {
+    if (const Block* b = as<Block>(s)) {
+      std::vector<Stmt> stmts;
+      for (const Stmt& part : b->stmts) stmts.push_back(unsigned_products(part, candidates));
+      return block(stmts);
+    }
+    const auto c = std::ranges::find_if(
+        candidates, [&](const Candidate& candidate) { return candidate.loop == s.get(); });
+    return c == candidates.end() ? s : unsigned_product(*c, s);
+  }
+  static Stmt unsigned_product(const Candidate& c, const Stmt& loop) {
+    const Expr row =
+        make(Load{.type = int_type(8), .buffer = c.row().load->buffer, .index = c.row().base});
+    const DType byte = uint_type(8);
+    const Expr bits = call(byte, "reinterpret", {row}, CallKind::PureIntrinsic);
+    const Expr flipped =
+        call(byte, "bitwise_xor", {bits, make_const(byte, kLess)}, CallKind::PureIntrinsic);
+    const Expr product = make(Mul{.a = broadcast(int32(flipped), c.product.lanes),
+                                  .b = int32(Expr::of(c.column().load))});
+    const Expr value = make(Add{.a = Expr::of(c.product.sum), .b = product});
+    return with(loop, [&](For& f) { f.body = with(f.body, [&](Store& s) { s.value = value; }); });
+  }
+
+  const Target& target_;
+  std::vector<Var> allocated_;
+  std::vector<Made> made_;
+};
+
+}  // namespace
+
+Kernel unsign_dot_products(Kernel kernel, const PassContext& context) {
+  if (!context.target.has_int8_dot) return kernel;
+  kernel.body = UnsignDotProducts(context.target).mutate(kernel.body);
+  return kernel;
+}
+
+}  // namespace tw::pass

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space of programs whose stages may stand inside each other, and of those that fill memory.
+#include "autotune/space/space.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "autotune/features.h"
+#include "autotune/workloads.h"
+#include "runtime/error.h"
+
+namespace tw::autotune {
+namespace {
+
+Task task_of(std::string_view workload) {
+  return make_task(parse_workload(workload).program, Target::parse("llvm -mcpu=x86-64-v4"), 1);
+}
+
+bool applies(const Task& task, const Trace& trace) {
+  try {
+    extract_features(task, trace);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+size_t knobs_of_kind(const Sketch& sketch, Knob::Kind kind) {
+  return static_cast<size_t>(
+      std::ranges::count(sketch.knobs, kind, [](const Knob& k) { return k.kind; }));
+}
+
+// Stages are placed by several knobs, and only some combinations let all readers see all stages.
+TEST(Space, PlacesOfStagesAreLegal) {
+  for (const char* workload : {"softmax:m=40,n=50", "layer_norm:m=40,n=50"}) {
+    const Task task = task_of(workload);
+    const Space space(task);
+    std::mt19937_64 rng(3);
+    size_t inside = 0;
+    for (int i = 0; i < 60; ++i) {
+      const Point p = space.random(rng);
+      const Sketch& sketch = space.sketches()[p.sketch];
+      ASSERT_GE(knobs_of_kind(sketch, Knob::Kind::Location), 2u);
+      for (const Point& q : {p, space.mutate(p, rng), space.crossover(p, space.random(rng), rng)}) {
+        EXPECT_TRUE(space.within_limits(q));
+        EXPECT_TRUE(applies(task, space.trace(q))) << to_text(space.trace(q));
+      }
+      const Trace trace = space.trace(p);
+      inside += std::ranges::none_of(trace.steps,
+                                     [](const Step& s) { return s.primitive == "compute_root"; });
+    }
+    EXPECT_GT(inside, 3u) << workload << ": everything inside the loops of the output";
+  }
+}
+
+// What the check refuses, the schedule refuses too.
+TEST(Space, RefusedPlacesAreIllegal) {
+  const Task task = task_of("softmax:m=40,n=50");
+  const Space space(task);
+  std::mt19937_64 rng(5);
+  size_t refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    Point p = space.random(rng);
+    const Sketch& sketch = space.sketches()[p.sketch];
+    for (size_t k = 0; k < p.choice.size(); ++k) {
+      if (sketch.knobs[k].kind == Knob::Kind::Location)
+        p.choice[k] = rng() % sketch.knobs[k].size();
+    }
+    EXPECT_EQ(applies(task, space.trace(p)), space.within_limits(p)) << to_text(space.trace(p));
+    refused += space.within_limits(p) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 3u);
+}
+
+TEST(Space, LargeResultsMayGoAroundTheCaches) {
+  for (const auto& [workload, expected] : {std::pair{"elementwise:m=1024,n=1024", 1},
+                                           {"transpose:m=1024,n=1024", 1},
+                                           {"softmax:m=1024,n=1024", 1},
+                                           {"elementwise:m=64,n=64", 0},
+                                           {"row_sum:m=1024,n=1024", 0}}) {
+    const Space space(task_of(workload));
+    for (const Sketch& sketch : space.sketches()) {
+      EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Store), static_cast<size_t>(expected))
+          << workload;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tw::autotune

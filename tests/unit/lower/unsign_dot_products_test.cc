@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "tests/unit/lower/llvm_support.h"
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
+
+// A tile of `rows` and `columns` vectors, its loops unrolled, in a loop over groups of terms.
+std::string tile(int rows, int columns, const std::string& inner = "",
+                 const std::string& type = "int8") {
+  std::string text = fmt::format(
+      "declare A: {0}*\ndeclare B: int8*\ndeclare C: int32*\n"
+      "// attr [t] storage_scope = \"local\"\nallocate t[int32 * {1}]\n",
+      type, rows * columns * 16);
+  for (int v = 0; v < rows * columns; ++v)
+    text += fmt::format("t[ramp({}, 1, 16)] = x16(0)\n", v * 16);
+  text += "for (k, 0, 9) {\n" + inner;
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns; ++c) {
+      text += fmt::format(
+          "  for (i, 0, 4) {{\n    t[ramp({0}, 1, 16)] = (t[ramp({0}, 1, 16)] + "
+          "(x16(int32(A[(((k*4) "
+          "+ i) + {1})]))*int32x16(B[ramp((((k*{2}) + i) + {3}), 4, 16)])))\n  }}\n",
+          (r * columns + c) * 16, r * 36, columns * 64, c * 64);
+    }
+  }
+  text += "}\n";
+  for (int v = 0; v < rows * columns; ++v) {
+    text += fmt::format("C[ramp({0}, 1, 16)] = t[ramp({0}, 1, 16)]\n", v * 16);
+  }
+  return text;
+}
+
+std::string unsign(const std::string& text, const Target& target = kTarget) {
+  return to_string(
+      run_pass(pass::unsign_dot_products, Kernel{.body = parse_stmt(text)}, {}, target).body);
+}
+bool changes(const std::string& text, const Target& target = kTarget) {
+  return unsign(text, target) != to_string(parse_stmt(text));
+}
+
+TEST(UnsignDotProducts, OneOffsetForARowOfTiles) {
+  EXPECT_EQ(unsign(tile(2, 1)), R"(// attr [t] storage_scope = "local"
+allocate t[int32 * 32]
+// attr [offset] storage_scope = "local"
+allocate offset[int32 * 16]
+t[ramp(0, 1, 16)] = x16(0)
+t[ramp(16, 1, 16)] = x16(0)
+offset[ramp(0, 1, 16)] = x16(0)
+for (k, 0, 9) {
+  for (i, 0, 4) {
+    offset[ramp(0, 1, 16)] = (offset[ramp(0, 1, 16)] + (x16(128)*int32x16(B[ramp((((k*64) + i) + 0), 4, 16)])))
+  }
+  for (i_1, 0, 4) {
+    t[ramp(0, 1, 16)] = (t[ramp(0, 1, 16)] + (x16(int32(bitwise_xor(reinterpret<uint8>(A[(((k*4) + i_1) + 0)]), (uint8)128)))*int32x16(B[ramp((((k*64) + i_1) + 0), 4, 16)])))
+  }
+  for (i_1, 0, 4) {
+    t[ramp(16, 1, 16)] = (t[ramp(16, 1, 16)] + (x16(int32(bitwise_xor(reinterpret<uint8>(A[(((k*4) + i_1) + 36)]), (uint8)128)))*int32x16(B[ramp((((k*64) + i_1) + 0), 4, 16)])))
+  }
+}
+t[ramp(0, 1, 16)] = reinterpret<int32x16>((reinterpret<uint32x16>(t[ramp(0, 1, 16)]) - reinterpret<uint32x16>(offset[ramp(0, 1, 16)])))
+t[ramp(16, 1, 16)] = reinterpret<int32x16>((reinterpret<uint32x16>(t[ramp(16, 1, 16)]) - reinterpret<uint32x16>(offset[ramp(0, 1, 16)])))
+C[ramp(0, 1, 16)] = t[ramp(0, 1, 16)]
+C[ramp(16, 1, 16)] = t[ramp(16, 1, 16)]
+)");
+}
+
+TEST(UnsignDotProducts, OthersStay) {
+  EXPECT_TRUE(changes(tile(3, 2)));
+  EXPECT_FALSE(changes(tile(1, 2))) << "as many offsets as products";
+  EXPECT_FALSE(changes(tile(2, 2, "", "uint8"))) << "one factor has no sign";
+  EXPECT_FALSE(changes(tile(2, 2), Target::parse("llvm -mcpu=x86-64-v3"))) << "no instruction";
+  EXPECT_FALSE(changes(tile(2, 2, "  C[k] = t[5]\n"))) << "a sum is read on the way";
+  EXPECT_FALSE(changes(tile(2, 2, "  t[k] = 0\n"))) << "a sum is written on the way";
+  std::string outside = tile(2, 2);
+  const size_t at = outside.find("// attr");
+  outside.replace(at, outside.find("t[ramp") - at, "");
+  EXPECT_FALSE(changes("declare t: int32*\n" + outside)) << "others may look at the sums";
+}
+
+TEST(UnsignDotProducts, ComputesTheSame) {
+  std::mt19937 random(3);
+  for (const auto& [rows, columns] : {std::pair(2, 1), {3, 2}, {8, 3}, {5, 4}}) {
+    const auto arrays = [&] {
+      std::vector<NDArray> result;
+      for (const auto& [size, type] : {std::pair(rows * 36, int_type(8)),
+                                       {columns * 64 * 9, int_type(8)},
+                                       {rows * columns * 16, int_type(32)}}) {
+        result.push_back(NDArray::zeros({size}, type));
+      }
+      for (int k = 0; k < 2; ++k) {
+        for (int64_t i = 0; i < result[static_cast<size_t>(k)].size(); ++i) {
+          // The ends of the type often: there the offset is largest.
+          const auto byte = static_cast<int8_t>(random());
+          result[static_cast<size_t>(k)].data_as<int8_t>()[i] =
+              random() % 3 == 0 ? int8_t{-128} : byte;
+        }
+      }
+      return result;
+    }();
+    const std::string text = tile(rows, columns);
+    const auto kernel_of = [&](const std::string& body) {
+      return test::make_kernel(body, {{"A", int_type(8), {rows * 36}},
+                                      {"B", int_type(8), {columns * 64 * 9}},
+                                      {"C", int_type(32), {rows * columns * 16}, true}});
+    };
+    const std::string bare = text.substr(text.find("// attr"));
+    const Kernel before = kernel_of(bare), after = kernel_of(unsign(text));
+    const auto want = test::interpret_on(before, arrays);
+    const auto expect_want = [&](const NDArray& got, const char* what) {
+      EXPECT_EQ(std::memcmp(got.data(), want[2].data(), static_cast<size_t>(got.byte_size())), 0)
+          << what << " " << rows << "x" << columns;
+    };
+    expect_want(test::interpret_on(after, arrays)[2], "interpreter");
+    if (!kTarget.features_missing_on_host().empty()) continue;
+    const auto module = compile({after}, kTarget);
+    test::call(module->get_function("kernel"), arrays);
+    expect_want(arrays[2], "compiled");
+    const std::string assembly = module->source("asm");
+    int products = 0;
+    for (size_t at = assembly.find("vpdpbusd"); at != std::string::npos;
+         at = assembly.find("vpdpbusd", at + 1)) {
+      ++products;
+    }
+    EXPECT_EQ(products % ((rows + 1) * columns), 0) << "one more for each column";
+  }
+}
+
+}  // namespace
+}  // namespace tw
