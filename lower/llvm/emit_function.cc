@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -461,7 +462,31 @@ void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer, l
   bindings_[var] = std::move(binding);
 }
 
+namespace {
+
+// Whether all that stores or loops stands in parallel regions, which are functions of their own.
+bool only_launches(const Stmt& s) {
+  if (!s.defined()) return true;
+  switch (s->kind) {
+    case NodeKind::AttrStmt:
+      return as<AttrStmt>(s)->key == attr::kParallelLaunch || only_launches(as<AttrStmt>(s)->body);
+    case NodeKind::LetStmt:
+      return only_launches(as<LetStmt>(s)->body);
+    case NodeKind::Allocate:
+      return only_launches(as<Allocate>(s)->body);
+    case NodeKind::Produce:
+      return only_launches(as<Produce>(s)->body);
+    case NodeKind::Block:
+      return std::ranges::all_of(as<Block>(s)->stmts, only_launches);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
+  if (only_launches(op.body)) return emit(op.body);
   const std::vector<const Variable*> variables = captured(op.body);
   llvm::SmallVector<llvm::Value*, 8> values;
   llvm::SmallVector<llvm::Type*, 8> types;
