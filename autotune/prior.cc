@@ -359,8 +359,7 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   if (has_offsets(statement, machine)) {
     // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
     needed += operands + 1;
-    cost.arithmetic +=
-        tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
+    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
   }
   const double excess = needed - machine.vector_registers;
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.

@@ -2,6 +2,7 @@
 // Schedules written by hand, as a reader of docs/fast_gemm.md would write them: contestants that
 // show what the language can say, whatever the tuner finds.
 #include <algorithm>
+#include <limits>
 
 #include "autotune/space/dot_product.h"
 #include "bench/contestant.h"
@@ -34,7 +35,8 @@ Product product_of(const autotune::Task& task) {
             .weights = te::is_constant(b),
             .threads = task.threads,
             .bytes = a.dtype().element_bytes()};
-  p.group = p.weights ? autotune::products_at_once(a.dtype(), b.dtype(), c.dtype(), task.target) : 1;
+  p.group =
+      p.weights ? autotune::products_at_once(a.dtype(), b.dtype(), c.dtype(), task.target) : 1;
   p.offsets = p.group > 1 && a.dtype().is_int() && b.dtype().is_int();
   return p;
 }
@@ -56,14 +58,16 @@ RegisterTile register_tile(const Product& p, const Target& target) {
   const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
   if (4 * p.m < sums) return {p.m, 4};  // few rows: enough sums for the latency of an addition
   RegisterTile best{0, 0};
-  int64_t least = INT64_MAX;
+  double least = std::numeric_limits<double>::infinity();
   for (const int64_t vectors : {3, 4, 2}) {
     const int64_t others = p.offsets ? 2 * vectors + 2 : vectors + 1;
     if (sums + others > target.vector_registers) continue;
     const int64_t rows = sums / vectors, columns = vectors * lanes;
     const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
-    if (area < least) best = {rows, vectors};
-    least = std::min(least, area);
+    const double beside = p.offsets ? double(rows + vectors) / double(rows * vectors) : 0;
+    const double work = double(area) * (1 + beside);
+    if (work < least) best = {rows, vectors};
+    least = std::min(least, work);
   }
   return best;
 }
