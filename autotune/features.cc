@@ -210,13 +210,24 @@ Features extract_features(const Stmt& nest, const Target& target, int threads) {
   return features;
 }
 
-Features extract_features(const Task& task, const Trace& trace) {
+namespace {
+
+Stmt nest_of(const Task& task, const Trace& trace) {
   const Schedule schedule = Schedule::create(task.program.outputs);
   schedule.apply(trace);
   const Schedule normal = normalize(schedule);
   const KernelPart part = parts_of(normal, constants_of(task.program)).main;
-  return extract_features(schedule_ops(normal, infer_bound(normal), {}, part), task.target,
-                          task.threads);
+  return schedule_ops(normal, infer_bound(normal), {}, part);
+}
+
+}  // namespace
+
+Features extract_features(const Task& task, const Trace& trace) {
+  return extract_features(nest_of(task, trace), task.target, task.threads);
+}
+
+double prior_seconds(const Task& task, const Trace& trace) {
+  return nest_seconds(analyze_nest(nest_of(task, trace)), machine_model(task.target, task.threads));
 }
 
 }  // namespace tw::autotune

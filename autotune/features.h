@@ -29,6 +29,8 @@ struct Features {
 // Applies the trace and makes the loop nest; nothing is lowered further, since this runs thousands
 // of times a round. Throws what the schedule throws for a trace that is not legal.
 Features extract_features(const Task& task, const Trace& trace);
+// The prior's estimate alone.
+double prior_seconds(const Task& task, const Trace& trace);
 // `nest` is what schedule_ops gives.
 Features extract_features(const Stmt& nest, const Target& target, int threads);
 

@@ -198,7 +198,8 @@ class NestWalk : public Visitor {
     nontemporal_ = nontemporal;
   }
   void on(const Realize& op) override {
-    BufferShape shape{.is_local = op.scope == "local", .depth = loops_.size()};
+    const bool in_registers = op.scope == "local" || op.scope == attr::kTileScope;
+    BufferShape shape{.is_local = in_registers, .depth = loops_.size()};
     for (const Range& r : op.bounds) shape.extents.push_back(constant_or_one(r.extent));
     shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
     visit(op.body);

@@ -14,10 +14,9 @@
 namespace tw::autotune {
 namespace {
 
-constexpr size_t kParents = 32;  // fastest measured points that seed a population
-constexpr size_t kClimbed = 4;   // fastest measured points whose neighbours are tried
-constexpr int kNeighbours = 24;  // neighbours of each that the model chooses from
-constexpr uint64_t kPriorSeed = 2018;
+constexpr size_t kParents = 32;       // fastest measured points that seed a population
+constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
+constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
 
 struct PointHash {
@@ -211,18 +210,5 @@ void Search::observe(const Point& point, double seconds) {
 }
 
 void Search::mark_tried(const Point& point) { state_->tried.insert(point); }
-
-Trace prior_schedule(const Task& task) {
-  const Space space(task);
-  const auto prior = make_cost_model(ModelKind::Prior, 0);
-  Search search(task, space, {.population = 256, .generations = 8, .random_share = 0}, kPriorSeed);
-  std::vector<Proposal> best = search.propose(1, *prior);
-  if (best.empty()) {
-    raise({.code = ErrorCode::NoDesignSpace,
-           .what = "no legal schedule was found",
-           .legal = "write the schedule by hand"});
-  }
-  return best[0].candidate.trace;
-}
 
 }  // namespace tw::autotune

@@ -43,8 +43,4 @@ class Search {
   std::unique_ptr<State> state_;
 };
 
-// The best of a few thousand points by the analytical prior: what an untuned build uses.
-// Deterministic.
-Trace prior_schedule(const Task& task);
-
 }  // namespace tw::autotune

@@ -13,6 +13,7 @@
 #include <random>
 #include <unordered_set>
 
+#include "autotune/prior_schedule.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/thread_pool.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules written by hand, as a reader of docs/fast_gemm.md would write them: contestants that
 // show what the language can say, whatever the tuner finds.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -160,11 +162,119 @@ std::optional<Trace> product(const autotune::Task& task) {
   return s.trace();
 }
 
+// Products in tile registers. Two by two tiles of sums, each of sixteen rows and columns, take two
+// tiles of A and two of B: as many loads as products, and all eight registers.
+struct Tiles {
+  const char* product;  // the intrinsics' names of the types
+  const char *a, *b, *sum;
+  int64_t group;  // products of one sum that stand side by side
+};
+struct TilesRow {
+  DType a, b;
+  const char* feature;
+  Tiles tiles;
+};
+const TilesRow kTiles[] = {
+    {uint_type(8), int_type(8), "amx-int8", {"u8s8", "u8", "s8", "s32", 4}},
+    {int_type(8), int_type(8), "amx-int8", {"s8s8", "s8", "s8", "s32", 4}},
+    {bfloat_type(16), bfloat_type(16), "amx-bf16", {"bf16", "bf16", "bf16", "f32", 2}},
+};
+constexpr int64_t kTile = 16;
+
+// Null where the target has none, or tiles do not divide the matrices.
+const Tiles* tiles_for(const autotune::Task& task) {
+  const std::vector<te::Tensor>& arguments = task.program.arguments;
+  const te::Tensor a = arguments[0], b = arguments[1], c = task.program.outputs[0];
+  if (!te::is_constant(b) || c.dtype().bits != 32) return nullptr;
+  for (const TilesRow& row : kTiles) {
+    if (a.dtype() != row.a || b.dtype() != row.b || !task.target.has_feature(row.feature)) continue;
+    const bool whole = extent(c, 0) % kTile == 0 && extent(c, 1) % kTile == 0 &&
+                       extent(a, 1) % (kTile * row.tiles.group) == 0;
+    return whole ? &row.tiles : nullptr;
+  }
+  return nullptr;
+}
+
+// While a block of tiles' rows of A, a quarter of L2, is multiplied with two panels of B, these
+// stay in L1, which A passes by.
+std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
+  const te::Tensor c = task.program.outputs[0];
+  const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
+  const auto two_if = [](int64_t tiles) { return tiles % 2 == 0 ? 2 : 1; };
+  const auto intrin = [](const char* name, const char* type) {
+    return fmt::format(fmt::runtime(name), type);
+  };
+  const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
+  const int64_t depth = kTile * t.group, steps = extent(a, 1) / depth;
+  const int64_t rows = kTile * two_if(extent(c, 0) / kTile);
+  const int64_t columns = kTile * two_if(extent(c, 1) / kTile);
+  const int64_t row_bytes = extent(a, 1) * a.dtype().element_bytes();
+  const int64_t block = std::max<int64_t>(1, l2 / 4 / (rows * row_bytes));
+  // What is too large to be found in L2 later goes around it, in lines of a copy.
+  const bool passes_by = extent(c, 0) * extent(c, 1) * 4 > l2 / 2;
+
+  // The panels of B are sixteen columns wide, so that a tile is one piece of memory.
+  const Schedule s = Schedule::create({c});
+  const te::Tensor copied = passes_by ? s.cache_write(c, "local") : c;
+  const te::Tensor sums = s.cache_write(copied, "amx.tile");
+  const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
+  panel.transform_layout(panel.axis(0), t.group, {0, 2, 1});
+  panel.transform_layout(panel.axis(1), kTile, {1, 0, 2, 3});
+  panel.precompute();
+  const Stage right = s[s.cache_read(panel.op().output(0), "amx.tile", {s[sums].op()})];
+  const Stage left = s[s.cache_read(a, "amx.tile", {s[sums].op()})];
+  const Stage out = s[c], copy = s[copied], tile = s[sums];
+
+  const auto [i, ii] = out.split(out.axis(0), rows);
+  const auto [jo, ji] = out.split(out.axis(1), columns);
+  const auto [io, im] = out.split(i, block);
+  out.reorder({io, jo, im, ii, ji});
+  out.parallel(out.fuse({io, jo}));
+  if (passes_by) {
+    const auto [v, l] = out.split(ji, kTile);
+    out.unroll(v);
+    out.vectorize(l);
+    out.pragma(ii, "store_nontemporal");
+    copy.compute_at(out, im);
+  }
+  const auto [y, yi] = copy.split(passes_by ? copy.axis(0) : ii, kTile);
+  const auto [x, xi] = copy.split(passes_by ? copy.axis(1) : ji, kTile);
+  copy.reorder({y, x, yi, xi});
+  copy.unroll(y);
+  copy.unroll(x);
+  copy.tensorize(yi, intrin("amx.store_{}", t.sum));
+
+  tile.compute_at(out, im);
+  const auto [k, kt] = tile.split(tile.reduce_axis(0), depth);
+  const auto [ko, ki] = tile.split(k, two_if(steps));
+  const auto [r, ri] = tile.split(tile.axis(0), kTile);
+  const auto [q, qi] = tile.split(tile.axis(1), kTile);
+  tile.reorder({ko, ki, r, q, ri, qi, kt});
+  tile.unroll(ki);
+  tile.unroll(r);
+  tile.unroll(q);
+  tile.tensorize(ri, intrin("amx.dot_{}", t.product));
+
+  left.compute_at(tile, ki);
+  const auto [w, wi] = left.split(left.axis(0), kTile);
+  left.unroll(w);
+  left.tensorize(wi, intrin("amx.stream_a_{}", t.a));
+  right.compute_at(tile, ki);
+  right.unroll(right.axis(0));
+  right.tensorize(right.axis(1), intrin("amx.load_b_{}", t.b));
+  return s.trace();
+}
+
+std::optional<Trace> gemm(const autotune::Task& task) {
+  if (const Tiles* tiles = tiles_for(task)) return tile_product(task, *tiles);
+  return product(task);
+}
+
 struct Row {
   const char* kind;
   std::optional<Trace> (*schedule)(const autotune::Task& task);
 };
-constexpr Row kKinds[] = {{"gemm", product}};
+constexpr Row kKinds[] = {{"gemm", gemm}};
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "autotune/log.h"
-#include "autotune/search.h"
+#include "autotune/prior_schedule.h"
 #include "bench/contestant.h"
 #include "bench/kernels.h"
 #include "runtime/thread_pool.h"

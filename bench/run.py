@@ -29,7 +29,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("section", nargs="*", help="sections to run, the others of this build being kept; all that the form has unless given")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--quick", action="store_true", help="at most 5 minutes on two cores; the form unless --full")
+    form.add_argument("--quick", action="store_true", help="at most 8 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
     parser.add_argument("--resume", action="store_true", help="keep the sections of the last run of this form that this build finished")
     parser.add_argument("--threads", help="numbers of threads, such as 1,4; one and all unless given")

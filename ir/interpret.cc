@@ -395,9 +395,7 @@ class Machine {
     if (c.name == "argument_count") return of_int(static_cast<int64_t>(arguments_.size()));
     if (c.name == "num_threads") return of_int(options_.num_threads);
     const Scalar first = eval(*c.args[0], 0);
-    if (c.name == "address_bits") {
-      return of_int(reinterpret_cast<const InterpreterBuffer*>(first.i)->address());
-    }
+    if (c.name == "address_bits") return first;  // of the buffer object: not null, and aligned
     if (first.i < 0 || first.i >= static_cast<int64_t>(arguments_.size())) {
       raise({.code = ErrorCode::ArgumentCount,
              .what = fmt::format("{}({}) with {} arguments", c.name, first.i, arguments_.size())});
@@ -421,8 +419,12 @@ class Machine {
       const DType t = a.tensor->element();
       return of_int(static_cast<int64_t>(t.code) | (t.is_bool() ? 8 : t.bits) << 8 | 1 << 16);
     }
-    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
     const int64_t d = eval(*c.args[1], 0).i;
+    if (c.name == "tensor_overlap") {
+      const bool same = arguments_.at(static_cast<size_t>(d)).tensor == a.tensor;
+      return of_int(same ? a.tensor->size() * a.tensor->element().element_bytes() : 0);
+    }
+    const std::vector<int64_t>& list = c.name == "tensor_shape" ? a.shape : a.strides;
     if (d < 0 || d >= static_cast<int64_t>(list.size())) {
       raise({.code = ErrorCode::OutOfBounds,
              .what = fmt::format("{}({}, {}) of {} dimensions", c.name, first.i, d, list.size())});

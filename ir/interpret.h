@@ -44,13 +44,6 @@ class InterpreterBuffer {
   void set(int64_t index, const Value& v);  // converts to the buffer's type
   void copy_to(void* bytes) const;          // elements never written become zero
 
-  // Where the elements are, not null: as aligned as any element, and as far from other buffers as
-  // its size in memory asks for.
-  int64_t address() const {
-    return values_.empty() ? reinterpret_cast<int64_t>(this)
-                           : reinterpret_cast<int64_t>(values_.data());
-  }
-
   // Without conversion or checks; the index is inside and the value is of the buffer's type.
   Element raw(int64_t index) const { return values_[static_cast<size_t>(index)]; }
   void set_raw(int64_t index, Element v) {

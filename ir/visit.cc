@@ -215,6 +215,30 @@ class ForEach : public Visitor {
 #undef STMT_NODE
 };
 
+class Depth : public Visitor {
+ public:
+  explicit Depth(int levels) : left_(levels) {}
+  bool exceeded = false;
+
+ protected:
+#define EXPR_NODE(Name)              \
+  void on(const Name& op) override { \
+    exceeded |= left_ == 0;          \
+    if (exceeded) return;            \
+    --left_;                         \
+    Visitor::on(op);                 \
+    ++left_;                         \
+  }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+ private:
+  using Visitor::on;
+  int left_;
+};
+
 class Rewrite : public Mutator {
  public:
   const std::function<Expr(const Expr&)>* f = nullptr;
@@ -240,6 +264,12 @@ void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f) 
   walk.on_expr = &f;
   walk.visit(root);
 }
+bool deeper_than(const Expr& root, int levels) {
+  Depth walk(levels);
+  walk.visit(root);
+  return walk.exceeded;
+}
+
 void for_each_expr(const Stmt& root, const std::function<void(const Expr&)>& f) {
   ForEach walk;
   walk.on_expr = &f;

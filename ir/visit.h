@@ -48,6 +48,9 @@ void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f);
 void for_each_expr(const Stmt& root, const std::function<void(const Expr&)>& f);
 void for_each_stmt(const Stmt& root, const std::function<void(const Stmt&)>& f);
 
+// Whether the tree has more levels than that. Every walk recurses, and so is bound by the stack.
+bool deeper_than(const Expr& root, int levels);
+
 // Replaces bottom-up: `f` sees a node whose children are already rewritten and returns its
 // replacement, or an undefined handle to keep it.
 Expr rewrite(const Expr& root, const std::function<Expr(const Expr&)>& f);

@@ -19,6 +19,9 @@
 // other argument, as code generation takes for granted; inputs may share theirs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
@@ -45,6 +48,8 @@ class Unpack {
     for (size_t k = 0; k < arguments.size(); ++k) check_shape(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) bind_data(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) check_overlap(static_cast<int>(k));
+
+    require_no_other_variables();
 
     Stmt body = make(AttrStmt{.key = attr::kComputeScope,
                               .value = make(StringImm{.value = kernel_.name + "_compute"}),
@@ -160,6 +165,13 @@ class Unpack {
       }
       stride = stride * extent;
     }
+    // 32-bit indices must reach every element; storage_flatten saw to constant shapes.
+    const bool narrow =
+        std::ranges::all_of(a.shape, [](const Expr& e) { return e.dtype().bits <= 32; });
+    const Expr most = make_const(kInt64, std::numeric_limits<int32_t>::max());
+    if (narrow && !is_const(stride)) {
+      check(stride <= most, TW_CHECK_Elements, a.name, k, most, stride);
+    }
   }
 
   void bind_data(int k) {
@@ -167,7 +179,7 @@ class Unpack {
     if (!a.is_tensor) return;
     let(a.var, pure("tensor_data", {k}, handle_type()));
     const DType address = uint_type(64);
-    const Expr bits = address_of(a);
+    const Expr bits = pure("address_bits", {a.var}, address);
     const int bytes = a.dtype.element_bytes();
     check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
     check((bytes == 1
@@ -176,25 +188,25 @@ class Unpack {
           TW_CHECK_Alignment, a.name, k, bytes, bits);
   }
 
-  static Expr address_of(const KernelArgument& a) {
-    return pure("address_bits", {a.var}, uint_type(64));
-  }
-  static Expr end_of(const KernelArgument& a) {
-    Expr bytes = make_const(uint_type(64), a.dtype.element_bytes());
-    for (const Expr& extent : a.shape) bytes = bytes * cast(uint_type(64), extent);
-    return address_of(a) + bytes;
+  void require_no_other_variables() {
+    for (const KernelConstant& c : kernel_.constants) bound_.insert(c.var);
+    for (const Var& v : free_vars(kernel_.body)) {
+      if (bound_.count(v) != 0) continue;
+      raise({.code = ErrorCode::UnboundVariable,
+             .what = fmt::format("no loop, reduction or argument of '{}' gives '{}'", kernel_.name,
+                                 v.name()),
+             .legal = "a variable among the arguments; a reduce axis inside a reduction over it"});
+    }
   }
 
-  // An output against every other tensor. Empty tensors share nothing, wherever they are.
+  // An output against every other tensor.
   void check_overlap(int k) {
-    const KernelArgument& output = argument(k);
-    if (!output.is_tensor || !output.is_output) return;
+    if (!argument(k).is_tensor || !argument(k).is_output) return;
     for (int j = 0; j < static_cast<int>(kernel_.arguments.size()); ++j) {
       const KernelArgument& other = argument(j);
       if (j == k || !other.is_tensor || (other.is_output && j < k)) continue;
-      const Expr begin = max(address_of(output), address_of(other));
-      const Expr end = min(end_of(output), end_of(other));
-      check(end <= begin, TW_CHECK_Overlap, output.name, j, 0, end - begin);
+      const Expr shared = pure("tensor_overlap", {k, j}, kInt64);
+      check(shared == make_zero(kInt64), TW_CHECK_Overlap, argument(k).name, j, 0, shared);
     }
   }
 

@@ -19,6 +19,7 @@ Kernel storage_rewrite(Kernel kernel, const PassContext& context);
 Kernel transpose_loads(Kernel kernel, const PassContext& context);
 Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);
+Kernel share_strided_loads(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);
 Kernel unsign_dot_products(Kernel kernel, const PassContext& context);
 Kernel nontemporal_stores(Kernel kernel, const PassContext& context);

@@ -35,6 +35,7 @@ using enum Property;
 // - transpose_loads before unroll_loop: it knows a tile's columns by their loop.
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
+// - share_strided_loads after simplify: neighbours then differ in a constant at the end.
 // - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
@@ -64,6 +65,8 @@ const std::vector<Pass>& table() {
       {"unroll_loop", pass::unroll_loop, {Flat}, {}, true,
        "unrolled loops become copies of their body"},
       {"simplify", pass::simplify, {Flat}, {}, true, "folds what the passes before left"},
+      {"share_strided_loads", pass::share_strided_loads, {Flat, NoVectorLoops}, {}, true,
+       "vectors of lanes a small stride apart share the loads of all that lies between"},
       {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},
       {"unsign_dot_products", pass::unsign_dot_products, {Flat, NoVectorLoops}, {}, true,
        "products of signed bytes lose one sign, and what that adds goes after their loop"},

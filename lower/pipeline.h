@@ -24,7 +24,7 @@ struct PassOptions {
   int auto_unroll_max_step = 0;  // unroll serial loops up to this many statements
   int auto_unroll_max_depth = 8;
   bool unroll_explicit = true;         // false: leave `unrolled` loops to code generation
-  bool partition_const_loop = false;   // loop_partition also on loops of constant extent
+  bool partition_const_loop = true;    // loop_partition also on loops of constant extent
   bool predicate_tail = true;          // vectorize_loop: masked lanes instead of scalar tails
   int64_t max_stack_bytes = 64 << 10;  // "local" allocations up to this size live on the stack
 };

@@ -13,6 +13,7 @@
 // Horner form, which printing shows and code generation addresses well.
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 
 #include "ir/attributes.h"
@@ -41,11 +42,28 @@ Peeled peel_constant(const Expr& e) {
   return {e, 0};
 }
 
+// Indices are of the extents' type. Those of 32 bits must reach every element; of symbolic shapes
+// the kernel sees to that when it is called.
+void require_reachable(const std::string& name, const std::vector<Expr>& extents) {
+  constexpr double kMost = std::numeric_limits<int32_t>::max();
+  double elements = 1;
+  for (const Expr& extent : extents) {
+    if (extent.dtype().bits > 32) return;
+    elements *= static_cast<double>(as_const_int(extent).value_or(1));
+  }
+  if (elements <= kMost) return;
+  raise({.code = ErrorCode::BadShape,
+         .what = fmt::format("'{}' has {:.0f} elements, more than 32-bit indices reach", name,
+                             elements),
+         .legal = fmt::format("up to {:.0f}, or extents of type int64", kMost)});
+}
+
 class Flatten : public ScopedMutator {
  public:
   Flatten(const Kernel& kernel, const PassOptions& options) : options_(options) {
     for (const KernelArgument& a : kernel.arguments) {
       if (!a.is_tensor || !a.producer.defined()) continue;
+      require_reachable(a.name, a.shape);
       Buffer& b = buffers_[{a.producer.get(), a.value_index}];
       b = {.var = a.var,
            .mins = std::vector<Expr>(a.shape.size(), 0),
@@ -53,6 +71,7 @@ class Flatten : public ScopedMutator {
            .is_argument = true};
     }
     for (const KernelConstant& c : kernel.constants) {
+      require_reachable(c.name, c.shape);
       buffers_[{c.producer.get(), c.value_index}] = {.var = c.var,
                                                      .mins = std::vector<Expr>(c.shape.size(), 0),
                                                      .extents = c.shape,
@@ -82,6 +101,7 @@ class Flatten : public ScopedMutator {
       buffer.mins.push_back(analyzer_.simplify(mutate(r.min)));
       buffer.extents.push_back(analyzer_.simplify(mutate(r.extent)));
     }
+    require_reachable(name_of(op), buffer.extents);
     if (!pitches.empty()) buffer.strides = strides_of(buffer.extents, pitches);
     buffers_[key] = buffer;
     const Stmt body = mutate(op.body);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -81,6 +82,8 @@ int64_t found(const tw_argument_check& c, void* const* args, const int32_t* type
       return tensor.device.device_type;
     case TW_CHECK_Shape:
       return tensor.shape[c.index];
+    case TW_CHECK_Overlap:
+      return tw_tensor_overlap(&tensor, static_cast<const DLTensor*>(args[c.index]));
     case TW_CHECK_Strides:
       return tensor.strides == nullptr ? c.expected : tensor.strides[c.index];
     default:
@@ -151,6 +154,20 @@ int32_t tw_raise_argument_error(int32_t check, const char* function, const char*
     tw::last_error().assign(row.code, text);
     return -1;
   });
+}
+
+int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b) {
+  const auto begin = [](const DLTensor* t) {
+    return reinterpret_cast<int64_t>(t->data) + static_cast<int64_t>(t->byte_offset);
+  };
+  const auto bytes = [](const DLTensor* t) {
+    int64_t n = (t->dtype.bits * t->dtype.lanes + 7) / 8;
+    for (int32_t d = 0; d < t->ndim; ++d) n *= t->shape[d];
+    return n;
+  };
+  const int64_t first = std::max(begin(a), begin(b));
+  const int64_t last = std::min(begin(a) + bytes(a), begin(b) + bytes(b));
+  return std::max<int64_t>(last - first, 0);
 }
 
 int32_t tw_check_arguments(const tw_argument_check* checks, int32_t num_checks,

@@ -72,10 +72,13 @@ enum {
 TW_API int32_t tw_raise_argument_error(int32_t check, const char* function, const char* argument,
                                        int32_t index, int64_t expected, int64_t got);
 
+/* How many bytes two compact tensors share; 0 when one is empty. */
+TW_API int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b);
+
 /* One check of a kernel's arguments, made of constants alone. `check` says what is read of argument
- * number `argument`, and `index` which dimension of it; `name` is where in `names` the argument's
- * name begins. Null and Alignment read the address of the data, byte offset included; absent
- * strides are as expected. */
+ * number `argument`, and `index` which dimension of it, or which other tensor; `name` is where in
+ * `names` the argument's name begins. Null and Alignment read the address of the data, byte offset
+ * included; absent strides are as expected. */
 typedef struct tw_argument_check {
   int64_t expected;
   int32_t check, argument, index, name;

@@ -9,13 +9,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -63,47 +60,7 @@ bool spin_until(int64_t nanoseconds, Done done) {
   return done();
 }
 
-// Reads a number from the environment; `fallback` and a warning when it makes no sense.
-template <class Number>
-Number environment(const char* name, Number least, Number most, Number fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return fallback;
-  const std::string_view view(text);
-  Number value{};
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error == std::errc() && end == view.data() + view.size() && value >= least && value <= most) {
-    return value;
-  }
-  log_warning(fmt::format("{} is '{}'; legal: a number from {} to {}", name, view, least, most));
-  return fallback;
-}
-
-// The first number of OMP_NUM_THREADS, a list with one for each level of nesting; 0 without one.
-// What OpenMP would not take is for OpenMP to say.
-int openmp_num_threads() {
-  const char* text = std::getenv("OMP_NUM_THREADS");
-  if (text == nullptr) return 0;
-  const std::string_view view(text);
-  const std::string_view first = view.substr(0, view.find(','));
-  int value = 0;
-  const auto [end, error] = std::from_chars(first.data(), first.data() + first.size(), value);
-  const bool whole = error == std::errc() && end == first.data() + first.size();
-  return whole && value >= 1 && value <= ThreadPool::kMaxThreads ? value : 0;
-}
-
 }  // namespace
-
-ThreadPoolOptions thread_pool_options_from_environment() {
-  ThreadPoolOptions options;
-  options.num_threads =
-      environment("TILEWRIGHT_NUM_THREADS", 1, ThreadPool::kMaxThreads, openmp_num_threads());
-  options.spin_microseconds =
-      environment("TILEWRIGHT_SPIN_US", 0.0, 1e9, options.spin_microseconds);
-  options.pin = environment("TILEWRIGHT_PIN", 0, 1, 0) == 1;
-  return options;
-}
-
-int default_num_threads() { return std::clamp(host().usable_cpus, 1, ThreadPool::kMaxThreads); }
 
 struct ThreadPool::State {
   // One worker's own cache line. `asleep` is 1 while it sleeps or is about to.

@@ -99,15 +99,22 @@ constexpr TileDotRow kTileDots[] = {
 struct TileMoveRow {
   const char* name;
   const char* type;
-  int group;   // elements that stand together; 1: rows as they are
-  bool loads;  // into a tile, otherwise from one
+  int group;  // elements that stand together; 1: rows as they are
+  const char* operation;
 };
+// What streams is read once while something else stays in the first cache.
 constexpr TileMoveRow kTileMoves[] = {
-    {"amx.load_a_u8", "uint8", 1, true},      {"amx.load_a_s8", "int8", 1, true},
-    {"amx.load_a_bf16", "bfloat16", 1, true}, {"amx.load_b_u8", "uint8", 4, true},
-    {"amx.load_b_s8", "int8", 4, true},       {"amx.load_b_bf16", "bfloat16", 2, true},
-    {"amx.load_c_s32", "int32", 1, true},     {"amx.load_c_f32", "float32", 1, true},
-    {"amx.store_s32", "int32", 1, false},     {"amx.store_f32", "float32", 1, false},
+    {"amx.load_a_u8", "uint8", 1, "amx_tile_load"},
+    {"amx.load_a_s8", "int8", 1, "amx_tile_load"},
+    {"amx.load_a_bf16", "bfloat16", 1, "amx_tile_load"},
+    {"amx.stream_a_u8", "uint8", 1, "amx_tile_stream"},
+    {"amx.stream_a_s8", "int8", 1, "amx_tile_stream"},
+    {"amx.stream_a_bf16", "bfloat16", 1, "amx_tile_stream"},
+    {"amx.load_b_u8", "uint8", 4, "amx_tile_load"},
+    {"amx.load_b_s8", "int8", 4, "amx_tile_load"},
+    {"amx.load_b_bf16", "bfloat16", 2, "amx_tile_load"},
+    {"amx.store_s32", "int32", 1, "amx_tile_store"},
+    {"amx.store_f32", "float32", 1, "amx_tile_store"},
 };
 
 // Rows any distance apart, and inside a row no gaps.
@@ -162,17 +169,17 @@ TensorIntrin tile_move(const TileMoveRow& row) {
           : fmt::format("i: {}, j: {}, g: {}", kTileRows, columns / row.group, row.group),
       row.group == 1 ? "i, j" : "i, j, g"));
   const te::Tensor x = program.arguments[0], y = program.outputs[0];
-  const IntrinBuffer from = rows_of(x, !row.loads), to = rows_of(y, row.loads);
+  const bool stores = std::string_view(row.operation) == "amx_tile_store";
+  const IntrinBuffer from = rows_of(x, stores), to = rows_of(y, !stores);
   std::vector<Expr> args;
   place(args, to);
   place(args, from);
-  return make_tensor_intrin(
-      {.name = row.name,
-       .op = y.op(),
-       .inputs = {x},
-       .buffers = {from, to},
-       .body = tile_operation(row.loads ? "amx_tile_load" : "amx_tile_store", std::move(args)),
-       .features = {"amx-tile"}});
+  return make_tensor_intrin({.name = row.name,
+                             .op = y.op(),
+                             .inputs = {x},
+                             .buffers = {from, to},
+                             .body = tile_operation(row.operation, std::move(args)),
+                             .features = {"amx-tile"}});
 }
 
 }  // namespace

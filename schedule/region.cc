@@ -5,6 +5,24 @@
 #include "schedule/index_range.h"
 
 namespace tw {
+namespace {
+
+// Offsets of all axes while those loops stand still; loops of one iteration always do.
+DomainMap parts_of(const StageData& stage, const std::vector<Var>& still, const DomainMap& domains,
+                   Analyzer& analyzer) {
+  DomainMap parts;
+  for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
+    const Var& var = stage.leaf_axes[k]->var;
+    const Range& domain = domains.at(var);
+    const bool stands = k < still.size() && still[k].defined() && !is_one(domain.extent);
+    parts[var] = stands ? Range{still[k], make_const(var.dtype(), 1)} : domain;
+  }
+  for (size_t r = stage.relations.size(); r-- > 0;)
+    stage.relations[r]->domain_up(parts, domains, analyzer);
+  return parts;
+}
+
+}  // namespace
 
 std::vector<IterVar> loops_between(const StageData& stage, const StageData& parent,
                                    const IterVar& axis) {
@@ -21,16 +39,12 @@ std::vector<IterVar> loops_between(const StageData& stage, const StageData& pare
 
 DomainMap root_ranges(const StageData& stage, const StageData& parent, const IterVar& axis,
                       const DomainMap& domains, Analyzer& analyzer) {
-  const size_t inside = leaf_position(parent, axis) + 1;
-  DomainMap parts;
-  for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
-    const Var& var = stage.leaf_axes[k]->var;
-    const Range& domain = domains.at(var);
-    const bool still = &stage == &parent && k < inside;
-    parts[var] = still && !is_one(domain.extent) ? Range{var, make_const(var.dtype(), 1)} : domain;
+  std::vector<Var> still;
+  if (&stage == &parent) {
+    const size_t inside = leaf_position(parent, axis) + 1;
+    for (size_t k = 0; k < inside; ++k) still.push_back(stage.leaf_axes[k]->var);
   }
-  for (size_t r = stage.relations.size(); r-- > 0;)
-    stage.relations[r]->domain_up(parts, domains, analyzer);
+  const DomainMap parts = parts_of(stage, still, domains, analyzer);
   // Loops between the place and the stage run, and move the stage's region.
   DomainMap between;
   for (const IterVar& loop : loops_between(stage, parent, axis))
@@ -42,6 +56,18 @@ DomainMap root_ranges(const StageData& stage, const StageData& parent, const Ite
     const Range start = range_of(domains.at(root->var).min);
     ranges[root->var] =
         is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
+  }
+  return ranges;
+}
+
+DomainMap root_ranges(const StageData& stage, const std::vector<Var>& vars, size_t inside,
+                      const DomainMap& domains, Analyzer& analyzer) {
+  const std::vector<Var> still(vars.begin(), vars.begin() + static_cast<std::ptrdiff_t>(inside));
+  const DomainMap parts = parts_of(stage, still, domains, analyzer);
+  DomainMap ranges;
+  for (const IterVar& root : stage.op->root_axes()) {
+    const Range& part = parts.at(root->var);
+    ranges[root->var] = {domains.at(root->var).min + part.min, part.extent};
   }
   return ranges;
 }

@@ -15,6 +15,11 @@ namespace tw {
 DomainMap root_ranges(const StageData& stage, const StageData& parent, const IterVar& axis,
                       const DomainMap& domains, Analyzer& analyzer);
 
+// The same for one run of the stage's leaves from `inside` on; `vars` are the variables of its
+// loops, undefined where there is none.
+DomainMap root_ranges(const StageData& stage, const std::vector<Var>& vars, size_t inside,
+                      const DomainMap& domains, Analyzer& analyzer);
+
 // The loops strictly inside `axis` of `parent` that run around the stage, outermost first; the
 // stage's own are not among them unless it is `parent`.
 std::vector<IterVar> loops_between(const StageData& stage, const StageData& parent,

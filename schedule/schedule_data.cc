@@ -9,6 +9,22 @@
 #include "schedule/rewrite_operation.h"
 
 namespace tw {
+namespace {
+
+// What the step that a reference names gave; StageRef or AxisRef.
+template <class R>
+const StepResults& results_of(const ScheduleData& schedule, const R& ref,
+                              const std::string& where) {
+  if (static_cast<size_t>(ref.step) >= schedule.results.size()) {
+    raise({.code = ErrorCode::BadTrace,
+           .what = fmt::format("{} is a result of a step that has not run", to_text(ref)),
+           .where = where,
+           .legal = fmt::format("results of the {} steps so far", schedule.results.size())});
+  }
+  return schedule.results[static_cast<size_t>(ref.step)];
+}
+
+}  // namespace
 
 StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
                          const std::string& where) {
@@ -22,13 +38,7 @@ StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
     }
     return schedule.program_stages[index];
   }
-  if (static_cast<size_t>(ref.step) >= schedule.results.size()) {
-    raise({.code = ErrorCode::BadTrace,
-           .what = fmt::format("{} is a result of a step that has not run", to_text(ref)),
-           .where = where,
-           .legal = fmt::format("results of the {} steps so far", schedule.results.size())});
-  }
-  const StepResults& results = schedule.results[static_cast<size_t>(ref.step)];
+  const StepResults& results = results_of(schedule, ref, where);
   if (ref.index < 0 || index >= results.size() || results[index].stage == nullptr) {
     raise({.code = ErrorCode::BadTrace,
            .what = fmt::format("{} is not a stage that step t{} makes", to_text(ref), ref.step),
@@ -51,13 +61,7 @@ IterVar resolve_axis(const ScheduleData& schedule, const AxisRef& ref, const std
     }
     return axis_of_stage(stage, axes[index]);
   }
-  if (static_cast<size_t>(ref.step) >= schedule.results.size()) {
-    raise({.code = ErrorCode::BadTrace,
-           .what = fmt::format("{} is a result of a step that has not run", to_text(ref)),
-           .where = where,
-           .legal = fmt::format("results of the {} steps so far", schedule.results.size())});
-  }
-  const StepResults& results = schedule.results[static_cast<size_t>(ref.step)];
+  const StepResults& results = results_of(schedule, ref, where);
   if (ref.index < 0 || index >= results.size() || !results[index].axis.defined()) {
     raise({.code = ErrorCode::BadTrace,
            .what = fmt::format("{} is not an axis that step t{} makes", to_text(ref), ref.step),

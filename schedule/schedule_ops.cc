@@ -14,10 +14,11 @@
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/infer_bound.h"
-#include "schedule/match_intrin.h"
 #include "schedule/overhang.h"
 #include "schedule/prefetches.h"
+#include "schedule/region.h"
 #include "schedule/schedule_data.h"
+#include "schedule/tensorized.h"
 
 namespace tw {
 namespace {
@@ -28,16 +29,6 @@ struct Walk {
   std::vector<Var> vars;         // loop variable of each leaf axis; undefined when not walked
   VarMap roots;                  // values of the root axes
   std::vector<Expr> conditions;  // that keep the walk inside the domains
-};
-
-// An intrinsic in place of the loops from leaf `position` on.
-struct Tensorized {
-  TensorIntrin intrin;
-  size_t position = 0;
-  std::vector<IntrinOperand> operands = {};
-  bool defined() const { return intrin.defined(); }
-  // Where a loop of the reduction stands outside, the outputs are set and added to apart.
-  bool in_parts(size_t first_reduction) const { return defined() && position > first_reduction; }
 };
 
 // What a walk has to test.
@@ -122,7 +113,8 @@ class NestBuilder {
     size_t trailing = leaves.size();
     while (trailing > 0 && runs_at_once(stage, leaves[trailing - 1])) --trailing;
     if (compute.is_reduction()) trailing = std::max(trailing, first_reduction + 1);
-    const Tensorized tensorized = tensorized_part(stage, main, first_reduction);
+    const Tensorized tensorized = tensorized_part(schedule_, stage, first_reduction, main.vars,
+                                                  main.conditions, domains_, analyzer_);
     if (tensorized.defined()) trailing = std::min(trailing, tensorized.position);
     std::vector<Expr> conditions = main.conditions;
     Stmt body = compute.is_reduction() ? update(stage, main, conditions) : assignments(stage, main);
@@ -153,114 +145,6 @@ class NestBuilder {
       }
     }
     return body;
-  }
-
-  // Which values the root axes take while the loops before leaf `count` stand still.
-  DomainMap roots_while_still(const StageData& stage, const Walk& walk, size_t count) {
-    DomainMap parts, ranges;
-    for (size_t j = 0; j < stage.leaf_axes.size(); ++j) {
-      const Var& var = stage.leaf_axes[j]->var;
-      const bool still = j < count && walk.vars[j].defined() && !is_elided(stage.leaf_axes[j]);
-      parts[var] = still ? Range{walk.vars[j], make_const(var.dtype(), 1)} : domains_.at(var);
-    }
-    for (size_t r = stage.relations.size(); r-- > 0;)
-      stage.relations[r]->domain_up(parts, domains_, analyzer_);
-    for (const IterVar& root : stage.op->root_axes()) {
-      const Range& part = parts.at(root->var);
-      ranges[root->var] = {domains_.at(root->var).min + part.min, part.extent};
-    }
-    return ranges;
-  }
-
-  // The intrinsic that a primitive put into the stage, with what stands for its tensors.
-  // CannotTensorize when the loops do not compute what it does.
-  Tensorized tensorized_part(const StageData& stage, const Walk& walk, size_t first_reduction) {
-    const std::vector<IterVar>& leaves = stage.leaf_axes;
-    Tensorized t;
-    for (; t.position < leaves.size(); ++t.position) {
-      const AxisAttributes* marks = stage.attributes_of(leaves[t.position]);
-      if (marks != nullptr && marks->intrin.defined()) {
-        t.intrin = marks->intrin;
-        break;
-      }
-    }
-    if (!t.defined()) return t;
-    const auto fail = [&](std::string what, std::string legal) {
-      raise({.code = ErrorCode::CannotTensorize,
-             .what = std::move(what),
-             .stage = stage.name(),
-             .axis = leaves[t.position].name(),
-             .where = stage.where,
-             .legal = std::move(legal)});
-    };
-    int64_t iterations = 1;
-    for (size_t k = 0; k < leaves.size(); ++k) {
-      const AxisAttributes* marks = stage.attributes_of(leaves[k]);
-      if (k < t.position) {
-        if (marks == nullptr || marks->for_kind != ForKind::Vectorized) continue;
-        fail(fmt::format("'{}' around it runs in vector lanes", leaves[k].name()),
-             "no vectorize outside an intrinsic");
-      }
-      const auto extent = as_const_int(domains_.at(leaves[k]->var).extent);
-      iterations *= extent.value_or(0);
-      if (!extent) {
-        fail(fmt::format("the extent of '{}' is not a constant", leaves[k].name()),
-             "the inner axis of a split by a factor");
-      }
-      if (marks != nullptr && (marks->for_kind != ForKind::Serial || !marks->pragmas.empty() ||
-                               !marks->prefetches.empty())) {
-        fail(fmt::format("'{}' is marked, and is a loop of '{}'", leaves[k].name(), t.intrin->name),
-             "vectorize, parallel, unroll, pragma and prefetch outside the intrinsic");
-      }
-      if (auto it = inside_.find(leaves[k]->var); it != inside_.end()) {
-        fail(fmt::format("'{}' is computed inside '{}', a loop of '{}'", it->second[0]->name(),
-                         leaves[k].name(), t.intrin->name),
-             "compute_at a loop outside the intrinsic");
-      }
-      for (const Expr& condition : walk.conditions) {
-        if (!uses(condition, walk.vars[k])) continue;
-        fail(fmt::format("'{}' runs beyond the tensor: {} must be tested", leaves[k].name(),
-                         to_string(as<Call>(condition)->args[0])),
-             "extents that the factors of splits divide, or a tensor padded by transform_layout");
-      }
-    }
-    const DomainMap parts = roots_while_still(stage, walk, t.position);
-    int64_t points = 1;
-    std::string found, wanted;
-    for (const IterVar& root : stage.op->root_axes()) {
-      const auto extent = as_const_int(parts.at(root->var).extent);
-      points *= extent.value_or(0);
-      if (extent != 1) found += fmt::format(", {} < {}", root.name(), extent.value_or(0));
-    }
-    wanted = expression_text(t.intrin->op);
-    if (points != iterations) {
-      fail(fmt::format("the {} iterations are no block of the stage's axes", iterations),
-           fmt::format("loops over blocks of {}", names(stage.op->root_axes())));
-    }
-    auto operands = match_intrin(stage.op, parts, *t.intrin, analyzer_);
-    if (!operands) {
-      std::string extents = found.empty() ? "one point" : found.substr(2);
-      fail(fmt::format("the loops from here on compute {} for {}, and '{}' computes {}",
-                       expression_text(stage.op, false), extents, t.intrin->name, wanted),
-           "loops of the same extents, and the same expression of them");
-    }
-    if (t.in_parts(first_reduction) && !t.intrin->update.defined()) {
-      fail(fmt::format("'{}' is a loop of the reduction and stands outside, and '{}' has no reset "
-                       "and update",
-                       leaves[first_reduction].name(), t.intrin->name),
-           "tensorize from that loop on, or an intrinsic of a body, a reset and an update");
-    }
-    for (size_t k = 0; k < operands->size(); ++k) {
-      const StageData* source = find_stage(schedule_, (*operands)[k].tensor.op().get());
-      const std::string scope = source->scope == "local" ? "global" : source->scope;
-      const std::string& wants = t.intrin->buffers[k].scope;
-      if ((scope.empty() ? "global" : scope) == (wants == "local" ? "global" : wants)) continue;
-      fail(fmt::format("'{}' is stored in scope {}, and '{}' takes it from {}", source->name(),
-                       source->scope.empty() ? "global" : source->scope, t.intrin->name, wants),
-           fmt::format("set_scope, cache_read or cache_write with scope {}", wants));
-    }
-    t.operands = std::move(*operands);
-    return t;
   }
 
   bool runs_at_once(const StageData& stage, const IterVar& leaf) const {
@@ -449,7 +333,7 @@ class NestBuilder {
     for (size_t k = stage.leaf_axes.size(); k-- > begin;) {
       if (walk.vars[k].defined()) body = loop(stage, stage.leaf_axes[k], walk.vars[k], body);
       if (!reset || k != tensorized.position) continue;
-      const DomainMap parts = roots_while_still(stage, walk, k);
+      const DomainMap parts = root_ranges(stage, walk.vars, k, domains_, analyzer_);
       body = mark_nest(
           *tensorized.intrin, IntrinPart::Reset,
           outputs_at(parts, stage.op, tensorized.intrin->inputs.size(), tensorized.operands), body);

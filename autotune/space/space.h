@@ -3,6 +3,7 @@
 // A knob is a place in a trace (or several that move together) and the values it may take.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -65,7 +66,7 @@ struct Sketch {
 struct Point {
   size_t sketch = 0;
   std::vector<size_t> choice;  // one index a knob
-  bool operator==(const Point&) const = default;
+  auto operator<=>(const Point&) const = default;
 };
 
 class Space {

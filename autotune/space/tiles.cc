@@ -2,6 +2,7 @@
 #include "autotune/space/tiles.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tw::autotune {
 namespace {
@@ -40,18 +41,20 @@ std::vector<int64_t> divisors(int64_t n) {
 std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits) {
   std::vector<std::vector<int64_t>> result;
   std::vector<int64_t> tiles;
-  bool has_good_inner = limits.preferred_inner <= 1;  // half vectors still do
+  bool has_good_inner = limits.preferred_inner <= 1;
   for (int64_t inner : divisors(extent)) {
     if (inner > limits.greatest_inner) break;
-    has_good_inner |= 2 * inner % limits.preferred_inner == 0;
+    has_good_inner |= inner % limits.preferred_inner == 0;
     tiles = {inner};
     extend(extent / inner, inner, limits.levels - 1, limits, tiles, result);
   }
   if (!has_good_inner) {
-    // Tiles of whole vectors, the last of them partial.
-    for (int64_t inner = limits.preferred_inner;
-         inner <= limits.greatest_inner && inner < extent + limits.preferred_inner;
-         inner += limits.preferred_inner) {
+    // Tiles of whole vectors, the last of them partial; one of fewer lanes where they cover all.
+    const auto covering =
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(extent, 1))));
+    const int64_t lanes = std::min(limits.preferred_inner, covering);
+    for (int64_t inner = lanes; inner <= limits.greatest_inner && inner < extent + lanes;
+         inner += lanes) {
       for (int64_t middle = 1; middle == 1 || middle * inner < 2 * extent; middle *= 2) {
         std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
         partial.back() = inner;

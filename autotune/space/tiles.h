@@ -10,7 +10,8 @@ namespace tw::autotune {
 // Ways to cut an extent into `levels` nested tiles: (t_1, …, t_levels), outer to inner, where t_k
 // is the number of tiles of level k+1 inside one of level k; the loops over the outermost tiles
 // take what is left. Every product divides the extent; where no innermost tile is then a multiple
-// of half of `preferred_inner`, multiples of it are offered too, and the last tile is partial.
+// of `preferred_inner`, multiples of it (or of fewer lanes that cover the extent) are offered too,
+// and the last tile is partial.
 struct TileLimits {
   int levels = 3;
   int64_t greatest_inner = 64;      // of the innermost level

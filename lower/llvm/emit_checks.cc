@@ -30,9 +30,10 @@ struct Field {
   std::string_view intrinsic;
 };
 constexpr Field kFields[] = {
-    {TW_CHECK_Kind, "argument_type"}, {TW_CHECK_Rank, "tensor_rank"},
-    {TW_CHECK_DType, "tensor_dtype"}, {TW_CHECK_Device, "tensor_device"},
-    {TW_CHECK_Shape, "tensor_shape"}, {TW_CHECK_Strides, "tensor_stride"},
+    {TW_CHECK_Kind, "argument_type"},     {TW_CHECK_Rank, "tensor_rank"},
+    {TW_CHECK_DType, "tensor_dtype"},     {TW_CHECK_Device, "tensor_device"},
+    {TW_CHECK_Shape, "tensor_shape"},     {TW_CHECK_Strides, "tensor_stride"},
+    {TW_CHECK_Overlap, "tensor_overlap"},
 };
 
 // The address whose bits these are; null for anything else.
@@ -78,8 +79,9 @@ std::optional<int64_t> argument_checked(const Expr& condition, int which, int64_
   if (row == std::end(kFields) || field == nullptr || field->args.empty()) return std::nullopt;
   const auto k = as_const_int(field->args[0]);
   if (!k) return std::nullopt;
-  const bool dimension = strides || which == TW_CHECK_Shape;
-  if (!is_call(Expr(field), row->intrinsic, dimension ? std::vector{*k, index} : std::vector{*k}))
+  // The dimension, or the other tensor.
+  const bool indexed = strides || which == TW_CHECK_Shape || which == TW_CHECK_Overlap;
+  if (!is_call(Expr(field), row->intrinsic, indexed ? std::vector{*k, index} : std::vector{*k}))
     return std::nullopt;
   if (strides && !is_call(call->args[0], "tensor_has_strides", {*k})) return std::nullopt;
   return k;

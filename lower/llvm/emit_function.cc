@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <unordered_set>
@@ -154,6 +155,7 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
     return declare(i32, {pointer, pointer, i32});
   }
   if (name == "tw_num_threads" || name == "tw_request_tile_data") return declare(i32, {});
+  if (name == "tw_tensor_overlap") return declare(i64, {pointer, pointer});
   if (name == "tw_workspace_free") return declare(nothing, {pointer});
   TW_CHECK(name == "tw_workspace_alloc", name.str());
   llvm::FunctionCallee callee = declare(pointer, {i64, i32});
@@ -398,6 +400,11 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
   if (name == "tensor_rank") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, ndim), i32), int_type(32));
   }
+  if (name == "tensor_overlap") {
+    return as_type(b_.CreateCall(k_.runtime_function("tw_tensor_overlap"),
+                                 {argument(op.args[0]), argument(op.args[1])}),
+                   int_type(64));
+  }
   if (name == "tensor_dtype") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, dtype), i32), uint_type(32));
   }
@@ -455,7 +462,31 @@ void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer, l
   bindings_[var] = std::move(binding);
 }
 
+namespace {
+
+// Whether all that stores or loops stands in parallel regions, which are functions of their own.
+bool only_launches(const Stmt& s) {
+  if (!s.defined()) return true;
+  switch (s->kind) {
+    case NodeKind::AttrStmt:
+      return as<AttrStmt>(s)->key == attr::kParallelLaunch || only_launches(as<AttrStmt>(s)->body);
+    case NodeKind::LetStmt:
+      return only_launches(as<LetStmt>(s)->body);
+    case NodeKind::Allocate:
+      return only_launches(as<Allocate>(s)->body);
+    case NodeKind::Produce:
+      return only_launches(as<Produce>(s)->body);
+    case NodeKind::Block:
+      return std::ranges::all_of(as<Block>(s)->stmts, only_launches);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
+  if (only_launches(op.body)) return emit(op.body);
   const std::vector<const Variable*> variables = captured(op.body);
   llvm::SmallVector<llvm::Value*, 8> values;
   llvm::SmallVector<llvm::Type*, 8> types;

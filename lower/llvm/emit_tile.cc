@@ -128,9 +128,12 @@ llvm::Value* FunctionEmitter::emit_tile_operation(const Call& op) {
   const auto tile = [&](size_t k) { return tile_register(op.args[k], op.args[k + 1]); };
   if (op.name == "amx_tile_zero") {
     b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {tile(0)});
-  } else if (op.name == "amx_tile_load") {
+  } else if (op.name == "amx_tile_load" || op.name == "amx_tile_stream") {
+    const llvm::Intrinsic::ID load = op.name == "amx_tile_load"
+                                         ? llvm::Intrinsic::x86_tileloadd64
+                                         : llvm::Intrinsic::x86_tileloaddt164;
     llvm::Value* stride = pitch(3);
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {}, {tile(0), memory(2), stride});
+    b_.CreateIntrinsic(load, {}, {tile(0), memory(2), stride});
   } else if (op.name == "amx_tile_store") {
     llvm::Value* stride = pitch(1);
     b_.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {}, {tile(2), memory(0), stride});

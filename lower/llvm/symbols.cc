@@ -41,6 +41,7 @@ void* runtime_symbol(std::string_view name) {
       TW_SYMBOL(tw_parallel_for),
       TW_SYMBOL(tw_parallel_for_dynamic),
       TW_SYMBOL(tw_num_threads),
+      TW_SYMBOL(tw_tensor_overlap),
       TW_SYMBOL(tw_request_tile_data),
       TW_SYMBOL(tw_workspace_alloc),
       TW_SYMBOL(tw_workspace_free),

@@ -42,6 +42,8 @@ def build(inputs, args=None, target=None, target_host=None, name="default_functi
     tensors without a schedule: all arguments, or the outputs alone. The schedule of tensors is the best record of
     autotune.apply_best where that is active, otherwise the analytical prior's.
 
+    A call checks its arguments. What a kernel writes must share no memory with another argument.
+
     constants: {placeholder: array} for placeholders made with constant=True. They are arguments no more; stages that the
     schedule precomputes from them are computed now, once, and an exported library holds copies of what it needs.
     """

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What machine code is made for."""
 
-import threading
-
 from . import _core
-
-_state = threading.local()
-
-
-def _stack():
-    if not hasattr(_state, "targets"):
-        _state.targets = []
-    return _state.targets
+from .scopes import Scoped
 
 
-class Target:
+class Target(Scoped):
     """A target such as "llvm" (this machine) or "llvm -mcpu=znver4 -mattr=+avx512f".
 
     Inside `with Target(...)`, it is what `build` and `lower` compile for. str() of it is canonical text: the same
@@ -46,20 +37,13 @@ class Target:
         """"llvm", the only kind there is."""
         return "llvm"
 
-    def __enter__(self):
-        _stack().append(self)
-        return self
-
-    def __exit__(self, *_):
-        _stack().pop()
-
     @staticmethod
     def current(allow_none=True):
         """The innermost target of this thread."""
-        stack = _stack()
-        if not stack and not allow_none:
+        target = Target._innermost()
+        if target is None and not allow_none:
             _core.raise_error("unknown-target", "no target is active", 'with tw.target.Target("llvm"):')
-        return stack[-1] if stack else None
+        return target
 
 
 def create(target):

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How programs are lowered: options and passes."""
 
-import threading
-
 from . import _core
-
-_state = threading.local()
-
-
-def _stack():
-    if not hasattr(_state, "contexts"):
-        _state.contexts = []
-    return _state.contexts
+from .scopes import Scoped
 
 
-class PassContext:
+class PassContext(Scoped):
     """Options of lowering for what runs inside `with PassContext(...)`, on this thread.
 
     config: options by name; `options()` lists them. disabled_pass: names of optional passes to leave out; `passes()`
@@ -30,18 +21,10 @@ class PassContext:
         self.stop_after = stop_after
         self.timings = []
 
-    def __enter__(self):
-        _stack().append(self)
-        return self
-
-    def __exit__(self, *_):
-        _stack().pop()
-
     @staticmethod
     def current():
         """The innermost context of this thread, or one with the defaults."""
-        stack = _stack()
-        return stack[-1] if stack else PassContext()
+        return PassContext._innermost() or PassContext()
 
 
 def options():

@@ -61,6 +61,9 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   }
 }
 
+// What the recursion of every later walk is sure to stand.
+constexpr int kMostLevels = 2000;
+
 // What Tensor::operator() checks, for bodies that were built or parsed otherwise.
 void check_reads(const Expr& body, const std::string& name) {
   for_each_expr(body, [&](const Expr& sub) {
@@ -274,6 +277,12 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
              .what = "a body is undefined",
              .stage = name,
              .legal = "an expression for each output"});
+    }
+    if (deeper_than(e, kMostLevels)) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("a body of more than {} levels", kMostLevels),
+             .stage = name,
+             .legal = "a reduction, or a compute for each part of the expression"});
     }
     check_scalar_type(e.dtype(), "a compute", name);
     check_reads(e, name);

@@ -87,7 +87,7 @@ TEST(Golden, TiledMatmul) {
   acc.vectorize(acc.axis(1));
   for (const bool masks : {false, true}) {
     LowerOptions options{.name = "matmul", .verify = true};
-    options.passes.predicate_tail = masks;
+    options.passes.predicate_tail = options.passes.partition_const_loop = masks;
     expect_golden(masks ? "matmul_passes_masked.txt" : "matmul_passes.txt",
                   text_after_each_pass([&](const PassObserver& observer) {
                     return lower(s, {a, b, c}, Target{}, options, nullptr, observer);

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
 import tilewright as tw
@@ -50,6 +51,54 @@ def test_attributes_of_an_error(program):
     assert isinstance(error, tw.TilewrightError)
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is tw.UserError and vars(again) == vars(error) and str(again) == str(error)
+
+
+def test_what_32_bit_indices_do_not_reach():
+    def last_row(n):
+        A = te.placeholder((n, n), "uint8", name="A")
+        return A, te.compute((n,), lambda j: A[n - 1, j] + te.const(1, "uint8"), name="B")
+
+    A, B = last_row(50000)
+    s = te.create_schedule(B.op)
+    with refused("bad-shape", legal="up to 2147483647, or extents of type int64"):
+        tw.build(s, [A, B])
+    x = np.zeros((50000, 50000), "uint8")  # of which the system gives one page a row read
+    x[-1] = 7
+    y = np.zeros(50000, "uint8")
+    A, B = last_row(te.const(50000, "int64"))
+    tw.build(te.create_schedule(B.op), [A, B])(x, y)
+    assert (y == 8).all()
+    A, B = last_row(te.var("n"))
+    symbolic = tw.build(te.create_schedule(B.op), [A, B])
+    symbolic(x[:100, :100].copy(), y[:100])
+    with refused("argument-shape"):
+        symbolic(x, y)
+
+
+def test_a_body_too_deep_for_any_walk():
+    A = te.placeholder((3,), name="A")
+
+    def chain(links):
+        def body(i):
+            value = A[i]
+            for _ in range(links):
+                value = value + 1.0
+            return value
+
+        return te.compute((3,), body, name="B")
+
+    with refused("bad-argument", what="levels"):
+        chain(20000)
+    B = chain(1900)
+    tw.build(te.create_schedule(B.op), [A, B])
+
+
+def test_a_variable_that_nothing_gives():
+    A = te.placeholder((3, 3), name="A")
+    k = te.reduce_axis((0, 3), name="k")
+    B = te.compute((3,), lambda i: A[i, k], name="B")  # te.sum is missing
+    with refused("unbound-variable", legal="a reduce axis inside a reduction over it"):
+        tw.build(te.create_schedule(B.op), [A, B])
 
 
 def test_the_line_of_the_script_is_named(program):

@@ -28,6 +28,7 @@ struct TileOptions {
   bool unroll = true;             // the loops over them
   bool parallel = true;
   bool tensorize_copy = true;  // from the tiles to C
+  bool stream = false;         // tiles of A
 };
 
 inline Schedule tile_schedule(const te::Program& program, const TileTypes& t,
@@ -74,7 +75,7 @@ inline Schedule tile_schedule(const te::Program& program, const TileTypes& t,
   rows.compute_at(acc, ko);
   const auto [r1, r2] = rows.split(rows.axis(0), 16);
   if (options.unroll) rows.unroll(r1);
-  rows.tensorize(r2, fmt::format("amx.load_a_{}", suffix(t.a)));
+  rows.tensorize(r2, fmt::format("amx.{}_a_{}", options.stream ? "stream" : "load", suffix(t.a)));
   columns.compute_at(acc, ko);
   if (options.unroll) columns.unroll(columns.axis(0));
   columns.tensorize(columns.axis(1), fmt::format("amx.load_b_{}", suffix(t.b)));

@@ -8,18 +8,16 @@
         f = tw.build(task.program)
 """
 
-import threading
-
 from .. import _core
 from .._core import Program, Trace
 from .._core.autotune import Record, StopFlag, Task, TaskSummary, TunerReport, parse_workload
 from ..runtime import num_threads
+from ..scopes import Scoped
 from ..target import _resolve
 from ..te.text import _program
 from .log import Log
 
 _native = _core.autotune
-_state = threading.local()
 
 MODELS = ("xgboost", "shuffled", "random", "prior")
 
@@ -112,7 +110,7 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     return _native.tune(tasks, file, options, on_event, stop or StopFlag())
 
 
-class apply_best:
+class apply_best(Scoped):
     """Inside `with apply_best(log_file)`, `tw.build` of tensors takes the best schedule of the log, without searching.
 
     A program without a record for (workload, target, threads) is an error (code "no-record") that names all three and
@@ -122,19 +120,6 @@ class apply_best:
     def __init__(self, log_file, threads=None):
         self.log = log_file if isinstance(log_file, Log) else Log(log_file)
         self.threads = threads
-
-    def __enter__(self):
-        _stack().append(self)
-        return self
-
-    def __exit__(self, *_):
-        _stack().pop()
-
-
-def _stack():
-    if not hasattr(_state, "active"):
-        _state.active = []
-    return _state.active
 
 
 def load_best(log, program, target=None, threads=None):
@@ -151,8 +136,8 @@ def prior_schedule(program, target=None, threads=None):
 def _best_or_prior(tensors, target, name, constants):
     """The kernel of tensors that have no schedule of their own."""
     program = _program(tensors)
-    if _stack():
-        active = _stack()[-1]
+    active = apply_best._innermost()
+    if active is not None:
         schedule = load_best(active.log, program, target, active.threads)
     else:
         schedule = prior_schedule(program, target)

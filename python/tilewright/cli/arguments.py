@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of the command."""
+"""The arguments of the command, and how to type it."""
 
 import argparse
 import math
+import os
+import shlex
+import sys
 
 from .. import __version__
 from ..autotune import MODELS
@@ -22,20 +25,21 @@ exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad inp
 """
 
 
-def _number(convert, least, what, exclusive=False):
+def _number(convert, least, what, exclusive=False, most=sys.float_info.max):
     def read(text):
         try:
             value = convert(text)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value) or value < least or (exclusive and value == least):
+        if not least <= value <= most or (exclusive and value == least):
             raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
         return value
 
     return read
 
 
-_count = _number(int, 1, "a whole number of at least 1")
+_MOST = 2**31 - 1
+_count = _number(int, 1, f"a whole number from 1 to {_MOST}", most=_MOST)
 
 
 def parse(argv):
@@ -49,10 +53,10 @@ def parse(argv):
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
         help="stop starting candidates after this time (none)")
     add("--log", metavar="FILE", default="tuning.db", help="where every trial is kept (tuning.db, here)")
-    add("--seed", metavar="N", type=_number(int, 0, "a whole number of at least 0"), default=0,
+    add("--seed", metavar="N", type=_number(int, 0, "a whole number of 64 bits", most=2**64 - 1), default=0,
         help="of search and data (0)")
     add("--resume", action="store_true", help="trials in the log count, and teach the model")
-    add("--threads", metavar="N", type=_number(int, 1, "a whole number of at least 1"), default=None,
+    add("--threads", metavar="N", type=_count, default=None,
         help="that kernels use (those of the machine)")
     add("--timeout", metavar="SECONDS", type=_number(float, 0, "a number of seconds above 0", exclusive=True),
         default=10.0, help="to compile, and to run, one candidate (10)")
@@ -65,3 +69,29 @@ def parse(argv):
     add("--version", action="version", version=f"autotune {__version__}")
     # Options and workloads may stand in any order.
     return parser.parse_intermixed_args(argv)
+
+
+def typed():
+    return shlex.join([program_name(), *sys.argv[1:]])
+
+
+def program_name():
+    """How this program can be called from here: by name where the PATH finds it, otherwise by path."""
+    import shutil
+
+    path = sys.argv[0]
+    if os.path.basename(path) not in ("autotune", "autotune.exe"):
+        return f"{shlex.quote(os.path.relpath(sys.executable))} -m tilewright.cli"
+    found = shutil.which("autotune")
+    if found and os.path.realpath(found) == os.path.realpath(path):
+        return "autotune"
+    relative = os.path.relpath(path)
+    return relative if not relative.startswith("../..") else path
+
+
+def replay_command(workloads, target, threads, arguments):
+    """What to type to build and time the best schedules of the log."""
+    words = [w.label for w in workloads]
+    if arguments.target != "llvm":
+        words += ["--target", arguments.target]
+    return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"

@@ -2,10 +2,7 @@
 """What each form of the command does."""
 
 import contextlib
-import json
-import math
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -13,8 +10,10 @@ import threading
 from .. import __version__, _core, autotune
 from ..target import Target
 from . import report
-from .arguments import parse
+from .arguments import parse, replay_command, typed
+from .output import rates, write_file, write_json
 from .progress import make_progress
+from .replay import replay
 
 
 def run(argv):
@@ -25,8 +24,6 @@ def run(argv):
     target = Target(arguments.target)
     threads = arguments.threads or _core.num_threads()
     if arguments.replay:
-        from .replay import replay
-
         return replay(workloads, target, threads, arguments)
     return _tune(workloads, target, threads, arguments)
 
@@ -46,7 +43,7 @@ def _tune(workloads, target, threads, arguments):
     tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
     # What cannot be written is refused now, rather than after a minute.
     if arguments.json not in (None, "-"):
-        _write(arguments.json, "a", "")
+        write_file(arguments.json, "a", "")
     _core.autotune.LogFile(arguments.log, True)
     peak = autotune.fma_peak(target, threads)
     # Standard output is for JSON alone when that goes there.
@@ -60,7 +57,7 @@ def _tune(workloads, target, threads, arguments):
             outcome["report"] = autotune.tune(
                 tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
                 resume=arguments.resume, model=arguments.model, workers=arguments.workers, timeout=arguments.timeout,
-                callback=progress.event, stop=stop, command=_typed())
+                callback=progress.event, stop=stop, command=typed())
         except BaseException as error:  # noqa: BLE001  raised again in the main thread
             outcome["error"] = error
 
@@ -106,40 +103,6 @@ def _handlers(on_signal):
             signal.signal(number, handler)
 
 
-def _typed():
-    return shlex.join([program_name(), *sys.argv[1:]])
-
-
-def program_name():
-    """How this program can be called from here: by name where the PATH finds it, otherwise by path."""
-    import shutil
-
-    path = sys.argv[0]
-    if os.path.basename(path) not in ("autotune", "autotune.exe"):
-        return f"{shlex.quote(os.path.relpath(sys.executable))} -m tilewright.cli"
-    found = shutil.which("autotune")
-    if found and os.path.realpath(found) == os.path.realpath(path):
-        return "autotune"
-    relative = os.path.relpath(path)
-    return relative if not relative.startswith("../..") else path
-
-
-def replay_command(workloads, target, threads, arguments):
-    """What to type to build and time the best schedules of the log."""
-    words = [w.label for w in workloads]
-    if arguments.target != "llvm":
-        words += ["--target", arguments.target]
-    return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"
-
-
-def rates(operations, seconds, peak):
-    """(GFLOP/s, % of peak), None where there is no time."""
-    if not seconds or math.isinf(seconds):
-        return None, None
-    flops = operations / seconds
-    return flops / 1e9, 100 * flops / peak if peak > 0 else None
-
-
 def _result(workloads, tasks, outcome, peak, target, threads, arguments, interrupted):
     rows = []
     for workload, task, summary in zip(workloads, tasks, outcome.tasks):
@@ -157,20 +120,3 @@ def _result(workloads, tasks, outcome, peak, target, threads, arguments, interru
         "search_seconds": outcome.search_seconds, "train_seconds": outcome.train_seconds,
         "stopped": outcome.stopped, "interrupted": interrupted, "tasks": rows,
         "replay": replay_command(workloads, target, threads, arguments)}
-
-
-def write_json(value, path):
-    text = json.dumps(value, indent=2) + "\n"
-    if path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    _write(path, "w", text)
-
-
-def _write(path, mode, text):
-    try:
-        with open(path, mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        _core.raise_error("bad-argument", f"cannot write '{path}': {error.strerror}", "--json of a file that can be written")

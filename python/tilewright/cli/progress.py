@@ -5,7 +5,7 @@ import collections
 import threading
 import time
 
-from .report import duration, rate
+from .output import duration, rate
 
 ROWS = 8  # tasks shown at once
 

@@ -5,8 +5,8 @@ import shlex
 import sys
 
 from .. import _core, autotune, driver, nd
-from .command import program_name, rates, write_json
-from .report import _console, _number, _table, time_text
+from .arguments import program_name
+from .output import console, number, rates, table, time_text, write_json
 
 
 def replay(workloads, target, threads, arguments):
@@ -32,12 +32,12 @@ def replay(workloads, target, threads, arguments):
             "recorded_seconds": record.median, "seconds": seconds, "gflops": gflops, "percent_of_peak": percent,
             "ir_hash": kernel.ir_hash(), "same_ir": kernel.ir_hash() == record.ir_hash, "trace": record.trace})
     stream = sys.stderr if arguments.json == "-" else sys.stdout
-    table = _table("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR")
+    shown = table("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR")
     for row in rows:
-        table.add_row(
-            row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), _number(row["gflops"]),
-            _number(row["percent_of_peak"], "{:.0f}"), str(row["record"]), "same" if row["same_ir"] else "differs")
-    _console(stream).print(table)
+        shown.add_row(
+            row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), number(row["gflops"]),
+            number(row["percent_of_peak"], "{:.0f}"), str(row["record"]), "same" if row["same_ir"] else "differs")
+    console(stream).print(shown)
     stream.flush()
     if arguments.json:
         write_json({"target": str(target), "threads": threads, "log": log.path, "tasks": rows}, arguments.json)

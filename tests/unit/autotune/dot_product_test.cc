@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "autotune/search.h"
+#include "autotune/prior_schedule.h"
 #include "autotune/space/space.h"
 #include "autotune/workloads.h"
 

@@ -52,15 +52,17 @@ assert((tensor_shape(0, 0) == int64(n)), argument_error(5, "f", "A", 0, int64(n)
 assert((tensor_shape(0, 1) == (int64)3), argument_error(5, "f", "A", 1, (int64)3, tensor_shape(0, 1)))
 assert((tvm_if_then_else(tensor_has_strides(0), tensor_stride(0, 1), (int64)1) == (int64)1), argument_error(6, "f", "A", 1, (int64)1, tvm_if_then_else(tensor_has_strides(0), tensor_stride(0, 1), (int64)1)))
 assert(((tvm_if_then_else(tensor_has_strides(0), tensor_stride(0, 0), (int64)3) == (int64)3) || (int64(n) == (int64)1)), argument_error(6, "f", "A", 0, (int64)3, tvm_if_then_else(tensor_has_strides(0), tensor_stride(0, 0), (int64)3)))
+assert((((int64)3*int64(n)) <= (int64)2147483647), argument_error(12, "f", "A", 0, (int64)2147483647, ((int64)3*int64(n))))
 assert((tensor_shape(2, 0) == int64(n)), argument_error(5, "f", "B", 0, int64(n), tensor_shape(2, 0)))
 assert(((tvm_if_then_else(tensor_has_strides(2), tensor_stride(2, 0), (int64)1) == (int64)1) || (int64(n) == (int64)1)), argument_error(6, "f", "B", 0, (int64)1, tvm_if_then_else(tensor_has_strides(2), tensor_stride(2, 0), (int64)1)))
+assert((int64(n) <= (int64)2147483647), argument_error(12, "f", "B", 2, (int64)2147483647, int64(n)))
 let A: float32* = tensor_data(0)
 assert((address_bits(A) != (uint64)0), argument_error(2, "f", "A", 0, (int64)0, (int64)0))
 assert((bitwise_and(address_bits(A), (uint64)3) == (uint64)0), argument_error(7, "f", "A", 0, (int64)4, int64(address_bits(A))))
 let B: float32* = tensor_data(2)
 assert((address_bits(B) != (uint64)0), argument_error(2, "f", "B", 2, (int64)0, (int64)0))
 assert((bitwise_and(address_bits(B), (uint64)3) == (uint64)0), argument_error(7, "f", "B", 2, (int64)4, int64(address_bits(B))))
-assert((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) <= max(address_bits(B), address_bits(A))), argument_error(11, "f", "B", 0, (int64)0, int64((min((address_bits(B) + ((uint64)4*uint64(n))), (address_bits(A) + (((uint64)4*uint64(n))*(uint64)3))) - max(address_bits(B), address_bits(A))))))
+assert((tensor_overlap(2, 0) == (int64)0), argument_error(11, "f", "B", 0, (int64)0, tensor_overlap(2, 0)))
 // attr [] compute_scope = "f_compute"
 for (i, 0, n) {
   B[i] = A[(i*3)]
@@ -135,6 +137,17 @@ TEST(MakeApi, OutputsShareNoMemory) {
             "output needs memory of its own");
   test::expect_error(ErrorCode::ArgumentOverlap, [&] { run(&a, &b, &b); });
   test::expect_error(ErrorCode::ArgumentOverlap, [&] { run(&a, &b, &a); });
+}
+
+TEST(MakeApi, VariableThatNothingGives) {
+  const Var loose("loose");
+  const Var a = buffer_var("A", float_type(32));
+  Kernel kernel{.name = "f",
+                .arguments = {{.name = "A", .dtype = float_type(32), .shape = {4}, .var = a}},
+                .body = make(Store{.buffer = a, .value = cast(float_type(32), loose), .index = 0})};
+  const ErrorInfo info =
+      test::expect_error(ErrorCode::UnboundVariable, [&] { run_pass(pass::make_api, kernel); });
+  EXPECT_EQ(info.what, "no loop, reduction or argument of 'f' gives 'loose'");
 }
 
 TEST(MakeApi, ExtentThatNothingGives) {

@@ -64,6 +64,28 @@ TEST(CApi, ArgumentErrorsSayWhatAndWhere) {
   tw_clear_error();
 }
 
+TEST(CApi, BytesThatTensorsShare) {
+  alignas(64) float data[32] = {};
+  int64_t eight[] = {8}, none[] = {0}, rows[] = {2, 4};
+  const auto at = [&](int offset, int64_t* shape, int rank = 1) {
+    return tw_tensor(data + offset, to_dlpack(float_type(32)), rank, shape);
+  };
+  const DLTensor a = at(8, eight);
+  const auto with_a = [&](const DLTensor& b) {
+    EXPECT_EQ(tw_tensor_overlap(&a, &b), tw_tensor_overlap(&b, &a));
+    return tw_tensor_overlap(&a, &b);
+  };
+  EXPECT_EQ(with_a(a), 32);
+  EXPECT_EQ(with_a(at(0, eight)), 0);
+  EXPECT_EQ(with_a(at(16, eight)), 0);
+  EXPECT_EQ(with_a(at(1, eight)), 4);
+  EXPECT_EQ(with_a(at(13, rows, 2)), 12);
+  EXPECT_EQ(with_a(at(10, none)), 0);
+  DLTensor shifted = at(0, eight);
+  shifted.byte_offset = 36;
+  EXPECT_EQ(with_a(shifted), 28);
+}
+
 TEST(CApi, ArgumentsAreCheckedInTheOrderOfTheTable) {
   alignas(64) float data[32] = {};
   int64_t shape[] = {4, 8}, strides[] = {8, 1};

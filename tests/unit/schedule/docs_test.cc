@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedule/primitive.h"
+#include "schedule/tensor_intrin.h"
 
 namespace tw {
 namespace {
@@ -82,6 +83,28 @@ TEST(PrimitiveDocs, ThePageIsTheTable) {
     return;
   }
   EXPECT_EQ(contents("docs/primitives.md"), page) << "TILEWRIGHT_UPDATE_GOLDEN=1 writes the page";
+}
+
+// Between the two comments of the page.
+TEST(TensorIntrinDocs, ThePageHasTheTable) {
+  std::string rows = "| intrinsic | computes | needs |\n|---|---|---|\n";
+  for (const TensorIntrin& intrin : builtin_tensor_intrins()) {
+    std::string features;
+    for (const std::string& f : intrin->features)
+      features += (features.empty() ? "" : ", ") + ("`" + f + "`");
+    rows +=
+        "| `" + intrin->name + "` | `" + expression_text(intrin->op) + "` | " + features + " |\n";
+  }
+  const std::string begin = "<!-- intrinsics -->\n", end = "<!-- end of intrinsics -->";
+  const std::string page = contents("docs/tensor_intrinsics.md");
+  const size_t from = page.find(begin) + begin.size(), to = page.find(end);
+  ASSERT_NE(to, std::string::npos);
+  if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kRoot + "docs/tensor_intrinsics.md")
+        << page.substr(0, from) + rows + page.substr(to);
+    return;
+  }
+  EXPECT_EQ(page.substr(from, to - from), rows) << "TILEWRIGHT_UPDATE_GOLDEN=1 writes the table";
 }
 
 }  // namespace

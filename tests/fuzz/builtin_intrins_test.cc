@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in tile registers: after every pass by the interpreter, which runs the loops, and where
-// the machine has them as machine code, which has no loops but the instructions'.
+// Products by the built-in intrinsics: after every pass by the interpreter, which runs the loops,
+// and where the machine has them as machine code, which has no loops but the instructions'.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,25 +35,33 @@ bool can_run() {
   return true;
 }
 
+// The checks of a case: the interpreter, and machine code where it runs.
+void check(const te::Program& program, const Schedule& s, const Target& target, bool runs) {
+  const test::ScheduleCase c{.program = program, .scalars = {}, .trace = s.trace(), .data_seed = 7};
+  std::vector<test::ScheduleCheck> checks = {
+      {"every pass", [](const test::ScheduleCase& k, const test::CaseData& d) {
+         return test::check_every_pass(k, d, {.name = "f", .verify = true});
+       }}};
+  if (runs) {
+    checks.push_back(
+        {"machine code", [target](const test::ScheduleCase& k, const test::CaseData& d) {
+           return test::check_machine_code(k, d, {.name = "f"}, target, true);
+         }});
+  }
+  const auto failure = test::failure_of(c, checks);
+  EXPECT_FALSE(failure.has_value()) << *failure;
+}
+
 TEST(TileRegisters, ProductsOfEachType) {
   const bool runs = can_run();
   for (const TileTypes& kind : kKinds) {
-    const te::Program program = test::tile_program(kind, 32, 64, int64_t{32} * kind.group);
-    const Schedule s = test::tile_schedule(program, kind);
-    const test::ScheduleCase c{
-        .program = program, .scalars = {}, .trace = s.trace(), .data_seed = 7};
-    std::vector<test::ScheduleCheck> checks = {
-        {"every pass", [](const test::ScheduleCase& k, const test::CaseData& d) {
-           return test::check_every_pass(k, d, {.name = "f", .verify = true});
-         }}};
-    if (runs) {
-      checks.push_back({"machine code", [](const test::ScheduleCase& k, const test::CaseData& d) {
-                          return test::check_machine_code(k, d, {.name = "f"}, kTarget, true);
-                        }});
-    }
-    const auto failure = test::failure_of(c, checks);
-    EXPECT_FALSE(failure.has_value()) << kind.product << "\n" << *failure;
+    SCOPED_TRACE(kind.product);
+    const te::Program program = test::tile_program(kind, 32, 32, int64_t{32} * kind.group);
+    check(program, test::tile_schedule(program, kind), kTarget, runs);
   }
+  const te::Program program = test::tile_program(kKinds[0], 16, 64, 64);
+  check(program, test::tile_schedule(program, kKinds[0], {.rows = 1, .stream = true}), kTarget,
+        runs);
 }
 
 std::string assembly(const te::Program& program, const Schedule& s) {
@@ -107,6 +115,38 @@ TEST(TileRegisters, BelongToTargetsThatHaveThem) {
   const ErrorInfo e = test::expect_error(ErrorCode::TargetFeature,
                                          [&] { compile({lower(s, arguments, other)}, other); });
   EXPECT_THAT(e.what, testing::HasSubstr("amx"));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Dot products in vector registers
+
+TEST(VectorRegisters, DotProductsOfEachType) {
+  struct Case {
+    TileTypes types;
+    const char *intrin, *instruction;
+  };
+  const Case cases[] = {{kKinds[0], "vnni.dot_u8s8", "vpdpbusd"},
+                        {kKinds[1], "vnni.dot_s8s8", "vpdpbusd"},
+                        {kKinds[4], "avx512.dot_bf16", "vdpbf16ps"}};
+  const Target target = Target::parse("llvm -mcpu=cooperlake");
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.intrin);
+    const te::Program program = test::tile_program(c.types, 3, 32, 24);
+    const te::Tensor b = program.arguments[1], sums = program.outputs[0];
+    const Schedule s = Schedule::create({sums});
+    const Stage panel = s[s.cache_read(b, "global", {sums.op()})], out = s[sums];
+    panel.transform_layout(panel.axis(0), c.types.group, {0, 2, 1});
+    const auto [jo, ji] = out.split(out.axis(1), 16);
+    const auto [ko, ki] = out.split(out.reduce_axis(0), c.types.group);
+    out.reorder({jo, ko, out.axis(0), ji, ki});
+    out.unroll(out.axis(0));
+    out.tensorize(ji, c.intrin);
+    check(program, s, target, target.features_missing_on_host().empty());
+    std::vector<LowerArgument> arguments;
+    for (const te::Tensor& t : program.arguments) arguments.emplace_back(t);
+    const auto module = compile({lower(s, arguments, target)}, target, {.keep_sources = true});
+    EXPECT_THAT(module->source("asm"), testing::HasSubstr(c.instruction));
+  }
 }
 
 }  // namespace

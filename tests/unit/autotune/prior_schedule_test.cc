@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/prior_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "autotune/features.h"
+#include "autotune/space/space.h"
+#include "autotune/workloads.h"
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+
+namespace tw::autotune {
+namespace {
+
+Task task_of(const std::string& text) {
+  return make_task(parse_workload(text).program, Target::host(), 1, text);
+}
+
+TEST(PriorSchedule, IsOneOnAnyNumberOfThreads) {
+  const Task task = task_of("conv2d_bias_relu:n=1,ci=16,h=14,w=14,co=32,k=3,s=1,p=1");
+  const int threads = ThreadPool::global().num_threads();
+  ThreadPool::global().set_num_threads(1);
+  const Trace alone = prior_schedule(task);
+  ThreadPool::global().set_num_threads(3);
+  const Trace together = prior_schedule(task);
+  ThreadPool::global().set_num_threads(threads);
+  EXPECT_EQ(alone, together);
+}
+
+TEST(PriorSchedule, BeatsTheBestOfManyRandomPoints) {
+  for (const char* text : {"gemm:m=96,n=64,k=80,w=1", "depthwise_conv2d:n=1,c=32,h=14,w=14",
+                           "softmax:m=48,n=100", "row_sum:m=64,n=200"}) {
+    const Task task = task_of(text);
+    const Space space(task);
+    std::mt19937_64 rng(3);
+    double best = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 200; ++i) {
+      try {
+        best = std::min(best, prior_seconds(task, space.trace(space.random(rng))));
+      } catch (const UserError&) {
+      }
+    }
+    const double found = prior_seconds(task, prior_schedule(task));
+    EXPECT_LE(found, best) << text;
+    EXPECT_EQ(found, extract_features(task, prior_schedule(task)).prior_seconds) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tw::autotune

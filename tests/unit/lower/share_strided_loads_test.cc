@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/unit/lower/llvm_support.h"
+#include "tests/unit/lower/pass_text.h"
+
+namespace tw {
+namespace {
+
+constexpr const char* kDeclarations =
+    "declare A: float32*\ndeclare O: float32*\ndeclare i: int32\ndeclare n: int32\n";
+
+std::string shared(const std::string& text,
+                   const Target& target = Target::parse("llvm -mcpu=x86-64")) {
+  const Kernel kernel{.body = parse_stmt(kDeclarations + text)};
+  return to_string(run_pass(pass::share_strided_loads, kernel, {}, target).body);
+}
+
+// Vectors of 256 bits, and masks.
+Target masked() {
+  Target target = Target::parse("llvm -mcpu=x86-64-v4");
+  target.vector_bits = 256;
+  return target;
+}
+
+TEST(ShareStridedLoads, NeighboursShareWhatLiesBetween) {
+  EXPECT_EQ(shared(R"(O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]
+O[ramp(4, 1, 4)] = A[ramp((i + 1), 2, 4)]
+)"),
+            R"(O[ramp(0, 1, 4)] = shuffle([A[ramp(i, 1, 4)], A[ramp((i + 4), 1, 4)]], [0, 2, 4, 6])
+O[ramp(4, 1, 4)] = shuffle([A[ramp(i, 1, 4)], A[ramp((i + 4), 1, 4)]], [1, 3, 5, 7])
+)");
+}
+
+TEST(ShareStridedLoads, ANarrowVectorIsOneWideLoad) {
+  EXPECT_EQ(shared("O[ramp(0, 1, 4)] = A[ramp((i + 3), 2, 4)]\n", masked()),
+            "O[ramp(0, 1, 4)] = shuffle([(A[ramp((i + 3), 1, 8)] if (ramp(0, 1, 8) < x8(7)))], "
+            "[0, 2, 4, 6])\n");
+}
+
+TEST(ShareStridedLoads, LanesThatAreOffStayOff) {
+  EXPECT_EQ(shared("O[ramp(0, 1, 4)] = (A[ramp(i, 2, 4)] if (ramp(0, 1, 4) < x4(n)))\n", masked()),
+            "O[ramp(0, 1, 4)] = shuffle([(A[ramp(i, 1, 8)] if shuffle([(ramp(0, 1, 4) < x4(n)), "
+            "x4((bool)0)], [0, 4, 1, 4, 2, 4, 3, 4]))], [0, 2, 4, 6])\n");
+}
+
+TEST(ShareStridedLoads, OthersStay) {
+  for (const char* text : {
+           // Alone; two strides apart; other masks; a loop between; written between; conditional.
+           "O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\n",
+           "O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\nO[ramp(4, 1, 4)] = A[ramp((i + 2), 2, 4)]\n",
+           "O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\nO[ramp(4, 1, 4)] = (A[ramp((i + 1), 2, 4)] if "
+           "(ramp(0, 1, 4) < x4(n)))\n",
+           "O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\nfor (k, 0, n) {\n  O[ramp(4, 1, 4)] = A[ramp((i + "
+           "1), 2, 4)]\n}\n",
+           "A[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\nO[ramp(4, 1, 4)] = A[ramp((i + 1), 2, 4)]\n",
+           "O[ramp(0, 1, 4)] = A[ramp(i, 2, 4)]\nO[ramp(4, 1, 4)] = tvm_if_then_else((n < 3), "
+           "A[ramp((i + 1), 2, 4)], x4(0.000000f))\n",
+       }) {
+    EXPECT_EQ(shared(text), text);
+  }
+}
+
+// Every stride, with masks and without, computes what it did, at the very edge of its array.
+TEST(ShareStridedLoads, ResultsStay) {
+  for (const int stride : {2, 3, 4}) {
+    for (const int lanes : {4, 8, 16}) {
+      for (const int on : {lanes, lanes - 3}) {
+        const int64_t elements = (on - 1) * stride + stride;
+        std::string text;
+        for (int phase = 0; phase < stride; ++phase) {
+          const std::string mask =
+              on == lanes ? "" : fmt::format(" if (ramp(0, 1, {0}) < x{0}({1}))", lanes, on);
+          text += fmt::format("O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})]{4})\n", phase * lanes,
+                              lanes, phase, stride, mask);
+        }
+        const test::TensorArgument o{"O", float_type(32), {stride * lanes}, true},
+            a{"A", float_type(32), {elements}};
+        const Kernel before = test::make_kernel(text, {o, a});
+        for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
+          const Kernel after = run_pass(pass::share_strided_loads, before, {}, target);
+          std::vector<NDArray> arrays = {NDArray::zeros({stride * lanes}, float_type(32)),
+                                         NDArray::zeros({elements}, float_type(32))};
+          for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<float>()[i] = float(i + 1);
+          const auto want = test::interpret_on(before, arrays);
+          const auto got = test::interpret_on(after, arrays);
+          test::call(test::compile_function(after, target), arrays);
+          for (int64_t i = 0; i < stride * lanes; ++i) {
+            ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
+            ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tw
