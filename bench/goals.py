@@ -19,7 +19,7 @@ UNTUNED_FACTOR = 10
 AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None)}
 # Kernels bound by memory: of oneDNN's speed or of a copy's, whichever is nearer, each of them.
 MEMORY = 0.95
-# Products of narrow numbers, by hand or tuned, with AMX and without.
+# Products of narrow numbers, by hand or tuned, with AMX; and by hand without.
 LOWP_AGAINST_ONEDNN = 0.8
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
