@@ -181,15 +181,14 @@ const TilesRow kTiles[] = {
 };
 constexpr int64_t kTile = 16;
 
-// Null where the target has none, or tiles do not divide the matrices.
+// Null where the target has none, tiles do not divide A, or B is narrower than one.
 const Tiles* tiles_for(const autotune::Task& task) {
   const std::vector<te::Tensor>& arguments = task.program.arguments;
   const te::Tensor a = arguments[0], b = arguments[1], c = task.program.outputs[0];
   if (!te::is_constant(b) || c.dtype().bits != 32) return nullptr;
   for (const TilesRow& row : kTiles) {
     if (a.dtype() != row.a || b.dtype() != row.b || !task.target.has_feature(row.feature)) continue;
-    const bool whole = extent(c, 0) % kTile == 0 && extent(c, 1) % kTile == 0 &&
-                       extent(a, 1) % (kTile * row.tiles.group) == 0;
+    const bool whole = extent(a, 0) % kTile == 0 && extent(a, 1) % (kTile * row.tiles.group) == 0;
     return whole ? &row.tiles : nullptr;
   }
   return nullptr;
@@ -207,19 +206,20 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
   const int64_t depth = kTile * t.group, steps = extent(a, 1) / depth;
   const int64_t rows = kTile * two_if(extent(c, 0) / kTile);
-  const int64_t columns = kTile * two_if(extent(c, 1) / kTile);
+  const int64_t columns = extent(c, 1) >= 2 * kTile ? 2 * kTile : kTile;
   const int64_t row_bytes = extent(a, 1) * a.dtype().element_bytes();
   const int64_t block = std::max<int64_t>(1, l2 / 4 / (rows * row_bytes));
-  // What is too large to be found in L2 later goes around it, in lines of a copy.
+  // What is too large to be found in L2 later goes around it, in lines of a copy, and of a tile
+  // that overhangs only a part is of the matrix.
   const bool passes_by = extent(c, 0) * extent(c, 1) * 4 > l2 / 2;
+  const bool in_copy = passes_by || extent(c, 1) % columns != 0;
 
-  // The panels of B are sixteen columns wide, so that a tile is one piece of memory.
   const Schedule s = Schedule::create({c});
-  const te::Tensor copied = passes_by ? s.cache_write(c, "local") : c;
+  const te::Tensor copied = in_copy ? s.cache_write(c, "local") : c;
   const te::Tensor sums = s.cache_write(copied, "amx.tile");
   const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
   panel.transform_layout(panel.axis(0), t.group, {0, 2, 1});
-  panel.transform_layout(panel.axis(1), kTile, {1, 0, 2, 3});
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2, 3});
   panel.precompute();
   const Stage right = s[s.cache_read(panel.op().output(0), "amx.tile", {s[sums].op()})];
   const Stage left = s[s.cache_read(a, "amx.tile", {s[sums].op()})];
@@ -230,15 +230,15 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   const auto [io, im] = out.split(i, block);
   out.reorder({io, jo, im, ii, ji});
   out.parallel(out.fuse({io, jo}));
-  if (passes_by) {
+  if (in_copy) {
     const auto [v, l] = out.split(ji, kTile);
     out.unroll(v);
     out.vectorize(l);
-    out.pragma(ii, "store_nontemporal");
+    if (passes_by) out.pragma(ii, "store_nontemporal");
     copy.compute_at(out, im);
   }
-  const auto [y, yi] = copy.split(passes_by ? copy.axis(0) : ii, kTile);
-  const auto [x, xi] = copy.split(passes_by ? copy.axis(1) : ji, kTile);
+  const auto [y, yi] = copy.split(in_copy ? copy.axis(0) : ii, kTile);
+  const auto [x, xi] = copy.split(in_copy ? copy.axis(1) : ji, kTile);
   copy.reorder({y, x, yi, xi});
   copy.unroll(y);
   copy.unroll(x);
@@ -260,7 +260,9 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   left.unroll(w);
   left.tensorize(wi, intrin("amx.stream_a_{}", t.a));
   right.compute_at(tile, ki);
-  right.unroll(right.axis(0));
+  const auto [z, zi] = right.split(right.axis(2), kTile);
+  right.reorder({z, right.axis(1), zi});
+  right.unroll(z);
   right.tensorize(right.axis(1), intrin("amx.load_b_{}", t.b));
   return s.trace();
 }
