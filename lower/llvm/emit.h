@@ -184,6 +184,7 @@ class FunctionEmitter {
   llvm::Value* arithmetic(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
                           bool nonnegative);
   llvm::Value* float_arithmetic(NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* fuse(llvm::Value* product, llvm::Value* sum);
   llvm::Value* floor_division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
                               bool nonnegative);
   template <class T>
@@ -227,6 +228,7 @@ class FunctionEmitter {
   Address address(const Variable* buffer, DType element, const Linear& index);
   llvm::Value* emit_load(const Load& op);
   llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
+  bool on_stack(const Variable* buffer, const Linear& first, DType type) const;
   llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask);
   void store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask);
   void annotate(llvm::Instruction* access, const Variable* buffer);

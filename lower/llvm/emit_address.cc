@@ -423,6 +423,15 @@ llvm::Value* FunctionEmitter::emit_load(const Load& op) {
   return branch(mask, true, read, [&] { return llvm::Constant::getNullValue(type(op.type)); });
 }
 
+// Whether all lanes from there on lie in an allocation on the stack.
+bool FunctionEmitter::on_stack(const Variable* buffer, const Linear& first, DType type) const {
+  const auto* local = llvm::dyn_cast<llvm::AllocaInst>(bindings_.at(buffer).value);
+  if (local == nullptr || !first.terms.empty() || first.constant < 0) return false;
+  const auto size = local->getAllocationSize(k_.module.getDataLayout());
+  return size && static_cast<uint64_t>((first.constant + type.lanes) * type.element_bytes()) <=
+                     size->getFixedValue();
+}
+
 llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
   const Variable* buffer = op.buffer.operator->();
   const int lanes = op.type.lanes;
@@ -448,6 +457,13 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
       load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
       annotate(load, buffer);
       result = from_memory(load, op.type);
+    } else if (on_stack(buffer, base, op.type)) {
+      // An intrinsic would keep the buffer in memory; lanes that are off are there all the same.
+      if (stride == -1) mask = b_.CreateVectorReverse(mask);
+      load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
+      annotate(load, buffer);
+      llvm::Value* whole = from_memory(load, op.type);
+      result = b_.CreateSelect(mask, whole, llvm::Constant::getNullValue(whole->getType()));
     } else {
       if (stride == -1) mask = b_.CreateVectorReverse(mask);
       load = b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,
