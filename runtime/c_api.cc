@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/dtype.h"
 #include "runtime/error.h"
@@ -165,9 +166,10 @@ int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b) {
     for (int32_t d = 0; d < t->ndim; ++d) n *= t->shape[d];
     return n;
   };
-  const int64_t first = std::max(begin(a), begin(b));
-  const int64_t last = std::min(begin(a) + bytes(a), begin(b) + bytes(b));
-  return std::max<int64_t>(last - first, 0);
+  if (begin(b) < begin(a)) std::swap(a, b);
+  const int64_t first = begin(b), last = begin(a) + bytes(a);
+  if (last <= first) return 0;  // nearly always, and known from one size
+  return std::max<int64_t>(std::min(last, first + bytes(b)) - first, 0);
 }
 
 int32_t tw_check_arguments(const tw_argument_check* checks, int32_t num_checks,
