@@ -14,9 +14,9 @@
 namespace tw::autotune {
 namespace {
 
-constexpr size_t kParents = 32;  // fastest measured points that seed a population
-constexpr size_t kClimbed = 4;   // fastest measured points whose neighbours are tried
-constexpr int kNeighbours = 24;  // neighbours of each that the model chooses from
+constexpr size_t kParents = 32;       // fastest measured points that seed a population
+constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
+constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
 
 struct PointHash {

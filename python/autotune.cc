@@ -8,8 +8,8 @@
 
 #include "autotune/log.h"
 #include "autotune/peak.h"
-#include "autotune/replay.h"
 #include "autotune/prior_schedule.h"
+#include "autotune/replay.h"
 #include "autotune/tuner.h"
 #include "autotune/workload_kinds.h"
 #include "autotune/workloads.h"
