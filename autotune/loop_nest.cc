@@ -307,6 +307,7 @@ class NestWalk : public Visitor {
     Access a{.producer = producer.get(),
              .is_store = is_store,
              .is_local = shape.is_local,
+             .element = producer->output_dtype(value_index).element(),
              .element_bytes = producer->output_dtype(value_index).element_bytes(),
              .realize_depth = shape.depth};
     a.strides.assign(index_.depth(), 0);

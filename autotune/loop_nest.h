@@ -24,6 +24,7 @@ struct Access {
   const Producer* producer = nullptr;
   bool is_store = false;
   bool is_local = false;  // realized with scope "local", or in tile registers
+  DType element;
   int element_bytes = 4;
   std::vector<double> elements;   // distinct elements touched, by depth; size loops + 1
   std::vector<double> lines;      // distinct cache lines

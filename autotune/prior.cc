@@ -241,9 +241,17 @@ int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
     const Access& access = s.accesses[a];
     const int64_t stride = access.strides[lane];
     if (access.element_bytes * group != 4 || access.strides[term] != 1) return 1;
+    if (halves && access.element != bfloat_type(16)) return 1;
     if (stride != 0 && stride != group) return 1;
   }
   return group;
+}
+
+// Of two signed bytes one has to lose its sign.
+bool has_offsets(const NestStatement& s, const MachineModel& machine) {
+  return s.dtype.is_int() && terms_at_once(s, machine) > 1 &&
+         std::all_of(s.accesses.begin() + 1, s.accesses.end(),
+                     [](const Access& a) { return a.element.is_int(); });
 }
 
 // The statement as the processor runs it: where it adds groups of terms at once, operands are words
@@ -347,7 +355,12 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
   // are several the element that is multiplied with each of them.
   const double operands = operand_vectors(s, tile);
-  const double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  if (has_offsets(statement, machine)) {
+    // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
+    needed += operands + 1;
+    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
+  }
   const double excess = needed - machine.vector_registers;
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
   if (reduces && excess > 0)

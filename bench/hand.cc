@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "autotune/space/dot_product.h"
 #include "bench/contestant.h"
 #include "runtime/machine.h"
 #include "schedule/schedule.h"
@@ -22,7 +24,25 @@ struct Product {
   int64_t m, n, k;
   bool weights;  // B is known when the kernel is built
   int threads;
+  int64_t bytes;  // of an element of A
+  int64_t group;  // terms that the processor adds at once to a sum
+  bool offsets;   // beside the sums, those of each column: see lower/unsign_dot_products.cc
 };
+Product product_of(const autotune::Task& task) {
+  const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
+  const te::Tensor c = task.program.outputs[0];
+  Product p{.m = extent(c, 0),
+            .n = extent(c, 1),
+            .k = extent(a, 1),
+            .weights = te::is_constant(b),
+            .threads = task.threads,
+            .bytes = a.dtype().element_bytes()};
+  p.group =
+      p.weights ? autotune::products_at_once(a.dtype(), b.dtype(), c.dtype(), task.target) : 1;
+  p.offsets = p.group > 1 && a.dtype().is_int() && b.dtype().is_int();
+  return p;
+}
+
 // Rows and vectors of columns of the sums that stay in registers.
 struct RegisterTile {
   int64_t rows, vectors;
@@ -40,13 +60,16 @@ RegisterTile register_tile(const Product& p, const Target& target) {
   const int64_t sums = target.vector_registers * 3 / 4, lanes = target.vector_lanes(32);
   if (4 * p.m < sums) return {p.m, 4};  // few rows: enough sums for the latency of an addition
   RegisterTile best{0, 0};
-  int64_t least = INT64_MAX;
+  double least = std::numeric_limits<double>::infinity();
   for (const int64_t vectors : {3, 4, 2}) {
-    if (sums + vectors + 1 > target.vector_registers) continue;
+    const int64_t others = p.offsets ? 2 * vectors + 2 : vectors + 1;
+    if (sums + others > target.vector_registers) continue;
     const int64_t rows = sums / vectors, columns = vectors * lanes;
     const int64_t area = ceil_div(p.m, rows) * rows * ceil_div(p.n, columns) * columns;
-    if (area < least) best = {rows, vectors};
-    least = std::min(least, area);
+    const double beside = p.offsets ? double(rows + vectors) / double(rows * vectors) : 0;
+    const double work = double(area) * (1 + beside);
+    if (work < least) best = {rows, vectors};
+    least = std::min(least, work);
   }
   return best;
 }
@@ -58,7 +81,7 @@ Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
   if (!p.weights) return {tiles, 1, true};
   const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
   const int64_t panels = ceil_div(p.n, tile.vectors * target.vector_lanes(32));
-  const int64_t fit = std::min(ceil_div(p.m * p.k * 4, l2 / 2), tiles);
+  const int64_t fit = std::min(ceil_div(p.m * p.k * p.bytes, l2 / 2), tiles);
   const auto idle = [&](int64_t blocks) {  // of all threads' time, while the last ones work
     const int64_t units = panels * blocks, busy = ceil_div(units, p.threads) * p.threads;
     return static_cast<double>(busy - units) / static_cast<double>(busy);
@@ -77,7 +100,7 @@ Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
 std::optional<Trace> product(const autotune::Task& task) {
   const te::Tensor c = task.program.outputs[0];
   const te::Tensor a = task.program.arguments[0], b = task.program.arguments[1];
-  const Product p{extent(c, 0), extent(c, 1), extent(a, 1), te::is_constant(b), task.threads};
+  const Product p = product_of(task);
   const int64_t lanes = task.target.vector_lanes(32);
   const RegisterTile registers = register_tile(p, task.target);
   const Walk order = walk(p, registers, task.target);
@@ -100,9 +123,18 @@ std::optional<Trace> product(const autotune::Task& task) {
   out.vectorize(jl);
 
   tile.compute_at(out, i);
-  const IterVar k = tile.reduce_axis(0);
+  IterVar k = tile.reduce_axis(0), term;
+  if (p.group > 1) {
+    const Stage::Pair split = tile.split(k, p.group);
+    k = split.outer;
+    term = split.inner;
+  }
   const auto [v, l] = tile.split(tile.axis(1), lanes);
-  tile.reorder({k, tile.axis(0), v, l});
+  if (p.group > 1) {
+    tile.reorder({k, tile.axis(0), v, term, l});
+  } else {
+    tile.reorder({k, tile.axis(0), v, l});
+  }
   tile.unroll(tile.axis(0));
   tile.unroll(v);
   tile.vectorize(l);
@@ -112,7 +144,12 @@ std::optional<Trace> product(const autotune::Task& task) {
   if (!p.weights && !again) return s.trace();
   const te::Tensor packed = s.cache_read(b, "global", {tile.op()});
   const Stage panel = s[packed];
-  panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  if (p.group > 1) {  // for each column the terms of a group side by side
+    panel.transform_layout(panel.axis(0), p.group, {0, 2, 1});
+    panel.transform_layout(panel.axis(1), columns, {1, 0, 2, 3});
+  } else {
+    panel.transform_layout(panel.axis(1), columns, {1, 0, 2});
+  }
   if (p.weights) {
     panel.precompute();
     if (again) tile.prefetch_ahead(packed, k, out, unit, order.panels_first ? order.blocks : 1);
@@ -122,55 +159,6 @@ std::optional<Trace> product(const autotune::Task& task) {
     panel.unroll(pv);
     panel.vectorize(pl);
   }
-  return s.trace();
-}
-
-// How many products the processor adds at once into a 32-bit sum: 4 of bytes, 2 of bfloat16; 1
-// where it has no such instruction.
-int64_t products_at_once(const autotune::Task& task) {
-  const std::vector<te::Tensor>& arguments = task.program.arguments;
-  const DType a = arguments[0].dtype(), b = arguments[1].dtype();
-  if (a.is_integer() && a.bits == 8 && b == int_type(8) && task.target.has_int8_dot) return 4;
-  return a == bfloat_type(16) && b == a && task.target.has_bf16_dot ? 2 : 1;
-}
-
-// The same tiles of sums of narrow numbers. A panel of B holds, for each column, as many terms side
-// by side as an instruction takes: its rows are [term / group][column][term % group].
-std::optional<Trace> narrow_product(const autotune::Task& task) {
-  const std::vector<te::Tensor>& arguments = task.program.arguments;
-  if (!te::is_constant(arguments[1])) return {};
-  const int64_t group = products_at_once(task);
-  const te::Tensor c = task.program.outputs[0], b = arguments[1];
-  const int64_t lanes = task.target.vector_lanes(32);
-  const int64_t height = as<IntImm>(c.shape()[0])->value;
-  const int64_t rows = std::min<int64_t>(8, height), columns = (rows < 4 ? 4 : 3) * lanes;
-
-  const Schedule s = Schedule::create({c});
-  const te::Tensor sums = s.cache_write(c, "local");
-  const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
-  panel.transform_layout(panel.axis(0), group, {0, 2, 1});
-  panel.transform_layout(panel.axis(1), columns, {1, 0, 2, 3});
-  panel.precompute();
-
-  const Stage out = s[c], tile = s[sums];
-  const auto [io, ii] = out.split(out.axis(0), rows);
-  const auto [jo, ji] = out.split(out.axis(1), columns);
-  out.reorder({jo, io, ii, ji});
-  const auto [jv, jl] = out.split(ji, lanes);
-  const IterVar tiles = out.fuse({jo, io});
-  out.parallel(tiles);
-  out.unroll(ii);
-  out.unroll(jv);
-  out.vectorize(jl);
-
-  tile.compute_at(out, tiles);
-  const IterVar i = tile.axis(0);
-  const auto [ko, ki] = tile.split(tile.reduce_axis(0), group);
-  const auto [v, l] = tile.split(tile.axis(1), lanes);
-  tile.reorder({ko, i, v, ki, l});
-  tile.unroll(i);
-  tile.unroll(v);
-  tile.vectorize(l);
   return s.trace();
 }
 
@@ -279,7 +267,7 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
 
 std::optional<Trace> gemm(const autotune::Task& task) {
   if (const Tiles* tiles = tiles_for(task)) return tile_product(task, *tiles);
-  return products_at_once(task) > 1 ? narrow_product(task) : product(task);
+  return product(task);
 }
 
 struct Row {

@@ -32,8 +32,9 @@ LOWP_LAYERS = [
     for m, n, k in ((512, 512, 512), (1024, 1024, 1024), (128, 3072, 768), (64, 1000, 2048), (127, 255, 509))
 ]
 QUICK_LOWP_LAYERS = [LOWP_LAYERS[i] for i in (2, 12)]
-# What oneDNN may use at most where it is to take the instructions of vectors and not those of tiles.
+# What oneDNN may use at most, and what ours are built for, where vectors are compared and not tiles.
 VECTOR_ISA = "avx512_core_bf16"
+VECTOR_TARGET = "llvm -mattr=-amx-tile"
 NO_AMX = " without AMX"
 # Every distinct convolution of ResNet-50 and the pointwise ones of MobileNet, by their names (`autotune --list`).
 CONV_LAYERS = [*(f"conv2d_bias_relu:resnet50.{i}" for i in range(23)), *(f"conv2d_bias_relu:mobilenet.{i}" for i in range(9))]
@@ -142,7 +143,8 @@ def conv(context: Context) -> Result:
 
 
 def lowp(context: Context) -> Result:
-    """Twice: oneDNN as it comes, and without AMX. It decides once in a process, so these are two processes."""
+    """Twice: everybody as they come, and all without AMX, nothing tuned. oneDNN decides once in a process, so these are
+    two processes."""
     layers = QUICK_LOWP_LAYERS if context.quick else LOWP_LAYERS
     log, tunings = tuned(context, "lowp", layers)
     context.say(f"comparing {len(layers)} layers, then again without AMX")
@@ -150,7 +152,7 @@ def lowp(context: Context) -> Result:
     version = result["facts"]["libraries"].get("onednn", "")
     if "amx" not in version:
         return result
-    vectors = compared(context, layers, log, [], onednn_isa=VECTOR_ISA)
+    vectors = compared(context, layers, log, [], onednn_isa=VECTOR_ISA, target=VECTOR_TARGET)
     for measurement in vectors["measurements"]:
         measurement["name"] += NO_AMX
         measurement["labels"]["workload"] += NO_AMX

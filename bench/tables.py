@@ -136,6 +136,13 @@ FRONT = ("parse", "schedule", "infer_bound and schedule_ops")
 BACK = ("emit", "optimize", "generate", "link")
 
 
+def compile_shares(section: dict) -> dict[str, float]:
+    """Of the time of all compiles, the part that each phase took."""
+    spent = {m["labels"]["phase"]: sum(m["samples"]) for m in section["measurements"] if m["name"].startswith("phase/")}
+    whole = sum(spent.values())
+    return {phase: seconds / whole for phase, seconds in spent.items()}
+
+
 def of_compile(section: dict, results: dict) -> list[Table]:
     rows = []
     for name, title in (
@@ -150,13 +157,16 @@ def of_compile(section: dict, results: dict) -> list[Table]:
             rows.append([title, *(with_unit(quantile(s, q), "s") for q in (0.5, 0.9, 1)), str(len(s))])
     tables = [Table("te text and trace to callable", ["", "median", "p90", "slowest", "compiles"], rows)]
     phases = [m for m in section["measurements"] if m["name"].startswith("phase/")]
-    whole = sum(sum(m["samples"]) for m in phases)
+    shares = compile_shares(section)
     rows = []
     for m in phases:
         s = m["samples"]
         kind = "LLVM: " if m["labels"]["phase"] in BACK else "" if m["labels"]["phase"] in FRONT else "pass: "
-        share = f"{sum(s) / whole:.1%}"
+        share = f"{shares[m['labels']['phase']]:.1%}"
         rows.append([kind + m["labels"]["phase"], with_unit(quantile(s, 0.5), "s"), with_unit(quantile(s, 0.9), "s"), share])
+    for title, names in (("LLVM, together", BACK), ("ours, together", [name for name in shares if name not in BACK])):
+        if shares:
+            rows.append([title, "", "", f"{sum(shares.get(name, 0) for name in names):.1%}"])
     tables.append(Table("The same by phase", ["", "median", "p90", "share of all time"], rows))
     if resident := section["facts"].get("resident"):
         quarter = resident[len(resident) // 4]

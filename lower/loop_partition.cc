@@ -14,7 +14,8 @@
 //
 // Loops of constant extent stay whole unless partition_const_loop; parallel and vectorized loops
 // always do. Inside each part the remaining conditions cut the loops further in, as long as the
-// number of statements stays within a fixed multiple of what it was.
+// number of statements stays within a fixed multiple of what it was. A condition that is left and
+// does not depend on its loop goes in front of it: it is asked once, and the loop is one to see.
 #include <algorithm>
 
 #include "ir/expr.h"
@@ -178,10 +179,55 @@ class Partition : public ScopedMutator {
   int budget_;
 };
 
+bool reads_memory(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& part) { found |= is<Load>(part); });
+  return found;
+}
+
+void add_conjuncts(const Expr& e, std::vector<Expr>& list) {
+  if (const And* both = as<And>(e)) {
+    add_conjuncts(both->a, list);
+    add_conjuncts(both->b, list);
+  } else {
+    list.push_back(e);
+  }
+}
+Expr conjunction(const std::vector<Expr>& list) {
+  Expr all;
+  for (const Expr& e : list) all = all.defined() ? make(And{.a = all, .b = e}) : e;
+  return all;
+}
+
+// for (k, …) { if (c) { … } } as if (c) { for (k, …) { … } }
+class Hoist : public Mutator {
+ protected:
+  using Mutator::on;
+  Stmt on(const For& op, const Stmt& self) override {
+    const Stmt s = Mutator::on(op, self);
+    const IfThenElse* guarded = as<IfThenElse>(as<For>(s)->body);
+    const bool alone = guarded != nullptr && !guarded->else_case.defined();
+    if (!alone || op.for_kind == ForKind::Parallel) return s;
+    std::vector<Expr> all, outside, inside;
+    add_conjuncts(guarded->condition, all);
+    for (const Expr& c : all) {
+      (uses(c, op.var) || reads_memory(c) ? inside : outside).push_back(c);
+    }
+    if (outside.empty()) return s;
+    const Stmt loop = with(s, [&](For& f) {
+      f.body = inside.empty()
+                   ? guarded->then_case
+                   : with(f.body, [&](IfThenElse& i) { i.condition = conjunction(inside); });
+    });
+    return make(IfThenElse{.condition = conjunction(outside), .then_case = loop});
+  }
+};
+
 }  // namespace
 
 Kernel loop_partition(Kernel kernel, const PassContext& context) {
   kernel.body = Partition(context.options, count_leaves(kernel.body)).mutate(kernel.body);
+  kernel.body = Hoist().mutate(kernel.body);
   return kernel;
 }
 

@@ -13,7 +13,9 @@
 // if_then_else, and the calling convention.
 #include <bit>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
 
@@ -23,6 +25,19 @@ namespace {
 class LowerIntrin : public ScopedMutator {
  protected:
   using ScopedMutator::on;
+
+  Stmt on(const For& op, const Stmt& self) override {
+    if (not_negative(op.min)) not_negative_.insert(op.var);
+    return ScopedMutator::on(op, self);
+  }
+  Stmt on(const LetStmt& op, const Stmt& self) override {
+    if (op.value.dtype().is_integer() && not_negative(op.value)) not_negative_.insert(op.var);
+    return ScopedMutator::on(op, self);
+  }
+  Stmt on(const AttrStmt& op, const Stmt& self) override {
+    if (op.key == attr::kParallelLaunch) not_negative_.insert(Var(as<Variable>(op.node)));
+    return ScopedMutator::on(op, self);
+  }
 
   Expr on(const FloorDiv& op, const Expr&) override { return lower_floor(op, true); }
   Expr on(const FloorMod& op, const Expr&) override { return lower_floor(op, false); }
@@ -99,7 +114,39 @@ class LowerIntrin : public ScopedMutator {
     });
   }
 
+  // What shows at a glance. Bodies are unrolled by now: asking the analyzer about each of thousands
+  // of divisions took longer than all other passes.
+  bool plainly_not_negative(const Expr& e) const {
+    const auto both = [&](const Expr& a, const Expr& b) {
+      return plainly_not_negative(a) && plainly_not_negative(b);
+    };
+    if (const auto c = as_const_int(e)) return *c >= 0;
+    switch (e->kind) {
+      case NodeKind::Variable:
+        return not_negative_.contains(Var(as<Variable>(e)));
+      case NodeKind::Add:
+        return both(as<Add>(e)->a, as<Add>(e)->b);
+      case NodeKind::Mul:
+        return both(as<Mul>(e)->a, as<Mul>(e)->b);
+      case NodeKind::Min:
+        return both(as<Min>(e)->a, as<Min>(e)->b);
+      case NodeKind::Div:
+        return both(as<Div>(e)->a, as<Div>(e)->b);
+      case NodeKind::Mod:
+        return plainly_not_negative(as<Mod>(e)->a);
+      case NodeKind::FloorDiv:
+        return both(as<FloorDiv>(e)->a, as<FloorDiv>(e)->b);
+      case NodeKind::FloorMod:
+        return plainly_not_negative(as<FloorMod>(e)->b);
+      case NodeKind::Call:
+        return as<Call>(e)->name == "num_threads";
+      default:
+        return false;
+    }
+  }
+
   bool not_negative(const Expr& e) {
+    if (plainly_not_negative(e)) return true;
     if (const Broadcast* b = as<Broadcast>(e)) return not_negative(b->value);
     if (const Ramp* r = as<Ramp>(e)) {
       return analyzer_.can_prove_at_least(r->base, 0) &&
@@ -108,6 +155,8 @@ class LowerIntrin : public ScopedMutator {
     if (e.dtype().is_vector()) return false;
     return analyzer_.can_prove_at_least(e, 0);
   }
+
+  VarSet not_negative_;  // loop variables and let values, while they are in scope
 };
 
 }  // namespace

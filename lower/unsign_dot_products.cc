@@ -38,6 +38,7 @@ constexpr int kLess = 128;  // what a sign bit counts more without a sign
 struct Candidate {
   const For* loop;
   DotProduct product;
+  Expr condition;  // under which it runs, the same in each iteration; undefined: always
   // One group for all lanes: what loses its sign. And what its products are with.
   const DotFactor& row() const { return product.first.broadcast ? product.first : product.second; }
   const DotFactor& column() const {
@@ -63,12 +64,16 @@ bool same_column(const Candidate& a, const Candidate& b) {
   return x.load->buffer.same_as(y.load->buffer) && a.product.lanes == b.product.lanes &&
          equal(first(a), first(b));
 }
+// The condition of a tile's last rows.
+Stmt under(const Expr& condition, const Stmt& s) {
+  return condition.defined() ? make(IfThenElse{.condition = condition, .then_case = s}) : s;
+}
 template <class Same>
 bool has(const std::vector<const Candidate*>& list, const Candidate& c, Same same) {
   return std::ranges::any_of(list, [&](const Candidate* other) { return same(*other, c); });
 }
 
-// Empty where sums take different columns.
+// Empty where sums take different columns, or where columns are read under a condition only.
 std::vector<Panel> panels_of(const std::vector<Candidate>& candidates) {
   std::vector<Panel> panels;
   for (const Candidate& c : candidates) {
@@ -79,12 +84,24 @@ std::vector<Panel> panels_of(const std::vector<Candidate>& candidates) {
       panel = &p;
     }
     if (panel == nullptr) panel = &panels.emplace_back();
+    for (const Candidate* other : panel->sums) {
+      if (same_sum(*other, c) && !equal(other->condition, c.condition)) return {};
+    }
     if (!has(panel->sums, c, same_sum)) panel->sums.push_back(&c);
-    if (!has(panel->columns, c, same_column)) panel->columns.push_back(&c);
+    const auto known = std::ranges::find_if(
+        panel->columns, [&](const Candidate* other) { return same_column(*other, c); });
+    if (known == panel->columns.end()) {
+      panel->columns.push_back(&c);
+    } else if ((*known)->condition.defined()) {
+      *known = &c;
+    }
     ++panel->candidates;
   }
   for (const Panel& p : panels) {
     if (p.candidates != p.sums.size() * p.columns.size()) return {};
+    for (const Candidate* c : p.columns) {
+      if (c->condition.defined()) return {};
+    }
   }
   return panels;
 }
@@ -99,6 +116,12 @@ int64_t count_accesses(const Stmt& s, const Var& buffer) {
     if (e.same_as(buffer)) n += 2;  // as an argument: anything may happen to it
   });
   return n;
+}
+
+bool reads_memory(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& part) { found |= is<Load>(part); });
+  return found;
 }
 
 Expr all_lanes(int lanes) { return make(Ramp{.base = 0, .stride = 1, .lanes = lanes}); }
@@ -135,7 +158,7 @@ class UnsignDotProducts : public Mutator {
     std::vector<Panel> panels = panels_of(candidates);
     size_t columns = 0;
     for (const Panel& p : panels) columns += p.columns.size();
-    if (columns >= candidates.size()) return Mutator::on(op, self);
+    if (panels.empty() || columns >= candidates.size()) return Mutator::on(op, self);
     std::vector<Stmt> before, body, after;
     for (Panel& p : panels) {
       const int lanes = p.sums[0]->product.lanes;
@@ -144,7 +167,9 @@ class UnsignDotProducts : public Mutator {
       const Expr zero = make_zero(int_type(32, lanes));
       before.push_back(make(Store{.buffer = p.offset, .value = zero, .index = all_lanes(lanes)}));
       for (const Candidate* c : p.columns) body.push_back(sum_offset(*c, p.offset));
-      for (const Candidate* c : p.sums) after.push_back(take_off(*c, p.offset));
+      for (const Candidate* c : p.sums) {
+        after.push_back(under(c->condition, take_off(*c, p.offset)));
+      }
     }
     body.push_back(unsigned_products(op.body, candidates));
     before.push_back(with(self, [&](For& f) { f.body = block(body); }));
@@ -162,7 +187,7 @@ class UnsignDotProducts : public Mutator {
   std::vector<Candidate> candidates_of(const For& op) const {
     std::vector<Candidate> found;
     if (op.for_kind != ForKind::Serial) return found;
-    collect(op.body, found);
+    collect(op.body, {}, found);
     if (found.empty()) return found;
     const Var& sums = found[0].product.store->buffer;
     const bool here =
@@ -172,12 +197,20 @@ class UnsignDotProducts : public Mutator {
     for (const Candidate& c : found) {
       const Store* store = c.product.store;
       if (!alone || !store->buffer.same_as(sums) || uses(store->index, op.var)) return {};
+      if (c.condition.defined() && (uses(c.condition, op.var) || reads_memory(c.condition))) {
+        return {};
+      }
     }
     return found;
   }
-  void collect(const Stmt& s, std::vector<Candidate>& found) const {
+  void collect(const Stmt& s, const Expr& condition, std::vector<Candidate>& found) const {
     if (const Block* b = as<Block>(s)) {
-      for (const Stmt& part : b->stmts) collect(part, found);
+      for (const Stmt& part : b->stmts) collect(part, condition, found);
+    }
+    const IfThenElse* guard = as<IfThenElse>(s);
+    if (guard != nullptr && !guard->else_case.defined()) {
+      const Expr both = condition.defined() ? condition && guard->condition : guard->condition;
+      collect(guard->then_case, both, found);
     }
     const For* loop = as<For>(s);
     if (loop == nullptr || loop->for_kind != ForKind::Serial) return;
@@ -185,7 +218,7 @@ class UnsignDotProducts : public Mutator {
     if (!product || !product->integers) return;
     const DotFactor &a = product->first, &b = product->second;
     if (a.is_signed() && b.is_signed() && a.broadcast != b.broadcast) {
-      found.push_back({loop, *product});
+      found.push_back({loop, *product, condition});
     }
   }
 
@@ -222,6 +255,10 @@ class UnsignDotProducts : public Mutator {
       std::vector<Stmt> stmts;
       for (const Stmt& part : b->stmts) stmts.push_back(unsigned_products(part, candidates));
       return block(stmts);
+    }
+    if (const IfThenElse* guard = as<IfThenElse>(s); guard && !guard->else_case.defined()) {
+      return with(
+          s, [&](IfThenElse& i) { i.then_case = unsigned_products(guard->then_case, candidates); });
     }
     const auto c = std::ranges::find_if(
         candidates, [&](const Candidate& candidate) { return candidate.loop == s.get(); });

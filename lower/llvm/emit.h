@@ -184,6 +184,7 @@ class FunctionEmitter {
   llvm::Value* arithmetic(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
                           bool nonnegative);
   llvm::Value* float_arithmetic(NodeKind kind, llvm::Value* a, llvm::Value* b);
+  llvm::Value* fuse(llvm::Value* product, llvm::Value* sum);
   llvm::Value* floor_division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
                               bool nonnegative);
   template <class T>

@@ -184,3 +184,72 @@ assert 'tensorized("later")' in str(tw.lower(s, [A, B], simple_mode=True))
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def in_tiles(s, A, B, C, parallel):
+    """A matrix product in tile registers, one tile of sums at a time."""
+    sums = s.cache_write(C, "amx.tile")
+    packed = s.cache_read(B, "global", [sums.op])
+    s[packed].transform_layout(s[packed].op.axis[0], 4, [0, 2, 1])
+    s[packed].transform_layout(s[packed].op.axis[1], 16, [1, 0, 2, 3])
+    right = s.cache_read(s[packed].op.output(0), "amx.tile", [sums.op])
+    left = s.cache_read(A, "amx.tile", [sums.op])
+    io, jo, ii, _ = s[C].tile(C.op.axis[0], C.op.axis[1], 16, 16)
+    if parallel:
+        s[C].parallel(io)
+    s[C].tensorize(ii, "amx.store_s32")
+    s[sums].compute_at(s[C], jo)
+    i, j = s[sums].op.axis
+    ko, ki = s[sums].split(s[sums].op.reduce_axis[0], factor=64)
+    s[sums].reorder(ko, i, j, ki)
+    s[sums].tensorize(i, "amx.dot_u8s8")
+    for tile, axis, intrin in ((left, 0, "amx.load_a_u8"), (right, 1, "amx.load_b_s8")):
+        s[tile].compute_at(s[sums], ko)
+        s[tile].tensorize(s[tile].op.axis[axis], intrin)
+
+
+def test_tile_registers_of_several_threads(tmp_path):
+    """One product on the thread pool, whose tasks have registers of their own, then one on the calling thread; and the
+    same from a library in another process, which has not built anything."""
+    n = 64
+    A, B, D = (te.placeholder((n, n), dtype, name) for dtype, name in (("uint8", "A"), ("int8", "B"), ("int8", "D")))
+
+    def product(x, y, name):
+        k = te.reduce_axis((0, n), name="k")
+        return te.compute(
+            (n, n), lambda i, j: te.sum(x[i, k].astype("int32") * y[k, j].astype("int32"), axis=k), name=name)
+
+    C, E = product(A, B, "C"), product(A, D, "E")
+    s = te.create_schedule([C.op, E.op])
+    in_tiles(s, A, B, C, parallel=True)
+    in_tiles(s, A, D, E, parallel=False)
+    target = tw.target.Target("llvm -mcpu=sapphirerapids")
+    try:
+        f = tw.build(s, [A, B, D, C, E], target=target)
+    except tw.UserError as e:
+        assert e.code == "target-feature"
+        pytest.skip("the system does not grant tile registers")
+    assert f.get_source("asm").count("tdpbusd") == 2
+    if target.features_missing_on_host:
+        pytest.skip("no AMX")
+    random = np.random.default_rng(0)
+    a = random.integers(0, 256, (n, n)).astype("uint8")
+    b, d = (random.integers(-128, 128, (n, n)).astype("int8") for _ in range(2))
+    c, e = np.zeros((n, n), "int32"), np.zeros((n, n), "int32")
+    for _ in range(20):
+        f(a, b, d, c, e)
+    np.testing.assert_array_equal(c, a.astype("int32") @ b.astype("int32"))
+    np.testing.assert_array_equal(e, a.astype("int32") @ d.astype("int32"))
+
+    path = str(tmp_path / "tiles.so")
+    f.export_library(path)
+    script = f"""
+import numpy as np, tilewright as tw
+n = {n}
+a, b = np.ones((n, n), "uint8"), np.ones((n, n), "int8")
+c, e = np.zeros((n, n), "int32"), np.zeros((n, n), "int32")
+tw.runtime.load_module({path!r})["default_function"](a, b, b, c, e)
+assert (c == n).all() and (e == n).all()
+"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr

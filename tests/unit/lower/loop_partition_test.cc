@@ -36,6 +36,35 @@ for (y_1, 0, max((floordiv((n + 7), 8) - max(floordiv(n, 8), 0)), 0)) {
 )");
 }
 
+TEST(LoopPartition, ConditionsGoInFrontOfLoopsThatTheyDoNotDependOn) {
+  EXPECT_EQ(partitioned(R"(declare A: int32*
+declare n: int32
+for (y, 0, 4) {
+  for (x, 0, 8) {
+    for (k, 0, 4) {
+      if ((likely((y < n)) && (likely((x < n)) && (A[k] < 3)))) {
+        A[((y*8) + x)] = k
+      }
+    }
+  }
+}
+)"),
+            R"(for (y, 0, 4) {
+  if (likely((y < n))) {
+    for (x, 0, 8) {
+      if (likely((x < n))) {
+        for (k, 0, 4) {
+          if ((A[k] < 3)) {
+            A[((y*8) + x)] = k
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
 // Copies side by side need a number that is known, which a cut at a symbolic place would take away.
 TEST(LoopPartition, UnrolledLoopKeepsItsConstantExtent) {
   constexpr std::string_view kText = R"(declare A: float32*

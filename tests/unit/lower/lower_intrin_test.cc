@@ -29,6 +29,27 @@ for (x, 0, 100) {
 )");
 }
 
+// The share of a task, as lower_parallel writes it: nothing in it is below zero.
+TEST(LowerIntrin, SignsOfTheLoopOfATask) {
+  EXPECT_EQ(lowered(R"(declare A: int32*
+let tasks = min(num_threads(), 28)
+// attr [task] parallel_launch = tasks
+let chunk = (28 / tasks)
+let rest = (28 % tasks)
+for (x, ((task*chunk) + min(task, rest)), chunk) {
+  A[floormod(x, 7)] = floordiv((x + task), 7)
+}
+)"),
+            R"(let tasks = min(num_threads(), 28)
+// attr [task] parallel_launch = tasks
+let chunk = (28/tasks)
+let rest = (28 % tasks)
+for (x, ((task*chunk) + min(task, rest)), chunk) {
+  A[(x % 7)] = ((x + task)/7)
+}
+)");
+}
+
 TEST(LowerIntrin, Mathematics) {
   EXPECT_EQ(
       lowered(R"(declare A: float32*

@@ -12,17 +12,20 @@ namespace {
 
 const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
 
-// A tile of `rows` and `columns` vectors, its loops unrolled, in a loop over groups of terms.
+// A tile of `rows` and `columns` vectors, its loops unrolled, in a loop over groups of terms. Rows
+// from the `guarded`-th on run under a condition on a loop outside.
 std::string tile(int rows, int columns, const std::string& inner = "",
-                 const std::string& type = "int8") {
+                 const std::string& type = "int8", int guarded = 100) {
   std::string text = fmt::format(
       "declare A: {0}*\ndeclare B: int8*\ndeclare C: int32*\n"
       "// attr [t] storage_scope = \"local\"\nallocate t[int32 * {1}]\n",
       type, rows * columns * 16);
+  if (guarded < rows) text += "for (y, 0, 2) {\n";
   for (int v = 0; v < rows * columns; ++v)
     text += fmt::format("t[ramp({}, 1, 16)] = x16(0)\n", v * 16);
   text += "for (k, 0, 9) {\n" + inner;
   for (int r = 0; r < rows; ++r) {
+    if (r >= guarded) text += fmt::format("  if (((y + {}) < {})) {{\n", r, guarded + 1);
     for (int c = 0; c < columns; ++c) {
       text += fmt::format(
           "  for (i, 0, 4) {{\n    t[ramp({0}, 1, 16)] = (t[ramp({0}, 1, 16)] + "
@@ -30,11 +33,13 @@ std::string tile(int rows, int columns, const std::string& inner = "",
           "+ i) + {1})]))*int32x16(B[ramp((((k*{2}) + i) + {3}), 4, 16)])))\n  }}\n",
           (r * columns + c) * 16, r * 36, columns * 64, c * 64);
     }
+    if (r >= guarded) text += "  }\n";
   }
   text += "}\n";
   for (int v = 0; v < rows * columns; ++v) {
     text += fmt::format("C[ramp({0}, 1, 16)] = t[ramp({0}, 1, 16)]\n", v * 16);
   }
+  if (guarded < rows) text += "}\n";
   return text;
 }
 
@@ -74,11 +79,17 @@ C[ramp(16, 1, 16)] = t[ramp(16, 1, 16)]
 
 TEST(UnsignDotProducts, OthersStay) {
   EXPECT_TRUE(changes(tile(3, 2)));
+  EXPECT_TRUE(changes(tile(3, 2, "", "int8", 1)));
+  EXPECT_FALSE(changes(tile(3, 2, "", "int8", 0))) << "no row that is always there reads B";
   EXPECT_FALSE(changes(tile(1, 2))) << "as many offsets as products";
   EXPECT_FALSE(changes(tile(2, 2, "", "uint8"))) << "one factor has no sign";
   EXPECT_FALSE(changes(tile(2, 2), Target::parse("llvm -mcpu=x86-64-v3"))) << "no instruction";
   EXPECT_FALSE(changes(tile(2, 2, "  C[k] = t[5]\n"))) << "a sum is read on the way";
   EXPECT_FALSE(changes(tile(2, 2, "  t[k] = 0\n"))) << "a sum is written on the way";
+  EXPECT_FALSE(changes(tile(2, 1,
+                            "  for (i, 0, 4) {\n    t[ramp(0, 1, 16)] = (t[ramp(0, 1, 16)] + "
+                            "(x16(int32(A[i]))*int32x16(B[ramp((i + 64), 4, 16)])))\n  }\n")))
+      << "sums of different columns";
   std::string outside = tile(2, 2);
   const size_t at = outside.find("// attr");
   outside.replace(at, outside.find("t[ramp") - at, "");
@@ -87,7 +98,8 @@ TEST(UnsignDotProducts, OthersStay) {
 
 TEST(UnsignDotProducts, ComputesTheSame) {
   std::mt19937 random(3);
-  for (const auto& [rows, columns] : {std::pair(2, 1), {3, 2}, {8, 3}, {5, 4}}) {
+  for (const auto& [rows, columns, guarded] :
+       {std::tuple(2, 1, 9), {3, 2, 9}, {8, 3, 9}, {5, 4, 9}, {8, 3, 4}, {3, 2, 2}}) {
     const auto arrays = [&] {
       std::vector<NDArray> result;
       for (const auto& [size, type] : {std::pair(rows * 36, int_type(8)),
@@ -105,7 +117,7 @@ TEST(UnsignDotProducts, ComputesTheSame) {
       }
       return result;
     }();
-    const std::string text = tile(rows, columns);
+    const std::string text = tile(rows, columns, "", "int8", guarded);
     const auto kernel_of = [&](const std::string& body) {
       return test::make_kernel(body, {{"A", int_type(8), {rows * 36}},
                                       {"B", int_type(8), {columns * 64 * 9}},
