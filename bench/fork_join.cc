@@ -18,24 +18,31 @@ void measure_fork_join(const Options& options, Results& results) {
       if (threads == 1 && pin) continue;
       const auto pool =
           std::make_shared<ThreadPool>(ThreadPoolOptions{.num_threads = threads, .pin = pin});
-      const auto region = [pool] {
-        pool->parallel_for([](int32_t, int32_t, void*) -> int32_t { return 0; }, nullptr);
+      const auto regions = [pool](int count) {
+        for (int i = 0; i < count; ++i) {
+          pool->parallel_for([](int32_t, int32_t, void*) -> int32_t { return 0; }, nullptr);
+        }
       };
       const auto subject = [&](const char* state) {
         return Subject{
             .name = fmt::format("fork-join/{}{}/{}", state, pin ? "-pinned" : "", threads),
-            .run = region,
+            .run = {},
             .labels = {{"state", state}, {"pinned", pin}, {"threads", threads}}};
       };
+      constexpr int kRegions = 200;
       subjects.push_back(subject("spinning"));
+      subjects.back().run = [regions] { regions(kRegions); };
+      subjects.back().parts = kRegions;
       if (threads == 1) continue;
       subjects.push_back(subject("parked"));
+      subjects.back().run = [regions] { regions(1); };
       subjects.back().prepare = [pool] { pool->park(); };
       subjects.back().prepare_each = true;
     }
   }
-  const bool quick = options.flag("quick");
-  time_interleaved(subjects, {.count = quick ? 7 : 15, .seconds = quick ? 0.02 : 0.1}, results);
+  // Many short repetitions: one that the system interrupts, for milliseconds, is one of many.
+  const int count = options.flag("quick") ? 101 : 301;
+  time_interleaved(subjects, {.count = count, .seconds = 0.002}, results);
 }
 
 }  // namespace tw::bench

@@ -80,8 +80,9 @@ void time_interleaved(const std::vector<Subject>& subjects, const Repetition& re
   Collector collector;
   benchmark::RunSpecifiedBenchmarks(&collector, ".");
   for (const Subject& subject : subjects) {
-    results.add(
-        {.name = subject.name, .samples = collector.take(subject.name), .labels = subject.labels});
+    std::vector<double> samples = collector.take(subject.name);
+    for (double& s : samples) s /= subject.parts;
+    results.add({.name = subject.name, .samples = std::move(samples), .labels = subject.labels});
   }
 }
 

@@ -105,6 +105,17 @@ def test_workers_sleep_after_their_spin(kernel):
         tw.runtime.configure_threads(spin_microseconds=50)
 
 
+def test_workers_are_pinned_and_let_go(kernel):
+    tw.set_num_threads(3)
+    kernel()
+    try:
+        for pin, cpus in ((True, 1), (False, len(os.sched_getaffinity(0)))):
+            tw.runtime.configure_threads(pin=pin)
+            assert [len(os.sched_getaffinity(int(thread))) for thread in worker_ticks()] == [cpus] * 2
+    finally:
+        tw.runtime.configure_threads(pin=False)
+
+
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
