@@ -228,7 +228,6 @@ class FunctionEmitter {
   Address address(const Variable* buffer, DType element, const Linear& index);
   llvm::Value* emit_load(const Load& op);
   llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
-  bool on_stack(const Variable* buffer, const Linear& first, DType type) const;
   llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask);
   void store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask);
   void annotate(llvm::Instruction* access, const Variable* buffer);
