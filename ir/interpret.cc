@@ -104,9 +104,7 @@ class Machine {
       case Op::Argument:
         return argument(c);
       case Op::Extern:
-        raise({.code = ErrorCode::UnknownFunction,
-               .what = fmt::format("the interpreter cannot call '{}'", c.name),
-               .legal = "the intrinsics of ir/intrinsics.def"});
+        unknown_function(c);
       case Op::Let:
         set_variable(c);
         return eval(*c.b, lane);
@@ -119,7 +117,7 @@ class Machine {
       default:
         break;
     }
-    raise({.code = ErrorCode::Internal, .what = "a statement where an expression belongs"});
+    misplaced("a statement where an expression belongs");
   }
 
   void run(const Code& c) {
@@ -159,24 +157,57 @@ class Machine {
       default:
         break;
     }
-    raise({.code = ErrorCode::Internal, .what = "an expression where a statement belongs"});
+    misplaced("an expression where a statement belongs");
   }
 
  private:
   static Scalar int32(int64_t v) { return of_int(static_cast<int32_t>(v)); }
 
   void count() {
-    if (++steps_ > options_.max_steps) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("the program did not end within {} steps", options_.max_steps),
-             .legal = "a smaller program, or a larger max_steps"});
-    }
-  }
-  [[noreturn]] static void unbound(const Code& c) {
-    raise({.code = ErrorCode::UnboundVariable, .what = fmt::format("'{}' has no value", c.name)});
+    if (++steps_ > options_.max_steps) endless();
   }
 
-  void set_variable(const Code& c) {
+  // Errors stand alone, and so does what is rare: its temporaries would make the frames of the
+  // recursion large.
+  [[noreturn, gnu::noinline]] void endless() const {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("the program did not end within {} steps", options_.max_steps),
+           .legal = "a smaller program, or a larger max_steps"});
+  }
+  [[noreturn, gnu::noinline]] static void misplaced(const char* what) {
+    raise({.code = ErrorCode::Internal, .what = what});
+  }
+  [[noreturn, gnu::noinline]] static void unknown_function(const Code& c) {
+    raise({.code = ErrorCode::UnknownFunction,
+           .what = fmt::format("the interpreter cannot call '{}'", c.name),
+           .legal = "the intrinsics of ir/intrinsics.def"});
+  }
+  [[noreturn, gnu::noinline]] static void unbound(const Code& c) {
+    raise({.code = ErrorCode::UnboundVariable, .what = fmt::format("'{}' has no value", c.name)});
+  }
+  [[noreturn, gnu::noinline]] static void wrong_element(const Code& c, DType element) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("'{}' holds {}, accessed as {}", c.name, to_string(element),
+                               to_string(c.type.element()))});
+  }
+  [[noreturn, gnu::noinline]] static void out_of_bounds(const Code& c, int64_t size, int64_t index,
+                                                        std::string_view what) {
+    raise({.code = ErrorCode::OutOfBounds,
+           .what = fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index, size),
+           .legal = size > 0 ? fmt::format("0 to {}", size - 1) : "no index"});
+  }
+  [[noreturn, gnu::noinline]] static void never_written(const Code& c, int64_t index,
+                                                        int64_t extent) {
+    uninitialized(c, std::to_string(index), extent);
+  }
+  [[noreturn, gnu::noinline]] static void uninitialized(const Code& c, std::string position,
+                                                        int64_t extent) {
+    raise({.code = ErrorCode::UninitializedRead,
+           .what = fmt::format("read of '{}' at index {}, which was never written, extent {}",
+                               c.name, position, extent)});
+  }
+
+  [[gnu::noinline]] void set_variable(const Code& c) {
     // All lanes first: the slots may belong to an outer run of the same binding.
     if (c.operand.lanes == 1) {
       slot(c.slot) = eval(*c.a, 0);
@@ -190,25 +221,12 @@ class Machine {
   InterpreterBuffer& buffer_at(const Code& c) {
     auto* buffer = reinterpret_cast<InterpreterBuffer*>(slot(c.slot).i);
     if (buffer == nullptr) unbound(c);
-    if (buffer->element() != c.type.element()) {
-      raise({.code = ErrorCode::TypeMismatch,
-             .what = fmt::format("'{}' holds {}, accessed as {}", c.name,
-                                 to_string(buffer->element()), to_string(c.type.element()))});
-    }
+    if (buffer->element() != c.type.element()) wrong_element(c, buffer->element());
     return *buffer;
   }
   static void check_bounds(const Code& c, const InterpreterBuffer& buffer, int64_t index,
                            std::string_view what) {
-    if (index >= 0 && index < buffer.size()) return;
-    raise({.code = ErrorCode::OutOfBounds,
-           .what =
-               fmt::format("{} of '{}' at index {}, extent {}", what, c.name, index, buffer.size()),
-           .legal = buffer.size() > 0 ? fmt::format("0 to {}", buffer.size() - 1) : "no index"});
-  }
-  [[noreturn]] static void uninitialized(const Code& c, std::string position, int64_t extent) {
-    raise({.code = ErrorCode::UninitializedRead,
-           .what = fmt::format("read of '{}' at index {}, which was never written, extent {}",
-                               c.name, position, extent)});
+    if (index < 0 || index >= buffer.size()) out_of_bounds(c, buffer.size(), index, what);
   }
 
   Scalar load(const Code& c, int lane) {
@@ -216,7 +234,7 @@ class Machine {
     InterpreterBuffer& buffer = buffer_at(c);
     const int64_t index = eval(*c.a, lane).i;
     check_bounds(c, buffer, index, "read");
-    if (!buffer.written(index)) uninitialized(c, std::to_string(index), buffer.size());
+    if (!buffer.written(index)) never_written(c, index, buffer.size());
     return from_element(buffer.raw(index));
   }
 
@@ -265,7 +283,7 @@ class Machine {
     check_bounds(c, *region.buffer, flat, what);
     return flat;
   }
-  Scalar region_load(const Code& c, int lane) {
+  [[gnu::noinline]] Scalar region_load(const Code& c, int lane) {
     const Region& region = regions_[static_cast<size_t>(c.slot)];
     const int64_t flat = position(c, region, lane, "read");
     if (!region.buffer->written(flat)) {
@@ -337,7 +355,7 @@ class Machine {
     }
   }
 
-  Scalar reduce(const Reduction& r) {
+  [[gnu::noinline]] Scalar reduce(const Reduction& r) {
     std::vector<Scalar> total;
     for (const Code* e : r.identity) total.push_back(eval(*e, 0));
     reduce_from(r, 0, total);
@@ -363,13 +381,13 @@ class Machine {
     for (size_t k = 0; k < total.size(); ++k) total[k] = eval(*r.result[k], 0);
   }
 
-  Scalar intrinsic(const Code& c, int lane) {
+  [[gnu::noinline]] Scalar intrinsic(const Code& c, int lane) {
     Scalar args[8];
     const size_t n = std::min<size_t>(c.args.size(), 8);
     for (size_t k = 0; k < n; ++k) args[k] = eval(*c.args[k], lane);
     return scalar::apply(*c.intrinsic, c.type, args, c.arg_types.data(), static_cast<int>(n));
   }
-  Scalar effect(const Code& c) {
+  [[gnu::noinline]] Scalar effect(const Code& c) {
     if (c.name == "prefetch") return {.i = 0};
     raise({.code = ErrorCode::UnknownFunction,
            .what = fmt::format("the interpreter cannot run '{}'", c.name)});
@@ -391,7 +409,7 @@ class Machine {
                message != nullptr && !message->name.empty() ? message->name : "assertion failed"});
   }
 
-  Scalar argument(const Code& c) {
+  [[gnu::noinline]] Scalar argument(const Code& c) {
     if (c.name == "argument_count") return of_int(static_cast<int64_t>(arguments_.size()));
     if (c.name == "num_threads") return of_int(options_.num_threads);
     const Scalar first = eval(*c.args[0], 0);
