@@ -74,24 +74,27 @@ RegisterTile register_tile(const Product& p, const Target& target) {
   return best;
 }
 
-// Blocks of rows: as few as have their part of A fit half of L2, and as many more as deal the
-// panels of all blocks evenly to the threads. What is packed in the call is packed once.
-Walk walk(const Product& p, const RegisterTile& tile, const Target& target) {
-  const int64_t tiles = ceil_div(p.m, tile.rows);
-  if (!p.weights) return {tiles, 1, true};
+// What is walked: rows of tiles, whose operand has so many bytes in all, by panels of the other.
+struct Grid {
+  int64_t tiles, bytes, panels;
+  int threads;
+};
+// Blocks of rows: as few as have their part of the operand fit half of L2, and as many more as deal
+// the panels of all blocks evenly to the threads.
+Walk walk(const Grid& grid) {
   const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
-  const int64_t panels = ceil_div(p.n, tile.vectors * target.vector_lanes(32));
-  const int64_t fit = std::min(ceil_div(p.m * p.k * p.bytes, l2 / 2), tiles);
+  const int64_t fit = std::min(ceil_div(grid.bytes, l2 / 2), grid.tiles);
   const auto idle = [&](int64_t blocks) {  // of all threads' time, while the last ones work
-    const int64_t units = panels * blocks, busy = ceil_div(units, p.threads) * p.threads;
+    const int64_t units = grid.panels * blocks;
+    const int64_t busy = ceil_div(units, grid.threads) * grid.threads;
     return static_cast<double>(busy - units) / static_cast<double>(busy);
   };
   int64_t best = fit;
-  for (int64_t blocks = fit; blocks <= std::min(4 * fit, tiles) && idle(best) > 0.05; ++blocks) {
-    if (idle(blocks) < idle(best)) best = blocks;
+  for (int64_t n = fit; n <= std::min(4 * fit, grid.tiles) && idle(best) > 0.05; ++n) {
+    if (idle(n) < idle(best)) best = n;
   }
-  const int64_t each = ceil_div(tiles, best);
-  return {each, ceil_div(tiles, each), fit == 1};
+  const int64_t each = ceil_div(grid.tiles, best);
+  return {each, ceil_div(grid.tiles, each), fit == 1};
 }
 
 // Sums of a register tile, over all of k. Panels of B, as wide as a tile, lie packed: weights since
@@ -103,8 +106,11 @@ std::optional<Trace> product(const autotune::Task& task) {
   const Product p = product_of(task);
   const int64_t lanes = task.target.vector_lanes(32);
   const RegisterTile registers = register_tile(p, task.target);
-  const Walk order = walk(p, registers, task.target);
-  const int64_t columns = registers.vectors * lanes;
+  const int64_t columns = registers.vectors * lanes, tiles = ceil_div(p.m, registers.rows);
+  // What is packed in the call is packed once.
+  const Walk order = p.weights
+                         ? walk({tiles, p.m * p.k * p.bytes, ceil_div(p.n, columns), p.threads})
+                         : Walk{tiles, 1, true};
 
   const Schedule s = Schedule::create({c});
   const te::Tensor sums = s.cache_write(c, "local");
@@ -181,15 +187,14 @@ const TilesRow kTiles[] = {
 };
 constexpr int64_t kTile = 16;
 
-// Null where the target has none, or tiles do not divide the matrices.
+// Null where the target has none, tiles do not divide A, or B is narrower than one.
 const Tiles* tiles_for(const autotune::Task& task) {
   const std::vector<te::Tensor>& arguments = task.program.arguments;
   const te::Tensor a = arguments[0], b = arguments[1], c = task.program.outputs[0];
   if (!te::is_constant(b) || c.dtype().bits != 32) return nullptr;
   for (const TilesRow& row : kTiles) {
     if (a.dtype() != row.a || b.dtype() != row.b || !task.target.has_feature(row.feature)) continue;
-    const bool whole = extent(c, 0) % kTile == 0 && extent(c, 1) % kTile == 0 &&
-                       extent(a, 1) % (kTile * row.tiles.group) == 0;
+    const bool whole = extent(a, 0) % kTile == 0 && extent(a, 1) % (kTile * row.tiles.group) == 0;
     return whole ? &row.tiles : nullptr;
   }
   return nullptr;
@@ -207,19 +212,20 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   const int64_t l2 = host().l2_bytes > 0 ? host().l2_bytes : 1 << 20;
   const int64_t depth = kTile * t.group, steps = extent(a, 1) / depth;
   const int64_t rows = kTile * two_if(extent(c, 0) / kTile);
-  const int64_t columns = kTile * two_if(extent(c, 1) / kTile);
+  const int64_t columns = extent(c, 1) >= 2 * kTile ? 2 * kTile : kTile;
   const int64_t row_bytes = extent(a, 1) * a.dtype().element_bytes();
   const int64_t block = std::max<int64_t>(1, l2 / 4 / (rows * row_bytes));
-  // What is too large to be found in L2 later goes around it, in lines of a copy.
+  // What is too large to be found in L2 later goes around it, in lines of a copy, and of a tile
+  // that overhangs only a part is of the matrix.
   const bool passes_by = extent(c, 0) * extent(c, 1) * 4 > l2 / 2;
+  const bool in_copy = passes_by || extent(c, 1) % columns != 0;
 
-  // The panels of B are sixteen columns wide, so that a tile is one piece of memory.
   const Schedule s = Schedule::create({c});
-  const te::Tensor copied = passes_by ? s.cache_write(c, "local") : c;
+  const te::Tensor copied = in_copy ? s.cache_write(c, "local") : c;
   const te::Tensor sums = s.cache_write(copied, "amx.tile");
   const Stage panel = s[s.cache_read(b, "global", {s[sums].op()})];
   panel.transform_layout(panel.axis(0), t.group, {0, 2, 1});
-  panel.transform_layout(panel.axis(1), kTile, {1, 0, 2, 3});
+  panel.transform_layout(panel.axis(1), columns, {1, 0, 2, 3});
   panel.precompute();
   const Stage right = s[s.cache_read(panel.op().output(0), "amx.tile", {s[sums].op()})];
   const Stage left = s[s.cache_read(a, "amx.tile", {s[sums].op()})];
@@ -230,15 +236,15 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   const auto [io, im] = out.split(i, block);
   out.reorder({io, jo, im, ii, ji});
   out.parallel(out.fuse({io, jo}));
-  if (passes_by) {
+  if (in_copy) {
     const auto [v, l] = out.split(ji, kTile);
     out.unroll(v);
     out.vectorize(l);
-    out.pragma(ii, "store_nontemporal");
+    if (passes_by) out.pragma(ii, "store_nontemporal");
     copy.compute_at(out, im);
   }
-  const auto [y, yi] = copy.split(passes_by ? copy.axis(0) : ii, kTile);
-  const auto [x, xi] = copy.split(passes_by ? copy.axis(1) : ji, kTile);
+  const auto [y, yi] = copy.split(in_copy ? copy.axis(0) : ii, kTile);
+  const auto [x, xi] = copy.split(in_copy ? copy.axis(1) : ji, kTile);
   copy.reorder({y, x, yi, xi});
   copy.unroll(y);
   copy.unroll(x);
@@ -260,7 +266,9 @@ std::optional<Trace> tile_product(const autotune::Task& task, const Tiles& t) {
   left.unroll(w);
   left.tensorize(wi, intrin("amx.stream_a_{}", t.a));
   right.compute_at(tile, ki);
-  right.unroll(right.axis(0));
+  const auto [z, zi] = right.split(right.axis(2), kTile);
+  right.reorder({z, right.axis(1), zi});
+  right.unroll(z);
   right.tensorize(right.axis(1), intrin("amx.load_b_{}", t.b));
   return s.trace();
 }
@@ -270,11 +278,79 @@ std::optional<Trace> gemm(const autotune::Task& task) {
   return product(task);
 }
 
+// ---------------------------------------------------------------------------------------------
+// Convolutions
+
+// The first computed tensor that the tensor is computed from, if any.
+te::Tensor computed_input(const te::Tensor& of) {
+  for (const te::Tensor& t : of.op()->input_tensors()) {
+    if (dynamic_cast<const te::ComputeNode*>(t.op().get()) != nullptr) return t;
+  }
+  return {};
+}
+
+// Bias and relu behind a convolution of images with weights. The tile of registers is a run of one
+// row of the image, broadcast, by two vectors of output channels, so that weights lie in panels as
+// wide, and image and result stay as they are: the copy of a row's sums transposes. Channels are
+// the loop inside: its iterations are many, and those of a window so few that its ends would be
+// felt.
+std::optional<Trace> convolution(const autotune::Task& task) {
+  const te::Tensor result = task.program.outputs[0], weight = task.program.arguments[1];
+  const te::Tensor biased = computed_input(result), sum = computed_input(biased);
+  const te::Tensor padded = computed_input(sum), image = sum.op()->input_tensors()[0];
+  const int64_t lanes = task.target.vector_lanes(32);
+  const int64_t channels = 2 * lanes, width = extent(sum, 3), height = extent(sum, 2);
+  const int64_t longest = (task.target.vector_registers - 3) / 2;
+  const int64_t run = ceil_div(width, ceil_div(width, longest));
+  const int64_t bytes = 4 * extent(image, 1) * extent(image, 2) * extent(image, 3);
+  const Walk order = walk({height, bytes, ceil_div(extent(sum, 1), channels), task.threads});
+
+  const Schedule s = Schedule::create({result});
+  const Stage out = s[result];
+  const te::Tensor sums = s.cache_write(sum, "local");
+  s[sum].compute_inline();
+  s[biased].compute_inline();
+  const te::Tensor packed = s.cache_read(weight, "global", {s[sums].op()});
+  const Stage panel = s[packed], tile = s[sums];
+  panel.transform_layout(panel.axis(0), channels, {0, 3, 4, 2, 1});
+  panel.precompute();
+  tile.transform_layout({0, 2, 3, 1});
+
+  const auto [co, ci] = out.split(out.axis(1), channels);
+  const auto [cu, cl] = out.split(ci, 8);  // columns of sums that are transposed at once
+  const auto [block, h] = out.split(out.axis(2), order.tiles);
+  const auto [wv, wl] = out.split(out.axis(3), lanes);
+  const IterVar outer = order.panels_first ? co : block, inner = order.panels_first ? block : co;
+  out.reorder({out.axis(0), outer, inner, h, cu, wv, cl, wl});
+  const IterVar unit = out.fuse({out.axis(0), outer, inner});
+  out.parallel(unit);
+  out.unroll(cl);
+  out.vectorize(wl);
+
+  tile.compute_at(out, h);
+  const auto [w, wi] = tile.split(tile.axis(2), run);
+  const auto [v, l] = tile.split(tile.axis(3), lanes);
+  const IterVar rc = tile.reduce_axis(0), ry = tile.reduce_axis(1), rx = tile.reduce_axis(2);
+  tile.reorder({tile.axis(0), tile.axis(1), w, ry, rx, rc, wi, v, l});
+  tile.unroll(wi);
+  tile.unroll(v);
+  tile.vectorize(l);
+  tile.prefetch_ahead(packed, rc, out, unit, order.panels_first ? order.blocks : 1);
+  if (!padded.defined()) {
+    tile.prefetch_ahead(image, rc, out, h);
+  } else {
+    const Stage pad = s[padded];
+    pad.vectorize(pad.split(pad.axis(3), lanes).inner);
+    pad.parallel(pad.fuse({pad.axis(0), pad.axis(1)}));
+  }
+  return s.trace();
+}
+
 struct Row {
   const char* kind;
   std::optional<Trace> (*schedule)(const autotune::Task& task);
 };
-constexpr Row kKinds[] = {{"gemm", gemm}};
+constexpr Row kKinds[] = {{"gemm", gemm}, {"conv2d_bias_relu", convolution}};
 
 }  // namespace
 

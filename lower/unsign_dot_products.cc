@@ -18,10 +18,12 @@
 //                                               C[ramp(0, 1, 16)] -= offset[ramp(0, 1, 16)]
 //
 // The offset is the same for all rows of a tile: one more sum for each vector of B, not one more
-// product for each of C. It is made only where that is fewer, for buffers that stand in the kernel
+// product for each of C. Where the loop over steps was unrolled whole, the same is done to its
+// copies. The offset is made only where that is fewer, for buffers that stand in the kernel
 // itself, and where nothing else looks at them inside the loop. Sums may wrap on the way; what
 // comes out is the same.
 #include <algorithm>
+#include <utility>
 
 #include "ir/equal.h"
 #include "ir/expr.h"
@@ -154,11 +156,52 @@ class UnsignDotProducts : public Mutator {
   }
 
   Stmt on(const For& op, const Stmt& self) override {
-    const std::vector<Candidate> candidates = candidates_of(op);
+    const bool serial = op.for_kind == ForKind::Serial;
+    const Rewritten r = serial ? rewritten(op.body, op.var) : Rewritten{};
+    if (!r.body.defined()) return Mutator::on(op, self);
+    return block({r.before, with(self, [&](For& f) { f.body = r.body; }), r.after});
+  }
+  // A loop over steps that was unrolled whole: products one after the other.
+  Stmt on(const Block& op, const Stmt&) override {
+    std::vector<Stmt> all, products;
+    const auto finish = [&] {
+      if (products.empty()) return;
+      const Stmt run = block(std::exchange(products, {}));
+      const Rewritten r = rewritten(run, Var());
+      all.push_back(r.body.defined() ? block({r.before, r.body, r.after}) : run);
+    };
+    for (const Stmt& s : op.stmts) {
+      std::vector<Candidate> found;
+      collect(s, {}, found);
+      if (!found.empty()) {
+        products.push_back(s);
+        continue;
+      }
+      finish();
+      all.push_back(mutate(s));
+    }
+    finish();
+    return block(all);
+  }
+
+ private:
+  struct Made {
+    Var sums, offset;
+    int lanes;
+  };
+
+  // What stands in front of a loop, in it, and behind it; undefined where nothing changes.
+  struct Rewritten {
+    Stmt before, body, after;
+  };
+  Rewritten rewritten(const Stmt& s, const Var& var) {
+    const std::vector<Candidate> candidates = candidates_of(s, var);
     std::vector<Panel> panels = panels_of(candidates);
-    size_t columns = 0;
-    for (const Panel& p : panels) columns += p.columns.size();
-    if (panels.empty() || columns >= candidates.size()) return Mutator::on(op, self);
+    // What comes on top, in each step of the loop if there is one.
+    size_t more = 0;
+    for (const Panel& p : panels) more += p.columns.size() + (var.defined() ? 0 : p.sums.size());
+    Rewritten r;
+    if (panels.empty() || more >= candidates.size()) return r;
     std::vector<Stmt> before, body, after;
     for (Panel& p : panels) {
       const int lanes = p.sums[0]->product.lanes;
@@ -171,33 +214,28 @@ class UnsignDotProducts : public Mutator {
         after.push_back(under(c->condition, take_off(*c, p.offset)));
       }
     }
-    body.push_back(unsigned_products(op.body, candidates));
-    before.push_back(with(self, [&](For& f) { f.body = block(body); }));
-    before.insert(before.end(), after.begin(), after.end());
-    return block(before);
+    body.push_back(unsigned_products(s, candidates));
+    r.before = block(before);
+    r.body = block(body);
+    r.after = block(after);
+    return r;
   }
 
- private:
-  struct Made {
-    Var sums, offset;
-    int lanes;
-  };
-
-  // Products that stand in the loop directly, whose sums nothing else in it looks at.
-  std::vector<Candidate> candidates_of(const For& op) const {
+  // Products that stand in `s` directly, whose sums nothing else in it looks at and which stay the
+  // same when `var` (undefined: no variable) steps.
+  std::vector<Candidate> candidates_of(const Stmt& s, const Var& var) const {
+    const auto moves = [&](const Expr& e) { return var.defined() && uses(e, var); };
     std::vector<Candidate> found;
-    if (op.for_kind != ForKind::Serial) return found;
-    collect(op.body, {}, found);
+    collect(s, {}, found);
     if (found.empty()) return found;
     const Var& sums = found[0].product.store->buffer;
     const bool here =
         std::ranges::any_of(allocated_, [&](const Var& v) { return v.same_as(sums); });
-    const bool alone =
-        here && count_accesses(op.body, sums) == 2 * static_cast<int64_t>(found.size());
+    const bool alone = here && count_accesses(s, sums) == 2 * static_cast<int64_t>(found.size());
     for (const Candidate& c : found) {
       const Store* store = c.product.store;
-      if (!alone || !store->buffer.same_as(sums) || uses(store->index, op.var)) return {};
-      if (c.condition.defined() && (uses(c.condition, op.var) || reads_memory(c.condition))) {
+      if (!alone || !store->buffer.same_as(sums) || moves(store->index)) return {};
+      if (c.condition.defined() && (moves(c.condition) || reads_memory(c.condition))) {
         return {};
       }
     }

@@ -100,7 +100,7 @@ bool Overhang::overhangs(const StageData& stage, size_t d) {
   return !contains(axis->domain, domains_.at(axis->var));
 }
 
-// All loops that the axis moves with are unrolled or run in lanes.
+// All loops that the axis moves with are unrolled, run in lanes or are an intrinsic's.
 bool Overhang::is_register_tile(const StageData& stage, size_t d) const {
   VarSet moving = {compute_of(stage)->axis[d]->var};
   for (const RelationRef& relation : stage.relations) {
@@ -110,8 +110,9 @@ bool Overhang::is_register_tile(const StageData& stage, size_t d) const {
     for (const IterVar& child : relation->children()) moving.insert(child->var);
   }
   for (const IterVar& leaf : stage.leaf_axes) {
-    if (!moving.contains(leaf->var)) continue;
     const AxisAttributes* marks = stage.attributes_of(leaf);
+    if (marks != nullptr && marks->intrin.defined()) return true;  // with all that follows
+    if (!moving.contains(leaf->var)) continue;
     const bool once = is_one(domains_.at(leaf->var).extent);
     const ForKind kind = marks ? marks->for_kind : ForKind::Serial;
     if (!once && kind != ForKind::Unrolled && kind != ForKind::Vectorized) return false;

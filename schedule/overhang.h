@@ -2,9 +2,10 @@
 // Which stages inside a loop may compute the points of their region that lie outside their tensor.
 //
 // A tile that overhangs its tensor is computed for more points than there are. Testing each of them
-// is right but slow where the tile is held in registers: its loops are unrolled and in vectors. The
-// tests can go when the points are harmless: all that they read is in memory and was written. That
-// is so for operands packed into padded tiles, which then are written whole.
+// is right but slow where the tile is held in registers, its loops unrolled and in vectors, and
+// impossible where they are an intrinsic's. The tests can go when the points are harmless: all that
+// they read is in memory and was written. That is so for operands packed into padded tiles, which
+// then are written whole.
 #pragma once
 
 #include <set>

@@ -35,6 +35,19 @@ const Expr* broadcast_value(const Expr& e) {
   return b != nullptr ? &b->value : nullptr;
 }
 
+// Whether all of a vector at this address lies in a local array, so that lanes that nobody wants
+// may be read all the same.
+bool is_inside_of_alloca(const llvm::Module& module, const llvm::Value* pointer, llvm::Type* type) {
+  const llvm::DataLayout& layout = module.getDataLayout();
+  llvm::APInt offset(64, 0);
+  const llvm::Value* base =
+      pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  const auto* array = llvm::dyn_cast<llvm::AllocaInst>(base);
+  if (array == nullptr || offset.isNegative()) return false;
+  const uint64_t end = offset.getZExtValue() + layout.getTypeStoreSize(type).getFixedValue();
+  return end <= layout.getTypeAllocSize(array->getAllocatedType()).getFixedValue();
+}
+
 }  // namespace
 
 void Linear::add(llvm::Value* atom, int64_t coefficient, int level) {
@@ -444,10 +457,15 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
     const Address at = address(buffer, op.type, base);
     llvm::Instruction* load = nullptr;
     llvm::Value* result = nullptr;
-    if (mask == nullptr) {
+    if (mask == nullptr || is_inside_of_alloca(k_.module, at.pointer, vector_type)) {
       load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
       annotate(load, buffer);
       result = from_memory(load, op.type);
+      // Masked accesses would keep accumulators in memory.
+      if (mask != nullptr) {
+        if (stride == -1) mask = b_.CreateVectorReverse(mask);
+        result = b_.CreateSelect(mask, result, llvm::Constant::getNullValue(result->getType()));
+      }
     } else {
       if (stride == -1) mask = b_.CreateVectorReverse(mask);
       load = b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,

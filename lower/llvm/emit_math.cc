@@ -366,8 +366,11 @@ llvm::Value* FunctionEmitter::emit_prefetch(const Call& op) {
   const auto number = [&](size_t i) {
     return b_.getInt32(static_cast<uint32_t>(as_const_int(op.args[i]).value_or(0)));
   };
-  return b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                            {pointer, number(1), number(2), number(3)});
+  llvm::CallInst* call = b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                                            {pointer, number(1), number(2), number(3)});
+  // A hint reads no memory that anybody sees: sums stay in registers across it.
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  return call;
 }
 
 }  // namespace tw::codegen

@@ -19,9 +19,9 @@ namespace {
 using test::count;
 using test::inner_loop;
 
-// The kernel to call, with weights bound where there are any.
+// The kernel to call, constants bound in the order of the program's arguments.
 LoweredParts lowered(const std::string& workload, const Target& target, int threads,
-                     const NDArray& weights) {
+                     const std::vector<NDArray>& values) {
   const autotune::Workload w = autotune::parse_workload(workload);
   const autotune::Task task = autotune::make_task(w.program, target, threads);
   Problem problem;
@@ -32,7 +32,9 @@ LoweredParts lowered(const std::string& workload, const Target& target, int thre
   s.apply(*trace);
   const std::vector<te::Tensor> constants = te::constants_of(task.program);
   LoweredParts parts = autotune::lower_program(task.program, s, constants, target, "kernel");
-  if (!constants.empty()) bind_constants(parts, {{constants[0], weights}});
+  std::vector<ConstantValue> bound;
+  for (size_t k = 0; k < constants.size(); ++k) bound.push_back({constants[k], values.at(k)});
+  bind_constants(parts, bound);
   return parts;
 }
 
@@ -44,22 +46,30 @@ NDArray integers(const std::vector<int64_t>& shape, std::mt19937& rng) {
   return a;
 }
 
+void call(const std::string& workload, int threads, const std::vector<NDArray>& constants,
+          const std::vector<CallArgument>& arguments) {
+  const Target target = Target::host();
+  const Kernel kernel = prepare(lowered(workload, target, threads, constants), target);
+  ThreadPool::global().set_num_threads(threads);
+  compile({kernel}, target)->get_function("kernel").call(arguments);
+}
+
+NDArray unwritten(const std::vector<int64_t>& shape) {
+  NDArray a = NDArray::empty(shape, float_type(32));
+  std::fill_n(a.data_as<float>(), a.size(), NAN);
+  return a;
+}
+
 void expect_product(int64_t m, int64_t n, int64_t k, bool weights, int threads) {
   const std::string workload = fmt::format("gemm:m={},n={},k={},w={}", m, n, k, weights ? 1 : 0);
   SCOPED_TRACE(fmt::format("{} on {} threads", workload, threads));
   std::mt19937 rng(1);
   const NDArray a = integers({m, k}, rng), b = integers({k, n}, rng);
-  NDArray c = NDArray::zeros({m, n}, float_type(32));
-  std::fill_n(c.data_as<float>(), c.size(), NAN);
-
-  const Target target = Target::host();
-  const Kernel kernel = prepare(lowered(workload, target, threads, b), target);
-  const Function f = compile({kernel}, target)->get_function("kernel");
+  const NDArray c = unwritten({m, n});
   std::vector<CallArgument> arguments = {a};
   if (!weights) arguments.emplace_back(b);
   arguments.emplace_back(c);
-  ThreadPool::global().set_num_threads(threads);
-  f.call(arguments);
+  call(workload, threads, {b}, arguments);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       float sum = 0;
@@ -78,6 +88,48 @@ TEST(HandSchedules, ProductsOfAllSizes) {
   }
 }
 
+struct Window {
+  int64_t ci, h, w, co, k, stride, padding;
+};
+void expect_convolution(const Window& x, int threads) {
+  const std::string workload =
+      fmt::format("conv2d_bias_relu:n=1,ci={},h={},w={},co={},k={},s={},p={}", x.ci, x.h, x.w, x.co,
+                  x.k, x.stride, x.padding);
+  SCOPED_TRACE(fmt::format("{} on {} threads", workload, threads));
+  std::mt19937 rng(1);
+  const NDArray data = integers({1, x.ci, x.h, x.w}, rng);
+  const NDArray weight = integers({x.co, x.ci, x.k, x.k}, rng), bias = integers({x.co}, rng);
+  const int64_t height = (x.h + 2 * x.padding - x.k) / x.stride + 1;
+  const int64_t width = (x.w + 2 * x.padding - x.k) / x.stride + 1;
+  const NDArray out = unwritten({1, x.co, height, width});
+  call(workload, threads, {weight, bias}, {data, out});
+  const auto pixel = [&](int64_t c, int64_t i, int64_t j) {
+    const bool inside = i >= 0 && i < x.h && j >= 0 && j < x.w;
+    return inside ? data.data_as<float>()[(c * x.h + i) * x.w + j] : 0.0F;
+  };
+  for (int64_t at = 0; at < out.size(); ++at) {
+    const int64_t f = at / (height * width), i = at / width % height, j = at % width;
+    float sum = bias.data_as<float>()[f];
+    for (int64_t r = 0; r < x.ci * x.k * x.k; ++r) {
+      const int64_t c = r / (x.k * x.k), y = r / x.k % x.k, z = r % x.k;
+      sum += pixel(c, i * x.stride + y - x.padding, j * x.stride + z - x.padding) *
+             weight.data_as<float>()[f * x.ci * x.k * x.k + r];
+    }
+    ASSERT_EQ(out.data_as<float>()[at], std::max(sum, 0.0F)) << f << ", " << i << ", " << j;
+  }
+}
+
+TEST(HandSchedules, ConvolutionsOfAllKinds) {
+  for (const Window& x : {Window{5, 9, 28, 32, 3, 1, 1},
+                          {8, 7, 7, 40, 3, 1, 1},
+                          {16, 15, 15, 33, 1, 1, 0},
+                          {6, 14, 14, 64, 3, 2, 1},
+                          {7, 8, 12, 20, 1, 2, 0},
+                          {3, 17, 19, 16, 7, 2, 3}}) {
+    for (const int threads : {1, 3}) expect_convolution(x, threads);
+  }
+}
+
 // What each target's tile must look like: so many sums, none of which leaves its register.
 TEST(HandSchedules, SumsOfAProductStayInRegisters) {
   struct Row {
@@ -92,7 +144,7 @@ TEST(HandSchedules, SumsOfAProductStayInRegisters) {
       const std::string workload = fmt::format("gemm:m={},n={},k={},w={}", m, n, k, w);
       const Target target = Target::parse(row.target);
       const NDArray b = NDArray::empty({k, n}, float_type(32));
-      const LoweredParts parts = lowered(workload, target, 1, b);
+      const LoweredParts parts = lowered(workload, target, 1, {b});
       const std::string loop = inner_loop(compile({parts.main}, target)->source("asm"));
       SCOPED_TRACE(fmt::format("{} for {}:\n{}", workload, row.target, loop));
       EXPECT_EQ(count(loop, "vfmadd"), row.sums);

@@ -302,6 +302,19 @@ TEST(LlvmKernels, ReductionIntoMemoryIsKeptInARegister) {
   EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
 }
 
+// A prefetch is no reason to store and load what is summed.
+TEST(LlvmKernels, SumsStayInRegistersAcrossPrefetches) {
+  const Kernel kernel = make_kernel(
+      "for (t, 0, 4) { for (k, 0, 64) { prefetch<int32>(B[((k*4) + 64)], 0, 3, 1) "
+      "O[ramp((t*16), 1, 16)] = (O[ramp((t*16), 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, 16)])) } }",
+      {kA, {"B", float_type(32), {512}}, kO});
+  const std::string loop =
+      inner_loop(compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm"));
+  EXPECT_EQ(count(loop, "prefetch"), 1) << loop;
+  EXPECT_EQ(count(loop, "vfmadd"), 1) << loop;
+  EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
+}
+
 TEST(LlvmKernels, PredicateBecomesAMask) {
   const Kernel kernel = make_kernel(
       "for (i, 0, 3) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp((i*16), 1, 16) < "

@@ -124,13 +124,21 @@ TEST(UnsignDotProducts, ComputesTheSame) {
                                       {"C", int_type(32), {rows * columns * 16}, true}});
     };
     const std::string bare = text.substr(text.find("// attr"));
+    std::string steps = text;  // the loop over steps unrolled
+    steps.replace(steps.find("for (k,"), 3, "unrolled");
+    steps =
+        to_string(run_pass(pass::unroll_loop, Kernel{.body = parse_stmt(steps)}, {}, kTarget).body);
     const Kernel before = kernel_of(bare), after = kernel_of(unsign(text));
+    const std::string declarations = text.substr(0, text.find("// attr"));
+    EXPECT_TRUE(changes(declarations + steps));
+    const Kernel straight = kernel_of(unsign(declarations + steps));
     const auto want = test::interpret_on(before, arrays);
     const auto expect_want = [&](const NDArray& got, const char* what) {
       EXPECT_EQ(std::memcmp(got.data(), want[2].data(), static_cast<size_t>(got.byte_size())), 0)
           << what << " " << rows << "x" << columns;
     };
     expect_want(test::interpret_on(after, arrays)[2], "interpreter");
+    expect_want(test::interpret_on(straight, arrays)[2], "unrolled");
     if (!kTarget.features_missing_on_host().empty()) continue;
     const auto module = compile({after}, kTarget);
     test::call(module->get_function("kernel"), arrays);
