@@ -116,9 +116,15 @@ def _extreme(name, combine):
 
 
 max = _extreme("max", _core.max)
-max.__doc__ = "The greatest value of expr over axis; or, of expressions, the greater one: max(a, b)."
+max.__doc__ = """The greatest value of expr over axis; or, of expressions, the greater one: max(a, b).
+
+Of nothing it is the least integer, or minus infinity (TVM: the least finite float).
+"""
 min = _extreme("min", _core.min)
-min.__doc__ = "The least value of expr over axis; or, of expressions, the lesser one: min(a, b)."
+min.__doc__ = """The least value of expr over axis; or, of expressions, the lesser one: min(a, b).
+
+Of nothing it is the greatest integer, or infinity (TVM: the greatest finite float).
+"""
 
 
 def comm_reducer(fcombine, fidentity, name="reduce"):
