@@ -31,7 +31,8 @@ struct PassOptions {
 
 struct LowerOptions {
   std::string name = "default_function";
-  // Every pass except loop_partition, stopping before make_api; outputs that are no arguments follow them.
+  // Every pass except loop_partition, stopping before make_api; outputs that are no arguments
+  // follow them.
   bool simple_mode = false;
   ScheduleOptions schedule;
   PassOptions passes;

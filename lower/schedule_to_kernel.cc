@@ -135,8 +135,7 @@ std::vector<KernelConstant> constants_in(const Stmt& body, const std::vector<Ker
 
 }  // namespace
 
-LoweredParts schedule_to_kernels(const Schedule& schedule,
-                                 const std::vector<LowerArgument>& given,
+LoweredParts schedule_to_kernels(const Schedule& schedule, const std::vector<LowerArgument>& given,
                                  const std::vector<te::Tensor>& constants,
                                  const LowerOptions& options) {
   const std::vector<LowerArgument> arguments =
