@@ -81,13 +81,13 @@ ScheduleCase random_case(uint64_t seed) {
 }
 
 // The last blocks of rows and columns overhang: what they read beyond the operands is their
-// padding.
+// padding. Where those of the reduction do, padding is added, which is zero.
 ScheduleCase overhanging_case(uint64_t seed) {
   Random random(seed);
   const int64_t m = random.between(2, 5), n = random.between(2, 5), k = random.between(1, 4);
-  const int64_t height = m * random.between(1, 3) + random.between(1, m),
-                width = n * random.between(1, 3) + random.between(1, n),
-                depth = k * random.between(1, 3);
+  const int64_t height = m * random.between(0, 3) + random.between(1, m),
+                width = n * random.between(0, 3) + random.between(1, n),
+                depth = k * random.between(0, 2) + random.between(1, k);
   const std::string name = fmt::format("fuzz_{}_{}_{}_{}", m, n, k, true);
   if (!find_tensor_intrin(name).defined()) test::declare_product(name, m, n, k, true);
   const std::string text = fmt::format(
@@ -101,8 +101,10 @@ ScheduleCase overhanging_case(uint64_t seed) {
   const te::Tensor sums = s.cache_write(out, "local");
   const Stage a = s[s.cache_read(c.program.arguments[0], "global", {s[sums].op()})];
   const Stage b = s[s.cache_read(c.program.arguments[1], "global", {s[sums].op()})];
-  a.transform_layout(a.axis(0), m);
-  b.transform_layout(b.axis(1), n, {1, 0, 2});
+  a.transform_layout(a.axis(1), k * random.between(1, 2));
+  a.transform_layout(a.axis(0), m * random.between(1, 2));
+  b.transform_layout(b.axis(0), k);
+  b.transform_layout(b.axis(2), n, {2, 0, 1, 3});
   const Stage last = s[out], stage = s[sums];
   const auto [io, ii] = last.split(last.axis(0), m);
   const auto [jo, ji] = last.split(last.axis(1), n);
@@ -110,8 +112,10 @@ ScheduleCase overhanging_case(uint64_t seed) {
   if (random.chance(50)) last.vectorize(ji);
   stage.compute_at(last, jo);
   const auto [ko, ki] = stage.split(stage.reduce_axis(0), k);
-  stage.reorder({ko, stage.axis(0), stage.axis(1), ki});
-  stage.tensorize(stage.axis(0), name);
+  const auto [y, yi] = stage.split(stage.axis(0), m);
+  const auto [x, xi] = stage.split(stage.axis(1), n);
+  stage.reorder({ko, y, x, yi, xi, ki});
+  stage.tensorize(yi, name);
   c.trace = s.trace();
   return c;
 }
