@@ -94,9 +94,9 @@ arguments A W C
 outputs C
 )"},
     {"product of bytes in whole tiles", R"(te 1
-A = placeholder(uint8, [64, 128])
-B = placeholder(int8, [128, 96], constant)
-C = compute([i: 64, j: 96], reduce [k: 128], sum((int32(A(i, k))*int32(B(k, j)))))
+A = placeholder(uint8, [32, 128])
+B = placeholder(int8, [128, 48], constant)
+C = compute([i: 32, j: 48], reduce [k: 128], sum((int32(A(i, k))*int32(B(k, j)))))
 arguments A B C
 outputs C
 )"},
