@@ -14,6 +14,7 @@ namespace tw::autotune {
 namespace {
 
 constexpr double kLineBytes = 64;
+constexpr int64_t kWordBytes = 4;  // of terms that stand side by side: see space/dot_product.h
 
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
@@ -191,11 +192,17 @@ class NestWalk : public Visitor {
   void on(const AttrStmt& op) override {
     const int64_t unroll = unroll_;
     const bool nontemporal = nontemporal_;
+    const std::string intrin = intrin_;
     if (op.key == attr::kAutoUnrollMaxStep) unroll_ = constant_or_one(op.value);
     if (op.key == attr::kStoreNontemporal) nontemporal_ = constant_or_one(op.value) != 0;
+    if (op.key == attr::kTensorIntrin) {
+      intrin_ = as<StringImm>(op.value)->value;
+      intrin_depth_ = loops_.size();
+    }
     visit(op.body);
     unroll_ = unroll;
     nontemporal_ = nontemporal;
+    intrin_ = intrin;
   }
   void on(const Realize& op) override {
     const bool in_registers = op.scope == "local" || op.scope == attr::kTileScope;
@@ -205,7 +212,11 @@ class NestWalk : public Visitor {
     visit(op.body);
   }
   void on(const Provide& op) override {
-    NestStatement s{.loops = loops_, .auto_unroll_max_step = unroll_, .dtype = op.value.dtype()};
+    NestStatement s{.loops = loops_,
+                    .auto_unroll_max_step = unroll_,
+                    .dtype = op.value.dtype(),
+                    .intrin = intrin_,
+                    .intrin_depth = intrin_.empty() ? 0 : intrin_depth_};
     s.accesses.push_back(access(op.producer, op.value_index, {&op.indices}, true));
     // Reads of one tensor are one access: their union is what memory sees.
     std::vector<std::pair<ProducerRef, int>> order;
@@ -313,7 +324,12 @@ class NestWalk : public Visitor {
     a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);
-    a.row_bytes = double(shape.extents.empty() ? 1 : shape.extents.back()) * a.element_bytes;
+    // What lies side by side: the innermost dimension, and where that is no more than a word the
+    // next one with it.
+    size_t outside = rank;  // dimensions
+    int64_t row = a.element_bytes;
+    while (outside > 0 && (outside == rank || row <= kWordBytes)) row *= shape.extents[--outside];
+    a.row_bytes = double(row);
     a.elements.assign(depths, 0);
     a.rows.assign(depths, 0);
     a.lines.assign(depths, 0);
@@ -325,8 +341,7 @@ class NestWalk : public Visitor {
         for (size_t d = 0; d < depths; ++d) {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
-          // Rows join while everything inside is covered; the innermost dimension decides.
-          if (k + 1 < rank) rows[d] *= extent;
+          if (k < outside) rows[d] *= extent;
         }
         if (reads.size() == 1 || indices == reads[0]) {
           index_.add_strides((*indices)[k], stride, a.strides);
@@ -354,6 +369,8 @@ class NestWalk : public Visitor {
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
   int64_t unroll_ = 0;
   bool nontemporal_ = false;
+  std::string intrin_;
+  size_t intrin_depth_ = 0;
   int next_id_ = 0;
 };
 

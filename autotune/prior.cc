@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "autotune/intrin_rate.h"
 #include "runtime/machine.h"
 
 namespace tw::autotune {
@@ -278,6 +279,72 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   return words;
 }
 
+// What one core does of the statement's loops, memory aside. `statement` is `s` before its operands
+// were taken as words.
+void add_loops(const NestStatement& statement, const NestStatement& s, const MachineModel& machine,
+               StatementCost& cost) {
+  const RegisterTile tile = register_tile(s, machine);
+  const double tiles = extents_outside(s, tile.depth);
+  const bool reduces =
+      std::any_of(s.loops.begin(), s.loops.end(), [](const NestLoop& l) { return l.reduces; });
+
+  const Access& store = s.accesses[0];
+  const double vectors = tile.lanes * tile.efficiency;
+  cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
+  const double chain = reduces ? std::max(1.0, kChain / cost.accumulators) : 1;
+  cost.arithmetic =
+      tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
+
+  double loads = 0;
+  for (const Access& a : s.accesses) {
+    if (!a.is_store) loads += tile_loads(a, s, tile);
+  }
+  const double store_slots = tile_loads(store, s, tile) * (reduces ? 2 : 1);
+  const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
+  cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
+
+  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
+  // are several the element that is multiplied with each of them.
+  const double operands = operand_vectors(s, tile);
+  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  if (has_offsets(statement, machine)) {
+    // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
+    needed += operands + 1;
+    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
+  }
+  const double excess = needed - machine.vector_registers;
+  // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
+  if (reduces && excess > 0)
+    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
+  // Several reduction steps in one piece of code share operands, which then stay live between
+  // steps; what finds no register goes through the stack.
+  const double live = cost.accumulators + loads - machine.vector_registers;
+  if (reduces && tile.instances > cost.accumulators && live > 0) {
+    cost.spills += tiles * std::min(loads, live);
+  }
+  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
+  // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
+  // straddle several of them are not forwarded.
+  if (!store.is_local && store.realize_depth > 0) {
+    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+  }
+}
+
+// The same of a statement that an intrinsic stands for.
+void add_intrin(const NestStatement& s, const IntrinRate& rate, StatementCost& cost) {
+  double together = 1, sums = 1;  // in one piece of code; of these, those that do not wait
+  for (size_t l = 0; l < s.intrin_depth; ++l) {
+    if (s.loops[l].kind != ForKind::Unrolled) continue;
+    together *= double(s.loops[l].extent);
+    if (!s.loops[l].reduces) sums *= double(s.loops[l].extent);
+  }
+  const double tiles = extents_outside(s, s.intrin_depth);
+  cost.accumulators = sums;
+  cost.arithmetic = tiles * std::max(rate.arithmetic, rate.latency / sums);
+  cost.loads = tiles * rate.moves;
+  cost.overhead = tiles / together * kLoopCycles;
+}
+
 }  // namespace
 
 MachineModel machine_model(const Target& target, int threads) {
@@ -332,50 +399,10 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
                              const Warm& warm) {
   StatementCost cost;
   const NestStatement s = in_words(statement, machine);
-  const RegisterTile tile = register_tile(s, machine);
-  const double tiles = extents_outside(s, tile.depth);
-  const bool reduces =
-      std::any_of(s.loops.begin(), s.loops.end(), [](const NestLoop& l) { return l.reduces; });
-
-  const Access& store = s.accesses[0];
-  const double vectors = tile.lanes * tile.efficiency;
-  cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
-  const double chain = reduces ? std::max(1.0, kChain / cost.accumulators) : 1;
-  cost.arithmetic =
-      tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
-
-  double loads = 0;
-  for (const Access& a : s.accesses) {
-    if (!a.is_store) loads += tile_loads(a, s, tile);
-  }
-  const double store_slots = tile_loads(store, s, tile) * (reduces ? 2 : 1);
-  const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
-  cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
-
-  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
-  // are several the element that is multiplied with each of them.
-  const double operands = operand_vectors(s, tile);
-  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
-  if (has_offsets(statement, machine)) {
-    // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
-    needed += operands + 1;
-    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
-  }
-  const double excess = needed - machine.vector_registers;
-  // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
-  if (reduces && excess > 0)
-    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
-  // Several reduction steps in one piece of code share operands, which then stay live between
-  // steps; what finds no register goes through the stack.
-  const double live = cost.accumulators + loads - machine.vector_registers;
-  if (reduces && tile.instances > cost.accumulators && live > 0) {
-    cost.spills += tiles * std::min(loads, live);
-  }
-  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
-  // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
-  // straddle several of them are not forwarded.
-  if (!store.is_local && store.realize_depth > 0) {
-    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+  if (const IntrinRate* rate = intrin_rate(s.intrin, s.is_init)) {
+    add_intrin(s, *rate, cost);
+  } else {
+    add_loops(statement, s, machine, cost);
   }
   add_traffic(s, machine, warm, cost);
 

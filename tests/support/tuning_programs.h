@@ -93,6 +93,23 @@ C = compute([i: 24, j: 48], reduce [k: 64], sum((int32(A(i, k))*int32(W(j, k))))
 arguments A W C
 outputs C
 )"},
+    {"product of bytes in whole tiles", R"(te 1
+A = placeholder(uint8, [32, 128])
+B = placeholder(int8, [128, 48], constant)
+C = compute([i: 32, j: 48], reduce [k: 128], sum((int32(A(i, k))*int32(B(k, j)))))
+arguments A B C
+outputs C
+)"},
+    {"product of computed bytes and those of another, biased", R"(te 1
+X = placeholder(int8, [16, 64])
+B = placeholder(uint8, [40, 64])
+bias = placeholder(int32, [40])
+A = compute([i: 16, k: 64], max(X(i, k), int8(0)))
+C = compute([i: 16, j: 40], reduce [k: 64], sum((int32(A(i, k))*int32(B(j, k)))))
+D = compute([i: 16, j: 40], (C(i, j) + bias(j)))
+arguments X B bias D
+outputs D
+)"},
     {"products of bfloat16, batched", R"(te 1
 A = placeholder(bfloat16, [2, 9, 21])
 B = placeholder(bfloat16, [2, 21, 40])
