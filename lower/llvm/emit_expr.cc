@@ -52,7 +52,15 @@ llvm::Value* FunctionEmitter::constant(DType t, int64_t v) const {
 
 llvm::Value* FunctionEmitter::splat(llvm::Value* v, int lanes) {
   if (lanes == 1 || v->getType()->isVectorTy()) return v;
-  return b_.CreateVectorSplat(static_cast<unsigned>(lanes), v);
+  const std::pair<llvm::Value*, int> key{v, lanes};
+  for (const Region& region : regions_) {
+    if (const auto known = region.splats.find(key); known != region.splats.end()) {
+      return known->second;
+    }
+  }
+  llvm::Value* const made = b_.CreateVectorSplat(static_cast<unsigned>(lanes), v);
+  if (!llvm::isa<llvm::Constant>(v)) regions_.back().splats[key] = made;
+  return made;
 }
 
 void FunctionEmitter::fail(const std::string& what) const {
