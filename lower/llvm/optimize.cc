@@ -5,7 +5,6 @@
 #include "lower/llvm/optimize.h"
 
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -50,8 +49,6 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true,
                                                          /*UseBlockFrequencyInfo=*/false));
-    // An accumulator whose reduction was unrolled is stored after each step; only the last counts.
-    passes.addPass(llvm::DSEPass());
   }
   passes.addPass(llvm::SimplifyCFGPass());
   llvm::FunctionPassManager few;  // for what runs once a call
