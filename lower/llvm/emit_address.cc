@@ -487,9 +487,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
       }
     } else {
       if (stride == -1) mask = b_.CreateVectorReverse(mask);
-      llvm::Instruction* load =
-          b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,
-                              llvm::Constant::getNullValue(masked_type));
+      llvm::Instruction* load = b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,
+                                                    llvm::Constant::getNullValue(masked_type));
       annotate(load, buffer);
       result = finished(load);
     }
@@ -516,8 +515,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
                1, depth());
       }
       const Address lane = address(buffer, op.type, at);
-      result = b_.CreateInsertElement(result, load_all(element, lane, buffer),
-                                      static_cast<uint64_t>(i));
+      result =
+          b_.CreateInsertElement(result, load_all(element, lane, buffer), static_cast<uint64_t>(i));
     }
     return from_memory(result, op.type);
   }
@@ -560,8 +559,8 @@ llvm::Value* FunctionEmitter::load_shuffled(const Load& op, const Linear& base, 
       }
       llvm::Value* on =
           b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), source);
-      llvm::Instruction* masked = b_.CreateMaskedLoad(
-          vector_type, at.pointer, at.alignment, on, llvm::Constant::getNullValue(vector_type));
+      llvm::Instruction* masked = b_.CreateMaskedLoad(vector_type, at.pointer, at.alignment, on,
+                                                      llvm::Constant::getNullValue(vector_type));
       annotate(masked, buffer);
       load = masked;
     }

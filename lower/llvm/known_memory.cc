@@ -12,7 +12,8 @@ namespace tw::codegen {
 namespace {
 
 int64_t bytes_of(const llvm::Instruction& i, llvm::Type* type) {
-  return static_cast<int64_t>(i.getModule()->getDataLayout().getTypeStoreSize(type).getFixedValue());
+  return static_cast<int64_t>(
+      i.getModule()->getDataLayout().getTypeStoreSize(type).getFixedValue());
 }
 
 bool is_prefetch(const llvm::Instruction& i) {
@@ -82,8 +83,8 @@ void KnownMemory::for_overlapping(Buffer& buffer, const Place& at, int64_t bytes
   }
   while (it != end) {
     const auto [base, offset] = it->first;
-    const bool apart = base == at.base &&
-                       (offset + it->second.bytes <= at.offset || at.offset + bytes <= offset);
+    const bool apart =
+        base == at.base && (offset + it->second.bytes <= at.offset || at.offset + bytes <= offset);
     it = !apart && f(it->first, it->second) ? held.erase(it) : std::next(it);
   }
 }

@@ -28,7 +28,7 @@ class KnownMemory {
   // one of the functions below says better before the next instruction.
   void made(const llvm::Instruction& i);
   void loaded(const Place& at, llvm::LoadInst* load);
-  void stored(const Place& at, llvm::StoreInst* store);  // may erase one before it
+  void stored(const Place& at, llvm::StoreInst* store);                // may erase one before it
   void accessed(const void* buffer, const llvm::Instruction* access);  // no other buffer
 
  private:

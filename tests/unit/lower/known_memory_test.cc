@@ -92,9 +92,10 @@ TEST(KnownMemory, MaskedAccessesTouchTheirBuffer) {
   EXPECT_EQ(accesses("O[ramp(0, 1, 4)] = A[ramp(0, 1, 4)] O[ramp(0, 1, 4)] = A[ramp(4, 1, 4)] if " +
                      mask + " O[ramp(4, 1, 4)] = O[ramp(0, 1, 4)]"),
             (Accesses{4, 2}));
-  EXPECT_EQ(accesses("O[ramp(0, 1, 4)] = A[ramp(0, 1, 4)] O[ramp(4, 1, 4)] = (O[ramp(1, 1, 4)] if " +
-                     mask + ") O[ramp(0, 1, 4)] = A[ramp(4, 1, 4)]"),
-            (Accesses{3, 3}));
+  EXPECT_EQ(
+      accesses("O[ramp(0, 1, 4)] = A[ramp(0, 1, 4)] O[ramp(4, 1, 4)] = (O[ramp(1, 1, 4)] if " +
+               mask + ") O[ramp(0, 1, 4)] = A[ramp(4, 1, 4)]"),
+      (Accesses{3, 3}));
 }
 
 TEST(KnownMemory, CallsMayTouchEverythingAndPrefetchesNothing) {
@@ -106,8 +107,9 @@ TEST(KnownMemory, CallsMayTouchEverythingAndPrefetchesNothing) {
 }
 
 TEST(KnownMemory, NothingIsKnownInAnotherBlock) {
-  EXPECT_EQ(accesses("let n = N[0] { O[0] = A[0] } if ((n < 5)) { O[0] = A[1] } O[1] = (O[0] + A[0])"),
-            (Accesses{5, 3}));
+  EXPECT_EQ(
+      accesses("let n = N[0] { O[0] = A[0] } if ((n < 5)) { O[0] = A[1] } O[1] = (O[0] + A[0])"),
+      (Accesses{5, 3}));
   EXPECT_EQ(accesses("O[0] = A[0] for (i, 0, 5) { O[0] = (O[0] + A[0]) } O[1] = O[0]"),
             (Accesses{4, 3}));
 }
@@ -129,7 +131,8 @@ TEST(KnownMemory, AnyOrderOfAccesses) {
       };
       const char* from = below(2) == 0 ? "A" : "O";
       const std::string mask =
-          lanes == 1 ? "(n < 4)" : fmt::format("(ramp({}, 1, {}) < x{}(n))", below(4), lanes, lanes);
+          lanes == 1 ? "(n < 4)"
+                     : fmt::format("(ramp({}, 1, {}) < x{}(n))", below(4), lanes, lanes);
       const std::string to = index(), first = index(), second = index();
       text += fmt::format("O[{}] = ({}[{}] - O[{}]){}\n", to, from, first, second,
                           below(6) == 0 ? " if " + mask : "");

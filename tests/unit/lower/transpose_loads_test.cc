@@ -20,17 +20,17 @@ unrolled (j, 0, 4) {
 let tile_1 = t[ramp(16, 1, 4)]
 let tile_2 = t[ramp(32, 1, 4)]
 let tile_3 = t[ramp(48, 1, 4)]
-let tile_4 = shuffle([tile, tile_1], [0, 4, 2, 6])
-let tile_5 = shuffle([tile, tile_1], [1, 5, 3, 7])
-let tile_6 = shuffle([tile_2, tile_3], [0, 4, 2, 6])
-let tile_7 = shuffle([tile_2, tile_3], [1, 5, 3, 7])
+let tile_4 = shuffle([tile, tile_1], [0, 4, 1, 5])
+let tile_5 = shuffle([tile, tile_1], [2, 6, 3, 7])
+let tile_6 = shuffle([tile_2, tile_3], [0, 4, 1, 5])
+let tile_7 = shuffle([tile_2, tile_3], [2, 6, 3, 7])
 let tile_8 = shuffle([tile_4, tile_6], [0, 1, 4, 5])
 let tile_9 = shuffle([tile_4, tile_6], [2, 3, 6, 7])
 let tile_10 = shuffle([tile_5, tile_7], [0, 1, 4, 5])
 let tile_11 = shuffle([tile_5, tile_7], [2, 3, 6, 7])
 C[ramp((0*56), 1, 4)] = tile_8
-C[ramp((1*56), 1, 4)] = tile_10
-C[ramp((2*56), 1, 4)] = tile_9
+C[ramp((1*56), 1, 4)] = tile_9
+C[ramp((2*56), 1, 4)] = tile_10
 C[ramp((3*56), 1, 4)] = tile_11
 )");
 }
