@@ -31,7 +31,7 @@ class FmaLoop {
 };
 
 // The rate of that loop on `threads` cores, FLOP/s: the fastest of the runs that fit into
-// `seconds`, at least three.
+// `seconds`, and of twenty times as many while the three fastest differ, as on a busy machine.
 double measure_fma_peak(const Target& target, int threads, double seconds = 0.05,
                         Operands operands = Operands::Registers);
 

@@ -94,9 +94,9 @@ const Pass& find_pass(std::string_view name) {
     names.push_back(p.name);
   }
   raise({.code = ErrorCode::UnknownPass,
-         .what = fmt::format("unknown pass '{}'", name),
-         .legal = fmt::format("did you mean '{}'? passes are {}", nearest_word(name, names),
-                              fmt::join(names, ", "))});
+         .what =
+             fmt::format("unknown pass '{}'; the nearest is '{}'", name, nearest_word(name, names)),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 
 std::set<std::string_view> disabled_passes(const LowerOptions& options) {
