@@ -21,6 +21,7 @@ constexpr Row kRates[] = {
     {"amx.load_", {.moves = 3}},
     {"amx.stream_", {.moves = 3}},
     {"amx.store_", {.moves = 16}},
+    {"avx512.interleave_", {.moves = 6}},  // four loads, as many shuffles, a store
 };
 constexpr IntrinRate kReset = {.moves = 1};
 

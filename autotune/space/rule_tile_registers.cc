@@ -8,9 +8,10 @@
 //       store the sums; copy out, in vectors
 //
 // The columns' factor is packed into panels as wide as a tile, by which it is read in order:
-// constants when the kernel is built. Rows are loaded from where they are if tiles divide them, and
-// from a padded copy if not. Variants: sums are stored where they belong, or into a copy that is
-// written in vectors; what has tiles that overhang, or operations behind it, is of the second kind.
+// constants when the kernel is built, others by an intrinsic where they lie as it takes them. Rows
+// are loaded from where they are if tiles divide them, and from a padded copy if not. Variants:
+// sums are stored where they belong, or into a copy that is written in vectors; what has tiles that
+// overhang, or operations behind it, is of the second kind.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +40,7 @@ struct Variant {
   TileProduct product;
   bool rows_in_place;  // loaded from the operand itself
   bool in_copy;        // sums pass through local memory
+  bool interleaved;    // what is packed in the call is taken as whole vectors of rows
 };
 
 std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
@@ -50,6 +52,13 @@ std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
   return tail;
 }
 
+// Whether columns lie side by side in memory, from where each call packs them.
+bool interleaves(const TileProduct& p, const Target& target) {
+  const bool computed = te::as_op<te::ComputeNode>(p.b.op()) != nullptr;
+  return !computed && !te::is_constant(p.b) && target.has_feature("avx512bw") &&
+         p.b_column + 1 == static_cast<size_t>(p.b.rank()) && p.b_depth + 2 == size_t(p.b.rank());
+}
+
 std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   if (!f.is_reduction || !f.has_reuse) return {};
@@ -58,12 +67,14 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
   // What is computed may be computed where it is read, and tiles are loaded from memory.
   const bool computed = te::as_op<te::ComputeNode>(product->a.op()) != nullptr;
   const int64_t rows = f.extents[product->row], columns = f.extents[product->column];
-  const bool in_place = !computed && rows % kTile == 0 &&
-                        f.reduce_extents[product->reduce_axis] % product->depth() == 0;
+  const int64_t depth = f.reduce_extents[product->reduce_axis];
+  const bool in_place = !computed && rows % kTile == 0 && depth % product->depth() == 0;
+  const bool divide = columns % kTile == 0 && depth % product->depth() == 0;
+  const bool interleaved = divide && interleaves(*product, b.target());
   std::vector<Variant> result;
   if (in_place && columns % kTile == 0 && elementwise_tail(b, op).empty())
-    result.push_back({*product, in_place, /*in_copy=*/false});
-  result.push_back({*product, in_place, /*in_copy=*/true});
+    result.push_back({*product, in_place, /*in_copy=*/false, interleaved});
+  result.push_back({*product, in_place, /*in_copy=*/true, interleaved});
   return result;
 }
 
@@ -90,7 +101,7 @@ class TileRegisters {
   void apply() {
     b_.describe(variant_.in_copy ? "amx[in a copy]" : "amx", op_);
     row_knob_ = knob(p_.row, kMostRows, !variant_.rows_in_place);
-    column_knob_ = knob(p_.column, kMostColumns, variant_.in_copy);
+    column_knob_ = knob(p_.column, kMostColumns, variant_.in_copy && !variant_.interleaved);
     make_stages();
     split_output();
     if (variant_.in_copy) store_sums();
@@ -197,6 +208,10 @@ class TileRegisters {
     pad_to_groups(column_knob_, panel_, panel_.axis(static_cast<int>(column)), order);
     if (te::is_constant(p_.b)) panel_.precompute();
     panel_.parallel(panel_.axis(0));
+    if (!variant_.interleaved) return;
+    const int64_t last = panel_rank() - 1;  // of groups, columns and terms
+    const IterVar columns = panel_.axis(static_cast<int>(last - 1));
+    panel_.tensorize(panel_.split(columns, kTile).inner, "avx512.interleave_" + p_.b_type);
   }
   int64_t panel_rank() const { return axes_of(panel_); }
 

@@ -117,6 +117,13 @@ C = compute([b: 2, i: 9, j: 40], reduce [k: 21], sum((float32(A(b, i, k))*float3
 arguments A B C
 outputs C
 )"},
+    {"products of bfloat16 in whole tiles, batched", R"(te 1
+A = placeholder(bfloat16, [2, 16, 64])
+B = placeholder(bfloat16, [2, 64, 48])
+C = compute([b: 2, i: 16, j: 48], reduce [k: 64], sum((float32(A(b, i, k))*float32(B(b, k, j)))))
+arguments A B C
+outputs C
+)"},
     {"elementwise chain", R"(te 1
 A = placeholder(int32, [5, 33])
 B = compute([i: 5, j: 33], (A(i, j)*3))
