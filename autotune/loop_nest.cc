@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "ir/attributes.h"
@@ -14,6 +15,7 @@ namespace tw::autotune {
 namespace {
 
 constexpr double kLineBytes = 64;
+constexpr int kWordBytes = 4;  // a group of narrow numbers that are multiplied at once
 
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
@@ -73,6 +75,8 @@ Division divide(const Expr& numerator, const Expr& divisor) {
   d.rest.constant = ((sum.constant % d.divisor) + d.divisor) % d.divisor;
   return d;
 }
+
+constexpr double kIntegerProducts = 2;  // vector operations that multiply integers
 
 class IndexModel {
  public:
@@ -211,8 +215,9 @@ class NestWalk : public Visitor {
     std::vector<std::pair<ProducerRef, int>> order;
     std::map<std::pair<const Producer*, int>, std::vector<const std::vector<Expr>*>> reads;
     bool reads_itself = false;
+    const std::set<const ExprBase*> positions = positions_in(op.value);
     for_each_expr(op.value, [&](const Expr& e) {
-      count(e, s.operations);
+      count(e, !positions.contains(e.get()), s.operations);
       const ProducerLoad* load = as<ProducerLoad>(e);
       if (load == nullptr) return;
       if (load->producer.get() == op.producer.get()) {
@@ -235,18 +240,39 @@ class NestWalk : public Visitor {
   }
 
  private:
-  static void count(const Expr& e, OperationCounts& c) {
+  // Integers that say where something is, and not what: of indices and of comparisons of them.
+  static std::set<const ExprBase*> positions_in(const Expr& value) {
+    std::set<const ExprBase*> found;
+    const auto add = [&](const Expr& root) {
+      for_each_expr(root, [&](const Expr& e) { found.insert(e.get()); });
+    };
+    for_each_expr(value, [&](const Expr& e) {
+      if (const ProducerLoad* load = as<ProducerLoad>(e)) {
+        for (const Expr& index : load->indices) add(index);
+      }
+      if (e.dtype().is_bool()) add(e);
+    });
+    return found;
+  }
+
+  // Integers of results are computed as floats are, a product in two steps; those of positions move
+  // out of loops.
+  static void count(const Expr& e, bool of_results, OperationCounts& c) {
     const bool floating = e.dtype().is_float();
     switch (e->kind) {
       case NodeKind::Add:
       case NodeKind::Sub: {
-        (floating ? c.add : c.integer) += 1;
+        (floating || of_results ? c.add : c.integer) += 1;
         const Add* add = as<Add>(e);
         if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
         break;
       }
       case NodeKind::Mul:
-        (floating ? c.multiply : c.integer) += 1;
+        if (floating || of_results) {
+          c.multiply += floating ? 1 : kIntegerProducts;
+        } else {
+          c.integer += 1;
+        }
         break;
       case NodeKind::Div:
         (floating ? c.divide : c.integer) += 1;
@@ -314,6 +340,10 @@ class NestWalk : public Visitor {
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);
     a.row_bytes = double(shape.extents.empty() ? 1 : shape.extents.back()) * a.element_bytes;
+    // A word of several elements is no row, but like an element of one.
+    const bool words = rank > 1 && a.row_bytes == kWordBytes && a.element_bytes < kWordBytes;
+    const size_t row_rank = words ? 2 : 1;
+    if (words) a.row_bytes *= double(shape.extents[rank - 2]);
     a.elements.assign(depths, 0);
     a.rows.assign(depths, 0);
     a.lines.assign(depths, 0);
@@ -326,7 +356,7 @@ class NestWalk : public Visitor {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
           // Rows join while everything inside is covered; the innermost dimension decides.
-          if (k + 1 < rank) rows[d] *= extent;
+          if (k + row_rank < rank) rows[d] *= extent;
         }
         if (reads.size() == 1 || indices == reads[0]) {
           index_.add_strides((*indices)[k], stride, a.strides);

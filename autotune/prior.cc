@@ -40,7 +40,8 @@ struct RegisterTile {
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
   RegisterTile tile{.depth = s.loops.size()};
-  const double width = double(machine.vector_bits) / std::max<int>(8, s.dtype.bits);
+  // Lanes of narrower elements are as many as those of 32 bits: see space/builder.h.
+  const double width = double(machine.vector_bits) / std::max<int>(32, s.dtype.bits);
   double unrolled = 1;
   while (tile.depth > 0) {
     const NestLoop& loop = s.loops[tile.depth - 1];
@@ -94,6 +95,14 @@ double transposed_columns(const Access& a, const NestStatement& s) {
              : 0;
 }
 
+// Lanes a small stride apart whose gaps the loop next to them fills: lower/interleave_stores.cc.
+bool is_interleaved(const Access& a, const NestStatement& s) {
+  if (!a.is_store || s.loops.size() < 2) return false;
+  const size_t next = s.loops.size() - 2;
+  return s.loops[next].kind == ForKind::Unrolled && a.strides[next] == 1 &&
+         s.loops[next].extent == a.strides.back() && a.strides.back() <= kShuffledStride;
+}
+
 // Load instructions for one tile of an access.
 double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
   const double elements = a.elements[tile.depth];
@@ -103,6 +112,10 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  }
+  if (is_interleaved(a, s)) {
+    const double vectors = elements / (tile.lanes * tile.efficiency);
+    return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
   }
   if (const double columns = transposed_columns(a, s); columns > 0) {
     const double vectors = elements / (tile.lanes * tile.efficiency);

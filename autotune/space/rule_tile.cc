@@ -214,7 +214,8 @@ class Tiling {
     }
   }
 
-  // The same with the terms of a group innermost. Bytes are copied one by one.
+  // The same with the terms of a group innermost. Rows are copied side by side, as many as a group
+  // has terms: see lower/interleave_stores.cc.
   void pack_groups(const Stage& pack, int64_t rank, int64_t d) {
     const auto r = static_cast<int64_t>(variant_.group->dimension);
     std::vector<int64_t> order;
@@ -234,6 +235,13 @@ class Tiling {
     pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
     if (te::is_constant(variant_.operands[0].tensor)) pack.precompute();
     pack.parallel(pack.axis(0));
+    if (d + 1 != rank) return;  // terms lie side by side as they are, or apart in both
+    const IterVar term = pack.axis(static_cast<int>(rank + 1));
+    pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
+    const auto [vectors, lanes] = pack.split(pack.axis(static_cast<int>(rank)), 1);
+    pack.reorder({vectors, term, lanes});
+    pack.unroll(term);
+    pack.vectorize(lanes);
   }
 
   Knob tile_knob(size_t k) const {
