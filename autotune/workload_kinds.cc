@@ -96,11 +96,11 @@ std::optional<SizeProblem> check_conv2d(const Sizes& s) {
 Tensor convolution(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
   const Tensor weight = weights(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
-  return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"]);
+  return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"], s.types.result);
 }
 te::Program conv2d(const Sizes& s) { return te::make_program({convolution(s)}); }
 te::Program conv2d_bias_relu(const Sizes& s) {
-  const Tensor bias = weights(s, {s["co"]}, "bias");
+  const Tensor bias = tensor({s["co"]}, s.types.result, "bias", true);
   return te::make_program({topi::nn::relu(topi::nn::bias_add(convolution(s), bias))});
 }
 te::Program depthwise_conv2d(const Sizes& s) {
@@ -220,9 +220,9 @@ std::span<const WorkloadKind> workload_kinds() {
        nothing,
        batch_gemm,
        batch_shape},
-      {"conv2d", "convolution, NCHW", kConv2d, TypeChoice::Numbers, check_conv2d, conv2d,
+      {"conv2d", "convolution, NCHW", kConv2d, TypeChoice::Products, check_conv2d, conv2d,
        conv2d_shape},
-      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, TypeChoice::Numbers,
+      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, TypeChoice::Products,
        check_conv2d, conv2d_bias_relu, conv2d_shape},
       {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
        TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
