@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "autotune/space/dot_product.h"
@@ -276,8 +277,10 @@ class Tiling {
                           order);
     if (te::is_constant(tensor)) pack.precompute();
     const IterVar row = pack.axis(rank - 1), term = pack.axis(rank);
-    const int64_t extent = as_const_int(tensor.shape().back()).value_or(1);
-    const auto [vectors, lanes] = pack.split(row, covering_lanes(b_.target(), extent));
+    const auto covering =
+        std::bit_ceil(static_cast<uint64_t>(as_const_int(tensor.shape().back()).value_or(1)));
+    const auto [vectors, lanes] = pack.split(
+        row, std::min<int64_t>(static_cast<int64_t>(covering), b_.target().vector_lanes(32)));
     pack.reorder({vectors, term, lanes});
     pack.unroll(term);
     pack.vectorize(lanes);
