@@ -147,6 +147,14 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   const Dims weights = grouped ? Dims{groups, co / groups, ci / groups, kernel, kernel}
                                : Dims{co, ci, kernel, kernel};
   dnnl::primitive_attr attributes;
+  const memory::data_type image_type = type_of(p.inputs[0]), weights_type = type_of(p.inputs[1]);
+  const memory::data_type result_type = type_of(p.output);
+  const bool scaled = p.inputs.size() > 3;  // sums into bytes
+  const memory::data_type sum_type = scaled ? memory::data_type::s32 : result_type;
+  if (scaled) {
+    const auto* scales = static_cast<const float*>(p.inputs[3].data());
+    attributes.set_output_scales(1 << 1, {scales, scales + co});
+  }
   if (fused) {
     dnnl::post_ops relu;
     relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
@@ -154,13 +162,11 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   }
   using Convolution = dnnl::convolution_forward;
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  const memory::data_type image_type = type_of(p.inputs[0]), weights_type = type_of(p.inputs[1]);
-  const memory::data_type result_type = type_of(p.output);
   const memory::desc from = any(image, image_type), kernels = any(weights, weights_type);
   const memory::desc to = any(result, result_type);
   const Dims strides = {stride, stride}, dilations = {dilation, dilation}, pads = {pad, pad};
   const Convolution::desc description =
-      fused ? Convolution::desc(kInference, algorithm, from, kernels, any(bias, result_type), to,
+      fused ? Convolution::desc(kInference, algorithm, from, kernels, any(bias, sum_type), to,
                                 strides, dilations, pads, pads)
             : Convolution::desc(kInference, algorithm, from, kernels, to, strides, dilations, pads,
                                 pads);
@@ -171,7 +177,7 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   out.input(DNNL_ARG_WEIGHTS, over({weights, weights_type, kernels_tag}, p.inputs[1]),
             primitive.weights_desc());
   if (fused) {
-    out.input(DNNL_ARG_BIAS, over({bias, result_type, Tag::a}, p.inputs[2]), primitive.bias_desc());
+    out.input(DNNL_ARG_BIAS, over({bias, sum_type, Tag::a}, p.inputs[2]), primitive.bias_desc());
   }
   out.output(over({result, result_type, Tag::nchw}, p.output), primitive.dst_desc());
 }

@@ -40,6 +40,8 @@ LOWP_LAYERS += [
         for ci, h, co, k, s, p in ((64, 56, 64, 3, 1, 1), (256, 14, 1024, 1, 1, 0), (3, 224, 64, 7, 2, 3))
     ),
     "conv2d_bias_relu:n=1,ci=128,h=56,w=56,co=128,k=3,s=2,p=1,dtype=s8s8s32",
+    "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1,dtype=u8s8u8",
+    "conv2d_bias_relu:n=1,ci=256,h=14,w=14,co=256,k=3,s=1,p=1,dtype=s8s8s8",
 ]
 QUICK_LOWP_LAYERS = [LOWP_LAYERS[i] for i in (2, 12, 17)]
 # What oneDNN may use at most, and what ours are built for, where vectors are compared and not tiles.

@@ -53,6 +53,17 @@ TEST(DotProducts, ConvolutionsPackChannels) {
   EXPECT_FALSE(has_groups(sketches_of("conv2d:ci=8,h=9,co=32,k=3,p=1"), "groups"));
 }
 
+// Everything behind the sums is in their tile, also what is one value a channel, and images are
+// one.
+TEST(DotProducts, RequantizationIsFused) {
+  const std::vector<std::string> sketches =
+      sketches_of("conv2d_bias_relu:ci=8,h=9,co=32,k=3,p=1,dtype=u8s8u8");
+  EXPECT_TRUE(std::ranges::any_of(sketches, [](const std::string& s) {
+    return s.find("in groups of 4](compute)") != std::string::npos &&
+           s.find("loops(") == std::string::npos;
+  }));
+}
+
 TEST(DotProducts, ProductsAtOnce) {
   const DType s8 = int_type(8), u8 = uint_type(8), bf16 = bfloat_type(16);
   EXPECT_EQ(products_at_once(u8, s8, int_type(32), kTarget), 4);
