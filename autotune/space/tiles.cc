@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMostChoices = 4096;
 // Rows of a register tile: fewer leave its sums waiting for each other. Where no number of them
 // divides an extent, the last tile is partial.
-constexpr int64_t kLeastRows = 3, kMostRows = 16;
+constexpr int64_t kLeastRows = 4, kMostRows = 8, kFewRows = 16;
 constexpr int64_t kPartialRows[] = {4, 6, 8, 12};
 
 // Extends `inner` (innermost level last) outwards by divisors of what is left.
@@ -46,7 +46,7 @@ std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits&
   std::vector<std::vector<int64_t>> result;
   std::vector<int64_t> tiles;
   const bool rows = limits.preferred_inner <= 1;
-  bool has_good_inner = rows && extent <= kMostRows;
+  bool has_good_inner = rows && extent <= kFewRows;
   for (int64_t inner : divisors(extent)) {
     if (inner > limits.greatest_inner) break;
     has_good_inner |=
