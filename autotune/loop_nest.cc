@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "ir/attributes.h"
@@ -74,6 +75,8 @@ Division divide(const Expr& numerator, const Expr& divisor) {
   d.rest.constant = ((sum.constant % d.divisor) + d.divisor) % d.divisor;
   return d;
 }
+
+constexpr double kIntegerProducts = 2;  // vector operations that multiply integers
 
 class IndexModel {
  public:
@@ -222,8 +225,9 @@ class NestWalk : public Visitor {
     std::vector<std::pair<ProducerRef, int>> order;
     std::map<std::pair<const Producer*, int>, std::vector<const std::vector<Expr>*>> reads;
     bool reads_itself = false;
+    const std::set<const ExprBase*> positions = positions_in(op.value);
     for_each_expr(op.value, [&](const Expr& e) {
-      count(e, s.operations);
+      count(e, !positions.contains(e.get()), s.operations);
       const ProducerLoad* load = as<ProducerLoad>(e);
       if (load == nullptr) return;
       if (load->producer.get() == op.producer.get()) {
@@ -246,18 +250,39 @@ class NestWalk : public Visitor {
   }
 
  private:
-  static void count(const Expr& e, OperationCounts& c) {
+  // Integers that say where something is, and not what: of indices and of comparisons of them.
+  static std::set<const ExprBase*> positions_in(const Expr& value) {
+    std::set<const ExprBase*> found;
+    const auto add = [&](const Expr& root) {
+      for_each_expr(root, [&](const Expr& e) { found.insert(e.get()); });
+    };
+    for_each_expr(value, [&](const Expr& e) {
+      if (const ProducerLoad* load = as<ProducerLoad>(e)) {
+        for (const Expr& index : load->indices) add(index);
+      }
+      if (e.dtype().is_bool()) add(e);
+    });
+    return found;
+  }
+
+  // Integers of results are computed as floats are, a product in two steps; those of positions move
+  // out of loops.
+  static void count(const Expr& e, bool of_results, OperationCounts& c) {
     const bool floating = e.dtype().is_float();
     switch (e->kind) {
       case NodeKind::Add:
       case NodeKind::Sub: {
-        (floating ? c.add : c.integer) += 1;
+        (floating || of_results ? c.add : c.integer) += 1;
         const Add* add = as<Add>(e);
         if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
         break;
       }
       case NodeKind::Mul:
-        (floating ? c.multiply : c.integer) += 1;
+        if (floating || of_results) {
+          c.multiply += floating ? 1 : kIntegerProducts;
+        } else {
+          c.integer += 1;
+        }
         break;
       case NodeKind::Div:
         (floating ? c.divide : c.integer) += 1;

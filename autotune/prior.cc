@@ -21,6 +21,7 @@ constexpr double kHandOverCycles = 40;  // from the last store into a buffer to 
 constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
 constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
+constexpr int kGroupBytes = 4;          // of narrow terms, in a lane
 constexpr double kBfloatDotSlots = 4;   // of two products at once; four of bytes take one
 constexpr double kLoopCycles = 2;
 constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
@@ -41,7 +42,8 @@ struct RegisterTile {
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
   RegisterTile tile{.depth = s.loops.size()};
-  const double width = double(machine.vector_bits) / std::max<int>(8, s.dtype.bits);
+  // Lanes of narrower elements are as many as those of 32 bits: see space/builder.h.
+  const double width = double(machine.vector_bits) / std::max<int>(32, s.dtype.bits);
   double unrolled = 1;
   while (tile.depth > 0) {
     const NestLoop& loop = s.loops[tile.depth - 1];
@@ -95,6 +97,14 @@ double transposed_columns(const Access& a, const NestStatement& s) {
              : 0;
 }
 
+// Lanes a small stride apart whose gaps the loop next to them fills: lower/interleave_stores.cc.
+bool is_interleaved(const Access& a, const NestStatement& s) {
+  if (!a.is_store || s.loops.size() < 2) return false;
+  const size_t next = s.loops.size() - 2;
+  return s.loops[next].kind == ForKind::Unrolled && a.strides[next] == 1 &&
+         s.loops[next].extent == a.strides.back() && a.strides.back() <= kShuffledStride;
+}
+
 // Load instructions for one tile of an access.
 double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
   const double elements = a.elements[tile.depth];
@@ -104,6 +114,10 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  }
+  if (is_interleaved(a, s)) {
+    const double vectors = elements / (tile.lanes * tile.efficiency);
+    return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
   }
   if (const double columns = transposed_columns(a, s); columns > 0) {
     const double vectors = elements / (tile.lanes * tile.efficiency);
@@ -226,26 +240,26 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
 
 // Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
 // they are. Then the loop over the terms stands around the lanes, and each operand has a group side
-// by side, in every lane or the same for all.
+// by side, in every lane or the same for all. Groups of bytes may lack terms.
 int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
   if (s.loops.size() < 2 || s.accesses.size() != 3 || s.dtype.bits != 32) return 1;
   const size_t term = s.loops.size() - 2, lane = term + 1;
   const NestLoop& loop = s.loops[term];
-  const int64_t group = loop.extent;
   if (!loop.reduces || loop.kind != ForKind::Serial || s.loops[lane].kind != ForKind::Vectorized) {
     return 1;
   }
-  const bool bytes = machine.int8_dot && group == 4 && s.dtype.is_int();
-  const bool halves = machine.bf16_dot && group == 2 && s.dtype.is_float();
+  const bool bytes = machine.int8_dot && loop.extent <= kGroupBytes && s.dtype.is_int();
+  const bool halves = machine.bf16_dot && loop.extent == kGroupBytes / 2 && s.dtype.is_float();
   if (!bytes && !halves) return 1;
+  const int64_t element_bytes = bytes ? 1 : 2;
   for (size_t a = 1; a < 3; ++a) {
     const Access& access = s.accesses[a];
     const int64_t stride = access.strides[lane];
-    if (access.element_bytes * group != 4 || access.strides[term] != 1) return 1;
+    if (access.element_bytes != element_bytes || access.strides[term] != 1) return 1;
     if (halves && access.element != bfloat_type(16)) return 1;
-    if (stride != 0 && stride != group) return 1;
+    if (stride != 0 && stride * element_bytes != kGroupBytes) return 1;
   }
-  return group;
+  return loop.extent;
 }
 
 // Of two signed bytes one has to lose its sign.
@@ -258,8 +272,8 @@ bool has_offsets(const NestStatement& s, const MachineModel& machine) {
 // The statement as the processor runs it: where it adds groups of terms at once, operands are words
 // that hold a group, and there is no loop over the terms.
 NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
-  const int64_t group = terms_at_once(s, machine);
-  if (group == 1) return s;
+  const int64_t terms = terms_at_once(s, machine);
+  if (terms == 1) return s;
   NestStatement words = s;
   const auto term = static_cast<std::ptrdiff_t>(s.loops.size()) - 2;
   words.loops.erase(words.loops.begin() + term);
@@ -269,10 +283,11 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
     }
     a.strides.erase(a.strides.begin() + term);
     if (a.is_store) continue;
+    const int64_t group = kGroupBytes / a.element_bytes;
     a.strides.back() /= group;
-    a.element_bytes = 4;
+    a.element_bytes = kGroupBytes;
     a.allocated_elements /= double(group);
-    for (double& n : a.elements) n = std::max(1.0, n / double(group));
+    for (double& n : a.elements) n = std::max(1.0, n / double(terms));
   }
   const double slots = s.dtype.is_float() ? kBfloatDotSlots : 1;
   words.operations = {.add = slots, .condition = s.operations.condition};
