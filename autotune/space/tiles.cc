@@ -56,6 +56,7 @@ std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits&
   }
   const auto add_partial = [&](int64_t inner) {
     for (int64_t middle = 1; middle == 1 || middle * inner < 2 * extent; middle *= 2) {
+      if (extent % (inner * middle) == 0) continue;  // one of those that divide
       std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
       partial.back() = inner;
       if (limits.levels > 1) partial[partial.size() - 2] = middle;
