@@ -27,39 +27,45 @@ constexpr double kForkCycles = 5000;
 constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
 constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
+constexpr double kWalkCycles = 30;     // one that is found in tables, which caches hold
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
 constexpr int kMemory = 2;             // the level whose misses go to memory
 
-// The innermost loops whose bodies stand side by side in one piece of straight code.
+// The innermost loops whose bodies stand side by side in one piece of straight code, as far as they
+// work on the same accumulators: a loop over data around one that reduces begins with others.
 struct RegisterTile {
   size_t depth;           // the first of those loops
+  size_t code;            // the first of those that are straight code at all
   double instances = 1;   // copies of the statement, counting one a vector
   double lanes = 1;       // elements an instruction works on
   double efficiency = 1;  // of lanes used, when the extent is no multiple
 };
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
-  RegisterTile tile{.depth = s.loops.size()};
+  RegisterTile tile{.depth = s.loops.size(), .code = s.loops.size()};
   const double width = double(machine.vector_bits) / std::max<int>(8, s.dtype.bits);
   double unrolled = 1;
-  while (tile.depth > 0) {
-    const NestLoop& loop = s.loops[tile.depth - 1];
+  bool reduced = false, same = true;
+  while (tile.code > 0) {
+    const NestLoop& loop = s.loops[tile.code - 1];
     const double extent = double(loop.extent);
+    same &= loop.reduces || !reduced || extent == 1;
+    reduced |= loop.reduces && extent > 1;
+    double copies = extent;
     if (loop.kind == ForKind::Vectorized) {
-      const double vectors = std::ceil(extent / width);
+      copies = std::ceil(extent / width);
       tile.lanes = std::min(width, extent);
-      tile.efficiency = extent / (vectors * width);
-      tile.instances *= vectors;
-    } else if (loop.kind == ForKind::Unrolled || extent == 1) {
-      tile.instances *= extent;
-      unrolled *= extent;
-    } else if (loop.kind == ForKind::Serial &&
-               unrolled * extent <= double(s.auto_unroll_max_step)) {
-      tile.instances *= extent;
+      tile.efficiency = extent / (copies * width);
+    } else if (loop.kind == ForKind::Unrolled || extent == 1 ||
+               (loop.kind == ForKind::Serial &&
+                unrolled * extent <= double(s.auto_unroll_max_step))) {
       unrolled *= extent;
     } else {
       break;
     }
+    --tile.code;
+    if (!same) continue;
+    tile.instances *= copies;
     --tile.depth;
   }
   return tile;
@@ -94,12 +100,20 @@ double transposed_columns(const Access& a, const NestStatement& s) {
              : 0;
 }
 
+// A vector that straddles two lines is loaded, or stored, twice.
+double lines_of_vector(const Access& a) {
+  const Box& vector = a.boxes[a.boxes.size() - 2];
+  return std::max(1.0, vector.lines() * kLineBytes / std::max(kLineBytes, vector.run));
+}
+
 // Load instructions for one tile of an access.
 double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
   const double elements = a.elements[tile.depth];
   if (tile.lanes == 1) return elements;
   const int64_t stride = a.strides.back();
-  if (stride == 1) return std::max(1.0, elements / (tile.lanes * tile.efficiency));
+  if (stride == 1) {
+    return std::max(1.0, elements / (tile.lanes * tile.efficiency)) * lines_of_vector(a);
+  }
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
@@ -125,20 +139,23 @@ double operand_vectors(const NestStatement& s, const RegisterTile& tile) {
   return most;
 }
 
-// Rows whose distance is a multiple of a large power of two fall on few sets of a cache: how many
-// of them it can hold at once.
-double rows_that_fit(double row_bytes, double cache_bytes, double ways) {
+// Runs whose distance is a multiple of a large power of two fall on few sets of a cache.
+bool crowds(const Box& box, double cache_bytes, double ways) {
   const auto way = static_cast<int64_t>(cache_bytes / ways);
-  const auto stride = static_cast<int64_t>(row_bytes);
-  if (way <= 0 || stride <= 0) return 1e18;
-  return ways * double(way) / double(std::gcd(way, stride));
+  double taken = std::max(box.run, kLineBytes);
+  for (const Box::Step& s : box.steps) {
+    const auto apart = double(std::gcd(way, static_cast<int64_t>(s.bytes)));
+    if (s.bytes >= kLineBytes && s.count * std::max(taken, apart) > cache_bytes) return true;
+    taken *= s.count;
+  }
+  return false;
 }
 
 bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways) {
   double bytes = 0;
   for (const Access& a : s.accesses) {
     bytes += a.lines[depth] * kLineBytes;
-    if (a.rows[depth] > rows_that_fit(a.row_bytes, cache_bytes, ways)) return false;
+    if (crowds(a.boxes[depth], cache_bytes, ways)) return false;
   }
   return bytes <= kUsableCache * cache_bytes;
 }
@@ -179,16 +196,6 @@ size_t resident_depth(const NestStatement& s, Predicate holds) {
   return depth;
 }
 
-double pages_touched(const Access& a, size_t depth) {
-  const double bytes = a.elements[depth] * a.element_bytes;
-  if (a.row_bytes >= kPageBytes)
-    return a.rows[depth] * std::max(1.0, bytes / a.rows[depth] / kPageBytes);
-  // Shorter rows share pages, as far as they lie next to each other.
-  return std::max(
-      1.0,
-      std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
-}
-
 // A line that is stored into is read first, unless it goes around the caches.
 double lines_moved(const Access& a, const NestStatement& s, size_t depth, int level) {
   if (!a.is_store || a.is_local) return a.lines[depth];
@@ -213,14 +220,23 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       cost.traffic[level] += lines_moved(a, s, depth, level) * kLineBytes * runs;
     }
   }
-  const size_t depth = resident_depth(s, [&](size_t d) {
+  const auto translated = [&s](double entries) {
+    const size_t depth = resident_depth(s, [&](size_t d) {
+      double pages = 0;
+      for (const Access& a : s.accesses) pages += a.pages[d];
+      return pages <= entries;
+    });
     double pages = 0;
-    for (const Access& a : s.accesses) pages += pages_touched(a, d);
-    return pages <= machine.page_entries;
-  });
-  for (const Access& a : s.accesses) {
-    cost.pages += pages_touched(a, depth) * extents_outside(s, depth);
-  }
+    for (const Access& a : s.accesses) {
+      double n = a.pages[depth] * extents_outside(s, depth);
+      // An iteration of the loop around finds the pages of the one before.
+      if (depth > 0) n = std::min(n, a.pages[depth - 1] * extents_outside(s, depth - 1));
+      pages += n;
+    }
+    return depth == 0 ? 0 : pages;  // all are remembered
+  };
+  cost.pages = translated(machine.page_entries);
+  cost.walks = translated(machine.far_page_entries);
 }
 
 // Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
@@ -263,9 +279,10 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   const auto term = static_cast<std::ptrdiff_t>(s.loops.size()) - 2;
   words.loops.erase(words.loops.begin() + term);
   for (Access& a : words.accesses) {
-    for (auto* by_depth : {&a.elements, &a.lines, &a.rows}) {
+    for (auto* by_depth : {&a.elements, &a.lines, &a.rows, &a.pages}) {
       by_depth->erase(by_depth->begin() + term + 1);
     }
+    a.boxes.erase(a.boxes.begin() + term + 1);
     a.strides.erase(a.strides.begin() + term);
     if (a.is_store) continue;
     a.strides.back() /= group;
@@ -287,7 +304,11 @@ MachineModel machine_model(const Target& target, int threads) {
                  .int8_dot = target.has_int8_dot,
                  .bf16_dot = target.has_bf16_dot};
   const Machine& here = host();
-  if (here.l1_bytes > 0) m.cache_bytes[0] = double(here.l1_bytes);
+  if (here.l1_bytes > 0) {
+    m.cache_bytes[0] = double(here.l1_bytes);
+    // Found by addresses before they are translated, so a way is a page.
+    m.ways[0] = std::max(1.0, m.cache_bytes[0] / kPageBytes);
+  }
   if (here.l2_bytes > 0) m.cache_bytes[1] = double(here.l2_bytes);
   // Of a shared cache count a fair share, but never less than twice the private one.
   if (here.l3_bytes > 0) {
@@ -365,13 +386,14 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
   if (reduces && excess > 0)
     cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
-  // Several reduction steps in one piece of code share operands, which then stay live between
-  // steps; what finds no register goes through the stack.
+  // Operands of several reduction steps in one piece of code are loaded early, and live until then;
+  // what finds no register goes through the stack.
   const double live = cost.accumulators + loads - machine.vector_registers;
   if (reduces && tile.instances > cost.accumulators && live > 0) {
     cost.spills += tiles * std::min(loads, live);
   }
-  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
+  cost.overhead =
+      extents_outside(s, tile.code) * (kLoopCycles + s.operations.condition * kConditionCycles);
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
   // straddle several of them are not forwarded.
   if (!store.is_local && store.realize_depth > 0) {
@@ -387,8 +409,9 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
     longest = std::max(longest, cycles);
     sum += cycles;
   }
-  sum += cost.pages * kPageCycles;
-  longest = std::max(longest, cost.pages * kPageCycles);
+  const double translations = cost.pages * kPageCycles + cost.walks * kWalkCycles;
+  sum += translations;
+  longest = std::max(longest, translations);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
 
   for (const NestLoop& l : s.loops) {

@@ -81,5 +81,21 @@ TEST(Prior, StoresAroundTheCachesPayWhereCachesAreTooSmall) {
   EXPECT_GT(copy_seconds(1 << 12, true), 1.5 * copy_seconds(1 << 12, false));
 }
 
+// Down the columns every access is on another page, and they are too many to be remembered.
+TEST(Prior, PagesAreWalkedWhereTheyAreTooMany) {
+  const auto walks = [](int rows, bool down) {
+    const te::Tensor in = te::placeholder({rows, 1024}, float_type(32), "in");
+    const te::Tensor out = te::compute(
+        {rows, 1024}, [&](const std::vector<Var>& i) { return in({i[0], i[1]}); }, "out");
+    const Schedule s = Schedule::create({out});
+    if (down) s[out].reorder({s[out].axis(1), s[out].axis(0)});
+    const std::vector<NestStatement> nest = nest_of(s);
+    return statement_cost(nest[0], kMachine, warm_accesses(nest, kMachine)[0]).walks;
+  };
+  EXPECT_EQ(walks(4096, false), 2 * 4096);
+  EXPECT_EQ(walks(4096, true), 2 * 4096 * 1024);
+  EXPECT_EQ(walks(500, true), 0);
+}
+
 }  // namespace
 }  // namespace tw::autotune
