@@ -55,7 +55,7 @@ RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) 
     if (loop.kind == ForKind::Vectorized) {
       copies = std::ceil(extent / width);
       tile.lanes = std::min(width, extent);
-      tile.efficiency = extent / (copies * width);
+      tile.efficiency = extent / (copies * tile.lanes);
     } else if (loop.kind == ForKind::Unrolled || extent == 1 ||
                (loop.kind == ForKind::Serial &&
                 unrolled * extent <= double(s.auto_unroll_max_step))) {
@@ -151,10 +151,32 @@ bool crowds(const Box& box, double cache_bytes, double ways) {
   return false;
 }
 
-bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways) {
+// The loop whose iterations threads share, and how many of them the busiest has.
+struct Shares {
+  size_t loop = 0;  // that of s.loops; their number where there is none
+  double iterations = 1, speedup = 1;
+  Shares(const NestStatement& s, const MachineModel& machine) {
+    while (loop < s.loops.size() && s.loops[loop].kind != ForKind::Parallel) ++loop;
+    if (loop == s.loops.size()) return;
+    const double extent = double(s.loops[loop].extent);
+    iterations = std::ceil(extent / machine.threads);
+    speedup = extent / iterations;
+  }
+};
+
+// Of what is touched, by depth, what the busiest thread touches. What every iteration needs, each
+// of them fetches for itself.
+double of_one_thread(const std::vector<double>& touched, size_t depth, const Shares& shares) {
+  if (depth > shares.loop || shares.speedup == 1) return touched[depth];
+  return std::min(touched[depth], touched[shares.loop + 1] * shares.iterations *
+                                      (touched[depth] / touched[shares.loop]));
+}
+
+bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways,
+          const Shares& shares) {
   double bytes = 0;
   for (const Access& a : s.accesses) {
-    bytes += a.lines[depth] * kLineBytes;
+    bytes += of_one_thread(a.lines, depth, shares) * kLineBytes;
     if (crowds(a.boxes[depth], cache_bytes, ways)) return false;
   }
   return bytes <= kUsableCache * cache_bytes;
@@ -197,19 +219,21 @@ size_t resident_depth(const NestStatement& s, Predicate holds) {
 }
 
 // A line that is stored into is read first, unless it goes around the caches.
-double lines_moved(const Access& a, const NestStatement& s, size_t depth, int level) {
-  if (!a.is_store || a.is_local) return a.lines[depth];
-  if (s.nontemporal) return level == kMemory ? a.lines[depth] : 0;
-  return level == kMemory ? 2 * a.lines[depth] : a.lines[depth];
+double times_moved(const Access& a, const NestStatement& s, int level) {
+  if (!a.is_store || a.is_local) return 1;
+  if (s.nontemporal) return level == kMemory ? 1 : 0;
+  return level == kMemory ? 2 : 1;
 }
 
 void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm& warm,
                  StatementCost& cost) {
+  const Shares shares(s, machine);
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
-        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
-    const double runs = extents_outside(s, depth);
+        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level], shares); });
+    const double threads = depth > shares.loop ? 1 : shares.speedup;
+    const double runs = extents_outside(s, depth) * threads;
     for (size_t k = 0; k < s.accesses.size(); ++k) {
       const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
@@ -217,7 +241,8 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       if (a.is_local && whole <= kUsableCache * bytes) continue;
       const bool passes_by = a.is_store && s.nontemporal;
       if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
-      cost.traffic[level] += lines_moved(a, s, depth, level) * kLineBytes * runs;
+      const double lines = of_one_thread(a.lines, depth, shares) * runs;
+      cost.traffic[level] += times_moved(a, s, level) * lines * kLineBytes;
     }
   }
   const auto translated = [&s](double entries) {
@@ -414,21 +439,22 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   longest = std::max(longest, translations);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
 
-  for (const NestLoop& l : s.loops) {
-    if (l.kind != ForKind::Parallel) continue;
-    const double extent = double(l.extent), threads = machine.threads;
-    cost.speedup = extent / std::ceil(extent / threads);
-    break;
-  }
-  cost.total = cost.total / cost.speedup + (cost.speedup > 1 ? kForkCycles : 0);
+  cost.speedup = Shares(s, machine).speedup;
+  cost.total /= cost.speedup;
   return cost;
 }
 
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
   double cycles = 0;
   const std::vector<Warm> warm = warm_accesses(nest, machine);
+  int forked = -1;  // the loop whose iterations the threads have already
   for (size_t k = 0; k < nest.size(); ++k) {
-    cycles += statement_cost(nest[k], machine, warm[k]).total;
+    const StatementCost cost = statement_cost(nest[k], machine, warm[k]);
+    cycles += cost.total;
+    if (cost.speedup == 1) continue;
+    const int loop = nest[k].loops[Shares(nest[k], machine).loop].id;
+    if (loop != forked) cycles += kForkCycles;
+    forked = loop;
   }
   return cycles / kClock;
 }

@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kSample = 128;
 constexpr size_t kClimbers = 8;
 constexpr size_t kOfOneSketch = 4;  // most climbers that begin in one
-constexpr int kRoundsToLast = 10;   // until the last climber gives up
-constexpr size_t kMostPoints = 640;
+constexpr int kRoundsToLast = 12;   // until the last climber gives up
+constexpr size_t kMostPoints = 1024;
 constexpr int kMostRounds = 400;  // of spaces with fewer points
 constexpr uint64_t kSeed = 2018;
 constexpr double kIllegal = std::numeric_limits<double>::infinity();
