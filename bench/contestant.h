@@ -12,6 +12,7 @@
 
 #include "autotune/task.h"
 #include "autotune/workloads.h"
+#include "bench/google_benchmark.h"
 #include "bench/options.h"
 #include "bench/results.h"
 #include "runtime/ndarray.h"
@@ -64,6 +65,10 @@ std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
 Library ours();
 // hand.cc: a schedule written by hand, for kinds of problems that have one.
 std::optional<Trace> hand_schedule(const Problem& problem, const autotune::Task& task);
+// limit.cc: no contestant, as it computes nothing, but what they cannot beat: as many multiply-adds
+// of operands in L1 as the problem has, in turn with them. Nothing for other types than f32.
+std::optional<Subject> arithmetic_limit(const Problem& problem, int threads,
+                                        const Options& options);
 // openblas.cc
 Library openblas();
 // onednn.cc

@@ -15,8 +15,12 @@ COMPILE_SECONDS = 15e-3
 PASS_SHARE = 0.15
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
-# Ours in parts of oneDNN's speed, one thread: the geometric mean of tuned schedules, the least of them, and of untuned ones.
+# Ours in parts of oneDNN's speed: the geometric mean of tuned schedules, the least of them, and of untuned ones.
 AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "depthwise": (1.0, None, None)}
+# Products by hand: in parts of oneDNN's speed and of the multipliers' on one thread, and of the latter on all.
+HAND_SHAPES = ("1024x1024x1024", "128x3072x768")
+HAND_AGAINST_ONEDNN = 0.95
+HAND_OF_LIMIT, HAND_OF_LIMIT_ON_ALL = 0.9, 0.85
 # Kernels bound by memory: of oneDNN's speed or of a copy's, whichever is nearer, each of them.
 MEMORY = 0.95
 # Products of narrow numbers, by hand or tuned, with AMX; and by hand without.
@@ -46,6 +50,8 @@ def goals(results: dict) -> list[Goal]:
     for name, limits in AGAINST_ONEDNN.items():
         if section := sections.get(name):
             found += of_onednn(name, section, *limits)
+    if section := sections.get("gemm"):
+        found += of_hand(section)
     if section := sections.get("memory"):
         found += of_memory(section, results)
     if section := sections.get("lowp"):
@@ -56,18 +62,20 @@ def goals(results: dict) -> list[Goal]:
 
 
 def of_lowp(section: dict) -> list[Goal]:
-    """The better of a schedule by hand and the tuned one, for each kind of numbers; one thread."""
-    ratios: dict[tuple[str, bool], dict[str, float]] = {}
-    for ours in ("hand", "tuned"):
-        for workload, ratio in tables.ratios_to(section, ours, "onednn", 1).items():
-            with_amx = not workload.endswith(NO_AMX)
-            of_type = ratios.setdefault((workload.removesuffix(NO_AMX).rpartition("dtype=")[2], with_amx), {})
-            of_type[workload] = max(ratio, of_type.get(workload, 0))
+    """The better of a schedule by hand and the tuned one, for each kind of numbers."""
     found = []
-    for (dtype, with_amx), by_workload in sorted(ratios.items(), key=lambda item: (not item[0][1], item[0][0])):
-        mean = geometric_mean(list(by_workload.values()))
-        text = f"{dtype}: of oneDNN's speed{'' if with_amx else NO_AMX}, mean at least {LOWP_AGAINST_ONEDNN:g}"
-        found.append(Goal(text, f"{mean:.2f}", mean >= LOWP_AGAINST_ONEDNN))
+    for threads in tables.thread_counts(section):
+        ratios: dict[tuple[str, bool], dict[str, float]] = {}
+        for ours in ("hand", "tuned"):
+            for workload, ratio in tables.ratios_to(section, ours, "onednn", threads).items():
+                with_amx = not workload.endswith(NO_AMX)
+                of_type = ratios.setdefault((workload.removesuffix(NO_AMX).rpartition("dtype=")[2], with_amx), {})
+                of_type[workload] = max(ratio, of_type.get(workload, 0))
+        for (dtype, with_amx), by_workload in sorted(ratios.items(), key=lambda item: (not item[0][1], item[0][0])):
+            mean = geometric_mean(list(by_workload.values()))
+            of = f"{dtype}{'' if with_amx else NO_AMX}, {tables.threads_text(threads)}"
+            text = f"{of}: of oneDNN's speed, mean at least {LOWP_AGAINST_ONEDNN:g}"
+            found.append(Goal(text, f"{mean:.2f}", mean >= LOWP_AGAINST_ONEDNN))
     return found
 
 
@@ -127,27 +135,46 @@ def of_convolution(section: dict) -> list[Goal]:
 
 def of_onednn(name: str, section: dict, tuned: float, least: float | None, untuned: float | None) -> list[Goal]:
     found = []
-    for ours, limit in (("tuned", tuned), ("untuned", untuned)):
-        ratios = list(tables.ratios_to(section, ours, "onednn", 1).values())
-        if limit is None or not ratios:
-            continue
-        mean = geometric_mean(ratios)
-        found.append(Goal(f"{name}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
-        if ours == "tuned" and least is not None:
-            found.append(Goal(f"{name}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
+    for threads in tables.thread_counts(section):
+        of = f"{name}, {tables.threads_text(threads)}"
+        for ours, limit in (("tuned", tuned), ("untuned", untuned)):
+            ratios = list(tables.ratios_to(section, ours, "onednn", threads).values())
+            if limit is None or not ratios:
+                continue
+            mean = geometric_mean(ratios)
+            found.append(Goal(f"{of}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
+            if ours == "tuned" and least is not None:
+                found.append(Goal(f"{of}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
+    return found
+
+
+def of_hand(section: dict) -> list[Goal]:
+    """The product's schedules by hand, each of the shapes."""
+    found = []
+    shapes = tables.shapes_of(section)
+    for threads in tables.thread_counts(section):
+        of_limit = HAND_OF_LIMIT if threads == 1 else HAND_OF_LIMIT_ON_ALL
+        for peer, text, limit in (("onednn", "oneDNN's speed", HAND_AGAINST_ONEDNN), (tables.LIMIT, "the multipliers' speed", of_limit)):
+            if peer == "onednn" and threads != 1:
+                continue
+            for workload, ratio in tables.ratios_to(section, "hand", peer, threads).items():
+                if shapes[workload] in HAND_SHAPES:
+                    what = f"gemm by hand, {tables.threads_text(threads)}: {shapes[workload]}, of {text}, at least {limit:g}"
+                    found.append(Goal(what, f"{ratio:.2f}", ratio >= limit))
     return found
 
 
 def of_memory(section: dict, results: dict) -> list[Goal]:
     found = []
-    for ours in ("tuned", "untuned"):
-        by_peer = tables.ratios_to(section, ours, "onednn", 1)
-        by_copy = tables.ratios_to_copies(section, results, ours, 1)
-        ratios = [max(by_peer.get(w, 0), by_copy.get(w, 0)) for w in {**by_peer, **by_copy}]
-        if ratios:
-            least = min(ratios)
-            text = f"memory: {ours}, of oneDNN's speed or a copy's, least at least {MEMORY:g}"
-            found.append(Goal(text, f"{least:.2f}, mean {geometric_mean(ratios):.2f}", least >= MEMORY))
+    for threads in tables.thread_counts(section):
+        for ours in ("tuned", "untuned"):
+            by_peer = tables.ratios_to(section, ours, "onednn", threads)
+            by_copy = tables.ratios_to_copies(section, results, ours, threads)
+            ratios = [max(by_peer.get(w, 0), by_copy.get(w, 0)) for w in {**by_peer, **by_copy}]
+            if ratios:
+                least = min(ratios)
+                text = f"memory, {tables.threads_text(threads)}: {ours}, of oneDNN's speed or a copy's, least at least {MEMORY:g}"
+                found.append(Goal(text, f"{least:.2f}, mean {geometric_mean(ratios):.2f}", least >= MEMORY))
     return found
 
 

@@ -7,30 +7,31 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "runtime/error.h"
 #include "runtime/machine.h"
 
 namespace tw::bench {
 
-Options::Options(const std::vector<std::string>& words) {
+Options::Options(const std::vector<std::string>& words, std::string_view legal) {
+  std::istringstream names{std::string(legal)};
+  legal_ = {std::istream_iterator<std::string>(names), {}};
   for (const std::string& word : words) {
-    if (!word.starts_with("--")) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.starts_with("--") ? word.substr(2, equals - 2) : "";
+    if (!legal_.contains(name)) {
       raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("'{}' is not an option", word),
-             .legal = "--name=value"});
+             .what = fmt::format("unknown option '{}'", word.substr(0, equals)),
+             .legal = fmt::format("--{}", fmt::join(legal_, ", --"))});
     }
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos) {
-      values_[word.substr(2)] = "1";
-    } else {
-      values_[word.substr(2, equals - 2)] = word.substr(equals + 1);
-    }
+    values_[name] = equals == word.size() ? "1" : word.substr(equals + 1);
   }
 }
 
 std::string Options::text(const std::string& name, const std::string& otherwise) const {
-  used_.insert(name);
+  TW_CHECK(legal_.contains(name));  // the table in main.cc tells all
   const auto found = values_.find(name);
   return found == values_.end() ? otherwise : found->second;
 }
@@ -80,17 +81,6 @@ std::vector<int> Options::thread_counts() const {
 Target Options::target() const {
   const std::string value = text("target");
   return value.empty() ? Target::host() : Target::parse(value);
-}
-
-void Options::check_all_used() const {
-  std::vector<std::string> unused;
-  for (const auto& [name, value] : values_) {
-    if (!used_.contains(name)) unused.push_back("--" + name);
-  }
-  if (unused.empty()) return;
-  raise({.code = ErrorCode::BadArgument,
-         .what = fmt::format("unknown option {}", fmt::join(unused, ", ")),
-         .legal = fmt::format("--{}", fmt::join(used_, ", --"))});
 }
 
 }  // namespace tw::bench

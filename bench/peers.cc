@@ -78,6 +78,16 @@ void park(const std::vector<Library>& all) {
   for (const Library& library : all) library.park();
 }
 
+nlohmann::json labels_of(const Problem& problem, const std::string& contestant, int threads) {
+  return {{"workload", problem.workload.text},
+          {"shape", problem.workload.shape},
+          {"kind", problem.kind},
+          {"contestant", contestant},
+          {"threads", threads},
+          {"operations", problem.operations},
+          {"bytes", compulsory_bytes(problem)}};
+}
+
 // Contestants whose result is that of the first. A wrong one is reported and not timed.
 void enter(const Problem& problem, int threads, const Options& options,
            const std::vector<Library>& all, std::vector<std::shared_ptr<Contestant>>& kept,
@@ -107,14 +117,23 @@ void enter(const Problem& problem, int threads, const Options& options,
                               contestant->prepare();
                             },
                         .slow_seconds = once,
-                        .labels = {{"workload", problem.workload.text},
-                                   {"shape", problem.workload.shape},
-                                   {"kind", problem.kind},
-                                   {"contestant", contestant->name()},
-                                   {"threads", threads},
-                                   {"operations", problem.operations},
-                                   {"bytes", compulsory_bytes(problem)}}});
+                        .labels = labels_of(problem, contestant->name(), threads)});
   }
+}
+
+// For problems with an operation a byte at least; others do not wait for arithmetic.
+void enter_limit(const Problem& problem, int threads, const Options& options,
+                 const std::vector<Library>& all, std::vector<Subject>& subjects) {
+  if (problem.operations < static_cast<double>(compulsory_bytes(problem))) return;
+  std::optional<Subject> limit = arithmetic_limit(problem, threads, options);
+  if (!limit) return;
+  limit->name = fmt::format("{}/limit/{}", problem.workload.text, threads);
+  limit->labels = labels_of(problem, "limit", threads);
+  limit->prepare = [&all, prepare = limit->prepare] {
+    park(all);
+    prepare();
+  };
+  subjects.push_back(std::move(*limit));
 }
 
 }  // namespace
@@ -133,6 +152,7 @@ void measure_peers(const Options& options, Results& results) {
     const Problem problem = make_problem(text, rng);
     for (const int threads : options.thread_counts()) {
       enter(problem, threads, options, all, kept, subjects, wrong);
+      enter_limit(problem, threads, options, all, subjects);
     }
   }
   results.fact("wrong", wrong);

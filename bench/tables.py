@@ -120,7 +120,10 @@ def of_peak(section: dict, results: dict) -> list[Table]:
     def rate(m: dict) -> str:
         return interval([m["labels"]["traffic"] / s for s in m["samples"]], "B/s")
 
-    rows = [row("f32 fma, registers", "fma/{}", lambda m: interval(m["samples"], "flop/s"))]
+    rows = [
+        row(f"f32 fma, {operands}", f"fma{suffix}/{{}}", lambda m: interval(m["samples"], "flop/s"))
+        for operands, suffix in (("registers", ""), ("operands in L1", "-loads"))
+    ]
     for level in ("L1", "L2", "L3", "memory"):
         for stores in ("plain", "streaming"):
             rows.append(row(f"copy in {level}, {stores} stores", f"copy/{stores}/{level}/{{}}", rate))
@@ -283,10 +286,11 @@ def memory_of_run(facts: dict) -> list[tuple[str, float]]:
 
 
 CONTESTANTS = ("unscheduled", "untuned", "hand", "tuned")  # ours; peers follow by name
+LIMIT = "limit"  # multiply-adds of operands in L1, in turn with them
 
 
 def contestants(section: dict) -> list[str]:
-    names = {m["labels"]["contestant"] for m in section["measurements"]}
+    names = {m["labels"]["contestant"] for m in section["measurements"]} - {LIMIT}
     return [n for n in CONTESTANTS if n in names] + sorted(names - set(CONTESTANTS))
 
 
@@ -321,6 +325,10 @@ def ratios_to_copies(section: dict, results: dict, ours: str, threads: int) -> d
     return ratios
 
 
+def thread_counts(section: dict) -> list[int]:
+    return sorted({threads for _, threads in rates_of(section)})
+
+
 def shapes_of(section: dict) -> dict[str, str]:
     return {m["labels"]["workload"]: m["labels"]["shape"] for m in section["measurements"]}
 
@@ -329,9 +337,8 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
     shapes, names = shapes_of(section), contestants(section)
     peers = [name for name in names if name not in CONTESTANTS]
     tables = []
-    for threads in sorted({threads for _, threads in rates_of(section)}):
-        # The peak of float32 says nothing of narrower numbers.
-        peak = {"GFLOP/s": peak_of(results, threads), "GB/s": copy_bandwidth(results, "memory", threads)}.get(unit)
+    for threads in thread_counts(section):
+        bandwidth = copy_bandwidth(results, "memory", threads) if amount == "bytes" else None
         rows, ratios = [], []
         for (workload, count), by_name in rates_of(section, amount).items():
             if count != threads:
@@ -343,7 +350,8 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
             if best and rival:
                 ratios.append(best / rival)
             cells.append(f"{best / rival:.2f}" if best and rival else "")
-            cells.append(f"{best / peak:.0%}" if best and peak else "")
+            limit = medians.get(LIMIT, bandwidth)
+            cells.append(f"{best / limit:.0%}" if best and limit else "")
             rows.append([shapes[workload], *cells])
         notes = []
         if ratios:
@@ -352,9 +360,11 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
             if against := ratios_to(section, ours, "onednn", threads).values():
                 notes.append(f"{ours} against oneDNN: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
         if amount == "bytes":
-            notes.append("Bytes are each input once and the output once; the peak is that of copying in memory.")
+            notes.append("Bytes are each input once and the output once; the limit is that of copying in memory.")
+        if any(LIMIT in by_name for (_, count), by_name in rates_of(section).items() if count == threads):
+            notes.append("The limit is that of multiply-adds of operands in L1, in turn with the contestants.")
         tables.append(
-            Table(f"{title}, {threads_text(threads)}, {unit}", ["", *names, "ratio", "of peak"], rows, notes)
+            Table(f"{title}, {threads_text(threads)}, {unit}", ["", *names, "ratio", "of limit"], rows, notes)
         )
     for library, version in section["facts"].get("libraries", {}).items():
         tables[-1].notes.append(f"{library}: {version}")

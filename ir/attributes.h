@@ -18,6 +18,8 @@ inline constexpr char kStoreNontemporal[] = "pragma_store_nontemporal";
 // The parallel loop below is dealt out while it runs: whoever is free takes the next `value`
 // iterations, for iterations of unequal cost.
 inline constexpr char kParallelDynamic[] = "pragma_parallel_dynamic";
+inline constexpr std::string_view kPragmas[] = {kAutoUnrollMaxStep, kUnrollExplicit,
+                                                kStoreNontemporal, kParallelDynamic};
 // node: int32 number of a dimension; value: int32. Around a Realize: the pitch of the
 // dimension, in elements, is a multiple of the factor; with kRowPitchOffset, so much more than one.
 inline constexpr char kRowPitch[] = "row_pitch";

@@ -10,28 +10,14 @@ Expr FoldingMutator::on(const Variable& op, const Expr& self) {
   return it == values_.end() ? self : it->second;
 }
 
-#define TW_FOLD(Name)                                         \
+#define BINARY_NODE(Name)                                     \
   Expr FoldingMutator::on(const Name& op, const Expr& self) { \
     const Expr a = mutate(op.a), b = mutate(op.b);            \
     if (a.same_as(op.a) && b.same_as(op.b)) return self;      \
     return make_binary(Name::node_kind, a, b);                \
   }
-TW_FOLD(Add)
-TW_FOLD(Sub)
-TW_FOLD(Mul)
-TW_FOLD(FloorDiv)
-TW_FOLD(FloorMod)
-TW_FOLD(Min)
-TW_FOLD(Max)
-TW_FOLD(Equal)
-TW_FOLD(NotEqual)
-TW_FOLD(Less)
-TW_FOLD(LessEqual)
-TW_FOLD(Greater)
-TW_FOLD(GreaterEqual)
-TW_FOLD(And)
-TW_FOLD(Or)
-#undef TW_FOLD
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
 
 Expr FoldingMutator::on(const Not& op, const Expr& self) {
   const Expr a = mutate(op.a);

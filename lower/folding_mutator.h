@@ -13,25 +13,11 @@ class FoldingMutator : public Mutator {
  protected:
   using Mutator::on;
   Expr on(const Variable& op, const Expr& self) override;
-#define TW_FOLD(Name) Expr on(const Name& op, const Expr& self) override;
-  TW_FOLD(Add)
-  TW_FOLD(Sub)
-  TW_FOLD(Mul)
-  TW_FOLD(FloorDiv)
-  TW_FOLD(FloorMod)
-  TW_FOLD(Min)
-  TW_FOLD(Max)
-  TW_FOLD(Equal)
-  TW_FOLD(NotEqual)
-  TW_FOLD(Less)
-  TW_FOLD(LessEqual)
-  TW_FOLD(Greater)
-  TW_FOLD(GreaterEqual)
-  TW_FOLD(And)
-  TW_FOLD(Or)
-  TW_FOLD(Not)
-  TW_FOLD(Call)
-#undef TW_FOLD
+  Expr on(const Not& op, const Expr& self) override;
+  Expr on(const Call& op, const Expr& self) override;
+#define BINARY_NODE(Name) Expr on(const Name& op, const Expr& self) override;
+#include "ir/binary_nodes.def"
+#undef BINARY_NODE
 
   std::unordered_map<const Variable*, Expr> values_;  // look-ups only
 };

@@ -31,7 +31,9 @@ struct PassOptions {
 
 struct LowerOptions {
   std::string name = "default_function";
-  bool simple_mode = false;  // every pass except loop_partition, stopping before make_api
+  // Every pass except loop_partition, stopping before make_api; outputs that are no arguments
+  // follow them.
+  bool simple_mode = false;
   ScheduleOptions schedule;
   PassOptions passes;
   std::vector<std::string> disabled;  // pass names; UnknownPass lists the candidates

@@ -77,6 +77,19 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
   for (const te::Tensor& t : schedule.outputs()) require(t, "output");
 }
 
+// The arguments, and after them the outputs that they leave out.
+std::vector<LowerArgument> with_outputs(const Schedule& schedule,
+                                        std::vector<LowerArgument> arguments) {
+  for (const te::Tensor& output : schedule.outputs()) {
+    const Slot slot = slot_of(schedule, output);
+    const auto is_output = [&](const LowerArgument& a) {
+      return a.tensor.defined() && slot_of(schedule, a.tensor) == slot;
+    };
+    if (std::ranges::none_of(arguments, is_output)) arguments.emplace_back(output);
+  }
+  return arguments;
+}
+
 KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
   // Inlining and cache stages rewrite operations: the body speaks of what they became.
   const te::Operation op = normalized[tensor].op();
@@ -122,10 +135,11 @@ std::vector<KernelConstant> constants_in(const Stmt& body, const std::vector<Ker
 
 }  // namespace
 
-LoweredParts schedule_to_kernels(const Schedule& schedule,
-                                 const std::vector<LowerArgument>& arguments,
+LoweredParts schedule_to_kernels(const Schedule& schedule, const std::vector<LowerArgument>& given,
                                  const std::vector<te::Tensor>& constants,
                                  const LowerOptions& options) {
+  const std::vector<LowerArgument> arguments =
+      options.simple_mode ? with_outputs(schedule, given) : given;
   check_arguments(schedule, arguments, constants);
   const Schedule normalized = normalize(schedule);
   // What the caller wants to have from a call is computed in it.

@@ -219,8 +219,13 @@ void bind_tuner(py::module_& m) {
   m.def("best_schedule", &best_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("untuned_schedule", &untuned_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("replay", &replay);
-  m.def("fma_peak", &measure_fma_peak, py::arg("target"), py::arg("threads"),
-        py::arg("seconds") = 0.05, py::call_guard<py::gil_scoped_release>());
+  m.def(
+      "fma_peak",
+      [](const Target& target, int threads, double seconds) {
+        return measure_fma_peak(target, threads, seconds);
+      },
+      py::arg("target"), py::arg("threads"), py::arg("seconds") = 0.05,
+      py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace

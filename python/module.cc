@@ -75,13 +75,12 @@ class CallArguments {
       arrays_.push_back(borrow(object));
     } catch (const Error& error) {
       ErrorInfo placed = error.info();
-      placed.where = place(k);
+      placed.what = place(k) + ": " + placed.what;
       raise(std::move(placed));
     }
     if (arrays_.back().read_only() && f_.written && k < f_.written->size() && (*f_.written)[k]) {
       raise({.code = ErrorCode::BadArgument,
-             .what = "the kernel writes this argument, and the array is read-only",
-             .where = place(k),
+             .what = place(k) + ": the kernel writes this argument, and the array is read-only",
              .legal = "an array that may be written"});
     }
     arguments_.emplace_back(arrays_.back());

@@ -52,20 +52,23 @@ class Recorder {
     return on_.schedule.ref_of(nearest_, object.cast<const IterVar&>());
   }
   StageRef stage(const Parameter& p, py::handle object) {
+    Stage given = named_stage(p, object);
+    if (p.type == ParameterType::Stage) nearest_ = given;
+    return on_.schedule.ref_of(given);
+  }
+  Stage named_stage(const Parameter& p, py::handle object) const {
     if (py::isinstance<PyStage>(object)) {
       const auto& given = object.cast<const PyStage&>();
       if (&given.schedule.data() != &on_.schedule.data()) {
         wrong(p, object, "a stage of the same schedule");
       }
-      nearest_ = given.stage;
-    } else if (py::isinstance<te::Tensor>(object)) {
-      nearest_ = on_.schedule[object.cast<const te::Tensor&>()];
-    } else if (py::isinstance<te::Operation>(object)) {
-      nearest_ = on_.schedule[object.cast<const te::Operation&>()];
-    } else {
-      wrong(p, object, "a stage of the schedule, such as s[C]");
+      return given.stage;
     }
-    return on_.schedule.ref_of(nearest_);
+    if (py::isinstance<te::Tensor>(object)) return on_.schedule[object.cast<const te::Tensor&>()];
+    if (py::isinstance<te::Operation>(object)) {
+      return on_.schedule[object.cast<const te::Operation&>()];
+    }
+    wrong(p, object, "a stage of the schedule, such as s[C]");
   }
   int64_t integer(const Parameter& p, py::handle object) const {
     if (!PyIndex_Check(object.ptr())) wrong(p, object, "an integer");  // True is 1, for pragmas

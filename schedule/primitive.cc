@@ -156,7 +156,7 @@ class Binder {
             .stage = result->name(),
             .legal = "a stage that computes"});
     }
-    stage_ = result;
+    if (!placeholder_allowed || called_on_ == nullptr) stage_ = result;
     return result;
   }
 
@@ -189,7 +189,7 @@ class Binder {
   const ScheduleData& schedule_;
   const Primitive& primitive_;
   const Step& step_;
-  StageData* stage_ = nullptr;      // named by the nearest stage argument so far
+  StageData* stage_ = nullptr;      // whose axes come next: the nearest `stage` so far
   StageData* called_on_ = nullptr;  // the first one
 };
 

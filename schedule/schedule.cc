@@ -223,7 +223,7 @@ Stage Stage::source_of(const te::Tensor& tensor) const {
 }
 void Stage::prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const {
   Recorder call(schedule_, data_, "prefetch");
-  call(axis)(source_of(tensor))(offset);
+  call(source_of(tensor))(axis)(offset);
   if (tensor.value_index() != 0) call(int64_t{tensor.value_index()});
   call.apply();
 }

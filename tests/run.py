@@ -224,8 +224,8 @@ def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[st
 
 def pytest_processes(folder: str, selection: Selection, environment: dict[str, str]) -> list[Process]:
     files = sorted((TESTS / folder).rglob("*_test.py"))
-    if selection.files:
-        files = [file for file in files if file in selection.files]
+    # Files that were named narrow their own folder down, and no other.
+    files = [file for file in files if file in selection.files] or files
     logs = ROOT / "build" / "release" / "test-logs"
     processes = []
     for file in files:

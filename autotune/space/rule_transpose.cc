@@ -17,8 +17,9 @@
 namespace tw::autotune {
 namespace {
 
-constexpr int64_t kLeastExtent = 8;  // of both axes
-constexpr int64_t kMostTiles = 256;  // of a chunk
+constexpr int64_t kLeastExtent = 8;      // of both axes
+constexpr int64_t kMostTiles = 256;      // of a chunk
+constexpr int64_t kEnoughColumns = 256;  // of eight a chunk, that is some for each of many threads
 
 // The axis, not the last one, that some read moves along in its last dimension, while the last axis
 // moves another; -1 where all read as they write.
@@ -72,6 +73,10 @@ void apply(Builder& b, size_t op, int) {
 
   const auto along = static_cast<size_t>(axis_read_along(*f.compute));
   std::vector<IterVar> outer, chunks, inner, tile;
+  // Threads share chunks of columns, which they go along; of lanes too where those are few.
+  int64_t columns = 1;
+  for (size_t k = 0; k + 1 < f.extents.size(); ++k) columns *= f.extents[k];
+  const bool few = columns < kEnoughColumns;
   for (size_t k = 0; k < f.extents.size(); ++k) {
     const IterVar axis = stage.axis(static_cast<int>(k));
     if (k != along && k + 1 != f.extents.size()) {
@@ -85,7 +90,7 @@ void apply(Builder& b, size_t op, int) {
     const auto [tiles, in_tile] = b.split(knob, stage, rest);
     for (const auto& t : knob.choices) knob.values.push_back({t[0] * t[1], t[1]});
     b.add_knob(std::move(knob));
-    (k == along ? outer : chunks).push_back(chunk);
+    (k == along || few ? outer : chunks).push_back(chunk);
     inner.push_back(tiles);
     tile.push_back(in_tile);
   }

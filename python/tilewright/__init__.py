@@ -21,9 +21,10 @@ from . import _core
 _core.set_package_directory(_os.path.dirname(__file__))
 __version__ = _core.__version__
 
-from . import error, nd, runtime, target, te, tir, topi, transform  # noqa: E402
+from . import error, nd, runtime, target, te, testing, tir, topi, transform  # noqa: E402
 from .driver import build, lower, lower_passes  # noqa: E402
 from .error import InternalError, MeasureError, TilewrightError, UserError  # noqa: E402
+from .nd import device  # noqa: E402
 from .runtime import cpu, num_threads, set_num_threads  # noqa: E402
 from .target import Target  # noqa: E402
 
@@ -36,6 +37,7 @@ __all__ = [
     "autotune",
     "build",
     "cpu",
+    "device",
     "error",
     "lower",
     "lower_passes",
@@ -45,6 +47,7 @@ __all__ = [
     "set_num_threads",
     "target",
     "te",
+    "testing",
     "tir",
     "topi",
     "transform",

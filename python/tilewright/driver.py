@@ -28,7 +28,7 @@ def lower(sch, args, name="default_function", binds=None, simple_mode=False, con
     """The kernel of a schedule as IR; str() of it is the text.
 
     args: tensors and variables in call order. simple_mode: loops as a person reads them, every pass but loop_partition,
-    and no unpacking of arguments. Options come from transform.PassContext, the target from `with Target(...)`.
+    and no unpacking of arguments; outputs that args leave out follow them. Options come from transform.PassContext, the target from `with Target(...)`.
     constants: as for build.
     """
     _no_binds(binds)

@@ -31,7 +31,8 @@ class Device:
     """Where arrays are and kernels run: the CPU."""
 
     def __init__(self, device_type="cpu", device_id=0):
-        if device_type not in ("cpu", "llvm") or device_id != 0:
+        # A target names its device too: "llvm -mcpu=znver4".
+        if not isinstance(device_type, str) or device_type.split()[:1] not in (["cpu"], ["llvm"]) or device_id != 0:
             _core.raise_error("argument-device", f"unknown device {device_type}({device_id})", "cpu(0)")
         self.device_type = 1
         self.device_id = device_id

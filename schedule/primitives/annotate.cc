@@ -4,6 +4,7 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "runtime/nearest_word.h"
 #include "schedule/infer_bound.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
@@ -45,6 +46,20 @@ void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
              .legal = "a data axis"});
 }
 
+void require_known_pragma(const PrimitiveCall& call, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (std::string_view key : attr::kPragmas) {
+    key.remove_prefix(std::string_view(attr::kPragmaPrefix).size());
+    if (key == name) return;
+    known.push_back(key);
+  }
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("unknown pragma '{}'; the nearest is '{}'", name,
+                                 nearest_word(name, known)),
+             .axis = call.axis(1).name(),
+             .legal = fmt::format("{}", fmt::join(known, ", "))});
+}
+
 StepResults mark(const PrimitiveCall& call, ForKind kind) {
   call.stage().axis_attributes[call.axis(1)->var].for_kind = kind;
   return {};
@@ -70,12 +85,7 @@ StepResults apply_unroll(const PrimitiveCall& call) {
 
 StepResults apply_pragma(const PrimitiveCall& call) {
   const std::string& name = call.text(2);
-  if (name.empty()) {
-    call.fail({.code = ErrorCode::BadArgument,
-               .what = "a pragma without a name",
-               .axis = call.axis(1).name(),
-               .legal = "a name such as auto_unroll_max_step"});
-  }
+  require_known_pragma(call, name);
   const Expr value = make_const(int_type(32), call.given(3) ? call.integer(3) : 1);
   if (attr::kPragmaPrefix + name == attr::kParallelDynamic && *as_const_int(value) < 1) {
     call.fail({.code = ErrorCode::BadArgument,

@@ -67,9 +67,9 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
 
 namespace {
 
-// The output of the source, argument 2, that argument `k` names; the stage must read it.
-int output_read(const PrimitiveCall& call, size_t k) {
-  const StageData &stage = call.stage(), &source = call.stage(2);
+// The output of `source` that argument `k` names; the stage must read it.
+int output_read(const PrimitiveCall& call, const StageData& source, const IterVar& axis, size_t k) {
+  const StageData& stage = call.stage();
   const int64_t output = call.given(k) ? call.integer(k) : 0;
   const bool read = std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
     return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
@@ -80,36 +80,40 @@ int output_read(const PrimitiveCall& call, size_t k) {
       legal += fmt::format("{}{}", legal.empty() ? "" : ", ", t.name());
     call.fail({.code = ErrorCode::NotAConsumer,
                .what = fmt::format("it does not read output {} of '{}'", output, source.name()),
-               .axis = call.axis(1).name(),
+               .axis = axis.name(),
                .legal = legal.empty() ? "none" : legal});
   }
   return static_cast<int>(output);
 }
 
-void mark(const PrimitiveCall& call, PrefetchMark mark) {
-  call.stage().axis_attributes[call.axis(1)->var].prefetches.push_back(std::move(mark));
+void mark(const PrimitiveCall& call, const IterVar& axis, PrefetchMark mark) {
+  call.stage().axis_attributes[axis->var].prefetches.push_back(std::move(mark));
 }
 
 }  // namespace
 
 StepResults apply_prefetch(const PrimitiveCall& call) {
-  const int output = output_read(call, 4);
+  const StageData& source = call.stage(1);
+  const IterVar& axis = call.axis(2);
+  const int output = output_read(call, source, axis, 4);
   if (call.integer(3) < 0 || call.integer(3) > INT32_MAX) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = fmt::format("offset is {}", call.integer(3)),
-               .axis = call.axis(1).name(),
+               .axis = axis.name(),
                .legal = "zero or a positive 32-bit integer"});
   }
-  mark(call, {call.stage(2).op, output, call.integer(3), {}});
+  mark(call, axis, {source.op, output, call.integer(3), {}});
   return {};
 }
 
 // Whether the scope is around the axis can change with every later step; validate asks at the end.
 StepResults apply_prefetch_ahead(const PrimitiveCall& call) {
-  const int output = output_read(call, 6);
+  const StageData& source = call.stage(2);
+  const IterVar& axis = call.axis(1);
+  const int output = output_read(call, source, axis, 6);
   const int64_t group = call.given(5) ? call.integer(5) : 1;
   require_positive(call, call.axis(4), "group", group);
-  mark(call, {call.stage(2).op, output, group, call.axis(4)});
+  mark(call, axis, {source.op, output, group, call.axis(4)});
   return {};
 }
 

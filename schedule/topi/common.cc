@@ -13,9 +13,10 @@
 namespace tw::topi {
 namespace {
 
-std::string where(const Place& place) {
-  return place.argument.empty() ? std::string(place.op)
-                                : fmt::format("{}, {}", place.op, place.argument);
+// `where` stays free for the line of the script.
+std::string at(const Place& place, const std::string& what) {
+  return place.argument.empty() ? fmt::format("{}: {}", place.op, what)
+                                : fmt::format("{}, {}: {}", place.op, place.argument, what);
 }
 
 }  // namespace
@@ -25,18 +26,12 @@ bool same_extent(const Expr& a, const Expr& b) {
   return ca || cb ? ca == cb : equal(a, b);
 }
 
-void bad_shape(const Place& place, std::string what, std::string legal) {
-  raise({.code = ErrorCode::BadShape,
-         .what = std::move(what),
-         .where = where(place),
-         .legal = std::move(legal)});
+void bad_shape(const Place& place, const std::string& what, std::string legal) {
+  raise({.code = ErrorCode::BadShape, .what = at(place, what), .legal = std::move(legal)});
 }
 
-void bad_argument(const Place& place, std::string what, std::string legal) {
-  raise({.code = ErrorCode::BadArgument,
-         .what = std::move(what),
-         .where = where(place),
-         .legal = std::move(legal)});
+void bad_argument(const Place& place, const std::string& what, std::string legal) {
+  raise({.code = ErrorCode::BadArgument, .what = at(place, what), .legal = std::move(legal)});
 }
 
 void require_rank(const Place& place, const Tensor& t, int rank) {
@@ -57,8 +52,7 @@ void require_extent(const Place& place, const Tensor& t, int dimension, const Ex
 void require_float(const Place& place, const Tensor& t) {
   if (t.dtype().is_float()) return;
   raise({.code = ErrorCode::TypeMismatch,
-         .what = fmt::format("elements of type {}", to_string(t.dtype())),
-         .where = where(place),
+         .what = at(place, fmt::format("elements of type {}", to_string(t.dtype()))),
          .legal = "floating elements; cast the tensor"});
 }
 

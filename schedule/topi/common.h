@@ -28,8 +28,8 @@ struct Place {
   std::string_view op;
   std::string_view argument;
 };
-[[noreturn]] void bad_shape(const Place& place, std::string what, std::string legal);
-[[noreturn]] void bad_argument(const Place& place, std::string what, std::string legal);
+[[noreturn]] void bad_shape(const Place& place, const std::string& what, std::string legal);
+[[noreturn]] void bad_argument(const Place& place, const std::string& what, std::string legal);
 // BadShape unless `t` has `rank` dimensions.
 void require_rank(const Place& place, const Tensor& t, int rank);
 // BadShape unless extent `dimension` of `t` is `extent`.

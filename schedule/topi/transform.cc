@@ -116,9 +116,8 @@ Tensor concatenate(const std::vector<Tensor>& tensors, int axis, const std::stri
     require_rank(place, tensors[k], rank);
     if (tensors[k].dtype() != tensors[0].dtype()) {
       raise({.code = ErrorCode::TypeMismatch,
-             .what = fmt::format("elements of types {} and {}", to_string(tensors[0].dtype()),
-                                 to_string(tensors[k].dtype())),
-             .where = "concatenate",
+             .what = fmt::format("concatenate: elements of types {} and {}",
+                                 to_string(tensors[0].dtype()), to_string(tensors[k].dtype())),
              .legal = "tensors of one type; cast the others"});
     }
     for (size_t d = 0; d < shape.size(); ++d) {

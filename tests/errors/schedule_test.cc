@@ -277,9 +277,9 @@ TEST(ScheduleErrors, RowPitches) {
 }
 
 TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
-  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s2, 1)").legal, "C");
-  refused(ErrorCode::NotAConsumer, "prefetch@1(s4, s4:0, s3, 1, value_index=1)");
-  refused(ErrorCode::BadArgument, "prefetch@1(s4, s4:0, s3, -1)");
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s2, s4:0, 1)").legal, "C");
+  refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s3, s4:0, 1, value_index=1)");
+  refused(ErrorCode::BadArgument, "prefetch@2(s4, s3, s4:0, -1)");
 }
 
 TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
@@ -319,6 +319,8 @@ TEST(ScheduleErrors, PlaceholdersAreNotComputed) {
 }
 
 TEST(ScheduleErrors, PragmasHaveNames) {
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"auto_unroll_max_setp\", 4)").what,
+            "unknown pragma 'auto_unroll_max_setp'; the nearest is 'auto_unroll_max_step'");
   refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")");
 }
 

@@ -129,12 +129,28 @@ def test_the_terminal_needs_80_columns(results, capsys):
     assert "8x8, 3x3" in "".join(lines)
 
 
-def test_peers_are_compared_with_the_better_of_ours_and_with_the_peak(results):
-    first = tables.of_section("gemm", results["sections"]["gemm"], results)[0]
-    assert first.columns == ["", "unscheduled", "untuned", "tuned", "openblas", "ratio", "of peak"]
+def test_peers_are_compared_with_the_better_of_ours_and_with_the_limit(results):
+    section = results["sections"]["gemm"]
+    section["measurements"].append(contest(tables.LIMIT, 1, 0.008))
+    first, second = tables.of_section("gemm", section, results)
+    assert first.columns == ["", "unscheduled", "untuned", "tuned", "openblas", "ratio", "of limit"]
     assert cell(first, "8x8, 3x3", "tuned") == "100"
     assert cell(first, "8x8, 3x3", "ratio") == "1.20"
-    assert cell(first, "8x8, 3x3", "of peak") == "100%"
+    assert cell(first, "8x8, 3x3", "of limit") == "80%"
+    assert cell(second, "8x8, 3x3", "of limit") == ""
+
+
+def test_products_by_hand_are_held_against_the_peer_and_the_limit(results):
+    contests = [contest(c, t, s / t) for t in (1, 4) for c, s in (("hand", 0.0100), ("onednn", 0.0097), (tables.LIMIT, 0.0087))]
+    for m in contests:
+        m["labels"]["shape"] = goals.HAND_SHAPES[0]
+    results["sections"]["gemm"] = {"measurements": contests, "facts": FACTS}
+    found = {goal.text: (goal.found, goal.met) for goal in goals.goals(results) if "gemm by hand" in goal.text}
+    assert found == {
+        "gemm by hand, 1 thread: 1024x1024x1024, of oneDNN's speed, at least 0.95": ("0.97", True),
+        "gemm by hand, 1 thread: 1024x1024x1024, of the multipliers' speed, at least 0.9": ("0.87", False),
+        "gemm by hand, 4 threads: 1024x1024x1024, of the multipliers' speed, at least 0.85": ("0.87", True),
+    }
 
 
 def test_a_kernel_bound_by_memory_is_held_against_the_peer_or_a_copy(results):
@@ -144,7 +160,7 @@ def test_a_kernel_bound_by_memory_is_held_against_the_peer_or_a_copy(results):
         for layer in layers:
             layer["labels"]["bytes"] = bytes_moved
         results["sections"]["memory"] = {"measurements": layers, "facts": FACTS}
-        (goal,) = [g for g in goals.goals(results) if g.text.startswith("memory: tuned")]
+        (goal,) = [g for g in goals.goals(results) if g.text.startswith("memory, 1 thread: tuned")]
         return goal.found, goal.met
 
     # A copy in memory moves 5 GB/s, one in L2 50.
@@ -161,7 +177,7 @@ def test_throughput_is_that_of_the_formula(results):
 
 
 def test_narrow_products_are_judged_by_their_types_with_amx_and_without(results):
-    found = {goal.text: goal for goal in goals.goals(results) if "32: of oneDNN" in goal.text}
+    found = {goal.text: goal for goal in goals.goals(results) if "32" in goal.text and "of oneDNN" in goal.text}
     assert len(found) == 4
     for text, goal in found.items():
         without = sections.NO_AMX in text

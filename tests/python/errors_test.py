@@ -205,6 +205,19 @@ def test_lowering_and_building(program):
         tw.build(f)["g"]
 
 
+def test_operators_and_calls_name_the_line_too(program):
+    with refused("bad-shape", "conv2d_nchw, weight: dimension 1"):
+        tw.topi.nn.conv2d(te.placeholder((1, 3, 8, 8)), te.placeholder((4, 5, 3, 3)), 1, 1, 1)
+    A, B, C, s = program
+    f = tw.build(s, [A, C])
+    a, c = np.zeros((8, 8), "float32"), np.zeros((8, 8), "float32")
+    with refused("argument-dtype", "argument 0 'A' of 'default_function': the elements are complex64"):
+        f(a.astype("complex64"), c)
+    c.flags.writeable = False
+    with refused("bad-argument", "argument 1 'C' of 'default_function': the kernel writes this argument"):
+        f(a, c)
+
+
 def test_texts():
     with pytest.raises(tw.UserError) as info:
         te.from_text("nonsense")

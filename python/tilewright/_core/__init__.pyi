@@ -925,7 +925,7 @@ class Stage:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
-    def prefetch(self, axis: IterVar, tensor: Stage | Tensor | Operation, offset: int, value_index: int | None = None) -> None:
+    def prefetch(self, tensor: Stage | Tensor | Operation, var: IterVar, offset: int, value_index: int | None = None) -> None:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later."""
     def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
         """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next."""

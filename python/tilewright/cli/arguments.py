@@ -51,7 +51,7 @@ def parse(argv):
         help="kind:name or kind:size=value,...; without any, a small set of real layers")
     add("--trials", metavar="N", type=_count, default=64, help="candidates to measure over all workloads (64)")
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
-        help="stop starting candidates after this time (none)")
+        help="stop starting candidates after this time (0: never)")
     add("--log", metavar="FILE", default="tuning.db", help="where every trial is kept (tuning.db, here)")
     add("--seed", metavar="N", type=_number(int, 0, "a whole number of 64 bits", most=2**64 - 1), default=0,
         help="of search and data (0)")

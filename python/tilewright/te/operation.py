@@ -7,9 +7,9 @@ from .. import _core
 
 
 def _shape(shape):
-    if isinstance(shape, (tuple, list)):
-        return list(shape)
-    return [shape]
+    extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    # N / 32 of integers is a float in Python 3; scripts mean the number.
+    return [int(e) if isinstance(e, float) and e.is_integer() else e for e in extents]
 
 
 def var(name="tindex", dtype="int32"):

@@ -3,7 +3,7 @@
 
 from .. import _core
 from .._core import topi as _topi
-from . import nn  # noqa: F401
+from . import nn, utils  # noqa: F401
 
 
 def _axes(axis):

@@ -26,7 +26,7 @@ constexpr char kScale[] =
     "arguments A B\noutputs B\n";
 
 TEST(InjectPrefetch, TheLinesOfARow) {
-  EXPECT_EQ(injected(kScale, "prefetch@1(s1, s1:0, s0, 2)"), R"(produce B {
+  EXPECT_EQ(injected(kScale, "prefetch@2(s1, s0, s1:0, 2)"), R"(produce B {
   for (y, 0, 8) {
     unrolled (line, 0, 3) {
       prefetch(A((y + 2), (line*16)), 0, 3, 1)
@@ -40,7 +40,7 @@ TEST(InjectPrefetch, TheLinesOfARow) {
 }
 
 TEST(InjectPrefetch, OneLineOfATile) {
-  EXPECT_EQ(injected(kScale, "tile@1(s1, s1:0, s1:1, 4, 16)\nprefetch@1(s1, t0.1, s0, 1)"),
+  EXPECT_EQ(injected(kScale, "tile@1(s1, s1:0, s1:1, 4, 16)\nprefetch@2(s1, s0, t0.1, 1)"),
             R"(produce B {
   for (y.outer, 0, 2) {
     for (x.outer, 0, 3) {

@@ -78,7 +78,7 @@ TEST(Pipeline, DisablesOptionalPasses) {
 TEST(Pipeline, UnknownNamesAnswerWithTheNearest) {
   const Error e = error_of({.disabled = {"unrol_loop"}});
   EXPECT_EQ(e.code(), ErrorCode::UnknownPass);
-  EXPECT_THAT(e.info().legal, testing::HasSubstr("did you mean 'unroll_loop'"));
+  EXPECT_THAT(e.info().what, testing::HasSubstr("the nearest is 'unroll_loop'"));
 }
 
 TEST(Pipeline, NeededPassesCannotBeDisabled) {
