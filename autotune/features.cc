@@ -100,7 +100,8 @@ void add_reuse(Row& row, const Access& a, const NestStatement& s) {
 }
 
 void add_access(Row& row, size_t slot, const Access* a, const NestStatement& s) {
-  static const Access kNone{.elements = {0}, .lines = {0}, .rows = {0}};
+  static const Access kNone{
+      .elements = {0}, .lines = {0}, .rows = {0}, .pages = {0}, .boxes = {Box{}}};
   row.group("access" + std::to_string(slot) + ".");
   const bool present = a != nullptr;
   const Access& access = present ? *a : kNone;

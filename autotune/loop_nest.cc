@@ -2,8 +2,10 @@
 #include "autotune/loop_nest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -14,7 +16,7 @@
 namespace tw::autotune {
 namespace {
 
-constexpr double kLineBytes = 64;
+constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr int64_t kWordBytes = 4;  // of terms that stand side by side: see space/dot_product.h
 
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
@@ -176,6 +178,23 @@ bool compares_floats(const Expr& comparison) {
 }
 
 int64_t constant_or_one(const Expr& e) { return as_const_int(e).value_or(1); }
+
+void extend(Box& box, Box::Step step) {
+  if (step.count == 1) return;
+  if (box.steps.empty() && step.bytes <= box.run) {
+    box.run = (step.count - 1) * step.bytes + box.run;
+  } else {
+    box.steps.push_back(step);
+  }
+}
+
+// Loops outside move the box by `strides` elements.
+void align(Box& box, const std::vector<int64_t>& strides, size_t depth, int element_bytes) {
+  auto common = static_cast<int64_t>(kLineBytes);  // buffers begin with a line
+  for (size_t l = 0; l < depth; ++l) common = std::gcd(common, strides[l] * element_bytes);
+  for (const Box::Step& s : box.steps) common = std::gcd(common, static_cast<int64_t>(s.bytes));
+  box.alignment = double(common);
+}
 
 class NestWalk : public Visitor {
  public:
@@ -346,7 +365,6 @@ class NestWalk : public Visitor {
              .element = producer->output_dtype(value_index).element(),
              .element_bytes = producer->output_dtype(value_index).element_bytes(),
              .realize_depth = shape.depth};
-    a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);
     // What lies side by side: the innermost dimension, and where that is no more than a word the
@@ -355,11 +373,11 @@ class NestWalk : public Visitor {
     int64_t row = a.element_bytes;
     while (outside > 0 && (outside == rank || row <= kWordBytes)) row *= shape.extents[--outside];
     a.row_bytes = double(row);
-    a.elements.assign(depths, 0);
-    a.rows.assign(depths, 0);
-    a.lines.assign(depths, 0);
+    for (auto* by_depth : {&a.elements, &a.rows, &a.lines, &a.pages}) by_depth->assign(depths, 0);
     for (const std::vector<Expr>* indices : reads) {
       std::vector<double> elements(depths, 1), rows(depths, 1);
+      std::vector<Box> boxes(depths, Box{.run = double(a.element_bytes)});
+      std::vector<int64_t> strides(index_.depth(), 0);
       int64_t stride = 1;
       for (size_t k = rank; k-- > 0;) {
         const Spread spread = index_.spread((*indices)[k]);
@@ -367,21 +385,27 @@ class NestWalk : public Visitor {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
           if (k < outside) rows[d] *= extent;
+          extend(boxes[d], {.count = extent, .bytes = double(stride * a.element_bytes)});
         }
-        if (reads.size() == 1 || indices == reads[0]) {
-          index_.add_strides((*indices)[k], stride, a.strides);
-        }
+        index_.add_strides((*indices)[k], stride, strides);
         stride *= shape.extents[k];
       }
       for (size_t d = 0; d < depths; ++d) {
+        align(boxes[d], strides, d, a.element_bytes);
         a.elements[d] += elements[d];
         a.rows[d] += rows[d];
+        a.lines[d] += boxes[d].lines();
+        a.pages[d] += boxes[d].pages();
       }
+      if (indices != reads[0]) continue;
+      a.strides = strides;
+      a.boxes = std::move(boxes);
     }
+    const double most = a.allocated_elements * a.element_bytes;
     for (size_t d = 0; d < depths; ++d) {
       a.elements[d] = std::min(a.elements[d], a.allocated_elements);
-      const double run = a.elements[d] * a.element_bytes / a.rows[d];
-      a.lines[d] = a.rows[d] * std::max(1.0, run / kLineBytes);
+      a.lines[d] = std::min(a.lines[d], std::ceil(most / kLineBytes));
+      a.pages[d] = std::min(a.pages[d], std::ceil(most / kPageBytes));
     }
     for (size_t l = 0; l < a.strides.size(); ++l) {
       a.has_reuse |= a.strides[l] == 0 && loops_[l].extent > 1;
@@ -400,6 +424,40 @@ class NestWalk : public Visitor {
 };
 
 }  // namespace
+
+double Box::runs() const {
+  double n = 1;
+  for (const Step& s : steps) n *= s.count;
+  return n;
+}
+
+double Box::lines() const {
+  const double begins = std::ceil(run / alignment);  // places in it where a line may begin
+  const double alone = runs() * (1 + (begins - 1) * alignment / kLineBytes);
+  // Runs of less than a line share lines with those after them.
+  double span = run;
+  size_t k = 0;
+  for (; k < steps.size() && steps[k].bytes < kLineBytes; ++k) {
+    span += (steps[k].count - 1) * steps[k].bytes;
+  }
+  double outside = 1;
+  for (; k < steps.size(); ++k) outside *= steps[k].count;
+  return std::min(alone, outside * std::ceil(span / kLineBytes + 1));
+}
+
+double Box::pages() const {
+  double span = run, n = 1;
+  for (const Step& s : steps) {
+    if (n == 1 && s.bytes < kPageBytes) {
+      span += (s.count - 1) * s.bytes;
+    } else if (n * std::max(span, kPageBytes) >= s.bytes) {
+      span = s.count * s.bytes, n = 1;
+    } else {
+      n *= s.count;
+    }
+  }
+  return n * std::max(1.0, span / kPageBytes);
+}
 
 double NestStatement::iterations() const {
   double n = 1;

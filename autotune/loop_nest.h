@@ -19,6 +19,20 @@ struct NestLoop {
   int id = -1;           // the same in all statements below one loop
 };
 
+// A box of a buffer as addresses: runs of bytes, and steps from one to the next, inner ones first.
+// Neighbours that touch have joined.
+struct Box {
+  struct Step {
+    double count, bytes;
+  };
+  double run = 0;        // bytes
+  double alignment = 1;  // what all places where runs begin are multiples of
+  std::vector<Step> steps;
+  double runs() const;
+  double lines() const;  // on average over the places where it may lie
+  double pages() const;
+};
+
 // One tensor as a statement touches it, all its reads taken together. Depth d means: the loops from
 // d inwards run, those outside stand still; depth 0 is the whole nest.
 struct Access {
@@ -30,6 +44,8 @@ struct Access {
   std::vector<double> elements;   // distinct elements touched, by depth; size loops + 1
   std::vector<double> lines;      // distinct cache lines
   std::vector<double> rows;       // distinct runs of consecutive elements
+  std::vector<double> pages;      // distinct pages
+  std::vector<Box> boxes;         // of one read, if several
   std::vector<int64_t> strides;   // elements the address moves by when loop l steps; by loop
   bool has_reuse = false;         // some loop does not move it
   size_t realize_depth = 0;       // loops outside its realization; 0 for arguments

@@ -29,40 +29,46 @@ constexpr double kForkCycles = 5000;
 constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
 constexpr double kLineBytes = 64, kPageBytes = 4096;
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
+constexpr double kWalkCycles = 30;     // one that is found in tables, which caches hold
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
 constexpr int kMemory = 2;             // the level whose misses go to memory
 
-// The innermost loops whose bodies stand side by side in one piece of straight code.
+// The innermost loops whose bodies stand side by side in one piece of straight code, as far as they
+// work on the same accumulators: a loop over data around one that reduces begins with others.
 struct RegisterTile {
   size_t depth;           // the first of those loops
+  size_t code;            // the first of those that are straight code at all
   double instances = 1;   // copies of the statement, counting one a vector
   double lanes = 1;       // elements an instruction works on
   double efficiency = 1;  // of lanes used, when the extent is no multiple
 };
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
-  RegisterTile tile{.depth = s.loops.size()};
+  RegisterTile tile{.depth = s.loops.size(), .code = s.loops.size()};
   // Lanes of narrower elements are as many as those of 32 bits: see space/builder.h.
   const double width = double(machine.vector_bits) / std::max<int>(32, s.dtype.bits);
   double unrolled = 1;
-  while (tile.depth > 0) {
-    const NestLoop& loop = s.loops[tile.depth - 1];
+  bool reduced = false, same = true;
+  while (tile.code > 0) {
+    const NestLoop& loop = s.loops[tile.code - 1];
     const double extent = double(loop.extent);
+    same &= loop.reduces || !reduced || extent == 1;
+    reduced |= loop.reduces && extent > 1;
+    double copies = extent;
     if (loop.kind == ForKind::Vectorized) {
-      const double vectors = std::ceil(extent / width);
+      copies = std::ceil(extent / width);
       tile.lanes = std::min(width, extent);
-      tile.efficiency = extent / (vectors * width);
-      tile.instances *= vectors;
-    } else if (loop.kind == ForKind::Unrolled || extent == 1) {
-      tile.instances *= extent;
-      unrolled *= extent;
-    } else if (loop.kind == ForKind::Serial &&
-               unrolled * extent <= double(s.auto_unroll_max_step)) {
-      tile.instances *= extent;
+      tile.efficiency = extent / (copies * tile.lanes);
+    } else if (loop.kind == ForKind::Unrolled || extent == 1 ||
+               (loop.kind == ForKind::Serial &&
+                unrolled * extent <= double(s.auto_unroll_max_step))) {
       unrolled *= extent;
     } else {
       break;
     }
+    --tile.code;
+    if (!same) continue;
+    tile.instances *= copies;
     --tile.depth;
   }
   return tile;
@@ -97,6 +103,12 @@ double transposed_columns(const Access& a, const NestStatement& s) {
              : 0;
 }
 
+// A vector that straddles two lines is loaded, or stored, twice.
+double lines_of_vector(const Access& a) {
+  const Box& vector = a.boxes[a.boxes.size() - 2];
+  return std::max(1.0, vector.lines() * kLineBytes / std::max(kLineBytes, vector.run));
+}
+
 // Lanes a small stride apart whose gaps the loop next to them fills: lower/interleave_stores.cc.
 bool is_interleaved(const Access& a, const NestStatement& s) {
   if (!a.is_store || s.loops.size() < 2) return false;
@@ -110,7 +122,9 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   const double elements = a.elements[tile.depth];
   if (tile.lanes == 1) return elements;
   const int64_t stride = a.strides.back();
-  if (stride == 1) return std::max(1.0, elements / (tile.lanes * tile.efficiency));
+  if (stride == 1) {
+    return std::max(1.0, elements / (tile.lanes * tile.efficiency)) * lines_of_vector(a);
+  }
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
@@ -140,20 +154,45 @@ double operand_vectors(const NestStatement& s, const RegisterTile& tile) {
   return most;
 }
 
-// Rows whose distance is a multiple of a large power of two fall on few sets of a cache: how many
-// of them it can hold at once.
-double rows_that_fit(double row_bytes, double cache_bytes, double ways) {
+// Runs whose distance is a multiple of a large power of two fall on few sets of a cache.
+bool crowds(const Box& box, double cache_bytes, double ways) {
   const auto way = static_cast<int64_t>(cache_bytes / ways);
-  const auto stride = static_cast<int64_t>(row_bytes);
-  if (way <= 0 || stride <= 0) return 1e18;
-  return ways * double(way) / double(std::gcd(way, stride));
+  double taken = std::max(box.run, kLineBytes);
+  for (const Box::Step& s : box.steps) {
+    const auto apart = double(std::gcd(way, static_cast<int64_t>(s.bytes)));
+    if (s.bytes >= kLineBytes && s.count * std::max(taken, apart) > cache_bytes) return true;
+    taken *= s.count;
+  }
+  return false;
 }
 
-bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways) {
+// The loop whose iterations threads share, and how many of them the busiest has.
+struct Shares {
+  size_t loop = 0;  // that of s.loops; their number where there is none
+  double iterations = 1, speedup = 1;
+  Shares(const NestStatement& s, const MachineModel& machine) {
+    while (loop < s.loops.size() && s.loops[loop].kind != ForKind::Parallel) ++loop;
+    if (loop == s.loops.size()) return;
+    const double extent = double(s.loops[loop].extent);
+    iterations = std::ceil(extent / machine.threads);
+    speedup = extent / iterations;
+  }
+};
+
+// Of what is touched, by depth, what the busiest thread touches. What every iteration needs, each
+// of them fetches for itself.
+double of_one_thread(const std::vector<double>& touched, size_t depth, const Shares& shares) {
+  if (depth > shares.loop || shares.speedup == 1) return touched[depth];
+  return std::min(touched[depth], touched[shares.loop + 1] * shares.iterations *
+                                      (touched[depth] / touched[shares.loop]));
+}
+
+bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways,
+          const Shares& shares) {
   double bytes = 0;
   for (const Access& a : s.accesses) {
-    bytes += a.lines[depth] * kLineBytes;
-    if (a.rows[depth] > rows_that_fit(a.row_bytes, cache_bytes, ways)) return false;
+    bytes += of_one_thread(a.lines, depth, shares) * kLineBytes;
+    if (crowds(a.boxes[depth], cache_bytes, ways)) return false;
   }
   return bytes <= kUsableCache * cache_bytes;
 }
@@ -194,30 +233,22 @@ size_t resident_depth(const NestStatement& s, Predicate holds) {
   return depth;
 }
 
-double pages_touched(const Access& a, size_t depth) {
-  const double bytes = a.elements[depth] * a.element_bytes;
-  if (a.row_bytes >= kPageBytes)
-    return a.rows[depth] * std::max(1.0, bytes / a.rows[depth] / kPageBytes);
-  // Shorter rows share pages, as far as they lie next to each other.
-  return std::max(
-      1.0,
-      std::min(a.rows[depth] * a.row_bytes, a.allocated_elements * a.element_bytes) / kPageBytes);
-}
-
 // A line that is stored into is read first, unless it goes around the caches.
-double lines_moved(const Access& a, const NestStatement& s, size_t depth, int level) {
-  if (!a.is_store || a.is_local) return a.lines[depth];
-  if (s.nontemporal) return level == kMemory ? a.lines[depth] : 0;
-  return level == kMemory ? 2 * a.lines[depth] : a.lines[depth];
+double times_moved(const Access& a, const NestStatement& s, int level) {
+  if (!a.is_store || a.is_local) return 1;
+  if (s.nontemporal) return level == kMemory ? 1 : 0;
+  return level == kMemory ? 2 : 1;
 }
 
 void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm& warm,
                  StatementCost& cost) {
+  const Shares shares(s, machine);
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
-        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level]); });
-    const double runs = extents_outside(s, depth);
+        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level], shares); });
+    const double threads = depth > shares.loop ? 1 : shares.speedup;
+    const double runs = extents_outside(s, depth) * threads;
     for (size_t k = 0; k < s.accesses.size(); ++k) {
       const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
@@ -225,17 +256,27 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       if (a.is_local && whole <= kUsableCache * bytes) continue;
       const bool passes_by = a.is_store && s.nontemporal;
       if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
-      cost.traffic[level] += lines_moved(a, s, depth, level) * kLineBytes * runs;
+      const double lines = of_one_thread(a.lines, depth, shares) * runs;
+      cost.traffic[level] += times_moved(a, s, level) * lines * kLineBytes;
     }
   }
-  const size_t depth = resident_depth(s, [&](size_t d) {
+  const auto translated = [&s](double entries) {
+    const size_t depth = resident_depth(s, [&](size_t d) {
+      double pages = 0;
+      for (const Access& a : s.accesses) pages += a.pages[d];
+      return pages <= entries;
+    });
     double pages = 0;
-    for (const Access& a : s.accesses) pages += pages_touched(a, d);
-    return pages <= machine.page_entries;
-  });
-  for (const Access& a : s.accesses) {
-    cost.pages += pages_touched(a, depth) * extents_outside(s, depth);
-  }
+    for (const Access& a : s.accesses) {
+      double n = a.pages[depth] * extents_outside(s, depth);
+      // An iteration of the loop around finds the pages of the one before.
+      if (depth > 0) n = std::min(n, a.pages[depth - 1] * extents_outside(s, depth - 1));
+      pages += n;
+    }
+    return depth == 0 ? 0 : pages;  // all are remembered
+  };
+  cost.pages = translated(machine.page_entries);
+  cost.walks = translated(machine.far_page_entries);
 }
 
 // Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
@@ -278,9 +319,10 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   const auto term = static_cast<std::ptrdiff_t>(s.loops.size()) - 2;
   words.loops.erase(words.loops.begin() + term);
   for (Access& a : words.accesses) {
-    for (auto* by_depth : {&a.elements, &a.lines, &a.rows}) {
+    for (auto* by_depth : {&a.elements, &a.lines, &a.rows, &a.pages}) {
       by_depth->erase(by_depth->begin() + term + 1);
     }
+    a.boxes.erase(a.boxes.begin() + term + 1);
     a.strides.erase(a.strides.begin() + term);
     if (a.is_store) continue;
     const int64_t group = kGroupBytes / a.element_bytes;
@@ -331,13 +373,14 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
   if (reduces && excess > 0)
     cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
-  // Several reduction steps in one piece of code share operands, which then stay live between
-  // steps; what finds no register goes through the stack.
+  // Operands of several reduction steps in one piece of code are loaded early, and live until then;
+  // what finds no register goes through the stack.
   const double live = cost.accumulators + loads - machine.vector_registers;
   if (reduces && tile.instances > cost.accumulators && live > 0) {
     cost.spills += tiles * std::min(loads, live);
   }
-  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
+  cost.overhead =
+      extents_outside(s, tile.code) * (kLoopCycles + s.operations.condition * kConditionCycles);
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
   // straddle several of them are not forwarded.
   if (!store.is_local && store.realize_depth > 0) {
@@ -369,7 +412,11 @@ MachineModel machine_model(const Target& target, int threads) {
                  .int8_dot = target.has_int8_dot,
                  .bf16_dot = target.has_bf16_dot};
   const Machine& here = host();
-  if (here.l1_bytes > 0) m.cache_bytes[0] = double(here.l1_bytes);
+  if (here.l1_bytes > 0) {
+    m.cache_bytes[0] = double(here.l1_bytes);
+    // Found by addresses before they are translated, so a way is a page.
+    m.ways[0] = std::max(1.0, m.cache_bytes[0] / kPageBytes);
+  }
   if (here.l2_bytes > 0) m.cache_bytes[1] = double(here.l2_bytes);
   // Of a shared cache count a fair share, but never less than twice the private one.
   if (here.l3_bytes > 0) {
@@ -421,33 +468,35 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   }
   add_traffic(s, machine, warm, cost);
 
+  // A load waits for its translation before it starts.
+  const double translations = cost.pages * kPageCycles + cost.walks * kWalkCycles;
   const double core = std::max(cost.arithmetic, cost.loads) +
-                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
+                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead +
+                      translations;
   double longest = core, sum = core;
   for (int level = 0; level < 3; ++level) {
     const double cycles = cost.traffic[level] / machine.bytes_per_cycle[level];
     longest = std::max(longest, cycles);
     sum += cycles;
   }
-  sum += cost.pages * kPageCycles;
-  longest = std::max(longest, cost.pages * kPageCycles);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
 
-  for (const NestLoop& l : s.loops) {
-    if (l.kind != ForKind::Parallel) continue;
-    const double extent = double(l.extent), threads = machine.threads;
-    cost.speedup = extent / std::ceil(extent / threads);
-    break;
-  }
-  cost.total = cost.total / cost.speedup + (cost.speedup > 1 ? kForkCycles : 0);
+  cost.speedup = Shares(s, machine).speedup;
+  cost.total /= cost.speedup;
   return cost;
 }
 
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
   double cycles = 0;
   const std::vector<Warm> warm = warm_accesses(nest, machine);
+  int forked = -1;  // the loop whose iterations the threads have already
   for (size_t k = 0; k < nest.size(); ++k) {
-    cycles += statement_cost(nest[k], machine, warm[k]).total;
+    const StatementCost cost = statement_cost(nest[k], machine, warm[k]);
+    cycles += cost.total;
+    if (cost.speedup == 1) continue;
+    const int loop = nest[k].loops[Shares(nest[k], machine).loop].id;
+    if (loop != forked) cycles += kForkCycles;
+    forked = loop;
   }
   return cycles / kClock;
 }

@@ -20,6 +20,7 @@ struct MachineModel {
   double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
   double ways[3] = {8, 16, 16};
   double page_entries = 64;                 // of the first-level translation buffer
+  double far_page_entries = 1536;           // of the second-level one
   double bytes_per_cycle[3] = {32, 10, 4};  // into L1, into L2, into L3
 };
 MachineModel machine_model(const Target& target, int threads);
@@ -33,6 +34,7 @@ struct StatementCost {
   double overhead = 0;      // loop control
   double traffic[3] = {};   // bytes into L1, L2, L3
   double pages = 0;         // translations that miss the first-level buffer
+  double walks = 0;         // those that miss the second-level one
   double accumulators = 0;  // vector registers that the register tile needs
   double speedup = 1;       // from the parallel loop
   double total = 0;

@@ -3,7 +3,8 @@
 // what is read: tiles of both axes are loaded as rows and transposed in registers, see
 // lower/transpose_loads.cc.
 //
-//   parallel over the other axes and chunks of the two; for tiles of each; columns; lanes
+//   parallel over the other axes and chunks of columns; for chunks of lanes; for tiles of each;
+//   columns; lanes
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +17,9 @@
 namespace tw::autotune {
 namespace {
 
-constexpr int64_t kLeastExtent = 8;  // of both axes
-constexpr int64_t kMostTiles = 256;  // of a chunk
+constexpr int64_t kLeastExtent = 8;      // of both axes
+constexpr int64_t kMostTiles = 256;      // of a chunk
+constexpr int64_t kEnoughColumns = 256;  // of eight a chunk, that is some for each of many threads
 
 // The axis, not the last one, that some read moves along in its last dimension, while the last axis
 // moves another; -1 where all read as they write.
@@ -70,7 +72,11 @@ void apply(Builder& b, size_t op, int) {
   b.inherit_attach_points(op, points);
 
   const auto along = static_cast<size_t>(axis_read_along(*f.compute));
-  std::vector<IterVar> outer, inner, tile;
+  std::vector<IterVar> outer, chunks, inner, tile;
+  // Threads share chunks of columns, which they go along; of lanes too where those are few.
+  int64_t columns = 1;
+  for (size_t k = 0; k + 1 < f.extents.size(); ++k) columns *= f.extents[k];
+  const bool few = columns < kEnoughColumns;
   for (size_t k = 0; k < f.extents.size(); ++k) {
     const IterVar axis = stage.axis(static_cast<int>(k));
     if (k != along && k + 1 != f.extents.size()) {
@@ -84,16 +90,17 @@ void apply(Builder& b, size_t op, int) {
     const auto [tiles, in_tile] = b.split(knob, stage, rest);
     for (const auto& t : knob.choices) knob.values.push_back({t[0] * t[1], t[1]});
     b.add_knob(std::move(knob));
-    outer.push_back(chunk);
+    (k == along || few ? outer : chunks).push_back(chunk);
     inner.push_back(tiles);
     tile.push_back(in_tile);
   }
   std::vector<IterVar> all = outer;
-  for (const auto* list : {&inner, &tile}) all.insert(all.end(), list->begin(), list->end());
+  for (const auto* list : {&chunks, &inner, &tile})
+    all.insert(all.end(), list->begin(), list->end());
   stage.reorder(all);
   stage.unroll(tile[0]);
   stage.vectorize(tile[1]);
-  const IterVar fused = stage.fuse(outer);
+  const IterVar fused = outer.size() > 1 ? stage.fuse(outer) : outer[0];
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
   b.add_store_knob(op, stage, inner[0]);

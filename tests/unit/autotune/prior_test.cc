@@ -82,6 +82,144 @@ TEST(Prior, StoresAroundTheCachesPayWhereCachesAreTooSmall) {
   EXPECT_GT(copy_seconds(1 << 12, true), 1.5 * copy_seconds(1 << 12, false));
 }
 
+// Down the columns every access is on another page, and they are too many to be remembered.
+TEST(Prior, PagesAreWalkedWhereTheyAreTooMany) {
+  const auto walks = [](int rows, bool down) {
+    const te::Tensor in = te::placeholder({rows, 1024}, float_type(32), "in");
+    const te::Tensor out = te::compute(
+        {rows, 1024}, [&](const std::vector<Var>& i) { return in({i[0], i[1]}); }, "out");
+    const Schedule s = Schedule::create({out});
+    if (down) s[out].reorder({s[out].axis(1), s[out].axis(0)});
+    const std::vector<NestStatement> nest = nest_of(s);
+    return statement_cost(nest[0], kMachine, warm_accesses(nest, kMachine)[0]).walks;
+  };
+  EXPECT_EQ(walks(4096, false), 2 * 4096);
+  EXPECT_EQ(walks(4096, true), 2 * 4096 * 1024);
+  EXPECT_EQ(walks(500, true), 0);
+}
+
+// A copy of planes, of which a tile of rows is read, each row across all planes before the next.
+StatementCost copy_of_planes(int planes, int plane, int repeats, const MachineModel& machine) {
+  const te::Tensor in = te::placeholder({planes, plane}, float_type(32), "in");
+  const te::Tensor out = te::compute(
+      {repeats, 4, planes}, [&](const std::vector<Var>& i) { return in({i[2], i[1]}); }, "out");
+  const std::vector<NestStatement> nest = nest_of(Schedule::create({out}));
+  return statement_cost(nest[0], machine, warm_accesses(nest, machine)[0]);
+}
+
+TEST(Prior, PlanesApartAreOnPagesOfTheirOwn) {
+  // More planes than translations, so that every round looks each of them up; or fewer.
+  EXPECT_GT(copy_of_planes(200, 3136, 64, kMachine).pages, 64 * 4 * 200);
+  EXPECT_LT(copy_of_planes(50, 3136, 64, kMachine).pages, 64 * 50);
+  // Short planes share pages.
+  EXPECT_LT(copy_of_planes(200, 100, 64, kMachine).pages, 64 * 200);
+}
+
+TEST(Prior, PlanesAPowerOfTwoApartCrowdACache) {
+  MachineModel machine = kMachine;
+  machine.page_entries = 1e9;
+  const auto into_l1 = [&](int plane) {
+    const StatementCost cost = copy_of_planes(64, plane, 1024, machine);
+    return cost.traffic[0] - 1024.0 * 4 * 64 * 4;  // without what is stored
+  };
+  // 64 lines in 2 sets, and in as many as there are.
+  EXPECT_GT(into_l1(1024), 4 * into_l1(1024 + 16));
+}
+
+// Rows of `columns` in vectors of `lanes`.
+StatementCost copy_of_rows(int columns, int lanes) {
+  const te::Tensor in = te::placeholder({64, columns}, float_type(32), "in");
+  const te::Tensor out = te::compute(
+      {64, columns}, [&](const std::vector<Var>& i) { return in({i[0], i[1]}); }, "out");
+  const Schedule s = Schedule::create({out});
+  const auto [outer, inner] = s[out].split(s[out].axis(1), lanes);
+  s[out].vectorize(inner);
+  const std::vector<NestStatement> nest = nest_of(s);
+  return statement_cost(nest[0], kMachine, warm_accesses(nest, kMachine)[0]);
+}
+
+TEST(Prior, VectorsThatStraddleLinesTakeTwoSlots) {
+  // 64 * 4 vectors are loaded, two a cycle, and stored.
+  EXPECT_EQ(copy_of_rows(64, 16).loads, 64 * 4 * 1.5);
+  // The rows begin at every fourth element of a line: three in four vectors straddle.
+  EXPECT_EQ(copy_of_rows(4 * 17, 4 * 4).loads, 64 * 5 * 1.5 * 1.75);
+}
+
+TEST(Prior, NarrowVectorsAreVectors) {
+  // One of eight lanes a row, half a line.
+  EXPECT_EQ(copy_of_rows(8, 8).loads, 64 * 1.5);
+}
+
+struct Product {
+  te::Tensor a, b, c;
+  IterVar k;
+  Product(int m, int n, int terms) {
+    a = te::placeholder({m, terms}, float_type(32), "a");
+    b = te::placeholder({terms, n}, float_type(32), "b");
+    k = te::reduce_axis({0, terms}, "k");
+    c = te::compute(
+        {m, n},
+        [&](const std::vector<Var>& i) {
+          return te::sum(a({i[0], k.var()}) * b({k.var(), i[1]}), {k});
+        },
+        "c");
+  }
+  StatementCost cost(const Schedule& s, const MachineModel& machine) const {
+    const std::vector<NestStatement> nest = nest_of(s);
+    return statement_cost(nest[1], machine, warm_accesses(nest, machine)[1]);
+  }
+};
+
+TEST(Prior, WhatEveryThreadNeedsEachFetches) {
+  const Product p(4, 1024, 8192);  // 32 MB, far more than fits
+  const Schedule s = Schedule::create({p.c});
+  const Stage c = s[p.c];
+  c.reorder({c.axis(0), p.k, c.axis(1)});
+  c.parallel(c.axis(0));
+  MachineModel machine = kMachine;
+  const auto into_l2 = [&](int threads) {
+    machine.threads = threads;
+    return statement_cost(nest_of(s)[1], machine, Warm(3)).traffic[1];
+  };
+  // Each row needs all of b, and no cache holds it until the next.
+  EXPECT_NEAR(into_l2(4), into_l2(1), 0.01 * into_l2(1));
+  // One thread finds again what it has fetched for the row before; four fetch it four times.
+  machine.cache_bytes[1] = 1 << 27;
+  EXPECT_NEAR(into_l2(4), 4 * into_l2(1), 0.02 * into_l2(4));
+}
+
+TEST(Prior, StatementsOfOneParallelLoopForkOnce) {
+  // The sums are set to zero and added to, in one loop or in two.
+  MachineModel machine = kMachine;
+  machine.threads = 4;
+  const auto seconds = [&](bool parallel) {
+    const Product p(4, 4, 4);
+    const Schedule s = Schedule::create({p.c});
+    if (parallel) s[p.c].parallel(s[p.c].axis(0));
+    return nest_seconds(nest_of(s), machine);
+  };
+  const double fork = seconds(true) - seconds(false) / 4;
+  EXPECT_NEAR(fork, 2e-6, 1e-9);
+}
+
+TEST(Prior, AnotherTileHasOtherAccumulators) {
+  const auto accumulators = [](int step) {
+    const Product p(64, 16, 64);
+    const Schedule s = Schedule::create({p.c});
+    const Stage c = s[p.c];
+    const auto [rows, row] = c.split(c.axis(0), 4);
+    const auto [terms, term] = c.split(p.k, 4);
+    c.reorder({terms, rows, term, row, c.axis(1)});
+    c.unroll(row);
+    c.vectorize(c.axis(1));
+    c.pragma(terms, "auto_unroll_max_step", step);
+    return p.cost(s, kMachine).accumulators;
+  };
+  EXPECT_EQ(accumulators(0), 4);
+  EXPECT_EQ(accumulators(16), 4);
+  EXPECT_EQ(accumulators(256), 4);  // 16 tiles in one piece of code, one after the other
+}
+
 // A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
 // tile each waits for the one before.
 TEST(Prior, ProductsOfTilesTakeTheirCycles) {
