@@ -56,8 +56,6 @@ struct NestStatement {
   int64_t auto_unroll_max_step = 0;
   DType dtype;
   double iterations() const;
-  // Extent of the innermost loop when it is vectorized, else 1.
-  int64_t vector_lanes() const;
 };
 
 // `stmt` is what schedule_ops gives, all extents constant (others count as 1).
