@@ -56,6 +56,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("convert", n * c.convert);
   row.raw("is_init", s.is_init);
   row.raw("nontemporal", s.nontemporal);
+  row.raw("intrinsic", !s.intrin.empty());
 }
 
 void add_loops(Row& row, const NestStatement& s) {

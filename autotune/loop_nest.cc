@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "ir/attributes.h"
@@ -14,6 +15,7 @@ namespace tw::autotune {
 namespace {
 
 constexpr double kLineBytes = 64;
+constexpr int64_t kWordBytes = 4;  // of terms that stand side by side: see space/dot_product.h
 
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
@@ -73,6 +75,8 @@ Division divide(const Expr& numerator, const Expr& divisor) {
   d.rest.constant = ((sum.constant % d.divisor) + d.divisor) % d.divisor;
   return d;
 }
+
+constexpr double kIntegerProducts = 2;  // vector operations that multiply integers
 
 class IndexModel {
  public:
@@ -191,11 +195,17 @@ class NestWalk : public Visitor {
   void on(const AttrStmt& op) override {
     const int64_t unroll = unroll_;
     const bool nontemporal = nontemporal_;
+    const std::string intrin = intrin_;
     if (op.key == attr::kAutoUnrollMaxStep) unroll_ = constant_or_one(op.value);
     if (op.key == attr::kStoreNontemporal) nontemporal_ = constant_or_one(op.value) != 0;
+    if (op.key == attr::kTensorIntrin) {
+      intrin_ = as<StringImm>(op.value)->value;
+      intrin_depth_ = loops_.size();
+    }
     visit(op.body);
     unroll_ = unroll;
     nontemporal_ = nontemporal;
+    intrin_ = intrin;
   }
   void on(const Realize& op) override {
     const bool in_registers = op.scope == "local" || op.scope == attr::kTileScope;
@@ -205,14 +215,19 @@ class NestWalk : public Visitor {
     visit(op.body);
   }
   void on(const Provide& op) override {
-    NestStatement s{.loops = loops_, .auto_unroll_max_step = unroll_, .dtype = op.value.dtype()};
+    NestStatement s{.loops = loops_,
+                    .auto_unroll_max_step = unroll_,
+                    .dtype = op.value.dtype(),
+                    .intrin = intrin_,
+                    .intrin_depth = intrin_.empty() ? 0 : intrin_depth_};
     s.accesses.push_back(access(op.producer, op.value_index, {&op.indices}, true));
     // Reads of one tensor are one access: their union is what memory sees.
     std::vector<std::pair<ProducerRef, int>> order;
     std::map<std::pair<const Producer*, int>, std::vector<const std::vector<Expr>*>> reads;
     bool reads_itself = false;
+    const std::set<const ExprBase*> positions = positions_in(op.value);
     for_each_expr(op.value, [&](const Expr& e) {
-      count(e, s.operations);
+      count(e, !positions.contains(e.get()), s.operations);
       const ProducerLoad* load = as<ProducerLoad>(e);
       if (load == nullptr) return;
       if (load->producer.get() == op.producer.get()) {
@@ -235,18 +250,39 @@ class NestWalk : public Visitor {
   }
 
  private:
-  static void count(const Expr& e, OperationCounts& c) {
+  // Integers that say where something is, and not what: of indices and of comparisons of them.
+  static std::set<const ExprBase*> positions_in(const Expr& value) {
+    std::set<const ExprBase*> found;
+    const auto add = [&](const Expr& root) {
+      for_each_expr(root, [&](const Expr& e) { found.insert(e.get()); });
+    };
+    for_each_expr(value, [&](const Expr& e) {
+      if (const ProducerLoad* load = as<ProducerLoad>(e)) {
+        for (const Expr& index : load->indices) add(index);
+      }
+      if (e.dtype().is_bool()) add(e);
+    });
+    return found;
+  }
+
+  // Integers of results are computed as floats are, a product in two steps; those of positions move
+  // out of loops.
+  static void count(const Expr& e, bool of_results, OperationCounts& c) {
     const bool floating = e.dtype().is_float();
     switch (e->kind) {
       case NodeKind::Add:
       case NodeKind::Sub: {
-        (floating ? c.add : c.integer) += 1;
+        (floating || of_results ? c.add : c.integer) += 1;
         const Add* add = as<Add>(e);
         if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
         break;
       }
       case NodeKind::Mul:
-        (floating ? c.multiply : c.integer) += 1;
+        if (floating || of_results) {
+          c.multiply += floating ? 1 : kIntegerProducts;
+        } else {
+          c.integer += 1;
+        }
         break;
       case NodeKind::Div:
         (floating ? c.divide : c.integer) += 1;
@@ -313,7 +349,12 @@ class NestWalk : public Visitor {
     a.strides.assign(index_.depth(), 0);
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);
-    a.row_bytes = double(shape.extents.empty() ? 1 : shape.extents.back()) * a.element_bytes;
+    // What lies side by side: the innermost dimension, and where that is no more than a word the
+    // next one with it.
+    size_t outside = rank;  // dimensions
+    int64_t row = a.element_bytes;
+    while (outside > 0 && (outside == rank || row <= kWordBytes)) row *= shape.extents[--outside];
+    a.row_bytes = double(row);
     a.elements.assign(depths, 0);
     a.rows.assign(depths, 0);
     a.lines.assign(depths, 0);
@@ -325,8 +366,7 @@ class NestWalk : public Visitor {
         for (size_t d = 0; d < depths; ++d) {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
-          // Rows join while everything inside is covered; the innermost dimension decides.
-          if (k + 1 < rank) rows[d] *= extent;
+          if (k < outside) rows[d] *= extent;
         }
         if (reads.size() == 1 || indices == reads[0]) {
           index_.add_strides((*indices)[k], stride, a.strides);
@@ -354,6 +394,8 @@ class NestWalk : public Visitor {
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
   int64_t unroll_ = 0;
   bool nontemporal_ = false;
+  std::string intrin_;
+  size_t intrin_depth_ = 0;
   int next_id_ = 0;
 };
 

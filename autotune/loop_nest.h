@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ir/node.h"
@@ -55,6 +56,9 @@ struct NestStatement {
   bool nontemporal = false;  // its vectors are stored around the caches
   int64_t auto_unroll_max_step = 0;
   DType dtype;
+  // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.
+  std::string intrin = {};
+  size_t intrin_depth = 0;
   double iterations() const;
 };
 

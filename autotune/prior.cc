@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "autotune/intrin_rate.h"
 #include "runtime/machine.h"
 
 namespace tw::autotune {
@@ -20,6 +21,7 @@ constexpr double kHandOverCycles = 40;  // from the last store into a buffer to 
 constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
 constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
+constexpr int kGroupBytes = 4;          // of narrow terms, in a lane
 constexpr double kBfloatDotSlots = 4;   // of two products at once; four of bytes take one
 constexpr double kLoopCycles = 2;
 constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
@@ -40,7 +42,8 @@ struct RegisterTile {
 
 RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) {
   RegisterTile tile{.depth = s.loops.size()};
-  const double width = double(machine.vector_bits) / std::max<int>(8, s.dtype.bits);
+  // Lanes of narrower elements are as many as those of 32 bits: see space/builder.h.
+  const double width = double(machine.vector_bits) / std::max<int>(32, s.dtype.bits);
   double unrolled = 1;
   while (tile.depth > 0) {
     const NestLoop& loop = s.loops[tile.depth - 1];
@@ -94,6 +97,14 @@ double transposed_columns(const Access& a, const NestStatement& s) {
              : 0;
 }
 
+// Lanes a small stride apart whose gaps the loop next to them fills: lower/interleave_stores.cc.
+bool is_interleaved(const Access& a, const NestStatement& s) {
+  if (!a.is_store || s.loops.size() < 2) return false;
+  const size_t next = s.loops.size() - 2;
+  return s.loops[next].kind == ForKind::Unrolled && a.strides[next] == 1 &&
+         s.loops[next].extent == a.strides.back() && a.strides.back() <= kShuffledStride;
+}
+
 // Load instructions for one tile of an access.
 double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
   const double elements = a.elements[tile.depth];
@@ -103,6 +114,10 @@ double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& t
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
     return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  }
+  if (is_interleaved(a, s)) {
+    const double vectors = elements / (tile.lanes * tile.efficiency);
+    return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
   }
   if (const double columns = transposed_columns(a, s); columns > 0) {
     const double vectors = elements / (tile.lanes * tile.efficiency);
@@ -225,26 +240,26 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
 
 // Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
 // they are. Then the loop over the terms stands around the lanes, and each operand has a group side
-// by side, in every lane or the same for all.
+// by side, in every lane or the same for all. Groups of bytes may lack terms.
 int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
   if (s.loops.size() < 2 || s.accesses.size() != 3 || s.dtype.bits != 32) return 1;
   const size_t term = s.loops.size() - 2, lane = term + 1;
   const NestLoop& loop = s.loops[term];
-  const int64_t group = loop.extent;
   if (!loop.reduces || loop.kind != ForKind::Serial || s.loops[lane].kind != ForKind::Vectorized) {
     return 1;
   }
-  const bool bytes = machine.int8_dot && group == 4 && s.dtype.is_int();
-  const bool halves = machine.bf16_dot && group == 2 && s.dtype.is_float();
+  const bool bytes = machine.int8_dot && loop.extent <= kGroupBytes && s.dtype.is_int();
+  const bool halves = machine.bf16_dot && loop.extent == kGroupBytes / 2 && s.dtype.is_float();
   if (!bytes && !halves) return 1;
+  const int64_t element_bytes = bytes ? 1 : 2;
   for (size_t a = 1; a < 3; ++a) {
     const Access& access = s.accesses[a];
     const int64_t stride = access.strides[lane];
-    if (access.element_bytes * group != 4 || access.strides[term] != 1) return 1;
+    if (access.element_bytes != element_bytes || access.strides[term] != 1) return 1;
     if (halves && access.element != bfloat_type(16)) return 1;
-    if (stride != 0 && stride != group) return 1;
+    if (stride != 0 && stride * element_bytes != kGroupBytes) return 1;
   }
-  return group;
+  return loop.extent;
 }
 
 // Of two signed bytes one has to lose its sign.
@@ -257,8 +272,8 @@ bool has_offsets(const NestStatement& s, const MachineModel& machine) {
 // The statement as the processor runs it: where it adds groups of terms at once, operands are words
 // that hold a group, and there is no loop over the terms.
 NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
-  const int64_t group = terms_at_once(s, machine);
-  if (group == 1) return s;
+  const int64_t terms = terms_at_once(s, machine);
+  if (terms == 1) return s;
   NestStatement words = s;
   const auto term = static_cast<std::ptrdiff_t>(s.loops.size()) - 2;
   words.loops.erase(words.loops.begin() + term);
@@ -268,14 +283,81 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
     }
     a.strides.erase(a.strides.begin() + term);
     if (a.is_store) continue;
+    const int64_t group = kGroupBytes / a.element_bytes;
     a.strides.back() /= group;
-    a.element_bytes = 4;
+    a.element_bytes = kGroupBytes;
     a.allocated_elements /= double(group);
-    for (double& n : a.elements) n = std::max(1.0, n / double(group));
+    for (double& n : a.elements) n = std::max(1.0, n / double(terms));
   }
   const double slots = s.dtype.is_float() ? kBfloatDotSlots : 1;
   words.operations = {.add = slots, .condition = s.operations.condition};
   return words;
+}
+
+// What one core does of the statement's loops, memory aside. `statement` is `s` before its operands
+// were taken as words.
+void add_loops(const NestStatement& statement, const NestStatement& s, const MachineModel& machine,
+               StatementCost& cost) {
+  const RegisterTile tile = register_tile(s, machine);
+  const double tiles = extents_outside(s, tile.depth);
+  const bool reduces =
+      std::any_of(s.loops.begin(), s.loops.end(), [](const NestLoop& l) { return l.reduces; });
+
+  const Access& store = s.accesses[0];
+  const double vectors = tile.lanes * tile.efficiency;
+  cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
+  const double chain = reduces ? std::max(1.0, kChain / cost.accumulators) : 1;
+  cost.arithmetic =
+      tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
+
+  double loads = 0;
+  for (const Access& a : s.accesses) {
+    if (!a.is_store) loads += tile_loads(a, s, tile);
+  }
+  const double store_slots = tile_loads(store, s, tile) * (reduces ? 2 : 1);
+  const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
+  cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
+
+  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
+  // are several the element that is multiplied with each of them.
+  const double operands = operand_vectors(s, tile);
+  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  if (has_offsets(statement, machine)) {
+    // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
+    needed += operands + 1;
+    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
+  }
+  const double excess = needed - machine.vector_registers;
+  // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
+  if (reduces && excess > 0)
+    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
+  // Several reduction steps in one piece of code share operands, which then stay live between
+  // steps; what finds no register goes through the stack.
+  const double live = cost.accumulators + loads - machine.vector_registers;
+  if (reduces && tile.instances > cost.accumulators && live > 0) {
+    cost.spills += tiles * std::min(loads, live);
+  }
+  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
+  // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
+  // straddle several of them are not forwarded.
+  if (!store.is_local && store.realize_depth > 0) {
+    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+  }
+}
+
+// The same of a statement that an intrinsic stands for.
+void add_intrin(const NestStatement& s, const IntrinRate& rate, StatementCost& cost) {
+  double together = 1, sums = 1;  // in one piece of code; of these, those that do not wait
+  for (size_t l = 0; l < s.intrin_depth; ++l) {
+    if (s.loops[l].kind != ForKind::Unrolled) continue;
+    together *= double(s.loops[l].extent);
+    if (!s.loops[l].reduces) sums *= double(s.loops[l].extent);
+  }
+  const double tiles = extents_outside(s, s.intrin_depth);
+  cost.accumulators = sums;
+  cost.arithmetic = tiles * std::max(rate.arithmetic, rate.latency / sums);
+  cost.loads = tiles * rate.moves;
+  cost.overhead = tiles / together * kLoopCycles;
 }
 
 }  // namespace
@@ -332,50 +414,10 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
                              const Warm& warm) {
   StatementCost cost;
   const NestStatement s = in_words(statement, machine);
-  const RegisterTile tile = register_tile(s, machine);
-  const double tiles = extents_outside(s, tile.depth);
-  const bool reduces =
-      std::any_of(s.loops.begin(), s.loops.end(), [](const NestLoop& l) { return l.reduces; });
-
-  const Access& store = s.accesses[0];
-  const double vectors = tile.lanes * tile.efficiency;
-  cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
-  const double chain = reduces ? std::max(1.0, kChain / cost.accumulators) : 1;
-  cost.arithmetic =
-      tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
-
-  double loads = 0;
-  for (const Access& a : s.accesses) {
-    if (!a.is_store) loads += tile_loads(a, s, tile);
-  }
-  const double store_slots = tile_loads(store, s, tile) * (reduces ? 2 : 1);
-  const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
-  cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
-
-  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
-  // are several the element that is multiplied with each of them.
-  const double operands = operand_vectors(s, tile);
-  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
-  if (has_offsets(statement, machine)) {
-    // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
-    needed += operands + 1;
-    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
-  }
-  const double excess = needed - machine.vector_registers;
-  // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
-  if (reduces && excess > 0)
-    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
-  // Several reduction steps in one piece of code share operands, which then stay live between
-  // steps; what finds no register goes through the stack.
-  const double live = cost.accumulators + loads - machine.vector_registers;
-  if (reduces && tile.instances > cost.accumulators && live > 0) {
-    cost.spills += tiles * std::min(loads, live);
-  }
-  cost.overhead = tiles * (kLoopCycles + s.operations.condition * kConditionCycles);
-  // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
-  // straddle several of them are not forwarded.
-  if (!store.is_local && store.realize_depth > 0) {
-    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+  if (const IntrinRate* rate = intrin_rate(s.intrin, s.is_init)) {
+    add_intrin(s, *rate, cost);
+  } else {
+    add_loops(statement, s, machine, cost);
   }
   add_traffic(s, machine, warm, cost);
 

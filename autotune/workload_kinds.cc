@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "ir/expr.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::autotune {
@@ -30,6 +31,8 @@ constexpr TypesRow kTypes[] = {
     {TypeChoice::Products, {"u8s8s32", kU8, kS8, kS32}},
     {TypeChoice::Products, {"s8s8s32", kS8, kS8, kS32}},
     {TypeChoice::Products, {"bf16bf16f32", kBf16, kBf16, kF32}},
+    {TypeChoice::Requantized, {"u8s8u8", kU8, kS8, kU8}},
+    {TypeChoice::Requantized, {"s8s8s8", kS8, kS8, kS8}},
 };
 
 Tensor tensor(const std::vector<int64_t>& shape, DType type, const char* name, bool constant) {
@@ -96,12 +99,21 @@ std::optional<SizeProblem> check_conv2d(const Sizes& s) {
 Tensor convolution(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
   const Tensor weight = weights(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
-  return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"]);
+  return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"], s.types.sums());
 }
 te::Program conv2d(const Sizes& s) { return te::make_program({convolution(s)}); }
 te::Program conv2d_bias_relu(const Sizes& s) {
-  const Tensor bias = weights(s, {s["co"]}, "bias");
-  return te::make_program({topi::nn::relu(topi::nn::bias_add(convolution(s), bias))});
+  const Tensor bias = tensor({s["co"]}, s.types.sums(), "bias", true);
+  const Tensor sums = topi::nn::bias_add(convolution(s), bias);
+  if (s.types.result == s.types.sums()) return te::make_program({topi::nn::relu(sums)});
+  const Tensor scale = tensor({s["co"], 1, 1}, kF32, "scale", true);
+  const Tensor scaled = topi::nn::relu(topi::multiply(topi::cast(sums, kF32), scale));
+  const auto nearest = [&](const std::vector<Var>& i) {
+    const Expr value = scaled({i.begin(), i.end()});
+    const Expr whole = call(kF32, "nearbyint", {value}, CallKind::PureIntrinsic);
+    return saturating_cast(s.types.result, whole);
+  };
+  return te::make_program({te::compute(scaled.shape(), nearest, "requantized")});
 }
 te::Program depthwise_conv2d(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["c"], s["h"], s["w"]}, "data");
@@ -220,10 +232,11 @@ std::span<const WorkloadKind> workload_kinds() {
        nothing,
        batch_gemm,
        batch_shape},
-      {"conv2d", "convolution, NCHW", kConv2d, TypeChoice::Numbers, check_conv2d, conv2d,
+      {"conv2d", "convolution, NCHW", kConv2d, TypeChoice::Products, check_conv2d, conv2d,
        conv2d_shape},
-      {"conv2d_bias_relu", "convolution, bias and relu, NCHW", kConv2d, TypeChoice::Numbers,
-       check_conv2d, conv2d_bias_relu, conv2d_shape},
+      {"conv2d_bias_relu",
+       "convolution, bias and relu, NCHW; to bytes scaled by channel before relu", kConv2d,
+       TypeChoice::Requantized, check_conv2d, conv2d_bias_relu, conv2d_shape},
       {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
        TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
       {"softmax",

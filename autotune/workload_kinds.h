@@ -23,10 +23,12 @@ struct SizeName {
   bool always_shown = true;  // in canonical text, also where it is as it would be otherwise
 };
 
-// Types of the elements: of what flows through, of weights, and of sums of their products.
+// Types of the elements: of what flows through, of weights, and of the result.
 struct ElementTypes {
   std::string_view name;
   DType data, weights, result;
+  // Bytes are results of sums that are wider.
+  DType sums() const { return result.bits == 8 ? int_type(32) : result; }
 };
 
 struct Sizes {
@@ -42,9 +44,10 @@ struct SizeProblem {
 
 // The types that a kind may have.
 enum class TypeChoice : uint8_t {
-  Floats,    // one floating type for all elements
-  Numbers,   // or int32
-  Products,  // or products of narrow numbers with wide sums
+  Floats,       // one floating type for all elements
+  Numbers,      // or int32
+  Products,     // or products of narrow numbers with wide sums
+  Requantized,  // or bytes, to which such sums are brought back
 };
 const ElementTypes* find_types(TypeChoice choice, std::string_view name);  // null: not one of them
 std::string type_names(TypeChoice choice);                                 // "float32, float64"

@@ -62,7 +62,7 @@ bool is_float32(const Problem& problem) {
 }
 
 memory::desc plain(const Dims& dims, Tag tag) { return {dims, kFloat, tag}; }
-memory::desc any(const Dims& dims) { return {dims, kFloat, Tag::any}; }
+memory::desc any(const Dims& dims, memory::data_type type) { return {dims, type, Tag::any}; }
 memory over(const memory::desc& desc, const NDArray& array) {
   return {desc, engine(), array.data()};
 }
@@ -147,6 +147,14 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   const Dims weights = grouped ? Dims{groups, co / groups, ci / groups, kernel, kernel}
                                : Dims{co, ci, kernel, kernel};
   dnnl::primitive_attr attributes;
+  const memory::data_type image_type = type_of(p.inputs[0]), weights_type = type_of(p.inputs[1]);
+  const memory::data_type result_type = type_of(p.output);
+  const bool scaled = p.inputs.size() > 3;  // sums into bytes
+  const memory::data_type sum_type = scaled ? memory::data_type::s32 : result_type;
+  if (scaled) {
+    const auto* scales = static_cast<const float*>(p.inputs[3].data());
+    attributes.set_output_scales(1 << 1, {scales, scales + co});
+  }
   if (fused) {
     dnnl::post_ops relu;
     relu.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
@@ -154,21 +162,24 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   }
   using Convolution = dnnl::convolution_forward;
   const auto algorithm = dnnl::algorithm::convolution_direct;
+  const memory::desc from = any(image, image_type), kernels = any(weights, weights_type);
+  const memory::desc to = any(result, result_type);
   const Dims strides = {stride, stride}, dilations = {dilation, dilation}, pads = {pad, pad};
   const Convolution::desc description =
-      fused ? Convolution::desc(kInference, algorithm, any(image), any(weights), any(bias),
-                                any(result), strides, dilations, pads, pads)
-            : Convolution::desc(kInference, algorithm, any(image), any(weights), any(result),
-                                strides, dilations, pads, pads);
+      fused ? Convolution::desc(kInference, algorithm, from, kernels, any(bias, sum_type), to,
+                                strides, dilations, pads, pads)
+            : Convolution::desc(kInference, algorithm, from, kernels, to, strides, dilations, pads,
+                                pads);
   const Convolution::primitive_desc primitive(description, attributes, engine());
   out.set(Convolution(primitive));
-  out.input(DNNL_ARG_SRC, over(plain(image, Tag::nchw), p.inputs[0]), primitive.src_desc());
-  out.input(DNNL_ARG_WEIGHTS, over(plain(weights, grouped ? Tag::goihw : Tag::oihw), p.inputs[1]),
+  const Tag kernels_tag = grouped ? Tag::goihw : Tag::oihw;
+  out.input(DNNL_ARG_SRC, over({image, image_type, Tag::nchw}, p.inputs[0]), primitive.src_desc());
+  out.input(DNNL_ARG_WEIGHTS, over({weights, weights_type, kernels_tag}, p.inputs[1]),
             primitive.weights_desc());
   if (fused) {
-    out.input(DNNL_ARG_BIAS, over(plain(bias, Tag::a), p.inputs[2]), primitive.bias_desc());
+    out.input(DNNL_ARG_BIAS, over({bias, sum_type, Tag::a}, p.inputs[2]), primitive.bias_desc());
   }
-  out.output(over(plain(result, Tag::nchw), p.output), primitive.dst_desc());
+  out.output(over({result, result_type, Tag::nchw}, p.output), primitive.dst_desc());
 }
 
 Dims rows_and_columns(const Problem& p) { return {p.size.at("m"), p.size.at("n")}; }
@@ -251,8 +262,8 @@ struct Row {
 constexpr Row kKinds[] = {{"gemm", set_up_product, true},
                           {"dense", set_up_product, true},
                           {"batch_gemm", set_up_product, true},
-                          {"conv2d", set_up_convolution},
-                          {"conv2d_bias_relu", set_up_convolution},
+                          {"conv2d", set_up_convolution, true},
+                          {"conv2d_bias_relu", set_up_convolution, true},
                           {"depthwise_conv2d", set_up_convolution},
                           {"softmax", set_up_softmax},
                           {"layer_norm", set_up_layer_norm},

@@ -31,7 +31,19 @@ LOWP_LAYERS = [
     for dtype in LOWP_TYPES
     for m, n, k in ((512, 512, 512), (1024, 1024, 1024), (128, 3072, 768), (64, 1000, 2048), (127, 255, 509))
 ]
-QUICK_LOWP_LAYERS = [LOWP_LAYERS[i] for i in (2, 12)]
+LOWP_LAYERS += [
+    # Odd sizes; B that is no weights, packed in each run; layers of ResNet-50, the first with three channels to add up.
+    "gemm:m=1023,n=1025,k=1021,w=1,dtype=s8s8s32",
+    "gemm:m=512,n=512,k=512,dtype=u8s8s32",
+    *(
+        f"conv2d_bias_relu:n=1,ci={ci},h={h},w={h},co={co},k={k},s={s},p={p},dtype=u8s8s32"
+        for ci, h, co, k, s, p in ((64, 56, 64, 3, 1, 1), (256, 14, 1024, 1, 1, 0), (3, 224, 64, 7, 2, 3))
+    ),
+    "conv2d_bias_relu:n=1,ci=128,h=56,w=56,co=128,k=3,s=2,p=1,dtype=s8s8s32",
+    "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1,dtype=u8s8u8",
+    "conv2d_bias_relu:n=1,ci=256,h=14,w=14,co=256,k=3,s=1,p=1,dtype=s8s8s8",
+]
+QUICK_LOWP_LAYERS = [LOWP_LAYERS[i] for i in (2, 12, 17)]
 # What oneDNN may use at most, and what ours are built for, where vectors are compared and not tiles.
 VECTOR_ISA = "avx512_core_bf16"
 VECTOR_TARGET = "llvm -mattr=-amx-tile"

@@ -35,7 +35,8 @@ using enum Property;
 // - transpose_loads before unroll_loop: it knows a tile's columns by their loop.
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
-// - share_strided_loads after simplify: neighbours then differ in a constant at the end.
+// - share_strided_loads and interleave_stores after simplify: neighbours then differ in a constant
+//   at the end.
 // - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
@@ -67,6 +68,8 @@ const std::vector<Pass>& table() {
       {"simplify", pass::simplify, {Flat}, {}, true, "folds what the passes before left"},
       {"share_strided_loads", pass::share_strided_loads, {Flat, NoVectorLoops}, {}, true,
        "vectors of lanes a small stride apart share the loads of all that lies between"},
+      {"interleave_stores", pass::interleave_stores, {Flat, NoVectorLoops}, {}, true,
+       "vectors stored a small stride apart that fill each other's gaps become one"},
       {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},
       {"unsign_dot_products", pass::unsign_dot_products, {Flat, NoVectorLoops}, {}, true,
        "products of signed bytes lose one sign, and what that adds goes after their loop"},

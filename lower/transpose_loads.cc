@@ -6,7 +6,7 @@
 //   unrolled (j, 0, 4) {                           let r0 = t[ramp(0, 1, 4)]
 //     C[ramp((j*56), 1, 4)] =                      …
 //         t[ramp(j, 16, 4)]                        let r3 = t[ramp(48, 1, 4)]
-//   }                                              let s0 = shuffle([r0, r1], [0, 4, 2, 6])
+//   }                                              let s0 = shuffle([r0, r1], [0, 4, 1, 5])
 //                                                  …
 //                                                  let c0 = shuffle([s0, s2], [0, 1, 4, 5])
 //                                                  …
@@ -16,8 +16,11 @@
 // Such loops copy a register tile whose lanes run along another axis than those of its tensor. With
 // fewer iterations than lanes, rows are as short as there are columns, and several of them share a
 // vector. The transposition takes log2(columns) rounds of shuffles of two vectors each (Eklundh
-// 1972). Lanes that are off are rows that are not loaded.
+// 1972), every shuffle one x86 instruction as it stands: finding a sequence for others takes code
+// generation longer than all else it does for the tile. Lanes that are off are rows that are not
+// loaded.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <optional>
@@ -102,6 +105,23 @@ class TransposeLoads : public ScopedMutator {
     return good ? found : std::nullopt;
   }
 
+  // What a round makes of the vectors a and b that are `distance` apart, each one instruction on
+  // x86: interleaves quarters' halves (unpck…ps), then pairs (unpck…pd); after that, takes the even
+  // and the odd quarters of both. A quarter is four lanes, of which a vector has any number.
+  static std::array<std::vector<int>, 2> round(int distance, int lanes) {
+    std::array<std::vector<int>, 2> taken;
+    for (int half = 0; half < 2; ++half) {
+      for (int l = 0; l < lanes; ++l) {
+        const int quarter = l / 4 * 4;
+        const int number = distance == 1   ? (l & 1) * lanes + quarter + half * 2 + (l >> 1 & 1)
+                           : distance == 2 ? (l >> 1 & 1) * lanes + quarter + half * 2 + (l & 1)
+                                           : quarter * 2 + half * 4 + l % 4;
+        taken[size_t(half)].push_back(number);
+      }
+    }
+    return taken;
+  }
+
   // Iterations first to first + columns - 1.
   Stmt group(const For& loop, const Column& column, int64_t first, int columns) {
     const int lanes = column.lanes;
@@ -115,30 +135,31 @@ class TransposeLoads : public ScopedMutator {
     std::iota(all.begin(), all.end(), 0);
     for (int i = 0; i < columns; ++i) {
       std::vector<Expr> rows;
-      for (int k = i; k < lanes; k += columns) {
-        rows.push_back(row_of(column, first, k, columns));
+      for (int part = 0; part < lanes / columns; ++part) {
+        const int row = i % 4 + 4 * (part + i / 4 * (lanes / columns));
+        rows.push_back(row_of(column, first, row, columns));
         if (!rows.back().defined()) return {};
       }
       vectors.push_back(
           bind(rows.size() == 1 ? rows[0] : make(Shuffle{.vectors = rows, .indices = all})));
     }
     for (int distance = 1; distance < columns; distance *= 2) {
+      const auto [low, high] = round(distance, lanes);
       for (int i = 0; i < columns; ++i) {
         if ((i & distance) != 0) continue;
-        const Expr a = vectors[size_t(i)], b = vectors[size_t(i + distance)];
-        std::vector<int> low, high;
-        for (int l = 0; l < lanes; ++l) {
-          const bool upper = (l & distance) != 0;
-          low.push_back(upper ? lanes + l - distance : l);
-          high.push_back(upper ? lanes + l : l + distance);
-        }
-        vectors[size_t(i)] = bind(make(Shuffle{.vectors = {a, b}, .indices = low}));
-        vectors[size_t(i + distance)] = bind(make(Shuffle{.vectors = {a, b}, .indices = high}));
+        Expr &a = vectors[size_t(i)], &b = vectors[size_t(i + distance)];
+        const std::vector<Expr> pair = {a, b};
+        a = bind(make(Shuffle{.vectors = pair, .indices = low}));
+        b = bind(make(Shuffle{.vectors = pair, .indices = high}));
       }
     }
+    // The first round brought out the higher bit of a lane's number in its quarter.
+    const auto column_at = [&](int i) {
+      return vectors[size_t((i & ~3) + (i & 1) * 2 + (i >> 1 & 1))];
+    };
     std::vector<Stmt> stores;
     for (int i = 0; i < columns; ++i) {
-      const Stmt with_column = ReplaceLoad(column.load, vectors[size_t(i)]).mutate(loop.body);
+      const Stmt with_column = ReplaceLoad(column.load, column_at(i)).mutate(loop.body);
       stores.push_back(
           substitute(with_column, VarMap{{loop.var, make_const(loop.var.dtype(), first + i)}}));
     }

@@ -156,10 +156,8 @@ class UnsignDotProducts : public Mutator {
   }
 
   Stmt on(const For& op, const Stmt& self) override {
-    const bool serial = op.for_kind == ForKind::Serial;
-    const Rewritten r = serial ? rewritten(op.body, op.var) : Rewritten{};
-    if (!r.body.defined()) return Mutator::on(op, self);
-    return block({r.before, with(self, [&](For& f) { f.body = r.body; }), r.after});
+    const Rewritten r = rewritten(op, self);
+    return r.body.defined() ? joined(r) : Mutator::on(op, self);
   }
   // A loop over steps that was unrolled whole: products one after the other.
   Stmt on(const Block& op, const Stmt&) override {
@@ -168,7 +166,7 @@ class UnsignDotProducts : public Mutator {
       if (products.empty()) return;
       const Stmt run = block(std::exchange(products, {}));
       const Rewritten r = rewritten(run, Var());
-      all.push_back(r.body.defined() ? block({r.before, r.body, r.after}) : run);
+      all.push_back(r.body.defined() ? joined(r) : run);
     };
     for (const Stmt& s : op.stmts) {
       std::vector<Candidate> found;
@@ -194,6 +192,21 @@ class UnsignDotProducts : public Mutator {
   struct Rewritten {
     Stmt before, body, after;
   };
+  static Stmt joined(const Rewritten& r) { return block({r.before, r.body, r.after}); }
+
+  // A loop over products; or over nothing but such a loop, whose sums are the same in each
+  // iteration, so that what stands around the inner one stands around both.
+  Rewritten rewritten(const For& loop, const Stmt& self) {
+    if (loop.for_kind != ForKind::Serial) return {};
+    Rewritten r = rewritten(loop.body, loop.var);
+    const For* inner = as<For>(loop.body);
+    if (!r.body.defined() && inner != nullptr) r = rewritten(*inner, loop.body);
+    if (!r.body.defined()) return {};
+    const auto moves = [&](const Stmt& s) { return s.defined() && uses(s, loop.var); };
+    if (moves(r.before) || moves(r.after)) r = {Stmt(), joined(r), Stmt()};
+    r.body = with(self, [&](For& f) { f.body = r.body; });
+    return r;
+  }
   Rewritten rewritten(const Stmt& s, const Var& var) {
     const std::vector<Candidate> candidates = candidates_of(s, var);
     std::vector<Panel> panels = panels_of(candidates);

@@ -23,9 +23,13 @@ bool ask() {
 
 }  // namespace
 
-void request_tile_data() {
+bool tile_data_granted() {
   static const bool granted = ask();
-  if (granted) return;
+  return granted;
+}
+
+void request_tile_data() {
+  if (tile_data_granted()) return;
   raise({.code = ErrorCode::TargetFeature,
          .what = "the system does not let this process use tile registers (AMX)",
          .legal = "Linux 5.16 or later on a processor with AMX, or a target without amx-tile"});

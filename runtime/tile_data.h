@@ -6,6 +6,9 @@
 
 namespace tw {
 
+// Asks, at the first call, and says whether the system agreed.
+TW_API bool tile_data_granted();
+
 // Asks, at the first call, that code may use tile registers: on all threads of the process, those
 // to come included. TargetFeature where that is refused.
 // See Documentation/arch/x86/xstate.rst of Linux.

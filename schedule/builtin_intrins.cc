@@ -79,6 +79,55 @@ TensorIntrin dot(const DotRow& row) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Panels of a product's right side: of a group of its rows sixteen columns, each with what the rows
+// have of it side by side.
+
+struct InterleaveRow {
+  const char* name;
+  const char* type;
+  int group;
+};
+constexpr InterleaveRow kInterleaves[] = {
+    {"avx512.interleave_u8", "uint8", 4},
+    {"avx512.interleave_s8", "int8", 4},
+    {"avx512.interleave_bf16", "bfloat16", 2},
+};
+
+// Rows any distance apart; the result lies as a whole.
+Stmt interleaved(const IntrinBuffer& x, const IntrinBuffer& y, int group) {
+  Shuffle shuffle;
+  for (int g = 0; g < group; ++g) {
+    const Expr row = x.elem_offset + x.strides[0] * make_const(int_type(32), g);
+    shuffle.vectors.push_back(
+        make(Load{.type = x.dtype.with_lanes(kLanes),
+                  .buffer = x.data,
+                  .index = make(Ramp{.base = row, .stride = 1, .lanes = kLanes})}));
+  }
+  for (int lane = 0; lane < kLanes * group; ++lane)
+    shuffle.indices.push_back(lane % group * kLanes + lane / group);
+  const Expr places = make(Ramp{.base = y.elem_offset, .stride = 1, .lanes = kLanes * group});
+  return make(Store{.buffer = y.data, .value = make(std::move(shuffle)), .index = places});
+}
+
+TensorIntrin interleave(const InterleaveRow& row) {
+  const te::Program program = te::parse_program(
+      fmt::format("te 1\nX = placeholder({t}, [{g}, {n}])\nY = compute([j: {n}, g: {g}], X(g, j))\n"
+                  "arguments X Y\noutputs Y\n",
+                  fmt::arg("t", row.type), fmt::arg("g", row.group), fmt::arg("n", kLanes)));
+  const te::Tensor x = program.arguments[0], y = program.outputs[0];
+  std::vector<Expr> strides = compact_strides(x.shape());
+  strides[0] = Var("pitch", int_type(32));
+  const IntrinBuffer from = decl_buffer(x.shape(), x.dtype(), x.name(), std::move(strides), 1),
+                     to = decl_buffer(y.shape(), y.dtype(), y.name(), {}, 1);
+  return make_tensor_intrin({.name = row.name,
+                             .op = y.op(),
+                             .inputs = {x},
+                             .buffers = {from, to},
+                             .body = interleaved(from, to, row.group),
+                             .features = {"avx512bw"}});
+}
+
+// ---------------------------------------------------------------------------------------------
 // Tile registers: sixteen rows of 64 bytes. `a` has a row of the product's left side in each, `b`
 // sixteen columns of the right side in each, in groups of 32 bits.
 
@@ -187,6 +236,7 @@ TensorIntrin tile_move(const TileMoveRow& row) {
 std::vector<TensorIntrin> builtin_tensor_intrins() {
   std::vector<TensorIntrin> list;
   for (const DotRow& row : kDots) list.push_back(dot(row));
+  for (const InterleaveRow& row : kInterleaves) list.push_back(interleave(row));
   for (const TileDotRow& row : kTileDots) list.push_back(tile_dot(row));
   for (const TileMoveRow& row : kTileMoves) list.push_back(tile_move(row));
   return list;

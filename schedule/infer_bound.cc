@@ -7,6 +7,7 @@
 #include "schedule/region.h"
 #include "schedule/schedule_data.h"
 #include "schedule/validate.h"
+#include "schedule/whole_blocks.h"
 
 namespace tw {
 namespace {
@@ -65,7 +66,11 @@ class BoundInference {
       TW_CHECK(stage.attach_type != AttachType::Inline,
                "infer_bound of a schedule that is not normalised");
       if (is_placeholder(stage) || stage.attach_type == AttachType::InlinedAlready) continue;
-      for (const IterVar& axis : stage.op->root_axes()) domains_[axis->var] = axis->domain;
+      for (const IterVar& axis : stage.op->root_axes()) {
+        const bool reduces = axis->kind == IterKind::Reduction;
+        domains_[axis->var] =
+            reduces ? domain_of_blocks(schedule_, stage, axis, analyzer_) : axis->domain;
+      }
       if (stage.attach_type == AttachType::Scope) infer_region(stage);
       for (const RelationRef& relation : stage.relations)
         relation->domain_down(domains_, analyzer_, options_);
@@ -96,7 +101,7 @@ class BoundInference {
       const Range range = clip(region[d], axis->domain);
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),
-                             cast(type, simplified(range.extent))};
+                             region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};
     }
   }
 

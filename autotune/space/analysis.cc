@@ -21,11 +21,14 @@ int64_t constant_extent(const te::Operation& op, const Expr& extent, std::string
          .legal = "tuning needs constant shapes; write the schedule by hand for symbolic ones"});
 }
 
-// True when the load reads its producer at the operation's own data axes, in order.
-bool reads_own_position(const ProducerLoad& load, const te::ComputeNode& consumer) {
+// True when the load reads its producer at the operation's own data axes, in order; along an axis
+// of one position that is where it begins.
+bool reads_own_position(const ProducerLoad& load, const te::ComputeNode& consumer,
+                        const std::vector<int64_t>& extents) {
   if (load.indices.size() != consumer.axis.size()) return false;
   for (size_t k = 0; k < load.indices.size(); ++k) {
-    if (!load.indices[k].same_as(consumer.axis[k].var())) return false;
+    const bool first = extents[k] == 1 && is_zero(load.indices[k]);
+    if (!first && !load.indices[k].same_as(consumer.axis[k].var())) return false;
   }
   return true;
 }
@@ -96,7 +99,7 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
       for (const ProducerLoad* load : reads.loads) {
         if (load->producer.get() != ops[p].get()) continue;
         consumed = true;
-        own_position &= reads_own_position(*load, *f.compute);
+        own_position &= reads_own_position(*load, *f.compute, f.extents);
         anew &= moves_with_all_axes(*load, *f.compute, f.extents);
       }
       if (!consumed) continue;

@@ -8,10 +8,11 @@
 // Variants: which data axis runs in vector lanes, and whether the operands that move along it are
 // packed first, so that a tile's lanes lie side by side in memory. Where the processor adds several
 // products of narrow numbers at once, a packed operand has these terms side by side in each lane,
-// and the innermost loop is over them.
+// and the innermost loop is over them; the other factor is packed too where it has them apart.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "autotune/space/dot_product.h"
@@ -36,10 +37,11 @@ struct Operand {
 };
 
 // Terms of the sum that stand side by side: so many along a reduction axis, which is a dimension of
-// the packed operand.
+// the packed operand. The other factor, where they lie apart in it, is packed too.
 struct Group {
   int64_t terms;
   size_t reduce_axis, dimension;
+  std::optional<Operand> apart;
 };
 
 struct Variant {
@@ -75,7 +77,6 @@ std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& comput
 }
 
 // How the packed operand has terms in groups; nothing where the processor cannot add them at once.
-// The other factor must have them side by side by itself.
 std::optional<Group> group_of(const te::ComputeNode& compute, const std::vector<Operand>& operands,
                               const Target& target) {
   const auto dot = find_dot_product(compute, target);
@@ -83,11 +84,12 @@ std::optional<Group> group_of(const te::ComputeNode& compute, const std::vector<
   const Operand& packed = operands[0];
   const bool first = packed.tensor == dot->a.tensor;
   const DotProduct::Factor &own = first ? dot->a : dot->b, &other = first ? dot->b : dot->a;
-  if (own.dimension == packed.dimension ||
-      other.dimension + 1 != static_cast<size_t>(other.tensor.rank())) {
-    return std::nullopt;
+  if (own.dimension == packed.dimension) return std::nullopt;
+  Group group{dot->group, dot->reduce_axis, own.dimension, {}};
+  if (other.dimension + 1 != static_cast<size_t>(other.tensor.rank())) {
+    group.apart = Operand{other.tensor, other.dimension};
   }
-  return Group{dot->group, dot->reduce_axis, own.dimension};
+  return group;
 }
 
 std::vector<Variant> variants_of(const Builder& b, size_t op) {
@@ -177,6 +179,7 @@ class Tiling {
     order_.resize(facts_.extents.size());
     for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<int64_t>(k);
     pack_operands();
+    if (variant_.group && variant_.group->apart) pack_apart(*variant_.group->apart);
     // The lanes of an accumulator must be neighbours too.
     if (variant_.vector_axis + 1 != order_.size()) {
       order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(variant_.vector_axis));
@@ -214,7 +217,8 @@ class Tiling {
     }
   }
 
-  // The same with the terms of a group innermost. Bytes are copied one by one.
+  // The same with the terms of a group innermost. Rows are copied side by side, as many as a group
+  // has terms: see lower/interleave_stores.cc.
   void pack_groups(const Stage& pack, int64_t rank, int64_t d) {
     const auto r = static_cast<int64_t>(variant_.group->dimension);
     std::vector<int64_t> order;
@@ -234,6 +238,55 @@ class Tiling {
     pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
     if (te::is_constant(variant_.operands[0].tensor)) pack.precompute();
     pack.parallel(pack.axis(0));
+    if (d + 1 != rank) return;  // terms lie side by side as they are, or apart in both
+    const IterVar term = pack.axis(static_cast<int>(rank + 1));
+    pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
+    const auto [vectors, lanes] = pack.split(pack.axis(static_cast<int>(rank)), 1);
+    pack.reorder({vectors, term, lanes});
+    pack.unroll(term);
+    pack.vectorize(lanes);
+  }
+
+  // The factor that is no vector, images with channels in planes: groups of terms side by side, in
+  // a copy that is made before all else. What it is computed from by itself, padding at least, is
+  // part of that.
+  void pack_apart(const Operand& operand) {
+    const te::Tensor& tensor = operand.tensor;
+    for (size_t op = 0; op < b_.facts().size(); ++op) {
+      const OperationFacts& f = b_.facts(op);
+      if (f.compute == nullptr || !f.op.same_as(tensor.op())) continue;
+      from_elsewhere_ = true;
+      if (f.is_output || f.is_reduction || f.op->num_outputs() != 1 || f.consumers.size() != 1) {
+        continue;
+      }
+      b_.describe("inline", op);
+      pack_inlined_.push_back(op);
+      b_.mark_done(op);
+      b_.mark_inlined(op);
+    }
+    const Schedule& s = b_.schedule();
+    const Stage pack = s[s.cache_read(tensor, "global", {local_.op()})];
+    for (size_t op : pack_inlined_) b_.stage(op).compute_inline();
+    const int rank = tensor.rank();
+    std::vector<int64_t> order;
+    for (int k = 0; k <= rank; ++k) {
+      if (k != static_cast<int>(operand.dimension) + 1) order.push_back(k);
+    }
+    order.push_back(static_cast<int64_t>(operand.dimension) + 1);
+    pack.transform_layout(pack.axis(static_cast<int>(operand.dimension)), variant_.group->terms,
+                          order);
+    if (te::is_constant(tensor)) pack.precompute();
+    const IterVar row = pack.axis(rank - 1), term = pack.axis(rank);
+    const auto covering =
+        std::bit_ceil(static_cast<uint64_t>(as_const_int(tensor.shape().back()).value_or(1)));
+    const auto [vectors, lanes] = pack.split(
+        row, std::min<int64_t>(static_cast<int64_t>(covering), b_.target().vector_lanes(32)));
+    pack.reorder({vectors, term, lanes});
+    pack.unroll(term);
+    pack.vectorize(lanes);
+    std::vector<IterVar> outer;
+    for (int k = 0; k + 1 < rank; ++k) outer.push_back(pack.axis(k));
+    pack.parallel(outer.size() > 1 ? pack.fuse(outer) : outer[0]);
   }
 
   Knob tile_knob(size_t k) const {
@@ -395,10 +448,11 @@ class Tiling {
   }
 
   void add_attach_points() {
+    for (size_t t : tail_) b_.add_attach_point(t, output_, fused_);
+    if (from_elsewhere_) return;  // a copy outside the loops reads what it is computed from
     b_.add_attach_point(op_, output_, fused_);
     if (!o1_.empty()) b_.add_attach_point(op_, output_, o1_.back());
     if (!r0_.empty()) b_.add_attach_point(op_, local_, r0_.back());
-    for (size_t t : tail_) b_.add_attach_point(t, output_, fused_);
   }
 
   Builder& b_;
@@ -415,6 +469,8 @@ class Tiling {
     bool lanes;
   };
   std::vector<PackPlace> pack_places_;
+  std::vector<size_t> pack_inlined_;  // operations that a packed copy computes
+  bool from_elsewhere_ = false;       // a packed copy is not of an argument
   std::vector<TiledAxis> axes_;
   std::vector<Knob> knobs_;
   IterVar fused_;

@@ -8,8 +8,10 @@ namespace tw::autotune {
 namespace {
 
 // The first that applies to an operation wins, unless it has alternatives.
-constexpr const Rule* kRules[] = {&kTileRule,  &kInlineRule,    &kInlineConditionRule,
-                                  &kLanesRule, &kTransposeRule, &kLoopsRule};
+constexpr const Rule* kRules[] = {
+    &kTileRegistersRule, &kTileRule,      &kInlineRule, &kInlineConditionRule,
+    &kLanesRule,         &kTransposeRule, &kLoopsRule};
+constexpr size_t kTilings = 2;  // of the first rules, which take elementwise operations along
 // A sketch with more variants than this is cut short: the first ones are the likeliest.
 constexpr size_t kMostSketches = 8;
 
@@ -54,7 +56,7 @@ Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts, C
   Builder b(task, facts);
   // Consumers first; a tiled reduction goes before the elementwise operations that it takes along.
   const std::span<const Rule* const> all(kRules);
-  for (const auto rules : {all.first(1), all}) {
+  for (const auto rules : {all.first(kTilings), all}) {
     for (size_t op = facts.size(); op-- > 0;) {
       if (facts[op].compute != nullptr && !b.done(op)) apply(b, rules, op, choices);
     }

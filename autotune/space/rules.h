@@ -20,6 +20,8 @@ struct Rule {
   bool has_alternatives = false;
 };
 
+// A product in tile registers; rule_tile_registers.cc. What follows remains possible.
+extern const Rule kTileRegistersRule;
 // S-S-R-S-R-S multi-level tiling of a reduction with reuse; rule_tile.cc.
 extern const Rule kTileRule;
 // A cheap operation between others is substituted into its consumers; rule_inline.cc.

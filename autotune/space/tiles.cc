@@ -8,6 +8,10 @@ namespace tw::autotune {
 namespace {
 
 constexpr size_t kMostChoices = 4096;
+// Rows of a register tile: fewer leave its sums waiting for each other. Where no number of them
+// divides an extent, the last tile is partial.
+constexpr int64_t kLeastRows = 4, kMostRows = 8, kFewRows = 16;
+constexpr int64_t kPartialRows[] = {4, 6, 8, 12};
 
 // Extends `inner` (innermost level last) outwards by divisors of what is left.
 void extend(int64_t rest, int64_t product, int levels, const TileLimits& limits,
@@ -41,26 +45,36 @@ std::vector<int64_t> divisors(int64_t n) {
 std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits& limits) {
   std::vector<std::vector<int64_t>> result;
   std::vector<int64_t> tiles;
-  bool has_good_inner = limits.preferred_inner <= 1;
+  const bool rows = limits.preferred_inner <= 1;
+  bool has_good_inner = rows && extent <= kFewRows;
   for (int64_t inner : divisors(extent)) {
     if (inner > limits.greatest_inner) break;
-    has_good_inner |= inner % limits.preferred_inner == 0;
+    has_good_inner |=
+        rows ? kLeastRows <= inner && inner <= kMostRows : inner % limits.preferred_inner == 0;
     tiles = {inner};
     extend(extent / inner, inner, limits.levels - 1, limits, tiles, result);
   }
-  if (!has_good_inner) {
+  const auto add_partial = [&](int64_t inner) {
+    for (int64_t middle = 1; middle == 1 || middle * inner < 2 * extent; middle *= 2) {
+      std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
+      partial.back() = inner;
+      if (limits.levels > 1) partial[partial.size() - 2] = middle;
+      result.push_back(partial);
+    }
+  };
+  if (!has_good_inner && rows) {
+    for (int64_t inner : kPartialRows) {
+      if (inner <= limits.greatest_inner) add_partial(inner);
+    }
+  }
+  if (!has_good_inner && !rows) {
     // Tiles of whole vectors, the last of them partial; one of fewer lanes where they cover all.
     const auto covering =
         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(extent, 1))));
     const int64_t lanes = std::min(limits.preferred_inner, covering);
     for (int64_t inner = lanes; inner <= limits.greatest_inner && inner < extent + lanes;
          inner += lanes) {
-      for (int64_t middle = 1; middle == 1 || middle * inner < 2 * extent; middle *= 2) {
-        std::vector<int64_t> partial(static_cast<size_t>(limits.levels), 1);
-        partial.back() = inner;
-        if (limits.levels > 1) partial[partial.size() - 2] = middle;
-        result.push_back(partial);
-      }
+      add_partial(inner);
     }
   }
   if (result.size() <= kMostChoices) return result;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lower/kernel.h"
+#include "lower/llvm/known_memory.h"
 #include "lower/llvm/target.h"
 
 namespace tw::codegen {
@@ -83,7 +84,7 @@ class FunctionEmitter {
   static void emit_kernel(KernelState& state, const Kernel& kernel);
 
  private:
-  using Builder = llvm::IRBuilder<>;
+  using Builder = llvm::IRBuilder<llvm::ConstantFolder, llvm::IRBuilderCallbackInserter>;
 
   struct Binding {
     llvm::Value* value = nullptr;  // of the variable's own type
@@ -110,9 +111,11 @@ class FunctionEmitter {
     std::vector<Stride> strides = {};
   };
   using StepKey = std::pair<std::pair<llvm::Value*, llvm::Value*>, int64_t>;
-  // Address computations that stand in a part of the program: a loop's body or a branch.
+  // What stands in a part of the program, a loop's body or a branch: address computations, and
+  // vectors of one value and so many lanes.
   struct Region {
     llvm::DenseMap<StepKey, llvm::Value*> steps;
+    llvm::DenseMap<std::pair<llvm::Value*, int>, llvm::Value*> splats;
   };
 
   // emit_function.cc
@@ -224,8 +227,11 @@ class FunctionEmitter {
   struct Address {
     llvm::Value* pointer;
     llvm::Align alignment;
+    KnownMemory::Place place;
   };
   Address address(const Variable* buffer, DType element, const Linear& index);
+  llvm::Value* load_all(llvm::Type* type, const Address& at, const Variable* buffer);
+  llvm::StoreInst* store_all(llvm::Value* value, const Address& at, const Variable* buffer);
   llvm::Value* emit_load(const Load& op);
   llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
   llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask);
@@ -272,6 +278,7 @@ class FunctionEmitter {
   bool has_launched_ = false;
   int tiles_taken_ = 0;  // by the buffers around
   bool has_loops_ = false;
+  KnownMemory memory_;
   std::vector<Region> regions_;
   std::vector<llvm::Value*> workspaces_;  // live, innermost last: freed before an early return
   llvm::Value* mask_ = nullptr;           // lanes of a vector if_then_else being evaluated

@@ -354,12 +354,35 @@ FunctionEmitter::Address FunctionEmitter::address(const Variable* buffer, DType 
     }
     pointer = next;
   }
+  const KnownMemory::Place place{binding.root, pointer, wrapping_multiply(index.constant, bytes)};
   if (index.constant != 0) {
-    pointer = b_.CreateConstGEP1_64(t, pointer, static_cast<uint64_t>(index.constant));
+    const StepKey key{{pointer, nullptr}, place.offset};
+    pointer = remembered(key);
+    if (pointer == nullptr) {
+      pointer = b_.CreateConstGEP1_64(t, place.base, static_cast<uint64_t>(index.constant));
+      regions_.back().steps[key] = pointer;
+    }
   }
   uint64_t alignment = std::max<uint64_t>(binding.alignment, static_cast<uint64_t>(bytes));
   if (common != 0) alignment = std::gcd(alignment, static_cast<uint64_t>(std::abs(common)));
-  return {pointer, llvm::Align(alignment & (~alignment + 1))};
+  return {pointer, llvm::Align(alignment & (~alignment + 1)), place};
+}
+
+// Loads and stores without a mask, of consecutive elements.
+llvm::Value* FunctionEmitter::load_all(llvm::Type* type, const Address& at,
+                                       const Variable* buffer) {
+  if (llvm::Value* known = memory_.value(block(), at.place, type)) return known;
+  llvm::LoadInst* load = b_.CreateAlignedLoad(type, at.pointer, at.alignment);
+  memory_.loaded(at.place, load);
+  annotate(load, buffer);
+  return load;
+}
+llvm::StoreInst* FunctionEmitter::store_all(llvm::Value* value, const Address& at,
+                                            const Variable* buffer) {
+  llvm::StoreInst* store = b_.CreateAlignedStore(value, at.pointer, at.alignment);
+  memory_.stored(at.place, store);
+  annotate(store, buffer);
+  return store;
 }
 
 void FunctionEmitter::annotate(llvm::Instruction* access, const Variable* buffer) {
@@ -367,6 +390,7 @@ void FunctionEmitter::annotate(llvm::Instruction* access, const Variable* buffer
   if (binding == bindings_.end()) return;
   const auto it = k_.buffers.find(binding->second.root);
   if (it == k_.buffers.end()) return;
+  memory_.accessed(binding->second.root, access);
   const BufferFacts& facts = it->second;
   if (facts.scope != nullptr) access->setMetadata(llvm::LLVMContext::MD_alias_scope, facts.scope);
   if (facts.others != nullptr) access->setMetadata(llvm::LLVMContext::MD_noalias, facts.others);
@@ -428,9 +452,7 @@ llvm::Value* FunctionEmitter::emit_load(const Load& op) {
   }
   const auto read = [&]() -> llvm::Value* {
     const Address at = address(buffer, op.type, linear(op.index));
-    llvm::LoadInst* load = b_.CreateAlignedLoad(memory_type(op.type), at.pointer, at.alignment);
-    annotate(load, buffer);
-    return from_memory(load, op.type);
+    return from_memory(load_all(memory_type(op.type), at, buffer), op.type);
   };
   if (mask == nullptr) return read();
   return branch(mask, true, read, [&] { return llvm::Constant::getNullValue(type(op.type)); });
@@ -455,12 +477,9 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
   if (regular && (stride == 1 || stride == -1)) {
     if (stride == -1) base.constant = wrapping_add(base.constant, 1 - lanes);
     const Address at = address(buffer, op.type, base);
-    llvm::Instruction* load = nullptr;
     llvm::Value* result = nullptr;
     if (mask == nullptr || is_inside_of_alloca(k_.module, at.pointer, vector_type)) {
-      load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
-      annotate(load, buffer);
-      result = from_memory(load, op.type);
+      result = from_memory(load_all(vector_type, at, buffer), op.type);
       // Masked accesses would keep accumulators in memory.
       if (mask != nullptr) {
         if (stride == -1) mask = b_.CreateVectorReverse(mask);
@@ -468,8 +487,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
       }
     } else {
       if (stride == -1) mask = b_.CreateVectorReverse(mask);
-      load = b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,
-                                 llvm::Constant::getNullValue(masked_type));
+      llvm::Instruction* load = b_.CreateMaskedLoad(masked_type, at.pointer, at.alignment, mask,
+                                                    llvm::Constant::getNullValue(masked_type));
       annotate(load, buffer);
       result = finished(load);
     }
@@ -496,9 +515,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
                1, depth());
       }
       const Address lane = address(buffer, op.type, at);
-      llvm::LoadInst* load = b_.CreateAlignedLoad(element, lane.pointer, lane.alignment);
-      annotate(load, buffer);
-      result = b_.CreateInsertElement(result, load, static_cast<uint64_t>(i));
+      result =
+          b_.CreateInsertElement(result, load_all(element, lane, buffer), static_cast<uint64_t>(i));
     }
     return from_memory(result, op.type);
   }
@@ -528,9 +546,9 @@ llvm::Value* FunctionEmitter::load_shuffled(const Load& op, const Linear& base, 
     Linear from = base;
     from.constant = wrapping_add(from.constant, begin);
     const Address at = address(buffer, op.type, from);
-    llvm::Instruction* load = nullptr;
+    llvm::Value* load = nullptr;
     if (mask == nullptr) {
-      load = b_.CreateAlignedLoad(vector_type, at.pointer, at.alignment);
+      load = load_all(vector_type, at, buffer);
     } else {
       // Lane l is element l * stride; the elements between are off.
       std::vector<int> source(static_cast<size_t>(lanes));
@@ -541,10 +559,11 @@ llvm::Value* FunctionEmitter::load_shuffled(const Load& op, const Linear& base, 
       }
       llvm::Value* on =
           b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), source);
-      load = b_.CreateMaskedLoad(vector_type, at.pointer, at.alignment, on,
-                                 llvm::Constant::getNullValue(vector_type));
+      llvm::Instruction* masked = b_.CreateMaskedLoad(vector_type, at.pointer, at.alignment, on,
+                                                      llvm::Constant::getNullValue(vector_type));
+      annotate(masked, buffer);
+      load = masked;
     }
-    annotate(load, buffer);
     for (int l = 0; l < lanes; ++l) {
       const int64_t element = l * stride - begin;
       const bool here = element >= 0 && element < lanes && (l * stride) / lanes == part;
@@ -576,15 +595,15 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
       if (mask != nullptr) mask = b_.CreateVectorReverse(mask);
     }
     const Address at = address(buffer, t, base);
-    llvm::Instruction* store =
-        mask == nullptr ? static_cast<llvm::Instruction*>(
-                              b_.CreateAlignedStore(value, at.pointer, at.alignment))
-                        : b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask);
-    annotate(store, buffer);
+    if (mask != nullptr) {
+      annotate(b_.CreateMaskedStore(maskable(value), at.pointer, at.alignment, mask), buffer);
+      return;
+    }
+    llvm::StoreInst* store = store_all(value, at, buffer);
     // Wider ones than a register are stored in parts.
     const auto bytes =
         static_cast<uint64_t>(std::min(t.element_bytes() * lanes, k_.target.vector_bits / 8));
-    if (nontemporal_ && mask == nullptr && at.alignment.value() >= bytes) {
+    if (nontemporal_ && at.alignment.value() >= bytes) {
       has_nontemporal_ = true;
       store->setMetadata(
           llvm::LLVMContext::MD_nontemporal,
@@ -611,9 +630,7 @@ void FunctionEmitter::store_lanes(const Store& op, llvm::Value* value, llvm::Val
              1, depth());
     }
     const Address lane = address(buffer, t, at);
-    annotate(b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(i)),
-                                   lane.pointer, lane.alignment),
-             buffer);
+    store_all(b_.CreateExtractElement(value, static_cast<uint64_t>(i)), lane, buffer);
   }
 }
 

@@ -8,7 +8,7 @@
 //         int32x16(B[ramp((b + k), 4, 16)])))          C = vpdpbusd(c, a, b)
 //   }
 //
-// Groups of four 8-bit integers into int32 (AVX512-VNNI), and of two bfloat16 into
+// Groups of four 8-bit integers into int32 (AVX512-VNNI, AVX-VNNI), and of two bfloat16 into
 // float32 (AVX512-BF16). Integers are exact. The instruction takes bytes without a sign times bytes
 // with one; of two that have one, 128 is added to the first and the sum of 128 times the second
 // taken off again, here at each step; lower/unsign_dot_products.cc does so after the loop. bfloat16

@@ -52,7 +52,15 @@ llvm::Value* FunctionEmitter::constant(DType t, int64_t v) const {
 
 llvm::Value* FunctionEmitter::splat(llvm::Value* v, int lanes) {
   if (lanes == 1 || v->getType()->isVectorTy()) return v;
-  return b_.CreateVectorSplat(static_cast<unsigned>(lanes), v);
+  const std::pair<llvm::Value*, int> key{v, lanes};
+  for (const Region& region : regions_) {
+    if (const auto known = region.splats.find(key); known != region.splats.end()) {
+      return known->second;
+    }
+  }
+  llvm::Value* const made = b_.CreateVectorSplat(static_cast<unsigned>(lanes), v);
+  if (!llvm::isa<llvm::Constant>(v)) regions_.back().splats[key] = made;
+  return made;
 }
 
 void FunctionEmitter::fail(const std::string& what) const {
@@ -362,7 +370,15 @@ llvm::Value* FunctionEmitter::emit_shuffle(const Shuffle& op) {
   const bool one_shuffle = count > 1 && vectors.size() <= 2 &&
                            vectors[0]->getType()->isVectorTy() &&
                            vectors.front()->getType() == vectors.back()->getType();
-  if (one_shuffle) return b_.CreateShuffleVector(vectors.front(), vectors.back(), op.indices);
+  if (one_shuffle) {
+    llvm::Value* v = b_.CreateShuffleVector(vectors.front(), vectors.back(), op.indices);
+    // Of networks of shuffles each is an instruction as it stands (lower/transpose_loads.cc), and
+    // code generation would look long for better ones across all of them.
+    const bool in_place = vectors.size() == 2 && v->getType() == vectors[0]->getType();
+    const bool fits = op.dtype.bits * op.dtype.lanes <= k_.target.vector_bits;
+    const bool fenced = in_place && fits && op.dtype.is_float() && op.dtype.bits >= 32;
+    return fenced ? b_.CreateArithmeticFence(v, v->getType()) : v;
+  }
   const auto lane = [&](int i) -> llvm::Value* {
     const auto& [v, at] = lanes[static_cast<size_t>(i)];
     return at < 0 ? v : b_.CreateExtractElement(v, static_cast<uint64_t>(at));

@@ -164,7 +164,11 @@ llvm::FunctionCallee KernelState::runtime_function(llvm::StringRef name) {
 }
 
 FunctionEmitter::FunctionEmitter(KernelState& kernel, llvm::Function* function)
-    : k_(kernel), function_(function), entry_(nullptr), b_(kernel.context) {
+    : k_(kernel),
+      function_(function),
+      entry_(nullptr),
+      b_(kernel.context, llvm::ConstantFolder(),
+         llvm::IRBuilderCallbackInserter([this](llvm::Instruction* i) { memory_.made(*i); })) {
   entry_ = llvm::BasicBlock::Create(k_.context, "entry", function_);
   llvm::BasicBlock* body = new_block("body");
   b_.SetInsertPoint(entry_);

@@ -340,7 +340,7 @@ void FunctionEmitter::emit_store(const Store& op) {
     llvm::Value* value = to_memory(emit(op.value), t);
     const Variable* buffer = op.buffer.operator->();
     const Address at = address(buffer, t, linear(op.index));
-    annotate(b_.CreateAlignedStore(value, at.pointer, at.alignment), buffer);
+    store_all(value, at, buffer);
     return b_.getInt1(false);
   };
   if (mask == nullptr) {

@@ -4,8 +4,10 @@
 // with the rest; README.md says what each is for.
 #include "lower/llvm/optimize.h"
 
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/ScopedNoAliasAA.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -25,6 +27,14 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder(&machine, tuning);
+  // Accesses to different buffers are told apart by their scopes at once; what is left takes a look
+  // at addresses.
+  functions.registerPass([] {
+    llvm::AAManager aliases;
+    aliases.registerFunctionAnalysis<llvm::ScopedNoAliasAA>();
+    aliases.registerFunctionAnalysis<llvm::BasicAA>();
+    return aliases;
+  });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
@@ -50,8 +60,6 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                          /*UseMemorySSA=*/true,
                                                          /*UseBlockFrequencyInfo=*/false));
-    // An accumulator whose reduction was unrolled is stored after each step; only the last counts.
-    passes.addPass(llvm::DSEPass());
   }
   passes.addPass(llvm::SimplifyCFGPass());
   llvm::FunctionPassManager few;  // for what runs once a call

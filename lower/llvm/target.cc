@@ -106,7 +106,8 @@ void derive(Target& t) {
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
   t.has_f16c = x86 && has(*info, "f16c");
-  t.has_int8_dot = wide && has(*info, "avx512vnni") && has(*info, "avx512vl");
+  t.has_int8_dot = (wide && has(*info, "avx512vnni") && has(*info, "avx512vl")) ||
+                   (x86 && !wide && has(*info, "avxvnni"));
   t.has_bf16_dot = wide && has(*info, "avx512bf16") && has(*info, "avx512vl");
 }
 

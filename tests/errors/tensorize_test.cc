@@ -105,6 +105,37 @@ TEST(TensorizeErrors, BeyondTheTensor) {
             "'x.inner' runs beyond the tensor: (((x.outer*5) + x.inner) < 12) must be tested");
 }
 
+// A block of the reduction may overhang where both factors are zero there.
+TEST(TensorizeErrors, BeyondTheReduction) {
+  test::declare_product("errors_reduction", 8, 8, 4, true);
+  const auto trace = [](const std::string& copies, int places) {
+    const int split = places + 1;  // the step's number; the first is a cache_write
+    return fmt::format(
+        "cache_write@1(s2, \"local\")\n{0}split@1(t0.0, t0.0:2, factor=4)\n"
+        "reorder@1(t0.0, [t{1}.0, t0.0:0, t0.0:1, t{1}.1])\n"
+        "tensorize@1(t0.0, t0.0:0, \"errors_reduction\")",
+        copies, split);
+  };
+  const std::string a =
+      "cache_read@1(s0, \"global\", [t0.0])\ntransform_layout@1(t1.0, axis=t1.0:1, factor=4)\n";
+  const std::string b =
+      "cache_read@1(s1, \"global\", [t0.0])\ntransform_layout@1(t3.0, axis=t3.0:0, factor={})\n";
+  const std::string beyond =
+      "'r.inner' runs beyond the tensor: (((r.outer*4) + r.inner) < 6) must be tested";
+  EXPECT_EQ(refused(kProduct, trace("", 0)).what, beyond);
+  EXPECT_EQ(refused(kProduct, trace(a, 2)).what, beyond);
+  const std::string packed = trace(a + fmt::format(fmt::runtime(b), 4), 4);
+  EXPECT_THAT(loops(kProduct, packed), HasSubstr("tensor_intrin"));
+  // Sums that are not, and products with something else.
+  for (const char* body : {"max((A(y, r)*B(r, x)))", "sum(((A(y, r)*B(r, x)) + 1))"}) {
+    const std::string other = fmt::format(
+        "A = placeholder(int32, [8, 6])\nB = placeholder(int32, [6, 8])\n"
+        "C = compute([y: 8, x: 8], reduce [r: 6], {})\narguments A B C\noutputs C\n",
+        body);
+    refused(other, packed);
+  }
+}
+
 TEST(TensorizeErrors, NoBlock) {
   test::declare_increment("errors_block", 4);
   EXPECT_EQ(refused(kCopy,

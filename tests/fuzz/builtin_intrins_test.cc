@@ -151,5 +151,29 @@ TEST(VectorRegisters, DotProductsOfEachType) {
   }
 }
 
+TEST(VectorRegisters, RowsAreInterleaved) {
+  struct Case {
+    const char *intrin, *type;
+    int64_t group;
+  };
+  const Target target = Target::parse("llvm -mcpu=skylake-avx512");
+  const bool runs = target.features_missing_on_host().empty();
+  for (const auto& [intrin, type, group] :
+       {Case{"avx512.interleave_u8", "uint8", 4}, Case{"avx512.interleave_s8", "int8", 4},
+        Case{"avx512.interleave_bf16", "bfloat16", 2}}) {
+    SCOPED_TRACE(intrin);
+    const te::Program program =
+        te::parse_program(fmt::format("te 1\nB = placeholder({0}, [12, 48])\n"
+                                      "C = compute([i: 12, j: 48], max(B(i, j), {0}(0)))\n"
+                                      "arguments B C\noutputs C\n",
+                                      type));
+    const Schedule s = Schedule::create(program.outputs);
+    const Stage panel = s[s.cache_read(program.arguments[0], "global", {program.outputs[0].op()})];
+    panel.transform_layout(panel.axis(0), group, {0, 2, 1});
+    panel.tensorize(panel.split(panel.axis(1), 16).inner, intrin);
+    check(program, s, target, runs);
+  }
+}
+
 }  // namespace
 }  // namespace tw

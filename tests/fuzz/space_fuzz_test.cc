@@ -7,6 +7,7 @@
 #include "autotune/space/space.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/jit_check.h"
+#include "tests/support/lower_check.h"
 #include "tests/support/tuning_programs.h"
 
 namespace tw::autotune {
@@ -37,6 +38,35 @@ TEST_P(SpaceFuzz, PointsComputeTheDefinition) {
     ASSERT_FALSE(failure.has_value()) << *failure << "\n" << c.reproducer();
   }
   EXPECT_GE(2 * legal, cases) << "most points of a space should be legal";
+}
+
+// Products in tile registers on machines without them: the interpreter runs the loops that the
+// intrinsics stand for.
+TEST(TileRegistersFuzz, SketchesComputeTheDefinition) {
+  const std::vector<test::ScheduleCheck> checks = {test::lower_checks().front()};
+  std::mt19937_64 rng(test::fuzz_seed());
+  int sketches = 0;
+  for (const test::TuningProgram& program : test::kTuningPrograms) {
+    const Task task = make_task(program.text, Target::parse("llvm -mcpu=sapphirerapids"), 2);
+    const Space space(task);
+    for (size_t k = 0; k < space.sketches().size(); ++k) {
+      const Sketch& sketch = space.sketches()[k];
+      if (sketch.description.find("amx") == std::string::npos) continue;
+      ++sketches;
+      for (int i = 0; i < test::fuzz_cases(2); ++i) {
+        Point point = space.random(rng);
+        for (int draws = 0; point.sketch != k && draws < 100; ++draws) point = space.random(rng);
+        if (point.sketch != k) continue;
+        test::ScheduleCase c{.program = task.program, .data_seed = rng()};
+        c.trace = space.trace(point);
+        EXPECT_EQ(space.find(c.trace), point);
+        ASSERT_NO_THROW(extract_features(task, c.trace)) << c.reproducer();
+        const auto failure = test::failure_of(c, checks);
+        ASSERT_FALSE(failure.has_value()) << *failure << "\n" << c.reproducer();
+      }
+    }
+  }
+  EXPECT_GE(sketches, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, SpaceFuzz, testing::ValuesIn(test::kTuningPrograms),

@@ -93,12 +93,62 @@ C = compute([i: 24, j: 48], reduce [k: 64], sum((int32(A(i, k))*int32(W(j, k))))
 arguments A W C
 outputs C
 )"},
+    {"product of bytes in whole tiles", R"(te 1
+A = placeholder(uint8, [32, 128])
+B = placeholder(int8, [128, 48], constant)
+C = compute([i: 32, j: 48], reduce [k: 128], sum((int32(A(i, k))*int32(B(k, j)))))
+arguments A B C
+outputs C
+)"},
+    {"product of computed bytes and those of another, biased", R"(te 1
+X = placeholder(int8, [16, 64])
+B = placeholder(uint8, [40, 64])
+bias = placeholder(int32, [40])
+A = compute([i: 16, k: 64], max(X(i, k), int8(0)))
+C = compute([i: 16, j: 40], reduce [k: 64], sum((int32(A(i, k))*int32(B(j, k)))))
+D = compute([i: 16, j: 40], (C(i, j) + bias(j)))
+arguments X B bias D
+outputs D
+)"},
     {"products of bfloat16, batched", R"(te 1
 A = placeholder(bfloat16, [2, 9, 21])
 B = placeholder(bfloat16, [2, 21, 40])
 C = compute([b: 2, i: 9, j: 40], reduce [k: 21], sum((float32(A(b, i, k))*float32(B(b, k, j)))))
 arguments A B C
 outputs C
+)"},
+    {"products of bfloat16 in whole tiles, batched", R"(te 1
+A = placeholder(bfloat16, [2, 16, 64])
+B = placeholder(bfloat16, [2, 64, 48])
+C = compute([b: 2, i: 16, j: 48], reduce [k: 64], sum((float32(A(b, i, k))*float32(B(b, k, j)))))
+arguments A B C
+outputs C
+)"},
+    {"product of bytes, nothing constant", R"(te 1
+A = placeholder(uint8, [11, 19])
+B = placeholder(int8, [19, 53])
+C = compute([i: 11, j: 53], reduce [k: 19], sum((int32(A(i, k))*int32(B(k, j)))))
+arguments A B C
+outputs C
+)"},
+    {"padded convolution of bytes, requantized", R"(te 1
+x = placeholder(uint8, [2, 6, 9, 20])
+w = placeholder(int8, [20, 6, 3, 3], constant)
+bias = placeholder(int32, [20], constant)
+p = compute([n: 2, c: 6, y: 11, z: 22], tvm_if_then_else(((((1 <= y) && (y < 10)) && (1 <= z)) && (z < 21)), x(n, c, (y - 1), (z - 1)), (uint8)0))
+o = compute([n: 2, f: 20, y: 9, z: 20], reduce [c: 6, i: 3, j: 3], sum((int32(p(n, c, (y + i), (z + j)))*int32(w(f, c, i, j)))))
+b = compute([n: 2, f: 20, y: 9, z: 20], (o(n, f, y, z) + bias(f)))
+r = compute([n: 2, f: 20, y: 9, z: 20], saturating_cast<uint8>(b(n, f, y, z)))
+arguments x w bias r
+outputs r
+)"},
+    {"strided convolution of signed bytes that are computed", R"(te 1
+x = placeholder(int32, [1, 3, 9, 21])
+w = placeholder(int8, [24, 3, 2, 2], constant)
+q = compute([n: 1, c: 3, y: 9, z: 21], saturating_cast<int8>((x(n, c, y, z)*3)))
+o = compute([n: 1, f: 24, y: 4, z: 10], reduce [c: 3, i: 2, j: 2], sum((int32(q(n, c, ((y*2) + i), ((z*2) + j)))*int32(w(f, c, i, j)))))
+arguments x w o
+outputs o
 )"},
     {"elementwise chain", R"(te 1
 A = placeholder(int32, [5, 33])

@@ -9,6 +9,7 @@
 #include "schedule/infer_bound.h"
 #include "schedule/schedule.h"
 #include "schedule/topi/topi.h"
+#include "tests/support/tile_schedule.h"
 
 namespace tw::autotune {
 namespace {
@@ -79,6 +80,40 @@ double copy_seconds(int elements, bool nontemporal) {
 TEST(Prior, StoresAroundTheCachesPayWhereCachesAreTooSmall) {
   EXPECT_LT(copy_seconds(1 << 24, true), 0.9 * copy_seconds(1 << 24, false));
   EXPECT_GT(copy_seconds(1 << 12, true), 1.5 * copy_seconds(1 << 12, false));
+}
+
+// A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
+// tile each waits for the one before.
+TEST(Prior, ProductsOfTilesTakeTheirCycles) {
+  const test::TileTypes types{"uint8", "int8", "int32", "u8s8", 4};
+  const te::Program program = test::tile_program(types, 64, 64, 256);
+  const auto products = [&](int64_t rows, int64_t columns) {
+    const Schedule s = test::tile_schedule(program, types, {.rows = rows, .columns = columns});
+    StatementCost dots;
+    for (const NestStatement& n : nest_of(s)) {
+      if (n.intrin != "amx.dot_u8s8" || n.is_init) continue;
+      const Warm all_warm = {std::vector<std::array<bool, 3>>(n.accesses.size())};
+      dots = statement_cost(n, kMachine, all_warm);
+    }
+    return dots.arithmetic;
+  };
+  EXPECT_DOUBLE_EQ(products(2, 2), 64 * 64 * 256 / 1024.0);
+  EXPECT_GT(products(1, 1), 3 * products(2, 2));
+}
+
+// A panel of groups of four bytes, read in order, is so many lines as it has bytes for.
+TEST(Prior, GroupsLieSideBySide) {
+  const test::TileTypes types{"uint8", "int8", "int32", "u8s8", 4};
+  const te::Program program = test::tile_program(types, 64, 64, 256);
+  const Schedule s = test::tile_schedule(program, types);
+  bool found = false;
+  for (const NestStatement& n : nest_of(s)) {
+    if (n.intrin != "amx.load_b_s8") continue;
+    found = true;
+    EXPECT_EQ(n.accesses[1].lines[n.intrin_depth], 16) << "of one tile";
+    EXPECT_EQ(n.accesses[1].lines[0], 64.0 * 256 / 64) << "of all";
+  }
+  EXPECT_TRUE(found);
 }
 
 }  // namespace

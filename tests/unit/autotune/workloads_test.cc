@@ -71,6 +71,14 @@ TEST(Workloads, ProductsOfNarrowNumbersHaveWideSums) {
   EXPECT_TRUE(te::is_constant(w.program.arguments[1]));
   EXPECT_EQ(w.program.outputs[0].dtype(), int_type(32));
   EXPECT_EQ(te::count_operations(w.program), 2.0 * 4 * 8 * 16);
+  const Workload c = parse_workload("conv2d_bias_relu:ci=4,h=5,co=8,k=3,dtype=u8s8s32");
+  EXPECT_EQ(c.program.arguments[0].dtype(), uint_type(8));
+  EXPECT_EQ(c.program.arguments[2].dtype(), int_type(32));
+  EXPECT_EQ(c.program.outputs[0].dtype(), int_type(32));
+  const Workload r = parse_workload("conv2d_bias_relu:ci=4,h=5,co=8,k=3,dtype=u8s8u8");
+  EXPECT_EQ(r.program.arguments[2].dtype(), int_type(32));
+  EXPECT_EQ(r.program.arguments[3].dtype(), float_type(32));
+  EXPECT_EQ(r.program.outputs[0].dtype(), uint_type(8));
   const Workload b = parse_workload("dense:m=4,n=8,k=16,dtype=bf16bf16f32");
   EXPECT_EQ(b.program.arguments[1].dtype(), bfloat_type(16));
   EXPECT_EQ(b.program.outputs[0].dtype(), float_type(32));
@@ -108,6 +116,7 @@ TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {
   bad("gemm:m=1,n=1,k=1,m=3", "given twice", "once");
   bad("gemm:m=1,n=1,k=1,dtype=float31", "float31", "float32");
   bad("gemm:m=1,n=1,k=1,dtype=u8u8s32", "u8u8s32", "u8s8s32");
+  bad("conv2d:ci=1,h=1,co=1,k=1,dtype=u8s8u8", "u8s8u8", "u8s8s32");
   bad("softmax:m=1,n=1,dtype=int32", "int32", "float32");
   bad("softmax:m=1,n=1,dtype=u8s8s32", "u8s8s32", "float32");
   bad("gemm:m=1,=,k", "no size ''", "m, n, k");

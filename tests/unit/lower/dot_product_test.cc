@@ -12,6 +12,7 @@ namespace tw::test {
 namespace {
 
 const Target kTarget = Target::parse("llvm -mcpu=sapphirerapids");
+const Target kNarrow = Target::parse("llvm -mcpu=alderlake");  // AVX-VNNI, without AVX-512
 
 struct Case {
   DType a, b;
@@ -44,16 +45,16 @@ Kernel dot_kernel(const Case& c, int rows, int steps) {
                      "dot");
 }
 
-void check(const Case& c) {
+void check(const Case& c, const Target& target = kTarget) {
   constexpr int kRows = 3, kSteps = 5;
   const Kernel kernel = dot_kernel(c, kRows, kSteps);
   const std::string what = fmt::format("{} {} lanes {} broadcast {} swapped {}", to_string(c.a),
                                        to_string(c.b), c.lanes, c.broadcast_first, c.swapped);
-  const auto module = compile({kernel}, kTarget);
+  const auto module = compile({kernel}, target);
   const std::string assembly = module->source("asm");
   const char* instruction = c.a.is_float() ? "vdpbf16ps" : "vpdpbusd";
   EXPECT_NE(assembly.find(instruction), std::string::npos) << what;
-  if (!kTarget.features_missing_on_host().empty()) return;
+  if (!target.features_missing_on_host().empty()) return;
 
   std::mt19937 random(c.lanes);
   std::vector<NDArray> arrays;
@@ -90,6 +91,16 @@ TEST(DotProduct, BytesOfAnySign) {
       check({.a = u, .b = s, .lanes = lanes, .broadcast_first = false, .swapped = swapped});
       check({.a = s, .b = s, .lanes = lanes, .broadcast_first = false, .swapped = swapped});
     }
+  }
+}
+
+TEST(DotProduct, BytesInVectorsOf256Bits) {
+  const DType s = int_type(8), u = uint_type(8);
+  for (const int lanes : {4, 8, 16, 24}) {
+    check({.a = u, .b = s, .lanes = lanes}, kNarrow);
+    check({.a = s, .b = s, .lanes = lanes, .swapped = true}, kNarrow);
+    check({.a = s, .b = s, .lanes = lanes, .broadcast_first = false}, kNarrow);
+    check({.a = u, .b = s, .lanes = lanes, .terms = 3}, kNarrow);
   }
 }
 

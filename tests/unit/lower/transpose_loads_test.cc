@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 #include "tests/unit/lower/pass_text.h"
 
@@ -20,17 +21,17 @@ unrolled (j, 0, 4) {
 let tile_1 = t[ramp(16, 1, 4)]
 let tile_2 = t[ramp(32, 1, 4)]
 let tile_3 = t[ramp(48, 1, 4)]
-let tile_4 = shuffle([tile, tile_1], [0, 4, 2, 6])
-let tile_5 = shuffle([tile, tile_1], [1, 5, 3, 7])
-let tile_6 = shuffle([tile_2, tile_3], [0, 4, 2, 6])
-let tile_7 = shuffle([tile_2, tile_3], [1, 5, 3, 7])
+let tile_4 = shuffle([tile, tile_1], [0, 4, 1, 5])
+let tile_5 = shuffle([tile, tile_1], [2, 6, 3, 7])
+let tile_6 = shuffle([tile_2, tile_3], [0, 4, 1, 5])
+let tile_7 = shuffle([tile_2, tile_3], [2, 6, 3, 7])
 let tile_8 = shuffle([tile_4, tile_6], [0, 1, 4, 5])
 let tile_9 = shuffle([tile_4, tile_6], [2, 3, 6, 7])
 let tile_10 = shuffle([tile_5, tile_7], [0, 1, 4, 5])
 let tile_11 = shuffle([tile_5, tile_7], [2, 3, 6, 7])
 C[ramp((0*56), 1, 4)] = tile_8
-C[ramp((1*56), 1, 4)] = tile_10
-C[ramp((2*56), 1, 4)] = tile_9
+C[ramp((1*56), 1, 4)] = tile_9
+C[ramp((2*56), 1, 4)] = tile_10
 C[ramp((3*56), 1, 4)] = tile_11
 )");
 }
@@ -57,15 +58,33 @@ TEST(TransposeLoads, ResultsStay) {
         }
         const auto want = test::interpret_on(before, arrays);
         const auto got = test::interpret_on(after, arrays);
-        test::call(test::compile_function(after), arrays);
-        for (int64_t i = 0; i < 512; ++i) {
-          ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << " at " << i;
-          ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i])
-              << text << " at " << i;
+        for (const char* target : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64"}) {
+          std::vector<NDArray> mine;
+          for (const NDArray& a : arrays) mine.push_back(a.copy());
+          test::call(test::compile_function(after, Target::parse(target)), mine);
+          for (int64_t i = 0; i < 512; ++i) {
+            ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i])
+                << text << " at " << i;
+            ASSERT_EQ(mine[0].data_as<float>()[i], want[0].data_as<float>()[i])
+                << text << " for " << target << " at " << i;
+          }
         }
       }
     }
   }
+}
+
+// Code generation neither merges the shuffles nor has to look for instructions.
+TEST(TransposeLoads, EachShuffleIsAnInstruction) {
+  const Kernel kernel = run_pass(
+      pass::transpose_loads,
+      test::make_kernel("unrolled (j, 0, 8) { O[ramp((j*16), 1, 16)] = T[ramp(j, 40, 16)] }",
+                        {{"O", float_type(32), {512}, true}, {"T", float_type(32), {700}}}));
+  const std::string assembly =
+      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  EXPECT_EQ(test::count(assembly, "vunpck"), 16);
+  EXPECT_EQ(test::count(assembly, "vshuff"), 8);
+  EXPECT_EQ(test::count(assembly, "vperm"), 0);
 }
 
 TEST(TransposeLoads, OtherLoopsStay) {

@@ -77,6 +77,32 @@ C[ramp(16, 1, 16)] = t[ramp(16, 1, 16)]
 )");
 }
 
+// Where the sums go on through loops outside, as those over the taps of a window, the offset does
+// too; where a loop outside moves them, it begins anew.
+TEST(UnsignDotProducts, TheOffsetGoesThroughLoopsOverTheSameSums) {
+  const auto nested = [](const std::string& step) {
+    return unsign(
+        "declare A: int8*\ndeclare B: int8*\n// attr [t] storage_scope = \"local\"\n"
+        "allocate t[int32 * 64]\nfor (y, 0, 3) {\n  for (k, 0, 9) {\n" +
+        [&] {
+          std::string products;
+          for (int r = 0; r < 2; ++r) {
+            products += fmt::format(
+                "    for (i, 0, 4) {{ t[ramp(({0} + {1}), 1, 16)] = (t[ramp(({0} + {1}), "
+                "1, 16)] + (x16(int32(A[(((k*4) + i) + {2})]))*int32x16(B[ramp((((k*64) + "
+                "i) + (y*576)), 4, 16)]))) }}\n",
+                step, r * 16, r * 36);
+          }
+          return products;
+        }() +
+        "  }\n}\n");
+  };
+  const std::string zero = "offset[ramp(0, 1, 16)] = x16(0)\n";
+  const std::string same = nested("0"), moved = nested("(y*32)");
+  EXPECT_NE(same.find("\n" + zero + "for (y"), std::string::npos) << same;
+  EXPECT_NE(moved.find("for (y, 0, 3) {\n  " + zero), std::string::npos) << moved;
+}
+
 TEST(UnsignDotProducts, OthersStay) {
   EXPECT_TRUE(changes(tile(3, 2)));
   EXPECT_TRUE(changes(tile(3, 2, "", "int8", 1)));
