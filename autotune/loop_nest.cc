@@ -465,10 +465,6 @@ double NestStatement::iterations() const {
   return n;
 }
 
-int64_t NestStatement::vector_lanes() const {
-  return !loops.empty() && loops.back().kind == ForKind::Vectorized ? loops.back().extent : 1;
-}
-
 std::vector<NestStatement> analyze_nest(const Stmt& stmt) {
   NestWalk walk;
   walk.visit(stmt);

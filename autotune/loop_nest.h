@@ -76,8 +76,6 @@ struct NestStatement {
   std::string intrin = {};
   size_t intrin_depth = 0;
   double iterations() const;
-  // Extent of the innermost loop when it is vectorized, else 1.
-  int64_t vector_lanes() const;
 };
 
 // `stmt` is what schedule_ops gives, all extents constant (others count as 1).

@@ -209,6 +209,4 @@ void Search::observe(const Point& point, double seconds) {
   measured.insert(at, {seconds, point});
 }
 
-void Search::mark_tried(const Point& point) { state_->tried.insert(point); }
-
 }  // namespace tw::autotune

@@ -35,8 +35,6 @@ class Search {
   std::vector<Proposal> propose(int count, const CostModel& model);
   // What measuring a point gave; the fastest become parents.
   void observe(const Point& point, double seconds);
-  // Never proposes this point again.
-  void mark_tried(const Point& point);
 
  private:
   struct State;

@@ -110,6 +110,11 @@ struct Program {
   std::vector<RegionInput> region_inputs;
 };
 
+scalar::Scalar from_element(InterpreterBuffer::Element e);
+InterpreterBuffer::Element to_element(scalar::Scalar s);
+Value to_value(DType type, scalar::Scalar s);
+scalar::Scalar to_scalar(const Value& v);
+
 // `parameters` get the first slots of the frame, in order.
 void compile(const Expr& e, const InterpreterScope& scope, const std::vector<Var>& parameters,
              Program& program);

@@ -39,6 +39,10 @@ class CallArguments {
     for (py::handle object : objects) add(object, k++);
   }
   std::span<const CallArgument> get() const { return arguments_; }
+  // Takes all arrays but the first out of the caches.
+  void flush_but_first() const {
+    for (size_t k = 1; k < arrays_.size(); ++k) flush_from_caches(arrays_[k]);
+  }
 
  private:
   const ArgumentInfo* info(size_t k) const {
@@ -135,11 +139,12 @@ PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& targe
 }
 
 TimeResult time_call(const PyFunction& f, int64_t number, int repeat, double min_repeat_ms,
-                     const py::args& objects) {
+                     bool cold, const py::args& objects) {
   const CallArguments arguments(f, objects);
+  TimeOptions options = {.number = number, .repeat = repeat, .min_repeat_ms = min_repeat_ms};
+  if (cold) options.before_sample = [&] { arguments.flush_but_first(); };
   py::gil_scoped_release release;
-  return time_evaluator(f.function, arguments.get(),
-                        {.number = number, .repeat = repeat, .min_repeat_ms = min_repeat_ms});
+  return time_evaluator(f.function, arguments.get(), options);
 }
 
 std::string source(const PyModule& m, const std::string& format) {

@@ -171,11 +171,6 @@ bool Analyzer::can_prove_at_least(const Expr& e, int64_t bound) {
   if (!arithmetic::fits(e.dtype(), bound)) return false;
   return can_prove(raw_binary(NodeKind::LessEqual, make_const(e.dtype(), bound), e));
 }
-bool Analyzer::can_prove_less(const Expr& e, int64_t bound) {
-  if (const_bound(e).greatest < bound) return true;
-  if (!arithmetic::fits(e.dtype(), bound)) return false;
-  return can_prove(raw_binary(NodeKind::Less, e, make_const(e.dtype(), bound)));
-}
 
 Analyzer::Scope::Scope(Scope&& other) noexcept
     : analyzer_(std::exchange(other.analyzer_, nullptr)), depth_(other.depth_) {}

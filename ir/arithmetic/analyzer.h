@@ -58,7 +58,6 @@ class Analyzer {
   bool can_prove(const Expr& condition);
   bool can_prove_equal(const Expr& a, const Expr& b);
   bool can_prove_at_least(const Expr& e, int64_t bound);
-  bool can_prove_less(const Expr& e, int64_t bound);
 
  private:
   struct State;

@@ -64,10 +64,6 @@ int64_t gcd(int64_t a, int64_t b) {
   auto y = b < 0 ? -static_cast<uint64_t>(b) : static_cast<uint64_t>(b);
   return static_cast<int64_t>(std::gcd(x, y));
 }
-int64_t floor_quotient(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
-}
 int64_t floor_remainder(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r;

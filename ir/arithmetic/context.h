@@ -17,7 +17,6 @@
 namespace tw::arithmetic {
 
 int64_t gcd(int64_t a, int64_t b);  // of magnitudes; gcd(0, b) == |b|
-int64_t floor_quotient(int64_t a, int64_t b);
 int64_t floor_remainder(int64_t a, int64_t b);
 // Whether a signed integer type holds `value`.
 bool fits(DType type, int64_t value);

@@ -206,10 +206,6 @@ class RuleParser {
   size_t position_ = 0;
 };
 
-bool is_comparison(NodeKind kind) {
-  return kind >= NodeKind::Equal && kind <= NodeKind::GreaterEqual;
-}
-
 bool match(const Rule& rule, int16_t index, const ExprBase* e, Bindings& bindings) {
   const RuleNode& n = rule.nodes[static_cast<size_t>(index)];
   switch (n.op) {

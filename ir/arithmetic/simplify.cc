@@ -9,10 +9,6 @@ namespace {
 
 constexpr int kMaxDepth = 128;
 
-bool is_comparison(NodeKind kind) {
-  return kind >= NodeKind::Equal && kind <= NodeKind::GreaterEqual;
-}
-
 DType result_type(NodeKind kind, DType operand) {
   return is_comparison(kind) ? bool_type(operand.lanes) : operand;
 }

@@ -61,14 +61,16 @@ def _time_evaluator(self, func_name=None, dev=None, number=10, repeat=1, min_rep
     """A function that times a kernel: called with its arguments it gives a BenchmarkResult.
 
     A sample is the time of `number` runs in a row divided by `number`, seconds; there are `repeat` samples. A sample
-    shorter than min_repeat_ms is taken again with a greater number.
+    shorter than min_repeat_ms is taken again with a greater number. f_preproc "cache_flush_cpu_non_first_arg" takes all
+    arrays but the first out of the caches before each sample; with number=1 that is each run.
     """
-    if f_preproc:
-        _core.raise_error("bad-argument", f"unknown f_preproc {f_preproc!r}", "none")
+    cold = f_preproc == "cache_flush_cpu_non_first_arg"
+    if f_preproc and not cold:
+        _core.raise_error("bad-argument", f"unknown f_preproc {f_preproc!r}", "cache_flush_cpu_non_first_arg")
     function = self.entry_func if func_name is None else self.get_function(func_name)
 
     def evaluator(*args):
-        return function._time(number, repeat, min_repeat_ms, *args)
+        return function._time(number, repeat, min_repeat_ms, cold, *args)
 
     return evaluator
 

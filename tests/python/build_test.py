@@ -269,6 +269,10 @@ def test_time_evaluator(module):
     assert 0 < result.min <= result.median <= result.max
     assert result.min <= result.mean <= result.max
     assert code_of(module.time_evaluator(number=0), x, x) == "bad-argument"
+    cold = module.time_evaluator("scale", number=1, repeat=3, f_preproc="cache_flush_cpu_non_first_arg")
+    assert len(cold(x, tw.nd.zeros((16,))).results) == 3
+    with pytest.raises(tw.UserError, match="unknown f_preproc 'flush'"):
+        module.time_evaluator(f_preproc="flush")
 
 
 def test_export_and_load(module, tmp_path):

@@ -100,3 +100,10 @@ def test_devices_that_are_not_there(device):
     with pytest.raises(tvm.UserError) as info:
         tvm.device(*device)
     assert info.value.code == "argument-device"
+
+
+def test_layouts():
+    data, kernel = te.placeholder((1, 3, 8, 8)), te.placeholder((4, 3, 3, 3))
+    assert get_const_tuple(topi.nn.conv2d(data, kernel, 1, 1, 1, layout="NCHW").shape) == (1, 4, 8, 8)
+    with pytest.raises(tvm.UserError, match="unknown layout 'NHWC'"):
+        topi.nn.conv2d(data, kernel, 1, 1, 1, layout="NHWC")

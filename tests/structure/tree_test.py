@@ -22,6 +22,21 @@ def test_every_source_folder_has_a_readme():
     assert not missing, f"no README.md (what enters, what leaves, where to add things) in: {', '.join(missing)}"
 
 
+def test_the_readmes_name_each_source():
+    passes = set(re.findall(r'^ +\{"(\w+)",', (tree.ROOT / "lower/pipeline.cc").read_text(), re.MULTILINE))
+    assert len(passes) > 10
+    unnamed = []
+    for folder in ("runtime", "ir", "schedule", "schedule/te", "lower", "lower/llvm", "autotune", "autotune/space"):
+        text = (tree.ROOT / folder / "README.md").read_text()
+        # relation_{split,fuse}.cc is two names.
+        for prefix, ends in re.findall(r"(\w+)\{([\w,]+)\}", text):
+            text += "".join(f" {prefix}{end}" for end in ends.split(","))
+        known = set(re.findall(r"\w+", text)) | (passes if folder == "lower" else set())
+        stems = {path.stem for path in (tree.ROOT / folder).iterdir() if path.suffix in (".cc", ".h")}
+        unnamed += [f"{folder}/{stem}" for stem in sorted(stems - known)]
+    assert not unnamed, f"not in the README of its folder: {', '.join(unnamed)}"
+
+
 def test_no_file_names_a_path_of_one_machine():
     pattern = re.compile(r"(?<![\w.$}*-])/(?:home|root|work|Users)/[\w.-]+")
     found = []

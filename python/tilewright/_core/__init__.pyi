@@ -1088,7 +1088,7 @@ class Function:
     """A compiled kernel; keeps its code alive."""
     def __call__(self, *args: typing.Any) -> None:
         """Runs the kernel on NDArrays, NumPy arrays, or DLPack objects."""
-    def _time(self, arg0: int, arg1: int, arg2: float, *args: typing.Any) -> tilewright._core.BenchmarkResult:
+    def _time(self, arg0: int, arg1: int, arg2: float, arg3: bool, *args: typing.Any) -> tilewright._core.BenchmarkResult:
         ...
     @property
     def name(self) -> str:

@@ -44,8 +44,9 @@ def group_conv2d_nchw(Input, Filter, stride, padding, dilation, groups, out_dtyp
     return _topi.conv2d(Input, Filter, _ints(stride), _ints(padding), _ints(dilation), groups, out_dtype)
 
 
-def conv2d(input, filter, strides, padding, dilation, data_layout="NCHW", out_dtype=None):
-    """conv2d_nchw."""
+def conv2d(input, filter, strides, padding, dilation, layout="NCHW", out_dtype=None, data_layout="NCHW"):
+    """conv2d_nchw. data_layout is what later TVM calls layout."""
+    _nchw(layout)
     _nchw(data_layout)
     return conv2d_nchw(input, filter, strides, padding, dilation, out_dtype)
 

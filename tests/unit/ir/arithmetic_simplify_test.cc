@@ -255,8 +255,8 @@ TEST_F(Simplify, Proofs) {
   EXPECT_TRUE(analyzer.can_prove_equal((x * 16 + k) * n, k * n + n * x * 16));
   EXPECT_TRUE(analyzer.can_prove_equal((x + y) * (x - y), x * x - y * y));
   EXPECT_TRUE(analyzer.can_prove_at_least(k * 2 + 1, 1));
-  EXPECT_TRUE(analyzer.can_prove_less(k * 2 + 1, 32));
-  EXPECT_FALSE(analyzer.can_prove_less(k * 2 + 1, 31));
+  EXPECT_TRUE(analyzer.can_prove(k * 2 + 1 < 32));
+  EXPECT_FALSE(analyzer.can_prove(k * 2 + 1 < 31));
 }
 
 TEST_F(Simplify, CanonicalFormExpandsWhereTermsCancel) {

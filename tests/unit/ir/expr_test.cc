@@ -54,14 +54,6 @@ TEST(Expr, RefusesDivisionByZero) {
   expect_error(ErrorCode::UnknownIntrinsic, [&] { return call("no_such_function", {i}); });
 }
 
-TEST(Expr, Limits) {
-  EXPECT_EQ(to_string(min_value(int_type(8))), "(int8)-128");
-  EXPECT_EQ(to_string(max_value(uint_type(64))), "(uint64)18446744073709551615");
-  EXPECT_EQ(to_string(min_value(float_type(32))),
-            "-340282346638528859811704183484516925440.000000f");
-  EXPECT_EQ(to_string(max_value(float_type(16))), "65504.000000h");
-}
-
 // Folding computes what the interpreter computes.
 TEST(Expr, FoldingAgreesWithTheInterpreter) {
   const std::vector<Var> variables = {Var("a"), Var("b"), Var("c", uint_type(8))};

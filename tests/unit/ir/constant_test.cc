@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/constant.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/print.h"
+
+namespace tw {
+namespace {
+
+TEST(Constant, Limits) {
+  EXPECT_EQ(to_string(min_value(int_type(8))), "(int8)-128");
+  EXPECT_EQ(to_string(max_value(uint_type(64))), "(uint64)18446744073709551615");
+  EXPECT_EQ(to_string(min_value(float_type(32))),
+            "-340282346638528859811704183484516925440.000000f");
+  EXPECT_EQ(to_string(max_value(float_type(16))), "65504.000000h");
+}
+
+TEST(Constant, FoldsWhatIsDefined) {
+  EXPECT_EQ(fold_integers(NodeKind::FloorDiv, int_type(8), -7, 2), -4);
+  EXPECT_EQ(fold_integers(NodeKind::Div, int_type(8), -7, 2), -3);
+  EXPECT_EQ(fold_integers(NodeKind::FloorMod, int_type(64), INT64_MIN, -1), 0);
+  EXPECT_EQ(fold_integers(NodeKind::Add, uint_type(8), 200, 100), 44);
+  // A signed overflow and a division by zero are not.
+  EXPECT_EQ(fold_integers(NodeKind::Add, int_type(8), 100, 100), std::nullopt);
+  EXPECT_EQ(fold_integers(NodeKind::FloorDiv, int_type(64), INT64_MIN, -1), std::nullopt);
+  EXPECT_EQ(fold_integers(NodeKind::Mod, int_type(32), 1, 0), std::nullopt);
+}
+
+TEST(Constant, ComparisonsOfVectorsAreVectorsOfBools) {
+  const Expr two = make_const(float_type(32, 4), 2), three = make_const(float_type(32, 4), 3);
+  EXPECT_EQ(to_string(fold(NodeKind::Less, two, three)), "x4((bool)1)");
+  EXPECT_EQ(to_string(fold(NodeKind::Add, two, three)), "x4(5.000000f)");
+  EXPECT_FALSE(fold(NodeKind::Add, two, Var("x", float_type(32, 4))).defined());
+}
+
+}  // namespace
+}  // namespace tw
