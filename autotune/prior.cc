@@ -468,17 +468,17 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   }
   add_traffic(s, machine, warm, cost);
 
-  // A load waits for its translation before it starts.
-  const double translations = cost.pages * kPageCycles + cost.walks * kWalkCycles;
   const double core = std::max(cost.arithmetic, cost.loads) +
-                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead +
-                      translations;
+                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
   double longest = core, sum = core;
   for (int level = 0; level < 3; ++level) {
     const double cycles = cost.traffic[level] / machine.bytes_per_cycle[level];
     longest = std::max(longest, cycles);
     sum += cycles;
   }
+  const double translations = cost.pages * kPageCycles + cost.walks * kWalkCycles;
+  sum += translations;
+  longest = std::max(longest, translations);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
 
   cost.speedup = Shares(s, machine).speedup;
