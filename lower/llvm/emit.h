@@ -258,6 +258,7 @@ class FunctionEmitter {
   llvm::Type* type(DType t) const;
   llvm::Type* memory_type(DType t) const;
   llvm::Value* constant(DType t, int64_t v) const;
+  llvm::Value* real(DType t, double v) const;
   llvm::Value* splat(llvm::Value* v, int lanes);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, llvm::Align alignment, const std::string& name);
   llvm::Value* string(const std::string& text);

@@ -7,6 +7,7 @@
 #include "lower/llvm/emit.h"
 #include "lower/llvm/emit_branch.h"
 #include "runtime/error.h"
+#include "runtime/half.h"
 
 namespace tw::codegen {
 
@@ -23,8 +24,8 @@ llvm::Type* FunctionEmitter::type(DType t) const {
     case TypeCode::Handle:
       scalar = llvm::PointerType::get(k_.context, 0);
       break;
-    case TypeCode::BFloat:
-      if (t.bits == 16) scalar = llvm::Type::getBFloatTy(k_.context);
+    case TypeCode::BFloat:  // its bits: of moves of LLVM's own type not every processor has all
+      if (t.bits == 16) scalar = llvm::Type::getInt16Ty(k_.context);
       break;
     case TypeCode::Float:
       if (t.bits == 16) scalar = llvm::Type::getHalfTy(k_.context);
@@ -41,13 +42,18 @@ llvm::Type* FunctionEmitter::memory_type(DType t) const {
 }
 
 llvm::Value* FunctionEmitter::constant(DType t, int64_t v) const {
-  if (t.is_float()) return llvm::ConstantFP::get(type(t), static_cast<double>(v));
+  if (t.is_float()) return real(t, static_cast<double>(v));
   if (t.is_handle()) {
     return llvm::ConstantExpr::getIntToPtr(
         llvm::ConstantInt::get(llvm::Type::getInt64Ty(k_.context), static_cast<uint64_t>(v)),
         type(t));
   }
   return llvm::ConstantInt::get(type(t), static_cast<uint64_t>(v), true);
+}
+
+llvm::Value* FunctionEmitter::real(DType t, double v) const {
+  return t.code == TypeCode::BFloat ? llvm::ConstantInt::get(type(t), double_to_bfloat16(v))
+                                    : llvm::ConstantFP::get(type(t), v);
 }
 
 llvm::Value* FunctionEmitter::splat(llvm::Value* v, int lanes) {
@@ -76,7 +82,7 @@ llvm::Value* FunctionEmitter::emit(const Expr& e) {
     case NodeKind::IntImm:
       return constant(as<IntImm>(e)->type, as<IntImm>(e)->value);
     case NodeKind::FloatImm:
-      return llvm::ConstantFP::get(type(as<FloatImm>(e)->type), as<FloatImm>(e)->value);
+      return real(as<FloatImm>(e)->type, as<FloatImm>(e)->value);
     case NodeKind::StringImm:
       return string(as<StringImm>(e)->value);
     case NodeKind::Cast:

@@ -93,5 +93,42 @@ TEST(LlvmHalf, ExportedLibraryLinksWithoutACompilersLibrary) {
   std::filesystem::remove_all(folder);
 }
 
+// Moves of floats of 16 bits: chosen, interleaved, masked, one by one, and constants beside them.
+TEST(LlvmHalf, MovesNeedNoArithmetic) {
+  for (const char* dtype : {"bfloat16", "float16"}) {
+    const DType t = parse_dtype(dtype);
+    const std::string suffix = t.code == TypeCode::BFloat ? "bf" : "h";
+    const Kernel kernel = make_kernel(fmt::format(
+                                          R"(for (i, 0, 4) {{
+  O[ramp((i*32), 1, 32)] = shuffle([A[ramp((i*16), 1, 16)], tvm_if_then_else((i < 3), A[ramp(((i*16) + 16), 1, 16)], x16(1.500000{0}))], [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31])
+  O[ramp(((i*16) + 128), 1, 16)] = select((ramp(0, 1, 16) < x16((i*4))), A[ramp((i*16), 1, 16)], x16(A[i]))
+  O[ramp(((i*16) + 192), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp(0, 1, 16) < x16((i*5))))
+  O[(i + 256)] = A[(i*3)]
+  O[(i + 260)] = select((A[i] < 0.250000{0}), A[(i*7)], 0.000000{0})
+}}
+)",
+                                          suffix),
+                                      {{"A", t, {64}}, {"O", t, {264}, true}});
+    NDArray a = NDArray::empty({64}, t), o = NDArray::zeros({264}, t);
+    for (int i = 0; i < 64; ++i) {
+      const double value = (i - 30) * 0.03125;
+      a.data_as<uint16_t>()[i] =
+          t.code == TypeCode::BFloat ? double_to_bfloat16(value) : double_to_float16(value);
+    }
+    const NDArray want = interpret_on(kernel, {a, o})[1];
+    for (const char* cpu : {"x86-64", "x86-64-v3", "x86-64-v4", "sapphirerapids"}) {
+      const Target target = Target::parse(fmt::format("llvm -mcpu={}", cpu));
+      const std::shared_ptr<Module> module = compile({kernel}, target);
+      if (!target.features_missing_on_host().empty()) continue;
+      NDArray found = NDArray::zeros({264}, t);
+      call(module->get_function("kernel"), {a, found});
+      for (int i = 0; i < 264; ++i) {
+        ASSERT_EQ(found.data_as<uint16_t>()[i], want.data_as<uint16_t>()[i])
+            << dtype << " on " << cpu << " at " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tw::test
