@@ -62,12 +62,14 @@ def goals(results: dict) -> list[Goal]:
 
 
 def of_lowp(section: dict) -> list[Goal]:
-    """The better of a schedule by hand and the tuned one, for each kind of numbers."""
+    """Products only; the better of a schedule by hand and the tuned one, for each kind of numbers."""
     found = []
     for threads in tables.thread_counts(section):
         ratios: dict[tuple[str, bool], dict[str, float]] = {}
         for ours in ("hand", "tuned"):
             for workload, ratio in tables.ratios_to(section, ours, "onednn", threads).items():
+                if not workload.startswith("gemm"):
+                    continue
                 with_amx = not workload.endswith(NO_AMX)
                 of_type = ratios.setdefault((workload.removesuffix(NO_AMX).rpartition("dtype=")[2], with_amx), {})
                 of_type[workload] = max(ratio, of_type.get(workload, 0))
