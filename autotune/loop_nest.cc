@@ -16,9 +16,6 @@
 namespace tw::autotune {
 namespace {
 
-constexpr double kLineBytes = 64, kPageBytes = 4096;
-constexpr int64_t kWordBytes = 4;  // of terms that stand side by side: see space/dot_product.h
-
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
 

@@ -12,6 +12,10 @@
 
 namespace tw::autotune {
 
+inline constexpr double kLineBytes = 64, kPageBytes = 4096;
+// Of narrow terms that stand side by side and are multiplied at once: see space/dot_product.h.
+inline constexpr int kWordBytes = 4;
+
 struct NestLoop {
   int64_t extent = 1;
   ForKind kind = ForKind::Serial;

@@ -21,13 +21,11 @@ constexpr double kHandOverCycles = 40;  // from the last store into a buffer to 
 constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
 constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
-constexpr int kGroupBytes = 4;          // of narrow terms, in a lane
 constexpr double kBfloatDotSlots = 4;   // of two products at once; four of bytes take one
 constexpr double kLoopCycles = 2;
 constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
 constexpr double kForkCycles = 5000;
-constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
-constexpr double kLineBytes = 64, kPageBytes = 4096;
+constexpr double kShuffledShare = 1;   // of a tile's accumulators, when registers run out
 constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
 constexpr double kWalkCycles = 30;     // one that is found in tables, which caches hold
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
@@ -289,8 +287,8 @@ int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
   if (!loop.reduces || loop.kind != ForKind::Serial || s.loops[lane].kind != ForKind::Vectorized) {
     return 1;
   }
-  const bool bytes = machine.int8_dot && loop.extent <= kGroupBytes && s.dtype.is_int();
-  const bool halves = machine.bf16_dot && loop.extent == kGroupBytes / 2 && s.dtype.is_float();
+  const bool bytes = machine.int8_dot && loop.extent <= kWordBytes && s.dtype.is_int();
+  const bool halves = machine.bf16_dot && loop.extent == kWordBytes / 2 && s.dtype.is_float();
   if (!bytes && !halves) return 1;
   const int64_t element_bytes = bytes ? 1 : 2;
   for (size_t a = 1; a < 3; ++a) {
@@ -298,7 +296,7 @@ int64_t terms_at_once(const NestStatement& s, const MachineModel& machine) {
     const int64_t stride = access.strides[lane];
     if (access.element_bytes != element_bytes || access.strides[term] != 1) return 1;
     if (halves && access.element != bfloat_type(16)) return 1;
-    if (stride != 0 && stride * element_bytes != kGroupBytes) return 1;
+    if (stride != 0 && stride * element_bytes != kWordBytes) return 1;
   }
   return loop.extent;
 }
@@ -325,9 +323,9 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
     a.boxes.erase(a.boxes.begin() + term + 1);
     a.strides.erase(a.strides.begin() + term);
     if (a.is_store) continue;
-    const int64_t group = kGroupBytes / a.element_bytes;
+    const int64_t group = kWordBytes / a.element_bytes;
     a.strides.back() /= group;
-    a.element_bytes = kGroupBytes;
+    a.element_bytes = kWordBytes;
     a.allocated_elements /= double(group);
     for (double& n : a.elements) n = std::max(1.0, n / double(terms));
   }

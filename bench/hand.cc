@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "autotune/space/dot_product.h"
+#include "autotune/space/tiles.h"
 #include "bench/contestant.h"
 #include "runtime/machine.h"
 #include "schedule/schedule.h"
@@ -14,8 +15,9 @@
 namespace tw::bench {
 namespace {
 
+using autotune::ceil_div;
+
 int64_t extent(const te::Tensor& t, size_t d) { return as<IntImm>(t.shape()[d])->value; }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---------------------------------------------------------------------------------------------
 // Matrix products

@@ -103,6 +103,22 @@ std::vector<AttachPoint> Builder::common_attach_points(size_t op) const {
   return common;
 }
 
+void Builder::place(size_t op, const Stage& stage) {
+  const std::vector<AttachPoint> points =
+      facts_[op].is_output ? std::vector<AttachPoint>() : common_attach_points(op);
+  add_location_knob(op, stage, points);
+  inherit_attach_points(op, points);
+}
+
+std::vector<size_t> Builder::elementwise_tail(size_t op) const {
+  std::vector<size_t> tail;
+  while (facts_[op].elementwise_consumer >= 0) {
+    op = static_cast<size_t>(facts_[op].elementwise_consumer);
+    tail.push_back(op);
+  }
+  return tail;
+}
+
 // Those whose stages hold the reads of the operation's result.
 std::vector<size_t> Builder::readers_of(size_t op) const {
   std::vector<size_t> readers;
@@ -140,7 +156,7 @@ std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t ex
                                  .preferred_inner = lanes});
   }
   const int64_t covering = covering_lanes(target, extent);
-  const int64_t vectors = (extent + covering - 1) / covering;
+  const int64_t vectors = ceil_div(extent, covering);
   std::vector<std::vector<int64_t>> choices;
   for (int64_t d : divisors(vectors)) choices.push_back({d, covering});
   for (int64_t d = 2; d < vectors; d *= 2) {

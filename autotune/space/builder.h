@@ -46,9 +46,6 @@ class Builder {
   Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
   // A pragma auto_unroll_max_step on the axis, with a knob of its own.
   void add_unroll_knob(const Stage& stage, const IterVar& axis);
-  // Computes the operation's stage inside one of `points` or at the root, by choice of a knob of
-  // its own.
-  void add_location_knob(size_t op, const Stage& stage, const std::vector<AttachPoint>& points);
   // Whether vector stores below the axis go around the caches, where the operation's result is
   // larger than what should stay in them.
   void add_store_knob(size_t op, const Stage& stage, const IterVar& axis);
@@ -58,10 +55,16 @@ class Builder {
   void inherit_attach_points(size_t op, const std::vector<AttachPoint>& points);
   // Where all consumers of `op` can be served from: what the attach points of each have in common.
   std::vector<AttachPoint> common_attach_points(size_t op) const;
+  // Computes the operation's stage inside one of those or at the root, by choice of a knob of its
+  // own; outputs at the root.
+  void place(size_t op, const Stage& stage);
+  // The elementwise operations between a reduction and the end of its chain, which is last.
+  std::vector<size_t> elementwise_tail(size_t op) const;
 
   Sketch finish();
 
  private:
+  void add_location_knob(size_t op, const Stage& stage, const std::vector<AttachPoint>& points);
   std::vector<size_t> readers_of(size_t op) const;
 
   const Target& target_;

@@ -83,10 +83,7 @@ void apply(Builder& b, size_t op, int) {
   const Schedule& s = b.schedule();
   const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
   partial.set_scope("local");
-  const std::vector<AttachPoint> points =
-      f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
-  b.add_location_knob(op, stage, points);
-  b.inherit_attach_points(op, points);
+  b.place(op, stage);
 
   const auto* sums = te::as_op<te::ComputeNode>(partial.op());
   std::vector<IterVar> order;

@@ -100,10 +100,7 @@ void apply(Builder& b, size_t op, int) {
   const Stage stage = b.stage(op);
   b.describe("loops", op);
   b.mark_done(op);
-  const std::vector<AttachPoint> points =
-      f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
-  b.add_location_knob(op, stage, points);
-  b.inherit_attach_points(op, points);
+  b.place(op, stage);
   // As the stage has them now: another rule may have changed its layout.
   const auto* compute = te::as_op<te::ComputeNode>(stage.op());
   if (compute->axis.empty()) return;

@@ -113,16 +113,6 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
 
 int variants(const Builder& b, size_t op) { return static_cast<int>(variants_of(b, op).size()); }
 
-// The elementwise operations between the reduction and the end of its chain, which is last.
-std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
-  std::vector<size_t> tail;
-  while (b.facts(op).elementwise_consumer >= 0) {
-    op = static_cast<size_t>(b.facts(op).elementwise_consumer);
-    tail.push_back(op);
-  }
-  return tail;
-}
-
 // The loops of one data axis; undefined where its extent is 1.
 struct TiledAxis {
   IterVar o0, o1, o2, o_lanes;  // of the output; lanes of its last axis only
@@ -162,7 +152,7 @@ class Tiling {
 
   void make_stages() {
     const Schedule& s = b_.schedule();
-    tail_ = elementwise_tail(b_, op_);
+    tail_ = b_.elementwise_tail(op_);
     const size_t end = tail_.empty() ? op_ : tail_.back();
     std::vector<te::Tensor> results;
     for (int k = 0; k < facts_.op->num_outputs(); ++k) results.push_back(facts_.op.output(k));

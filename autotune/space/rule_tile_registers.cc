@@ -31,8 +31,6 @@ constexpr int64_t kMostRows = 2, kMostColumns = 3;  // of tiles of sums, side by
 constexpr int64_t kTileRegisters = 8;
 constexpr int64_t kMostSteps = 4;  // of the reduction in one piece of code
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Tiles in a block of each level; the loops outside take the rest.
 using Tiles = std::vector<int64_t>;
 
@@ -42,15 +40,6 @@ struct Variant {
   bool in_copy;        // sums pass through local memory
   bool interleaved;    // what is packed in the call is taken as whole vectors of rows
 };
-
-std::vector<size_t> elementwise_tail(const Builder& b, size_t op) {
-  std::vector<size_t> tail;
-  while (b.facts(op).elementwise_consumer >= 0) {
-    op = static_cast<size_t>(b.facts(op).elementwise_consumer);
-    tail.push_back(op);
-  }
-  return tail;
-}
 
 // Whether columns lie side by side in memory, from where each call packs them.
 bool interleaves(const TileProduct& p, const Target& target) {
@@ -72,7 +61,7 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const bool divide = columns % kTile == 0 && depth % product->depth() == 0;
   const bool interleaved = divide && interleaves(*product, b.target());
   std::vector<Variant> result;
-  if (in_place && columns % kTile == 0 && elementwise_tail(b, op).empty())
+  if (in_place && columns % kTile == 0 && b.elementwise_tail(op).empty())
     result.push_back({*product, in_place, /*in_copy=*/false, interleaved});
   result.push_back({*product, in_place, /*in_copy=*/true, interleaved});
   return result;
@@ -148,7 +137,7 @@ class TileRegisters {
 
   void make_stages() {
     const Schedule& s = b_.schedule();
-    tail_ = elementwise_tail(b_, op_);
+    tail_ = b_.elementwise_tail(op_);
     end_ = tail_.empty() ? op_ : tail_.back();
     te::Tensor result = facts_.op.output(0);
     if (variant_.in_copy) {

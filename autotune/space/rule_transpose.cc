@@ -53,7 +53,7 @@ std::vector<std::vector<int64_t>> column_choices(const Target& target, int64_t e
   std::vector<std::vector<int64_t>> choices;
   for (int64_t columns = 4; columns <= target.vector_lanes(32); columns *= 2) {
     if (extent % columns != 0 && columns > 4) break;
-    const int64_t tiles = (extent + columns - 1) / columns;
+    const int64_t tiles = ceil_div(extent, columns);
     for (int64_t t : divisors(tiles)) {
       if (t <= kMostTiles) choices.push_back({t, columns});
     }
@@ -66,10 +66,7 @@ void apply(Builder& b, size_t op, int) {
   const Stage stage = b.stage(op);
   b.describe("transpose", op);
   b.mark_done(op);
-  const std::vector<AttachPoint> points =
-      f.is_output ? std::vector<AttachPoint>() : b.common_attach_points(op);
-  b.add_location_knob(op, stage, points);
-  b.inherit_attach_points(op, points);
+  b.place(op, stage);
 
   const auto along = static_cast<size_t>(axis_read_along(*f.compute));
   std::vector<IterVar> outer, chunks, inner, tile;

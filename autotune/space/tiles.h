@@ -22,4 +22,6 @@ std::vector<std::vector<int64_t>> tile_choices(int64_t extent, const TileLimits&
 
 std::vector<int64_t> divisors(int64_t n);
 
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 }  // namespace tw::autotune

@@ -246,7 +246,7 @@ Function compile_preparation(const Kernel& preparation, const Target& target,
 
 Kernel prepare(LoweredParts parts, const Target& target) {
   if (parts.preparation) {
-    const bool foreign = !target.features_missing_on_host().empty();
+    const bool foreign = !codegen::machine_for(target).missing_features.empty();
     compile_preparation(*parts.preparation, foreign ? Target::host() : target).call({});
   }
   return std::move(parts.main);

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <list>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "lower/llvm/machine.h"
 #include "runtime/error.h"
@@ -51,8 +53,8 @@ constexpr std::string_view kFeaturesThatMatter[] = {
   raise({.code = ErrorCode::UnknownTarget, .what = std::move(what), .legal = std::move(legal)});
 }
 
-std::unique_ptr<MCSubtargetInfo> subtarget(const std::string& triple, const std::string& cpu,
-                                           const std::vector<std::string>& features) {
+std::unique_ptr<MCSubtargetInfo> make_subtarget(const std::string& triple, const std::string& cpu,
+                                                const std::vector<std::string>& features) {
   codegen::initialize_llvm();
   std::string message;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
@@ -62,6 +64,23 @@ std::unique_ptr<MCSubtargetInfo> subtarget(const std::string& triple, const std:
   }
   return std::unique_ptr<MCSubtargetInfo>(
       target->createMCSubtargetInfo(triple, cpu, fmt::format("{}", fmt::join(features, ","))));
+}
+
+// The same, remembered: making one takes some 50 µs, and each tensor intrinsic that is emitted asks
+// for features.
+std::shared_ptr<const MCSubtargetInfo> subtarget(const std::string& triple, const std::string& cpu,
+                                                 const std::vector<std::string>& features) {
+  constexpr size_t kKept = 8;
+  thread_local std::list<std::pair<std::string, std::shared_ptr<const MCSubtargetInfo>>> cache;
+  std::string key = fmt::format("{}|{}|{}", triple, cpu, fmt::join(features, ","));
+  auto it = std::ranges::find(cache, key, [](const auto& entry) { return entry.first; });
+  if (it == cache.end()) {
+    cache.emplace_front(std::move(key), make_subtarget(triple, cpu, features));
+    if (cache.size() > kKept) cache.pop_back();
+  } else {
+    cache.splice(cache.begin(), cache, it);
+  }
+  return cache.front().second;
 }
 
 bool has(const MCSubtargetInfo& info, std::string_view feature) {
@@ -79,7 +98,7 @@ std::vector<std::string> canonical_features(const std::string& triple, const std
   if (given.empty()) return {};
   const llvm::FeatureBitset wanted = subtarget(triple, cpu, given)->getFeatureBits();
   const auto gives_wanted = [&](const std::vector<std::string>& list) {
-    return subtarget(triple, cpu, list)->getFeatureBits() == wanted;
+    return make_subtarget(triple, cpu, list)->getFeatureBits() == wanted;
   };
   std::vector<std::string> list = given;
   std::ranges::sort(list);
