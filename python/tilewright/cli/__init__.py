@@ -6,9 +6,19 @@ input; 130 after Ctrl-C, 143 after SIGTERM. No input gives a traceback, unless T
 """
 
 import os
+import signal
 import sys
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
+
+
+def program():
+    """What a shell starts: `main`, where Ctrl-C is an exit status at any moment and never a traceback."""
+    signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+    status = main()
+    # What was asked for is done. The interpreter takes its handlers down as it ends, and would die of a late signal.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
 
 
 def main(argv=None):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m tilewright.cli"""
 
-import sys
+from . import program
 
-from . import main
-
-sys.exit(main())
+program()
