@@ -23,83 +23,62 @@ constexpr int kChains = 12;
 // Runs `rounds` steps of every chain; returns something that depends on all of them.
 using Loop = float (*)(int64_t rounds);
 struct Kernel {
-  Loop registers, cache;  // by operands
+  Loop loop;
   int lanes;
 };
 
-constexpr int kBlock = 512;  // floats that are loaded in turn
-alignas(64) const float kOperands[kBlock + 64] = {};
-
-// Whose contents the compiler does not know.
-const float* operands_block() {
-  const float* block = kOperands;
-  __asm__ volatile("" : "+r"(block));
-  return block;
-}
-
 #if defined(__x86_64__)
 // Every chain converges to a normal number, so no step is slowed down by an extreme one.
-#define TW_PEAK_LOOP(NAME, FEATURES, VECTOR, SET, STEP, LOAD, FIRST)                    \
-  template <bool kLoads>                                                                \
-  __attribute__((target(FEATURES))) float NAME(int64_t rounds) {                        \
-    const VECTOR factor = SET(0.5F), term = SET(1.0F);                                  \
-    const float* const block = operands_block();                                        \
-    VECTOR chain[kChains];                                                              \
-    for (int i = 0; i < kChains; ++i) chain[i] = SET(static_cast<float>(i));            \
-    for (int64_t r = 0; r < rounds; ++r) {                                              \
-      const float* operands = block + (64 * r) % kBlock;                                \
-      _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {                      \
-        chain[i] = STEP;                                                                \
-        __asm__ volatile("" : "+v"(chain[i]));                                          \
-        if (kLoads && i % 2 == 0) __asm__ volatile("" : : "v"(LOAD(operands + 4 * i))); \
-      }                                                                                 \
-    }                                                                                   \
-    float sum = 0;                                                                      \
-    for (int i = 0; i < kChains; ++i) sum += FIRST(chain[i]);                           \
-    return sum;                                                                         \
+#define TW_PEAK_LOOP(NAME, FEATURES, VECTOR, SET, STEP, FIRST)               \
+  __attribute__((target(FEATURES))) float NAME(int64_t rounds) {             \
+    const VECTOR factor = SET(0.5F), term = SET(1.0F);                       \
+    VECTOR chain[kChains];                                                   \
+    for (int i = 0; i < kChains; ++i) chain[i] = SET(static_cast<float>(i)); \
+    for (int64_t r = 0; r < rounds; ++r) {                                   \
+      _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {           \
+        chain[i] = STEP;                                                     \
+        __asm__ volatile("" : "+v"(chain[i]));                               \
+      }                                                                      \
+    }                                                                        \
+    float sum = 0;                                                           \
+    for (int i = 0; i < kChains; ++i) sum += FIRST(chain[i]);                \
+    return sum;                                                              \
   }
 
 TW_PEAK_LOOP(fma_512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps(chain[i], factor, term),
-             _mm512_loadu_ps, _mm512_cvtss_f32)
+             _mm512_cvtss_f32)
 TW_PEAK_LOOP(fma_256, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps(chain[i], factor, term),
-             _mm256_loadu_ps, _mm256_cvtss_f32)
-TW_PEAK_LOOP(multiply_add_256, "avx", __m256, _mm256_set1_ps,
-             _mm256_add_ps(_mm256_mul_ps(chain[i], factor), term), _mm256_loadu_ps,
              _mm256_cvtss_f32)
+TW_PEAK_LOOP(multiply_add_256, "avx", __m256, _mm256_set1_ps,
+             _mm256_add_ps(_mm256_mul_ps(chain[i], factor), term), _mm256_cvtss_f32)
 TW_PEAK_LOOP(multiply_add_128, "sse2", __m128, _mm_set1_ps,
-             _mm_add_ps(_mm_mul_ps(chain[i], factor), term), _mm_loadu_ps, _mm_cvtss_f32)
+             _mm_add_ps(_mm_mul_ps(chain[i], factor), term), _mm_cvtss_f32)
 
 Kernel kernel_for(const Target& target) {
   const bool fma = target.has_fma && __builtin_cpu_supports("fma") != 0;
-  if (target.vector_bits >= 512 && __builtin_cpu_supports("avx512f") != 0)
-    return {fma_512<false>, fma_512<true>, 16};
+  if (target.vector_bits >= 512 && __builtin_cpu_supports("avx512f") != 0) return {fma_512, 16};
   if (target.vector_bits >= 256 && fma && __builtin_cpu_supports("avx2") != 0) {
-    return {fma_256<false>, fma_256<true>, 8};
+    return {fma_256, 8};
   }
   if (target.vector_bits >= 256 && __builtin_cpu_supports("avx") != 0) {
-    return {multiply_add_256<false>, multiply_add_256<true>, 8};
+    return {multiply_add_256, 8};
   }
-  return {multiply_add_128<false>, multiply_add_128<true>, 4};
+  return {multiply_add_128, 4};
 }
 #else
 // Vectors of 128 bits, which every other machine that we build for has.
 using Vector = float __attribute__((vector_size(16)));
 
-template <bool kLoads>
 float multiply_add_128(int64_t rounds) {
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #endif
   Vector chain[kChains];
   for (int i = 0; i < kChains; ++i) chain[i] = Vector{} + static_cast<float>(i);
-  const float* const block = operands_block();
   for (int64_t r = 0; r < rounds; ++r) {
-    const float* operands = block + (64 * r) % kBlock;
     for (int i = 0; i < kChains; ++i) {
       chain[i] = chain[i] * 0.5F + 1.0F;
       __asm__ volatile("" : "+w"(chain[i]));
-      if (kLoads && i % 2 == 0)
-        __asm__ volatile("" : : "w"(*reinterpret_cast<const Vector*>(operands + 4 * i)));
     }
   }
   float sum = 0;
@@ -107,7 +86,7 @@ float multiply_add_128(int64_t rounds) {
   return sum;
 }
 
-Kernel kernel_for(const Target&) { return {multiply_add_128<false>, multiply_add_128<true>, 4}; }
+Kernel kernel_for(const Target&) { return {multiply_add_128, 4}; }
 #endif
 
 volatile float sink;
@@ -120,9 +99,9 @@ double seconds_of(const FmaLoop& loop, ThreadPool& pool, int64_t rounds) {
 
 }  // namespace
 
-FmaLoop::FmaLoop(const Target& target, Operands operands) {
+FmaLoop::FmaLoop(const Target& target) {
   const Kernel kernel = kernel_for(target);
-  loop_ = operands == Operands::Cache ? kernel.cache : kernel.registers;
+  loop_ = kernel.loop;
   lanes_ = kernel.lanes;
 }
 
@@ -142,8 +121,8 @@ void FmaLoop::run(ThreadPool& pool, int64_t rounds) const {
       &work);
 }
 
-double measure_fma_peak(const Target& target, int threads, double seconds, Operands operands) {
-  const FmaLoop loop(target, operands);
+double measure_fma_peak(const Target& target, int threads, double seconds) {
+  const FmaLoop loop(target);
   ThreadPool pool({.num_threads = std::max(threads, 1)});
   // A run is long against the fork and the join, and short against a busy machine's time slices.
   constexpr double kRunSeconds = 2e-3;

@@ -12,15 +12,12 @@ class ThreadPool;
 
 namespace tw::autotune {
 
-// Where the factors come from: registers only, or beside every two multiply-adds one vector from
-// L1, about what a product of matrices loads. Some processors lower their clock by the latter.
-enum class Operands { Registers, Cache };
-
-// Fused multiply-adds of f32, as wide as the target's vectors (no wider than what this machine
-// has), on all threads of a pool at once. A target without fma multiplies and adds apart.
+// Fused multiply-adds of f32 between registers, as wide as the target's vectors (no wider than what
+// this machine has), on all threads of a pool at once. A target without fma multiplies and adds
+// apart.
 class FmaLoop {
  public:
-  FmaLoop(const Target& target, Operands operands);
+  explicit FmaLoop(const Target& target);
   // FLOP of a round, each thread's; an fma counts as two.
   double operations() const;
   void run(ThreadPool& pool, int64_t rounds) const;
@@ -32,7 +29,6 @@ class FmaLoop {
 
 // The rate of that loop on `threads` cores, FLOP/s: the fastest of the runs that fit into
 // `seconds`, and of twenty times as many while the three fastest differ, as on a busy machine.
-double measure_fma_peak(const Target& target, int threads, double seconds = 0.05,
-                        Operands operands = Operands::Registers);
+double measure_fma_peak(const Target& target, int threads, double seconds = 0.05);
 
 }  // namespace tw::autotune

@@ -66,7 +66,7 @@ Library ours();
 // hand.cc: a schedule written by hand, for kinds of problems that have one.
 std::optional<Trace> hand_schedule(const Problem& problem, const autotune::Task& task);
 // limit.cc: no contestant, as it computes nothing, but what they cannot beat: as many multiply-adds
-// of operands in L1 as the problem has, in turn with them. Nothing for other types than f32.
+// between registers as the problem has, in turn with them. Nothing for other types than f32.
 std::optional<Subject> arithmetic_limit(const Problem& problem, int threads,
                                         const Options& options);
 // openblas.cc

@@ -22,21 +22,17 @@ namespace tw::bench {
 namespace {
 
 void measure_arithmetic(const Options& options, Results& results) {
-  using autotune::Operands;
   const Target target = options.target();
   const int repetitions = options.flag("quick") ? 7 : 15;
   for (const int threads : options.thread_counts()) {
-    for (const Operands operands : {Operands::Registers, Operands::Cache}) {
-      Measurement m{
-          .name = fmt::format("fma{}/{}", operands == Operands::Cache ? "-loads" : "", threads),
-          .unit = "flop/s",
-          .higher_is_better = true,
-          .labels = {{"threads", threads}, {"vector_bits", target.vector_bits}}};
-      for (int i = 0; i < repetitions; ++i) {
-        m.samples.push_back(autotune::measure_fma_peak(target, threads, 0.03, operands));
-      }
-      results.add(std::move(m));
+    Measurement m{.name = fmt::format("fma/{}", threads),
+                  .unit = "flop/s",
+                  .higher_is_better = true,
+                  .labels = {{"threads", threads}, {"vector_bits", target.vector_bits}}};
+    for (int i = 0; i < repetitions; ++i) {
+      m.samples.push_back(autotune::measure_fma_peak(target, threads, 0.03));
     }
+    results.add(std::move(m));
   }
 }
 

@@ -120,10 +120,7 @@ def of_peak(section: dict, results: dict) -> list[Table]:
     def rate(m: dict) -> str:
         return interval([m["labels"]["traffic"] / s for s in m["samples"]], "B/s")
 
-    rows = [
-        row(f"f32 fma, {operands}", f"fma{suffix}/{{}}", lambda m: interval(m["samples"], "flop/s"))
-        for operands, suffix in (("registers", ""), ("operands in L1", "-loads"))
-    ]
+    rows = [row("f32 fma between registers", "fma/{}", lambda m: interval(m["samples"], "flop/s"))]
     for level in ("L1", "L2", "L3", "memory"):
         for stores in ("plain", "streaming"):
             rows.append(row(f"copy in {level}, {stores} stores", f"copy/{stores}/{level}/{{}}", rate))
@@ -286,7 +283,7 @@ def memory_of_run(facts: dict) -> list[tuple[str, float]]:
 
 
 CONTESTANTS = ("unscheduled", "untuned", "hand", "tuned")  # ours; peers follow by name
-LIMIT = "limit"  # multiply-adds of operands in L1, in turn with them
+LIMIT = "limit"  # multiply-adds between registers, in turn with them
 
 
 def contestants(section: dict) -> list[str]:
@@ -362,7 +359,7 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
         if amount == "bytes":
             notes.append("Bytes are each input once and the output once; the limit is that of copying in memory.")
         if any(LIMIT in by_name for (_, count), by_name in rates_of(section).items() if count == threads):
-            notes.append("The limit is that of multiply-adds of operands in L1, in turn with the contestants.")
+            notes.append("The limit is that of multiply-adds between registers, in turn with the contestants.")
         tables.append(
             Table(f"{title}, {threads_text(threads)}, {unit}", ["", *names, "ratio", "of limit"], rows, notes)
         )
