@@ -58,6 +58,16 @@ def test_a_run_without_terminal(tmp_path):
     assert TINY in shell.stdout and "same" in shell.stdout
 
 
+@pytest.mark.parametrize(("name", "encoding"), [
+    (b"a b.db", "utf-8"), ("\u00fc\u4e2d.db".encode(), "ascii"), (b"\xff.db", "utf-8")])
+def test_any_name_of_a_log(tmp_path, name, encoding):
+    for arguments in ([TINY, "--trials=2", "--workers=1"], [TINY, "--replay"]):
+        result = subprocess.run([*command(*arguments), "--threads=1", b"--log=" + name], cwd=tmp_path,
+                                capture_output=True, env=ENVIRONMENT | {"PYTHONIOENCODING": encoding})
+        assert result.returncode == 0 and result.stderr == b"", result
+    assert os.listdir(os.fsencode(tmp_path)) == [name]
+
+
 def test_json_on_standard_output(tmp_path):
     result = run(TINY, "--trials=2", "--json=-", *SMALL, cwd=tmp_path)
     assert result.returncode == 0, result
@@ -236,6 +246,8 @@ def newer(path):
     ([TINY, "--threads=1000000"], "threads"),
     ([TINY, "--model=forest"], "xgboost"),
     ([TINY, "--target=cuda"], "llvm"),
+    (["gemm:m=1\udcff"], "UTF-8"),
+    ([TINY, "--json=\udcff/r.json"], "No such file"),
     ([TINY, "--target=llvm -mcpu=zen"], "the nearest is znver"),
     ([TINY, "--trails=4"], "--trails"),
     ([TINY, "--log=no/such/folder/t.db"], "no/such/folder/t.db"),

@@ -184,7 +184,7 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
   MeasureOptions o = options();
   o.run_timeout = 600;
   Measurer measurer(o);
-  std::atomic<bool> stop = false;
+  bool stop = false;
   std::vector<Record> seen;
   const auto records = measurer.measure(
       task, candidates(task, 5), 0,
@@ -193,11 +193,11 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
         // While the next one hangs.
         if (seen.size() == 2) stop = true;
       },
-      &stop);
+      [&] { return stop; });
   EXPECT_EQ(records.size(), 2u);
   unsetenv("TILEWRIGHT_WORKER_FAULT");
   stop = false;
-  EXPECT_EQ(measurer.measure(task, candidates(task, 3), 0, {}, &stop).size(), 3u);
+  EXPECT_EQ(measurer.measure(task, candidates(task, 3), 0, {}, [&] { return stop; }).size(), 3u);
 }
 
 TEST_F(Measure, WhatTheCallerThrowsLeavesTheMeasurerUsable) {
