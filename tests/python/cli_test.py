@@ -167,21 +167,23 @@ def test_a_second_control_c_stops_at_once(tmp_path):
         if child.poll() is not None:
             break
         time.sleep(0.02)
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=300)
     assert child.returncode == 130 and "Traceback" not in errors
     assert records(tmp_path / "tuning.db") >= 2
 
 
 def test_a_time_limit(tmp_path):
     result = run(TINY, "--trials=100000", "--time-limit=1", "--json=r.json", *SMALL, cwd=tmp_path)
-    assert result.returncode == 0, result
-    assert json.loads((tmp_path / "r.json").read_text())["stopped"]
+    value = json.loads((tmp_path / "r.json").read_text())
+    assert value["stopped"]
+    # A busy machine may not have timed a single candidate.
+    assert result.returncode == (0 if value["tasks"][0]["best_seconds"] else 1), result
 
 
 def start_and_wait(cwd, trials, *arguments):
     """A run with at least so many trials in its log."""
     child = subprocess.Popen(command(*arguments), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while records(cwd / "tuning.db") < trials:
         assert child.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
@@ -191,7 +193,7 @@ def start_and_wait(cwd, trials, *arguments):
 def test_sigterm_finishes_cleanly(tmp_path):
     child = start_and_wait(tmp_path, 3, TINY, "--trials=100000", *SMALL)
     child.send_signal(signal.SIGTERM)
-    _, errors = child.communicate(timeout=60)
+    _, errors = child.communicate(timeout=300)
     assert child.returncode == 143 and errors == ""
 
 

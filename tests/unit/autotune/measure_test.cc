@@ -87,8 +87,7 @@ TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
       "kill@9");
   const Task task = gemm_task();
   MeasureOptions o = options();
-  o.run_timeout = 0.5;
-  o.compile_timeout = 0.5;
+  o.run_timeout = o.compile_timeout = 2;  // what a busy machine takes for those that do not hang
   Measurer measurer(o);
   const auto records = measurer.measure(task, candidates(task, 12), 0, {});
   ASSERT_EQ(records.size(), 12u);
@@ -294,7 +293,7 @@ std::vector<pid_t> workers_of(pid_t parent) {
 
 template <class F>
 bool soon(F condition) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
