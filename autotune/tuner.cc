@@ -181,6 +181,7 @@ class Tuner {
     for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
       s.count(r);
       ++trials_;
+      if (stopped()) continue;  // whose features nobody will use
       Trace trace;
       try {
         trace = parse_trace(r.trace);
