@@ -17,7 +17,7 @@ namespace tw::autotune {
 
 struct TunerOptions {
   int trials = 64;        // in total, over all tasks
-  double time_limit = 0;  // seconds; 0: none
+  double time_limit = 0;  // seconds, after which candidates in flight are given up; 0: none
   int batch = 0;          // trials between trainings of the model; 0: by the budget
   uint64_t seed = 0;
   bool resume = false;  // trials in the log count, and are learnt from

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From programs to code: `lower` and `build`."""
 
+from typing import NamedTuple
+
 from . import _core
 from .target import _resolve
 from .transform import PassContext
@@ -27,9 +29,9 @@ def _constants(constants):
 def lower(sch, args, name="default_function", binds=None, simple_mode=False, constants=None):
     """The kernel of a schedule as IR; str() of it is the text.
 
-    args: tensors and variables in call order. simple_mode: loops as a person reads them, every pass but loop_partition,
-    and no unpacking of arguments; outputs that args leave out follow them. Options come from transform.PassContext, the target from `with Target(...)`.
-    constants: as for build.
+    args: tensors and variables in call order; outputs that args leave out follow them. simple_mode: loops as a person
+    reads them, every pass but loop_partition, and no unpacking of arguments. constants: as for build. Options come from
+    transform.PassContext, the target from `with Target(...)`.
     """
     _no_binds(binds)
     return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode, constants)
@@ -94,15 +96,14 @@ def _no_binds(binds):
         _core.raise_error("bad-argument", "binds are given", "none: buffers are those of the tensors")
 
 
-class PassInfo:
-    """One row of the pass table."""
+class PassInfo(NamedTuple):
+    """One row of the pass table: `requires` and `ensures` are names of properties of the IR, `optional` may be disabled."""
 
-    def __init__(self, name, optional, requires, ensures, doc):
-        self.name = name
-        self.optional = optional
-        self.requires = requires
-        self.ensures = ensures
-        self.doc = doc
+    name: str
+    optional: bool
+    requires: list
+    ensures: list
+    doc: str
 
     def __repr__(self):
         return f"{self.name}: {self.doc}"
@@ -111,5 +112,3 @@ class PassInfo:
 def lower_passes():
     """The passes of lowering in the order in which they run."""
     return [PassInfo(*row) for row in _core.passes()]
-
-
