@@ -290,6 +290,10 @@ TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& o
            .what = fmt::format("{} trials", options.trials),
            .legal = "one or more"});
   }
+  for (const Task& task : tasks) {
+    if (!task.target.features_missing_on_host().empty())
+      raise_missing_features(task.target, "tuning");
+  }
   return Tuner(tasks, log, options, on_event, stop).run();
 }
 

@@ -51,7 +51,8 @@ struct TunerReport {
   bool stopped = false;  // by `stop` or the time limit
 };
 
-// BadTrials unless trials >= 1. `stop` may be set from a signal handler; nothing is lost then.
+// BadTrials unless trials >= 1; TargetFeature where this machine cannot run what a task is for.
+// `stop` may be set from a signal handler; nothing is lost then.
 TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
                  const std::function<void(const TunerEvent&)>& on_event = {},
                  const std::atomic<bool>* stop = nullptr);

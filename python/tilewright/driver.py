@@ -37,7 +37,8 @@ def lower(sch, args, name="default_function", binds=None, simple_mode=False, con
     return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode, constants)
 
 
-def build(inputs, args=None, target=None, target_host=None, name="default_function", binds=None, constants=None):
+def build(
+        inputs, args=None, target=None, target_host=None, name="default_function", binds=None, constants=None, *, cross=False):
     """Compiles to a Module.
 
     inputs is a schedule (then args are its arguments in call order), what `lower` gave, a list of those, or a list of
@@ -48,12 +49,15 @@ def build(inputs, args=None, target=None, target_host=None, name="default_functi
 
     constants: {placeholder: array} for placeholders made with constant=True. They are arguments no more; stages that the
     schedule precomputes from them are computed now, once, and an exported library holds copies of what it needs.
+
+    cross: builds for another machine. A target with features that this machine lacks is refused otherwise; what is built
+    for it can be exported and read (get_source), and not called here.
     """
     _no_binds(binds)
     if target_host is not None:
         _core.raise_error("bad-argument", "target_host is given", "target alone: code runs where it is called")
     target = _resolve(target)
-    return _core.compile(_kernels(inputs, args, target, name, constants), target.model, False, True)
+    return _core.compile(_kernels(inputs, args, target, name, constants), target.model, cross)
 
 
 def _kernels(inputs, args, target, name, constants):

@@ -64,9 +64,10 @@ def test_a_dot_product_of_bytes_by_llvms_intrinsic():
     A, B, C = packed_product(m, n, k)
     s = vnni_schedule(A, B, C, vnni())
     assert s.trace.steps[-1].endswith('"test_vnni")')
-    f = tw.build(s, [A, B, C], target="llvm -mcpu=icelake-server")
+    target = tw.target.Target("llvm -mcpu=icelake-server")
+    f = tw.build(s, [A, B, C], target=target, cross=True)
     assert "vpdpbusd" in f.get_source("asm")
-    if tw.target.Target("llvm -mcpu=icelake-server").features_missing_on_host:
+    if target.features_missing_on_host:
         pytest.skip("no AVX512-VNNI")
     random = np.random.default_rng(0)
     a = random.integers(0, 256, (m, k)).astype("uint8")
@@ -266,7 +267,7 @@ def test_tile_registers_of_several_threads(tmp_path):
     in_tiles(s, A, D, E, parallel=False)
     target = tw.target.Target("llvm -mcpu=sapphirerapids")
     try:
-        f = tw.build(s, [A, B, D, C, E], target=target)
+        f = tw.build(s, [A, B, D, C, E], target=target, cross=True)
     except tw.UserError as e:
         assert e.code == "target-feature"
         pytest.skip("the system does not grant tile registers")
