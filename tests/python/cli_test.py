@@ -21,6 +21,7 @@ import pytest
 from tilewright import autotune
 from tilewright.cli import report
 
+SCRIPT = os.path.join(os.path.dirname(sys.executable), "autotune")
 TINY = "gemm:m=16,n=16,k=16"
 # As long as a run may take before it is interrupted.
 SMALL = ["--threads=1", "--workers=2"]
@@ -170,6 +171,16 @@ def test_a_second_control_c_stops_at_once(tmp_path):
     _, errors = child.communicate(timeout=300)
     assert child.returncode == 130 and "Traceback" not in errors
     assert records(tmp_path / "tuning.db") >= 2
+
+
+@pytest.mark.skipif(not os.path.exists(SCRIPT), reason="not in the .venv of a checkout")
+def test_control_c_while_it_starts(tmp_path):
+    for delay in range(0, 200, 20):
+        child = subprocess.Popen([SCRIPT, "--list"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay / 1000)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=300)
+        assert errors == "" and child.returncode in (0, 130, -signal.SIGINT)
 
 
 def test_a_time_limit(tmp_path):
