@@ -866,8 +866,6 @@ class Trace:
 
 class Stage:
     """How one operation is computed; s[C] of a schedule s."""
-    def __getattr__(self, name) -> typing.Any:
-        """What is said of an attribute that a stage or a schedule does not have."""
     def _apply(self, arg0: str, arg1: collections.abc.Sequence) -> typing.Any:
         ...
     @property
@@ -937,8 +935,6 @@ class Stage:
 
 class Schedule:
     """A stage for each operation, and the trace that shaped them."""
-    def __getattr__(self, name) -> typing.Any:
-        """What is said of an attribute that a stage or a schedule does not have."""
     def __getitem__(self, key: typing.Any) -> tilewright._core.Stage:
         ...
     def apply(self, trace: tilewright._core.Trace) -> None:
