@@ -31,11 +31,13 @@ def show(table: Table) -> None:
         grid.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
     for row in table.rows:
         grid.add_row(*(Text(cell) for cell in row))
-    console.print(grid)
-    for note in table.notes:
-        console.print(Text(note))
-    if table.notes:
-        console.print()
+    with console.capture() as capture:
+        console.print(grid)
+        for note in table.notes:
+            console.print(Text(note))
+        if table.notes:
+            console.print()
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
