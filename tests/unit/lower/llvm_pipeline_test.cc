@@ -13,6 +13,7 @@
 #include "runtime/error.h"
 #include "runtime/ndarray.h"
 #include "schedule/te/operation.h"
+#include "tests/support/assembly.h"
 #include "tests/support/expect_error.h"
 
 namespace tw {
@@ -121,7 +122,7 @@ TEST(LlvmPipeline, TensorsWithoutElementsMayBeNull) {
 
 TEST(LlvmPipeline, TheTileIsInRegisters) {
   const Target target = Target::parse("llvm -mcpu=sapphirerapids");
-  const std::string assembly = compile({Gemm(64, 64, 64).kernel(target)}, target)->source("asm");
+  const std::string assembly = test::assembly_for(target, Gemm(64, 64, 64).kernel(target));
   // Accumulators are never in memory.
   EXPECT_THAT(assembly, HasSubstr("vfmadd231ps"));
   EXPECT_FALSE(std::regex_search(assembly, std::regex("zmm[^\n]*%rsp|%rsp[^\n]*zmm")));
