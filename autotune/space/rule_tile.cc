@@ -6,9 +6,11 @@
 //   vectors
 //
 // Variants: which data axis runs in vector lanes, and whether the operands that move along it are
-// packed first, so that a tile's lanes lie side by side in memory. Where the processor adds several
-// products of narrow numbers at once, a packed operand has these terms side by side in each lane,
-// and the innermost loop is over them; the other factor is packed too where it has them apart.
+// packed first, so that a tile's lanes lie side by side in memory: constants when the kernel is
+// built, arguments before all else or inside the block that reads them. Where the processor adds
+// several products of narrow numbers at once, a packed operand has these terms side by side in each
+// lane, and the innermost loop is over them; the other factor is packed too where it has them
+// apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -492,8 +494,8 @@ class Tiling {
   };
   std::vector<PackPlace> pack_places_;
   std::vector<Stage> packed_in_call_;  // copies of arguments
-  std::vector<size_t> pack_inlined_;  // operations that a packed copy computes
-  bool from_elsewhere_ = false;       // a packed copy is not of an argument
+  std::vector<size_t> pack_inlined_;   // operations that a packed copy computes
+  bool from_elsewhere_ = false;        // a packed copy is not of an argument
   std::vector<TiledAxis> axes_;
   std::vector<Knob> knobs_;
   IterVar fused_;

@@ -107,9 +107,9 @@ TEST(Space, ImagesArePackedWhereWindowsHaveOneElement) {
 // What is packed in the call is packed as a whole, or inside a loop of what reads it; constants
 // are packed when the kernel is built.
 TEST(Space, PackedArgumentsMayMoveIntoBlocks) {
-  for (const auto& [workload, expected] :
-       {std::pair{"gemm:m=64,n=64,k=64", 2}, {"gemm:m=64,n=64,k=64,w=1", 1},
-        {"conv2d:ci=8,h=32,co=32,k=1", 1}}) {
+  for (const auto& [workload, expected] : {std::pair{"gemm:m=64,n=64,k=64", 2},
+                                           {"gemm:m=64,n=64,k=64,w=1", 1},
+                                           {"conv2d:ci=8,h=32,co=32,k=1", 1}}) {
     const Task task = task_of(workload);
     const Space space(task);
     size_t movable = 0;
