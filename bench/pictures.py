@@ -22,7 +22,7 @@ from samples import quantile, summarize  # noqa: E402
 WIDTH = 6.4  # inches; the page shows it at most 640 pixels wide
 GREY = "#8a8f98"
 # Okabe and Ito's colours, told apart by everyone.
-COLOURS = {"tuned": "#0072B2", "untuned": "#56B4E9", "unscheduled": "#BBBBBB", "hand": "#CC79A7", "openblas": "#E69F00", "onednn": "#009E73"}
+COLOURS = {"tuned": "#0072B2", "untuned": "#56B4E9", "unscheduled": "#BBBBBB", "hand": "#CC79A7", "openblas": "#E69F00", "onednn": "#009E73", "pytorch": "#D55E00"}
 MODEL_COLOURS = {"xgboost": "#0072B2", "prior": "#E69F00", "shuffled": "#CC79A7", "random": "#8a8f98"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8a8f98", "#000000"]
 SUBJECTS = {

@@ -207,6 +207,7 @@ class Tiling {
   void pack_operands() {
     for (const Operand& operand : variant_.operands) {
       const Schedule& s = b_.schedule();
+      if (te::as_op<te::ComputeNode>(operand.tensor.op())) from_elsewhere_ = true;
       const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
       const auto rank = static_cast<int64_t>(operand.tensor.rank());
       const auto d = static_cast<int64_t>(operand.dimension);

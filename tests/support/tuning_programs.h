@@ -261,6 +261,23 @@ S = compute([], reduce [i: 19, j: 3], sum(A(i, j)))
 arguments A S
 outputs S
 )"},
+    {"shares of a whole", R"(te 1
+A = placeholder(int32, [70])
+M = compute([], reduce [k: 70], max(A(k)))
+E = compute([i: 70], ((A(i) - M())*3))
+S = compute([], reduce [k: 70], sum(E(k)))
+D = compute([i: 70], (E(i)*S()))
+arguments A D
+outputs D
+)"},
+    {"padded convolution of groups, packed by images", R"(te 1
+x = placeholder(int32, [8, 3, 9, 6])
+w = placeholder(int32, [6, 2, 2])
+p = compute([n: 8, c: 3, y: 11, z: 8], tvm_if_then_else(((((1 <= y) && (y < 10)) && (1 <= z)) && (z < 7)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 8, f: 6, y: 5, z: 4], reduce [i: 2, j: 2], sum((p(n, floordiv(f, 2), ((y*2) + i), ((z*2) + j))*w(f, i, j))))
+arguments x w o
+outputs o
+)"},
     {"matrix times vector", R"(te 1
 A = placeholder(int32, [40, 64])
 v = placeholder(int32, [64])

@@ -4,18 +4,15 @@
 import sys
 
 from .. import autotune
-from .output import console, duration, number, table, time_text, write_json
+from .output import duration, number, print_table, time_text, write_json
 
 
 def print_result(result, stream):
     """The final table, then the log and the command that replays it."""
-    rows = table("workload", "untuned", "best", "GFLOP/s", "% peak", "trials", "failed")
-    for row in result["tasks"]:
-        rows.add_row(
-            row["workload"], time_text(row["untuned_seconds"]), time_text(row["best_seconds"]),
-            number(row["gflops"]), number(row["percent_of_peak"], "{:.0f}"), str(row["trials"]),
-            str(sum(row["failures"].values())))
-    console(stream).print(rows)
+    print_table(stream, ("workload", "untuned", "best", "GFLOP/s", "% peak", "trials", "failed"), [
+        (row["workload"], time_text(row["untuned_seconds"]), time_text(row["best_seconds"]), number(row["gflops"]),
+         number(row["percent_of_peak"], "{:.0f}"), str(row["trials"]), str(sum(row["failures"].values())))
+        for row in result["tasks"]])
     for row in result["tasks"]:
         if row["failures"]:
             failures = ", ".join(f"{name} {n}" for name, n in sorted(row["failures"].items()))

@@ -10,6 +10,7 @@
 #include "lower/pipeline.h"
 #include "runtime/error.h"
 #include "runtime/ndarray.h"
+#include "tests/support/assembly.h"
 
 namespace tw {
 namespace {
@@ -100,7 +101,7 @@ TEST(LlvmPipeline, WrongArgumentsAreTypedErrors) {
 
 TEST(LlvmPipeline, TheTileIsInRegisters) {
   const Target target = Target::parse("llvm -mcpu=sapphirerapids");
-  const std::string assembly = compile({Gemm(64, 64, 64).kernel(target)}, target)->source("asm");
+  const std::string assembly = test::assembly_for(target, Gemm(64, 64, 64).kernel(target));
   // Accumulators are never in memory.
   EXPECT_THAT(assembly, HasSubstr("vfmadd231ps"));
   EXPECT_FALSE(std::regex_search(assembly, std::regex("zmm[^\n]*%rsp|%rsp[^\n]*zmm")));
