@@ -207,7 +207,8 @@ class Tiling {
   void pack_operands() {
     for (const Operand& operand : variant_.operands) {
       const Schedule& s = b_.schedule();
-      if (te::as_op<te::ComputeNode>(operand.tensor.op())) from_elsewhere_ = true;
+      const bool computed = te::as_op<te::ComputeNode>(operand.tensor.op()) != nullptr;
+      from_elsewhere_ |= computed;
       const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
       const auto rank = static_cast<int64_t>(operand.tensor.rank());
       const auto d = static_cast<int64_t>(operand.dimension);
@@ -223,9 +224,11 @@ class Tiling {
       order.push_back(d + 1);
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
       pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
-      if (te::is_constant(operand.tensor)) pack.precompute();
-      const bool computed = te::as_op<te::ComputeNode>(operand.tensor.op()) != nullptr;
-      if (!te::is_constant(operand.tensor) && !computed) packed_in_call_.push_back(pack);
+      if (te::is_constant(operand.tensor)) {
+        pack.precompute();
+      } else if (!computed) {
+        packed_in_call_.push_back(pack);
+      }
       pack.parallel(pack.axis(0));
       if (d + 1 != rank) continue;  // lanes lie apart in the operand: copied one by one
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
