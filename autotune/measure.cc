@@ -121,11 +121,11 @@ struct Measurer::State {
   explicit State(const MeasureOptions& given)
       : options(given), pool(worker_count(given), worker_program(given.worker_path), given.seed) {}
 
-  const Reference* reference(const Task& task, const std::atomic<bool>* stop);
+  const Reference* reference(const Task& task, const std::function<bool()>& stop);
 };
 
 // Both halves at once, on two workers where there are two. Null when stopped.
-const Reference* Measurer::State::reference(const Task& task, const std::atomic<bool>* stop) {
+const Reference* Measurer::State::reference(const Task& task, const std::function<bool()>& stop) {
   const std::string key = task.workload + " " + task.target_text;
   if (const auto found = references.find(key); found != references.end()) return &found->second;
   const auto start = Clock::now();
@@ -136,7 +136,7 @@ const Reference* Measurer::State::reference(const Task& task, const std::atomic<
   size_t waiting = 0;
   int losses = 0;
   while (!made.error && (!missing.empty() || waiting > 0)) {
-    if (stop != nullptr && *stop) {
+    if (stop && stop()) {
       pool.reset();
       return nullptr;
     }
@@ -191,14 +191,14 @@ struct Batch {
   int64_t first_id;
   double best;
   const std::function<void(const Record&)>& done;
-  const std::atomic<bool>* stop;
+  const std::function<bool()>& stop;
 
   std::vector<Record> records = {};
   std::vector<Stage> stages = {};
   std::vector<size_t> holders = {};  // the slot that compiled it
   std::vector<int> losses = {};
 
-  bool stopped() const { return stop != nullptr && *stop; }
+  bool stopped() const { return stop && stop(); }
   int64_t id(size_t c) const { return first_id + static_cast<int64_t>(c); }
   size_t index(int64_t id) const { return static_cast<size_t>(id - first_id); }
   bool any(Stage stage) const { return std::ranges::find(stages, stage) != stages.end(); }
@@ -336,7 +336,7 @@ Measurer::~Measurer() = default;
 std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candidate>& batch,
                                       double best_seconds,
                                       const std::function<void(const Record&)>& done,
-                                      const std::atomic<bool>* stop) {
+                                      const std::function<bool()>& stop) {
   State& s = *state_;
   const Reference* reference = nullptr;
   if (s.options.verify && !batch.empty()) {

@@ -6,7 +6,6 @@
 // worker idle, candidates are timed one after the other.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,11 +52,12 @@ class Measurer {
   ~Measurer();
 
   // Records in the order of the candidates (id, run and elapsed are left to the caller).
-  // `best_seconds` is the fastest known so far, 0 when nothing is. `done` is
-  // called as each becomes known. Stops early, with the records so far, once `stop` is set.
+  // `best_seconds` is the fastest known so far, 0 when nothing is. `done` is called as each becomes
+  // known. `stop` is asked many times a second: once it says so the candidates in flight are given
+  // up, and the records so far returned.
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,
-                              const std::atomic<bool>* stop = nullptr);
+                              const std::function<bool()>& stop = {});
   const MeasureTimings& timings() const;
   // Resident memory of all workers now, bytes.
   int64_t worker_memory() const;

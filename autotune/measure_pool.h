@@ -60,7 +60,6 @@ class WorkerPool {
   void reset();
   // Ends idle processes that compiled at least this many candidates.
   void recycle(int most);
-  void kill(size_t k) { slots_[k] = Slot(); }
   int64_t resident_bytes() const;
 
  private:

@@ -62,6 +62,7 @@ struct TaskState {
   std::vector<Sample> samples;         // throughput filled in before training
   std::vector<double> sample_seconds;  // infinity for failures
   TaskSummary summary;
+  bool prior_tried = false;
   bool exhausted = false;
   // Seconds by which the last batches shortened the best time; decides who gets the next batch.
   double recent_gain = kNever;
@@ -80,6 +81,7 @@ struct TaskState {
 
   void count(const Record& r) {
     ++summary.trials;
+    prior_tried |= r.origin == Origin::Prior;
     if (!r.ok()) {
       ++summary.failures[std::string(to_string(*r.error))];
       return;
@@ -123,9 +125,9 @@ class Tuner {
     }
     // Every task first gets the prior's schedule, then batches by expected gain.
     for (auto& s : states_) {
-      if (!stopped() && s->summary.untuned_seconds == 0) measure_prior(*s);
+      if (!s->prior_tried && goes_on()) measure_prior(*s);
     }
-    while (trials_ < options_.trials && !stopped()) {
+    while (goes_on()) {
       TaskState* next = choose();
       if (next == nullptr) break;
       run_batch(*next);
@@ -134,7 +136,7 @@ class Tuner {
                        .seconds = clock_.seconds(),
                        .search_seconds = search_seconds_,
                        .train_seconds = train_seconds_,
-                       .stopped = stopped()};
+                       .stopped = trials_ < options_.trials && stopped()};
     for (auto& s : states_) report.tasks.push_back(s->summary);
     return report;
   }
@@ -144,6 +146,8 @@ class Tuner {
     return (stop_ != nullptr && stop_->load()) ||
            (options_.time_limit > 0 && clock_.seconds() >= options_.time_limit);
   }
+
+  bool goes_on() const { return trials_ < options_.trials && !stopped(); }
 
   void begin_log() {
     utsname name{};
@@ -177,6 +181,7 @@ class Tuner {
     for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
       s.count(r);
       ++trials_;
+      if (stopped()) continue;  // whose features nobody will use
       Trace trace;
       try {
         trace = parse_trace(r.trace);
@@ -253,7 +258,7 @@ class Tuner {
           s.learn(proposal->features, r.median());
           s.search.observe(proposal->point, r.median());
         },
-        stop_);
+        [this] { return stopped(); });
   }
 
   void train(TaskState& s) {
@@ -284,6 +289,10 @@ TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& o
     raise({.code = ErrorCode::BadTrials,
            .what = fmt::format("{} trials", options.trials),
            .legal = "one or more"});
+  }
+  for (const Task& task : tasks) {
+    if (!task.target.features_missing_on_host().empty())
+      raise_missing_features(task.target, "tuning");
   }
   return Tuner(tasks, log, options, on_event, stop).run();
 }

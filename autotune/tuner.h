@@ -17,7 +17,7 @@ namespace tw::autotune {
 
 struct TunerOptions {
   int trials = 64;        // in total, over all tasks
-  double time_limit = 0;  // seconds; 0: none
+  double time_limit = 0;  // seconds, after which candidates in flight are given up; 0: none
   int batch = 0;          // trials between trainings of the model; 0: by the budget
   uint64_t seed = 0;
   bool resume = false;  // trials in the log count, and are learnt from
@@ -51,7 +51,8 @@ struct TunerReport {
   bool stopped = false;  // by `stop` or the time limit
 };
 
-// BadTrials unless trials >= 1. `stop` may be set from a signal handler; nothing is lost then.
+// BadTrials unless trials >= 1; TargetFeature where this machine cannot run what a task is for.
+// `stop` may be set from a signal handler; nothing is lost then.
 TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
                  const std::function<void(const TunerEvent&)>& on_event = {},
                  const std::atomic<bool>* stop = nullptr);

@@ -73,5 +73,7 @@ std::optional<Subject> arithmetic_limit(const Problem& problem, int threads,
 Library openblas();
 // onednn.cc
 Library onednn();
+// pytorch.cc
+Library pytorch();
 
 }  // namespace tw::bench

@@ -26,6 +26,9 @@ std::vector<Library> libraries() {
 #if TW_HAVE_ONEDNN
       onednn(),
 #endif
+#if TW_HAVE_PYTORCH
+      pytorch(),
+#endif
   };
 }
 

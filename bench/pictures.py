@@ -22,7 +22,7 @@ from samples import quantile, summarize  # noqa: E402
 WIDTH = 6.4  # inches; the page shows it at most 640 pixels wide
 GREY = "#8a8f98"
 # Okabe and Ito's colours, told apart by everyone.
-COLOURS = {"tuned": "#0072B2", "untuned": "#56B4E9", "unscheduled": "#BBBBBB", "hand": "#CC79A7", "openblas": "#E69F00", "onednn": "#009E73"}
+COLOURS = {"tuned": "#0072B2", "untuned": "#56B4E9", "unscheduled": "#BBBBBB", "hand": "#CC79A7", "openblas": "#E69F00", "onednn": "#009E73", "pytorch": "#D55E00"}
 MODEL_COLOURS = {"xgboost": "#0072B2", "prior": "#E69F00", "shuffled": "#CC79A7", "random": "#8a8f98"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8a8f98", "#000000"]
 SUBJECTS = {
@@ -258,6 +258,7 @@ def roofline(name: str, section: dict, results: dict) -> Picture | None:
                     colour = COLOURS.get(contestant, SERIES[5])
                     axes.scatter(*zip(*points, strict=True), s=26, color=colour, label=contestant, zorder=3)
             axes.set(xscale="log", yscale="log", title=tables.threads_text(threads), xlabel="FLOP per byte of inputs and output")
+            plain_ticks(axes.xaxis)
             plain_ticks(axes.yaxis)
             axes.xaxis.set_major_formatter("{x:g}")
         panels[0].set_ylabel("GFLOP/s")

@@ -32,7 +32,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     form.add_argument("--quick", action="store_true", help="at most 8 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
     parser.add_argument("--resume", action="store_true", help="keep the sections of the last run of this form that this build finished")
-    parser.add_argument("--threads", help="numbers of threads, such as 1,4; one and all unless given")
+    parser.add_argument("--threads", type=several, help="numbers of threads, such as 1,4; one and all unless given")
     parser.add_argument("--trials", type=positive, help="trials of each tuning")
     parser.add_argument("--seeds", type=positive, help="seeds of the study of the model")
     parser.add_argument("--compiles", type=positive, help="compiles while memory is watched")
@@ -45,15 +45,14 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     for name in arguments.section:
         if name not in SECTIONS:
             parser.error(f"no section '{name}': choose from {', '.join(SECTIONS)}")
-    for path in (arguments.json, arguments.report):
-        if path and not path.absolute().parent.is_dir():
-            parser.error(f"no folder '{path.absolute().parent}' to write {path.name} to")
+    for path in filter(None, (arguments.json, arguments.report)):
+        folder = path.absolute().parent
+        if path.is_dir():
+            parser.error(f"'{path}' is a folder")
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            parser.error(f"no folder '{folder}' to write {path.name} to")
     if arguments.log and not arguments.log.is_file():
         parser.error(f"no log '{arguments.log}'")
-    try:
-        arguments.threads = [int(n) for n in arguments.threads.split(",")] if arguments.threads else None
-    except ValueError:
-        parser.error(f"--threads={arguments.threads}: numbers such as 1,4")
     return arguments
 
 
@@ -62,6 +61,13 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is not positive")
     return value
+
+
+def several(text: str) -> list[int]:
+    try:
+        return [positive(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}': numbers such as 1,4") from None
 
 
 def commit() -> str:
@@ -81,7 +87,8 @@ def load(path: Path) -> dict:
         sys.exit(f"tw bench: cannot read {path}: {error.strerror}")
     except ValueError:
         sys.exit(f"tw bench: {path} is not a result file")
-    if not isinstance(results, dict) or results.get("format") != FORMAT:
+    known = isinstance(results, dict) and results.get("format") == FORMAT
+    if not known or not results.get("sections", {"": 0}).keys() <= SECTIONS.keys():
         sys.exit(f"tw bench: {path} is not a result file of this version (format {FORMAT})")
     return results
 

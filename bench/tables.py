@@ -31,11 +31,13 @@ def show(table: Table) -> None:
         grid.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
     for row in table.rows:
         grid.add_row(*(Text(cell) for cell in row))
-    console.print(grid)
-    for note in table.notes:
-        console.print(Text(note))
-    if table.notes:
-        console.print()
+    with console.capture() as capture:
+        console.print(grid)
+        for note in table.notes:
+            console.print(Text(note))
+        if table.notes:
+            console.print()
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
@@ -353,9 +355,10 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
         notes = []
         if ratios:
             notes.append(f"Ours against the fastest peer, geometric mean: {geometric_mean(ratios):.2f}")
-        for ours in ("untuned", "tuned"):
-            if against := ratios_to(section, ours, "onednn", threads).values():
-                notes.append(f"{ours} against oneDNN: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
+        for peer, name in (("onednn", "oneDNN"), ("pytorch", "PyTorch")):
+            for ours in ("untuned", "tuned"):
+                if against := ratios_to(section, ours, peer, threads).values():
+                    notes.append(f"{ours} against {name}: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
         if amount == "bytes":
             notes.append("Bytes are each input once and the output once; the limit is that of copying in memory.")
         if any(LIMIT in by_name for (_, count), by_name in rates_of(section).items() if count == threads):

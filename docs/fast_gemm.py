@@ -271,22 +271,36 @@ def measure(sizes, threads, steps, budget, rounds=7):
 
 
 def print_table(rows):
-    print(f"{'size':>16} {'step':<11} threads  GFLOP/s  of peak | in the inner loop: multiplications, loads, stores, stack")
+    print(f"{'':>16} {'':<11} {'':>7} {'':>8} {'':>7} | in the inner loop")
+    print(f"{'size':>16} {'step':<11} threads  GFLOP/s of peak | mults loads stores stack")
     for size, step, threads, rate, part, c in rows:
         text = "×".join(map(str, size))
-        print(f"{text:>16} {step:<11} {threads:>7} {rate / 1e9:>8.1f} {part:>8.2f} | "
-              f"{c['fma']:>4} {c['loads']:>4} {c['stores']:>4} {c['stack']:>4}")
+        print(f"{text:>16} {step:<11} {threads:>7} {rate / 1e9:>8.1f} {part:>7.2f} | "
+              f"{c['fma']:>5} {c['loads']:>5} {c['stores']:>6} {c['stack']:>5}")
+
+
+def positive(count):
+    """Reads so many whole numbers above 0, with commas between them; None: any number of them."""
+
+    def read(text):
+        numbers = tuple(map(int, text.split(",")))
+        if min(numbers) < 1 or count not in (None, len(numbers)):
+            raise ValueError
+        return numbers
+
+    read.__name__ = "numbers"  # what argparse calls it
+    return read
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", action="append", metavar="M,N,K", help="a size; may be given again (1024,1024,1024)")
-    parser.add_argument("--threads", default="1", help="numbers of threads: 1,4")
+    parser.add_argument("--size", action="append", type=positive(3), metavar="M,N,K", help="a size; may be given again (1024,1024,1024)")
+    parser.add_argument("--threads", type=positive(None), default=(1,), help="numbers of threads: 1,4")
     parser.add_argument("--step", action="append", choices=STEPS, help="a step; may be given again (all)")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each step (0.5)")
     parser.add_argument("--show", choices=("asm", "ir"), help="the inner loop or the loops, and no times")
     options = parser.parse_args()
-    sizes = [tuple(map(int, size.split(","))) for size in options.size or ["1024,1024,1024"]]
+    sizes = options.size or [(1024, 1024, 1024)]
     steps = options.step or list(STEPS)
     if options.show:
         for size in sizes:
@@ -296,7 +310,7 @@ def main():
                 print("\n".join(kernel.inner_loop()) if options.show == "asm" else kernel.lowered)
         return
     print(f"{os.cpu_count()} CPUs, peak of one {tw.autotune.fma_peak(threads=1) / 1e9:.1f} GFLOP/s")
-    print_table(measure(sizes, [int(t) for t in options.threads.split(",")], steps, options.seconds))
+    print_table(measure(sizes, options.threads, steps, options.seconds))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/constant.h"
 
-#include <cmath>
 #include <limits>
 
 namespace tw {
@@ -21,10 +20,12 @@ std::optional<double> fold_floats(NodeKind kind, double a, double b) {
       return a * b;
     case NodeKind::Div:
       return b == 0 ? std::optional<double>() : a / b;
+    // The second of two zeros and of NaNs, as interpreter and machine have it; fmin and fmax take
+    // either zero.
     case NodeKind::Min:
-      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmin(a, b);
+      return a < b ? a : b;
     case NodeKind::Max:
-      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmax(a, b);
+      return a > b ? a : b;
     case NodeKind::Equal:
       return a == b;
     case NodeKind::NotEqual:
@@ -111,12 +112,8 @@ std::optional<double> as_const_float(const Expr& e) {
   return std::nullopt;
 }
 
-bool is_float_value(const Expr& e, double value) {
-  auto v = as_const_float(e);
-  return v && *v == value;
-}
 bool is_value(const Expr& e, int value) {
-  return e.dtype().is_float() ? is_float_value(e, value) : is_const_int(e, value);
+  return e.dtype().is_float() ? as_const_float(e) == value : is_const_int(e, value);
 }
 
 bool is_comparison(NodeKind kind) {

@@ -33,17 +33,14 @@ struct Stored {
 
 class NontemporalStores : public Mutator {
  public:
-  explicit NontemporalStores(const Target& target) : target_(target) {}
+  NontemporalStores(const Target& target, const Stmt& body) : target_(target) {
+    for_each_stmt(body, [this](const Stmt& s) {
+      if (const Allocate* a = as<Allocate>(s)) own_.insert(a->buffer.operator->());
+    });
+  }
 
  protected:
   using Mutator::on;
-
-  Stmt on(const Allocate& op, const Stmt& self) override {
-    own_.insert(op.buffer.operator->());
-    Stmt s = Mutator::on(op, self);
-    own_.erase(op.buffer.operator->());
-    return s;
-  }
 
   Stmt on(const AttrStmt& op, const Stmt& self) override {
     if (op.key != attr::kStoreNontemporal) return Mutator::on(op, self);
@@ -93,13 +90,13 @@ class NontemporalStores : public Mutator {
   }
 
   const Target& target_;
-  std::set<const Variable*> own_;  // look-ups only
+  std::set<const Variable*> own_;  // around the pragma or inside it; look-ups only
 };
 
 }  // namespace
 
 Kernel nontemporal_stores(Kernel kernel, const PassContext& context) {
-  kernel.body = NontemporalStores(context.target).mutate(kernel.body);
+  kernel.body = NontemporalStores(context.target, kernel.body).mutate(kernel.body);
   return kernel;
 }
 

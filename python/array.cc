@@ -153,8 +153,8 @@ void require_cpu(py::handle object) {
 }
 
 NDArray borrow_dlpack(py::handle object) {
-  require_cpu(object);
   try {
+    require_cpu(object);
     py::object capsule;
     try {
       capsule = object.attr("__dlpack__")(py::arg("max_version") = py::make_tuple(1, 0));

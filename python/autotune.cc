@@ -66,14 +66,12 @@ void bind_log(py::module_& m) {
            py::call_guard<py::gil_scoped_release>())
       .def("records", &Log::records, py::arg("workload"), py::arg("target"), py::arg("threads"),
            py::call_guard<py::gil_scoped_release>())
-      .def("workloads",
-           [](const Log& log) {
-             py::list rows;
-             for (const Log::Workload& w : log.workloads())
-               rows.append(py::make_tuple(w.id, w.name, w.te_text));
-             return rows;
-           })
-      .def_property_readonly("path", &Log::path);
+      .def("workloads", [](const Log& log) {
+        py::list rows;
+        for (const Log::Workload& w : log.workloads())
+          rows.append(py::make_tuple(w.id, w.name, w.te_text));
+        return rows;
+      });
 }
 
 void bind_tasks(py::module_& m) {
@@ -153,11 +151,12 @@ void bind_workloads(py::module_& m) {
             sizes.append(
                 py::make_tuple(std::string(s.name), std::string(s.meaning), py::cast(s.otherwise)));
           }
-          rows.append(py::make_tuple(std::string(k.name), std::string(k.doc), sizes));
+          rows.append(
+              py::make_tuple(std::string(k.name), std::string(k.doc), sizes, type_names(k.types)));
         }
         return rows;
       },
-      "Rows of (kind, documentation, [(size, meaning, default or None)]).");
+      "Rows of (kind, documentation, [(size, meaning, default or None)], values of dtype).");
 }
 
 TunerReport run_tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,

@@ -16,6 +16,20 @@ std::string& package_directory() {
 // Off while a command runs: whoever types it has no script.
 std::atomic<bool> names_callers = true;
 
+// Names of files may be any bytes, and are then no UTF-8; "\\xfc" is what shows of them.
+std::string utf8(py::handle text) {
+  const py::object bytes = py::reinterpret_steal<py::object>(
+      PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes) throw py::error_already_set();
+  return bytes.cast<std::string>();
+}
+py::object shown(const std::string& bytes) {
+  py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+      bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
+  if (!text) throw py::error_already_set();
+  return text;
+}
+
 const char* class_name(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::User:
@@ -34,10 +48,11 @@ void raise_in_python(const Error& error) {
   const Error placed(info);
   const py::object type =
       py::module_::import("tilewright.error").attr(class_name(kind_of(info.code)));
-  const py::object exception = type(
-      placed.what(), py::arg("code") = std::string(to_string(info.code)),
-      py::arg("stage") = info.stage, py::arg("axis") = info.axis, py::arg("where") = info.where,
-      py::arg("what") = info.what, py::arg("legal") = info.legal);
+  const py::object exception =
+      type(shown(placed.what()), py::arg("code") = std::string(to_string(info.code)),
+           py::arg("stage") = shown(info.stage), py::arg("axis") = shown(info.axis),
+           py::arg("where") = shown(info.where), py::arg("what") = shown(info.what),
+           py::arg("legal") = shown(info.legal));
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
@@ -52,7 +67,7 @@ std::string caller() {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.ptr());
     const py::object code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    const auto file = code.attr("co_filename").cast<std::string>();
+    const std::string file = utf8(code.attr("co_filename"));
     if (ours.empty() || !file.starts_with(ours)) {
       return file.substr(file.rfind('/') + 1) + ":" + std::to_string(PyFrame_GetLineNumber(f));
     }
@@ -63,7 +78,7 @@ std::string caller() {
 
 void bind_errors(py::module_& m) {
   m.def(
-      "set_package_directory", [](const std::string& path) { package_directory() = path + "/"; },
+      "set_package_directory", [](const py::str& path) { package_directory() = utf8(path) + "/"; },
       "Frames of files below it are not a script's.");
   m.def(
       "name_callers", [](bool on) { return names_callers.exchange(on); },
@@ -82,13 +97,13 @@ void bind_errors(py::module_& m) {
   // Raises a typed error from Python code.
   m.def(
       "raise_error",
-      [](const std::string& code, const std::string& what, const std::string& legal) {
+      [](const std::string& code, const py::str& what, const py::str& legal) {
         ErrorCode found = ErrorCode::Internal;
 #define ERROR_CODE(Name, Kind, Text) \
   if (code == Text) found = ErrorCode::Name;
 #include "runtime/error_codes.def"
 #undef ERROR_CODE
-        raise({.code = found, .what = what, .legal = legal});
+        raise({.code = found, .what = utf8(what), .legal = utf8(legal)});
       },
       py::arg("code"), py::arg("what"), py::arg("legal") = "");
   py::register_local_exception_translator([](std::exception_ptr p) {

@@ -116,8 +116,7 @@ PyFunction entry(const PyModule& m) {
   return get_function(m, names.front());
 }
 
-PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& target,
-                         bool llvm_vectorize, bool contract) {
+PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& target, bool cross) {
   PyModule result;
   for (const Kernel& kernel : kernels) {
     std::vector<bool> written;
@@ -133,8 +132,7 @@ PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& targe
     }
   }
   py::gil_scoped_release release;
-  result.module =
-      compile(kernels, target, {.fast_math_contract = contract, .llvm_vectorize = llvm_vectorize});
+  result.module = compile(kernels, target, {.cross = cross});
   return result;
 }
 
@@ -204,7 +202,7 @@ void bind_module(py::module_& m) {
            "Text in format \"ll\" (LLVM, the default), \"asm\" or \"ir\".")
       .def("export_library", &export_library, py::arg("file_name"),
            "Writes a shared library (.so), an object (.o) or a C header (.h).");
-  m.def("compile", &compile_kernels);
+  m.def("compile", &compile_kernels, py::arg("kernels"), py::arg("target"), py::arg("cross"));
   m.def(
       "load_module",
       [](py::object path) {

@@ -14,6 +14,7 @@
 
 #include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/instruction_sets.h"
 #include "runtime/last_error.h"
 
 namespace tw {
@@ -47,6 +48,7 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
       if (const void* text = dlsym(handle_, TW_METADATA_SYMBOL)) {
         metadata_ = static_cast<const char*>(text);
         info_ = metadata_from_json(metadata_);
+        check_instruction_sets();
       }
     } catch (...) {
       dlclose(handle_);
@@ -80,6 +82,14 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
   const std::string& metadata() const { return metadata_; }
 
  private:
+  void check_instruction_sets() const {
+    const std::vector<std::string> missing = missing_instruction_sets(info_.instruction_sets);
+    if (missing.empty()) return;
+    raise({.code = ErrorCode::TargetFeature,
+           .what = fmt::format("'{}' is built for '{}', which needs {}; this machine has not",
+                               path_, info_.target, fmt::join(missing, ", ")),
+           .legal = "a library that is built for this machine"});
+  }
   [[noreturn]] void fail(const char* reason) const {
     raise({.code = ErrorCode::ModuleLoad,
            .what = fmt::format("cannot load '{}': {}", path_, reason),

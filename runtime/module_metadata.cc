@@ -66,6 +66,7 @@ std::string metadata_to_json(const ModuleInfo& info) {
   const Json json = {{"tilewright", version()},
                      {"version", kVersion},
                      {"target", info.target},
+                     {"instruction_sets", info.instruction_sets},
                      {"functions", std::move(functions)}};
   return json.dump();
 }
@@ -78,7 +79,8 @@ ModuleInfo metadata_from_json(std::string_view text) {
              .what = fmt::format("the library's metadata has version {}", version),
              .legal = fmt::format("up to {}; rebuild it or update Tilewright", kVersion)});
     }
-    ModuleInfo info{.target = json.value("target", "")};
+    ModuleInfo info{.target = json.value("target", ""),
+                    .instruction_sets = json.value("instruction_sets", std::vector<std::string>{})};
     for (const Json& function : json.at("functions")) {
       FunctionInfo& added = info.functions.emplace_back();
       added.name = function.at("name");

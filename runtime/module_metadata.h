@@ -3,6 +3,7 @@
 // exports the text as `const char tw_module_metadata[]`:
 //
 //   {"tilewright": "0.1.0", "version": 1, "target": "llvm -mcpu=…",
+//    "instruction_sets": ["avx", "avx2", …],
 //    "functions": [{"name": "gemm", "arguments": [
 //       {"name": "A", "kind": "tensor", "dtype": "float32", "shape": [128, "n"]},
 //       {"name": "n", "kind": "int", "dtype": "int32"}]}]}
@@ -41,7 +42,8 @@ struct FunctionInfo {
 };
 
 struct ModuleInfo {
-  std::string target;  // as given to build; may be empty
+  std::string target;                         // as given to build; may be empty
+  std::vector<std::string> instruction_sets;  // that the target has; by LLVM's names
   std::vector<FunctionInfo> functions;
   bool operator==(const ModuleInfo&) const = default;
 };

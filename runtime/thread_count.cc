@@ -17,7 +17,9 @@ struct Setter {
 };
 
 // OpenBLAS goes under several names so that builds can live beside each other: with 64-bit
-// integers, and in NumPy's and SciPy's wheels.
+// integers, and in NumPy's and SciPy's wheels. PyTorch brings an MKL of its own, which ignores
+// OpenMP's number once PyTorch was given one, and hands that to each new thread; so it is told by
+// its own function, at::set_num_threads of ATen/Parallel.h.
 constexpr Setter kSetters[] = {
     {"libgomp", "omp_set_num_threads"},
     {"libomp", "omp_set_num_threads"},
@@ -27,6 +29,7 @@ constexpr Setter kSetters[] = {
     {"openblas", "scipy_openblas_set_num_threads"},
     {"openblas", "scipy_openblas_set_num_threads64_"},
     {"libmkl_rt", "MKL_Set_Num_Threads"},
+    {"libtorch_cpu", "_ZN2at15set_num_threadsEi"},
 };
 
 std::string_view file_name(std::string_view path) {

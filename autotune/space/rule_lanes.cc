@@ -83,7 +83,8 @@ void apply(Builder& b, size_t op, int) {
   const Schedule& s = b.schedule();
   const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
   partial.set_scope("local");
-  b.place(op, stage);
+  // What the lanes hold of a single row stands at the root, and so does who reads it.
+  if (rank > 0) b.place(op, stage);
 
   const auto* sums = te::as_op<te::ComputeNode>(partial.op());
   std::vector<IterVar> order;

@@ -9,8 +9,6 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
-#include <mutex>
-#include <optional>
 
 #include "ir/print.h"
 #include "lower/llvm/emit.h"
@@ -119,6 +117,10 @@ struct Compilation {
   }
 };
 
+bool is_foreign(const Target& target) {
+  return !codegen::machine_for(target).missing_features.empty();
+}
+
 class CompiledModule final : public Module, public std::enable_shared_from_this<CompiledModule> {
  public:
   CompiledModule(std::vector<Kernel> kernels, Target target, const CompileOptions& options,
@@ -127,7 +129,6 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         target_(std::move(target)),
         options_(options),
         info_(describe(kernels_, target_)) {
-    // What this machine cannot run is compiled all the same, to be exported; running it is refused.
     Stopwatch watch;
     const auto generate = [&] {
       Compilation compilation(kernels_, target_, options_, timings);
@@ -171,12 +172,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     for (size_t i = 0; i < kernels_.size(); ++i) {
       if (kernels_[i].name != name) continue;
       if (code_ == nullptr) {
-        raise({.code = ErrorCode::TargetFeature,
-               .what =
-                   fmt::format("'{}' is built for '{}', which needs {}; this machine has not", name,
-                               target_.text(), fmt::join(target_.features_missing_on_host(), ", ")),
-               .legal = fmt::format("'{}', or export_library for another machine",
-                                    Target::host().text())});
+        raise_missing_features(target_, fmt::format("'{}' is built", name),
+                               "or export_library for another machine");
       }
       return Function(info_.functions[i], reinterpret_cast<KernelPointer>(code_->address(i)),
                       shared_from_this());
@@ -200,10 +197,11 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
 
   void export_library(const std::string& path) const override {
-    const std::string json = metadata_to_json(info_);
-    codegen::export_code(path, kernels_, json, [&] {
+    ModuleInfo info = info_;
+    info.instruction_sets = target_.instruction_sets();
+    codegen::export_code(path, kernels_, [&] {
       auto compilation = compile_again(/*embed_constants=*/true);
-      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
+      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, metadata_to_json(info));
       return codegen::generate_object(compilation->module, compilation->machine,
                                       options_.llvm_vectorize);
     });
@@ -234,6 +232,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
 
 std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
                                 const CompileOptions& options, CompileTimings* timings) {
+  if (!options.cross && is_foreign(target))
+    raise_missing_features(target, "a build", "or cross=True, to export and read it");
   CompileTimings ignored;
   return std::make_shared<CompiledModule>(kernels, target, options,
                                           timings != nullptr ? *timings : ignored);
@@ -246,8 +246,7 @@ Function compile_preparation(const Kernel& preparation, const Target& target,
 
 Kernel prepare(LoweredParts parts, const Target& target) {
   if (parts.preparation) {
-    const bool foreign = !codegen::machine_for(target).missing_features.empty();
-    compile_preparation(*parts.preparation, foreign ? Target::host() : target).call({});
+    compile_preparation(*parts.preparation, is_foreign(target) ? Target::host() : target).call({});
   }
   return std::move(parts.main);
 }

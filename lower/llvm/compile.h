@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "lower/kernel.h"
@@ -17,6 +16,9 @@ struct CompileOptions {
   bool fast_math_contract = true;  // a*b+c may become an fma
   bool llvm_vectorize = false;     // LLVM's loop and SLP vectorizers; schedules decide otherwise
   bool keep_sources = false;       // get_source works without compiling again
+  // For another machine: features that this one lacks are no error, and the module is there to be
+  // exported and read. A call of what this machine cannot run is still refused.
+  bool cross = false;
   // Take the code of an equal kernel, where one was compiled not long ago. For kernels without
   // arguments, compiled alone.
   bool reuse = false;
@@ -28,7 +30,8 @@ struct CompileTimings {
 
 // One LLVM context a call, so compiles run in parallel. The module owns its code: it goes when the
 // last function taken from it goes. Supports get_function, source("ll" | "asm" | "ir"),
-// export_library(path).
+// export_library(path). Throws TargetFeature where this machine lacks what the target has, unless
+// cross.
 std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
                                 const CompileOptions& options = {},
                                 CompileTimings* timings = nullptr);

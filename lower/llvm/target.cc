@@ -263,17 +263,30 @@ bool Target::has_feature(std::string_view feature) const {
   return has(*subtarget(triple, cpu, features), feature);
 }
 
+std::vector<std::string> Target::instruction_sets() const {
+  const auto mine = subtarget(triple, cpu, features);
+  std::vector<std::string> sets;
+  for (std::string_view feature : kFeaturesThatMatter) {
+    if (is_known_feature(*mine, feature) && has(*mine, feature)) sets.emplace_back(feature);
+  }
+  return sets;
+}
+
 std::vector<std::string> Target::features_missing_on_host() const {
   const Target machine = host();
   if (llvm::Triple(triple).getArch() != llvm::Triple(machine.triple).getArch()) return {triple};
-  const auto mine = subtarget(triple, cpu, features);
-  const auto theirs = subtarget(machine.triple, machine.cpu, machine.features);
-  std::vector<std::string> missing;
-  for (std::string_view feature : kFeaturesThatMatter) {
-    if (!is_known_feature(*mine, feature)) continue;
-    if (has(*mine, feature) && !has(*theirs, feature)) missing.emplace_back(feature);
-  }
+  std::vector<std::string> missing = instruction_sets();
+  std::erase_if(missing, [&](const std::string& feature) { return machine.has_feature(feature); });
   return missing;
+}
+
+void raise_missing_features(const Target& target, std::string_view subject,
+                            std::string_view or_else) {
+  raise({.code = ErrorCode::TargetFeature,
+         .what = fmt::format("{} for '{}', which needs {}; this machine has not", subject,
+                             target.text(), fmt::join(target.features_missing_on_host(), ", ")),
+         .legal =
+             fmt::format("'{}'{}{}", Target::host().text(), or_else.empty() ? "" : ", ", or_else)});
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }

@@ -2,7 +2,6 @@
 // What machine code is made for. No LLVM header is needed to use this.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +33,15 @@ struct Target {
   int vector_lanes(int element_bits) const { return vector_bits / element_bits; }
   // By LLVM's name for it, such as "amx-int8".
   bool has_feature(std::string_view feature) const;
-  // Features of this target that the running machine lacks; building for the host with any is
-  // refused (TargetFeature).
+  // What its code may use unasked, such as "avx2"; by LLVM's names.
+  std::vector<std::string> instruction_sets() const;
+  // Features of this target that the running machine lacks; with any, only a cross build is legal.
   std::vector<std::string> features_missing_on_host() const;
 };
+
+// TargetFeature, "<subject> for '<target>', which needs …"; legal: the host, and what else is.
+[[noreturn]] void raise_missing_features(const Target& target, std::string_view subject,
+                                         std::string_view or_else = {});
 
 // "19.1.7": the code generator's version, for logs.
 std::string llvm_version();

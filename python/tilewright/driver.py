@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From programs to code: `lower` and `build`."""
 
+from typing import NamedTuple
+
 from . import _core
 from .target import _resolve
 from .transform import PassContext
@@ -27,15 +29,16 @@ def _constants(constants):
 def lower(sch, args, name="default_function", binds=None, simple_mode=False, constants=None):
     """The kernel of a schedule as IR; str() of it is the text.
 
-    args: tensors and variables in call order. simple_mode: loops as a person reads them, every pass but loop_partition,
-    and no unpacking of arguments; outputs that args leave out follow them. Options come from transform.PassContext, the target from `with Target(...)`.
-    constants: as for build.
+    args: tensors and variables in call order; outputs that args leave out follow them. simple_mode: loops as a person
+    reads them, every pass but loop_partition, and no unpacking of arguments. constants: as for build. Options come from
+    transform.PassContext, the target from `with Target(...)`.
     """
     _no_binds(binds)
     return _lower(_schedule_of(sch), args, _resolve(None), name, simple_mode, constants)
 
 
-def build(inputs, args=None, target=None, target_host=None, name="default_function", binds=None, constants=None):
+def build(
+        inputs, args=None, target=None, target_host=None, name="default_function", binds=None, constants=None, *, cross=False):
     """Compiles to a Module.
 
     inputs is a schedule (then args are its arguments in call order), what `lower` gave, a list of those, or a list of
@@ -46,12 +49,15 @@ def build(inputs, args=None, target=None, target_host=None, name="default_functi
 
     constants: {placeholder: array} for placeholders made with constant=True. They are arguments no more; stages that the
     schedule precomputes from them are computed now, once, and an exported library holds copies of what it needs.
+
+    cross: builds for another machine. A target with features that this machine lacks is refused otherwise; what is built
+    for it can be exported and read (get_source), and not called here.
     """
     _no_binds(binds)
     if target_host is not None:
         _core.raise_error("bad-argument", "target_host is given", "target alone: code runs where it is called")
     target = _resolve(target)
-    return _core.compile(_kernels(inputs, args, target, name, constants), target.model, False, True)
+    return _core.compile(_kernels(inputs, args, target, name, constants), target.model, cross)
 
 
 def _kernels(inputs, args, target, name, constants):
@@ -90,15 +96,14 @@ def _no_binds(binds):
         _core.raise_error("bad-argument", "binds are given", "none: buffers are those of the tensors")
 
 
-class PassInfo:
-    """One row of the pass table."""
+class PassInfo(NamedTuple):
+    """One row of the pass table: `requires` and `ensures` are names of properties of the IR, `optional` may be disabled."""
 
-    def __init__(self, name, optional, requires, ensures, doc):
-        self.name = name
-        self.optional = optional
-        self.requires = requires
-        self.ensures = ensures
-        self.doc = doc
+    name: str
+    optional: bool
+    requires: list
+    ensures: list
+    doc: str
 
     def __repr__(self):
         return f"{self.name}: {self.doc}"
@@ -107,5 +112,3 @@ class PassInfo:
 def lower_passes():
     """The passes of lowering in the order in which they run."""
     return [PassInfo(*row) for row in _core.passes()]
-
-

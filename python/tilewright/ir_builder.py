@@ -28,6 +28,7 @@ class IRBuilder:
 
     def __init__(self):
         self._blocks = [[]]
+        self._last_if = (None, None, None)  # statement, condition, body
 
     def emit(self, statement):
         """Appends a statement, or an expression that is evaluated for its effect."""
@@ -51,19 +52,22 @@ class IRBuilder:
     @contextmanager
     def if_scope(self, cond):
         """Statements for where the condition holds."""
-        with self._block(lambda body: _core.if_statement(cond, body, None)):
+        def wrap(body):
+            self._last_if = (_core.if_statement(cond, body, None), cond, body)
+            return self._last_if[0]
+
+        with self._block(wrap):
             yield
-        self._last_condition = (len(self._blocks), cond)
 
     @contextmanager
     def else_scope(self):
         """Statements for where the condition of the if_scope right before does not hold."""
-        depth, cond = getattr(self, "_last_condition", (None, None))
-        if depth != len(self._blocks):
+        statement, cond, then_case = self._last_if
+        if statement is None or self._blocks[-1][-1:] != [statement]:
             _core.raise_error("bad-argument", "else_scope without if_scope", "an if_scope right before it")
-        with self._block(lambda body: _core.if_statement(_core.logical_not(cond), body, None)):
+        self._blocks[-1].pop()
+        with self._block(lambda body: _core.if_statement(cond, then_case, body)):
             yield
-        self._last_condition = (None, None)
 
     def allocate(self, dtype, shape, name="buf", scope="local"):
         """Memory of its own for the statements that follow in this block."""

@@ -8,7 +8,7 @@ from .scopes import Scoped
 class PassContext(Scoped):
     """Options of lowering for what runs inside `with PassContext(...)`, on this thread.
 
-    config: options by name; `options()` lists them. disabled_pass: names of optional passes to leave out; `passes()`
+    config: options by name; `options()` lists them. disabled_pass: names of optional passes to leave out; `tw.lower_passes()`
     lists them. observer(pass_name, func) is called after each pass with the kernel as it then is. stop_after: name of
     the last pass to run. After a lowering, `timings` holds (pass, seconds) of it.
     """
@@ -30,8 +30,3 @@ class PassContext(Scoped):
 def options():
     """{name: (default, documentation)} of every option of lowering."""
     return {name: (default, doc) for name, default, doc in _core.pass_options()}
-
-
-def passes():
-    """The pass table, in the order of running: (name, optional, requires, ensures, documentation) a pass."""
-    return _core.passes()

@@ -252,7 +252,7 @@ TEST(TensorizeErrors, TargetWithoutTheFeature) {
   const std::vector<te::Tensor> inputs = c.op()->input_tensors();
   const auto compiled = [&](const char* target) {
     const Target t = Target::parse(target);
-    compile({lower(s, {inputs[0], inputs[1], c}, t)}, t);
+    compile({lower(s, {inputs[0], inputs[1], c}, t)}, t, {.cross = true});
   };
   const ErrorInfo e =
       expect_error(ErrorCode::TargetFeature, [&] { compiled("llvm -mcpu=x86-64-v3"); });

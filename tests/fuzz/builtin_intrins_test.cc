@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/assembly.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/jit_check.h"
 #include "tests/support/tile_schedule.h"
@@ -69,24 +70,19 @@ TEST(TileRegisters, ProductsOfEachType) {
 std::string assembly(const te::Program& program, const Schedule& s) {
   std::vector<LowerArgument> arguments;
   for (const te::Tensor& t : program.arguments) arguments.emplace_back(t);
-  return compile({lower(s, arguments, kTarget)}, kTarget, {.keep_sources = true})->source("asm");
-}
-size_t count(const std::string& text, const std::string& word) {
-  size_t n = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-  return n;
+  return test::assembly_for(kTarget, lower(s, arguments, kTarget));
 }
 
 // Sums stay in registers: four tiles are loaded for four products, and the sums are stored once.
 TEST(TileRegisters, SumsStayInThem) {
   const te::Program program = test::tile_program(kKinds[0], 64, 64, 256);
   const std::string code = assembly(program, test::tile_schedule(program, kKinds[0]));
-  EXPECT_EQ(count(code, "tdpbusd"), 4u);
-  EXPECT_EQ(count(code, "tileloadd"), 4u);
-  EXPECT_EQ(count(code, "tilestored"), 4u);
-  EXPECT_EQ(count(code, "tilezero"), 4u);
-  EXPECT_EQ(count(code, "ldtilecfg"), 1u);
-  EXPECT_EQ(count(code, "tilerelease"), 1u);
+  EXPECT_EQ(test::count(code, "tdpbusd"), 4);
+  EXPECT_EQ(test::count(code, "tileloadd"), 4);
+  EXPECT_EQ(test::count(code, "tilestored"), 4);
+  EXPECT_EQ(test::count(code, "tilezero"), 4);
+  EXPECT_EQ(test::count(code, "ldtilecfg"), 1);
+  EXPECT_EQ(test::count(code, "tilerelease"), 1);
 }
 
 ErrorInfo refused(const TileOptions& options) {
@@ -114,8 +110,9 @@ TEST(TileRegisters, BelongToTargetsThatHaveThem) {
   std::vector<LowerArgument> arguments;
   for (const te::Tensor& t : program.arguments) arguments.emplace_back(t);
   const Target other = Target::parse("llvm -mcpu=icelake-server");
-  const ErrorInfo e = test::expect_error(ErrorCode::TargetFeature,
-                                         [&] { compile({lower(s, arguments, other)}, other); });
+  const ErrorInfo e = test::expect_error(ErrorCode::TargetFeature, [&] {
+    compile({lower(s, arguments, other)}, other, {.cross = true});
+  });
   EXPECT_THAT(e.what, testing::HasSubstr("amx"));
 }
 
@@ -146,8 +143,8 @@ TEST(VectorRegisters, DotProductsOfEachType) {
     check(program, s, target, target.features_missing_on_host().empty());
     std::vector<LowerArgument> arguments;
     for (const te::Tensor& t : program.arguments) arguments.emplace_back(t);
-    const auto module = compile({lower(s, arguments, target)}, target, {.keep_sources = true});
-    EXPECT_THAT(module->source("asm"), testing::HasSubstr(c.instruction));
+    EXPECT_THAT(test::assembly_for(target, lower(s, arguments, target)),
+                testing::HasSubstr(c.instruction));
   }
 }
 

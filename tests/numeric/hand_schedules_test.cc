@@ -16,6 +16,7 @@
 namespace tw::bench {
 namespace {
 
+using test::assembly_for;
 using test::count;
 using test::inner_loop;
 
@@ -145,7 +146,7 @@ TEST(HandSchedules, SumsOfAProductStayInRegisters) {
       const Target target = Target::parse(row.target);
       const NDArray b = NDArray::empty({k, n}, float_type(32));
       const LoweredParts parts = lowered(workload, target, 1, {b});
-      const std::string loop = inner_loop(compile({parts.main}, target)->source("asm"));
+      const std::string loop = inner_loop(assembly_for(target, parts.main));
       SCOPED_TRACE(fmt::format("{} for {}:\n{}", workload, row.target, loop));
       EXPECT_EQ(count(loop, "vfmadd"), row.sums);
       EXPECT_GE(count(loop, row.registers), row.sums);

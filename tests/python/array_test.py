@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright import te
 
 
 def code_of(function, *arguments):
@@ -135,3 +136,53 @@ def test_torch_shares_memory_both_ways():
     assert a.numpy()[1, 1] == 2
     back = torch.from_dlpack(a)
     assert back.data_ptr() == t.data_ptr()
+    for dtype in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float64"):
+        t = torch.zeros(3, 4, dtype=getattr(torch, dtype)).t()
+        a = tw.nd.from_dlpack(t)
+        assert a.dtype == dtype and a.strides == (1, 4)
+        back = torch.from_dlpack(a)
+        assert back.dtype == t.dtype and back.data_ptr() == t.data_ptr() and back.stride() == t.stride()
+
+
+def test_shared_memory_outlives_torchs_tensor_and_our_array():
+    torch = pytest.importorskip("torch")
+    t = torch.ones(1000)
+    a = tw.nd.from_dlpack(t)
+    del t
+    others = [torch.zeros(1000) for _ in range(20)]
+    assert a.numpy().all()
+    back = torch.from_dlpack(a)
+    del a, others
+    others = [torch.zeros(1000) for _ in range(20)]
+    assert back.sum() == 1000 and len(others) == 20
+
+
+def test_a_kernel_takes_torchs_tensors():
+    torch = pytest.importorskip("torch")
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + A[i], name="B")
+    f = tw.build(te.create_schedule(B.op), [A, B])
+    result = torch.zeros(8)
+    f(torch.arange(8.0), result)
+    assert result.tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert code_of(f, torch.arange(8), result) == "argument-dtype"
+    assert code_of(f, torch.zeros(16)[::2], result) == "argument-strides"
+    assert code_of(f, torch.zeros(8, requires_grad=True), result) == "bad-argument"
+
+
+def test_what_torch_does_not_share():
+    torch = pytest.importorskip("torch")
+    assert code_of(tw.nd.from_dlpack, torch.zeros(3, dtype=torch.complex64)) == "argument-dtype"
+    for tensor in (torch.zeros(3, 3).to_sparse(), torch.zeros(3, 3).to_mkldnn(), torch.zeros(3, 3, device="meta")):
+        assert code_of(tw.nd.from_dlpack, tensor) == "bad-argument"
+
+
+def test_who_cannot_say_where_it_is():
+    class Nowhere:
+        def __dlpack_device__(self):
+            raise ValueError("no device")
+
+        def __dlpack__(self, **options):
+            raise AssertionError("not asked")
+
+    assert code_of(tw.nd.from_dlpack, Nowhere()) == "bad-argument"

@@ -1,5 +1,6 @@
 """Tuning from Python: the log, replay at build, and errors."""
 
+import inspect
 import subprocess
 import sys
 
@@ -119,6 +120,14 @@ def test_bad_options(tmp_path, options, code):
     with pytest.raises(tw.UserError) as info:
         autotune.tune(SIZE, tmp_path / "t.db", **options)
     assert info.value.code == code
+
+
+def test_defaults_are_those_of_the_tuner():
+    options = tw._core.autotune.TunerOptions()
+    defaults = {name: p.default for name, p in inspect.signature(autotune.tune).parameters.items()}
+    shared = (defaults.keys() & set(dir(options))) - {"model"}  # which is a name in Python only
+    assert {"batch", "trials", "time_limit", "workers", "timeout"} <= shared
+    assert {name: getattr(options, name) for name in shared} == {name: defaults[name] for name in shared}
 
 
 def test_bad_workloads():

@@ -126,6 +126,7 @@ def test_the_terminal_needs_80_columns(results, capsys):
         tables.show(table)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
+    assert lines == [line.rstrip() for line in lines]
     assert "8x8, 3x3" in "".join(lines)
 
 
@@ -138,6 +139,19 @@ def test_peers_are_compared_with_the_better_of_ours_and_with_the_limit(results):
     assert cell(first, "8x8, 3x3", "ratio") == "1.20"
     assert cell(first, "8x8, 3x3", "of limit") == "80%"
     assert cell(second, "8x8, 3x3", "of limit") == ""
+
+
+def test_a_peer_that_is_not_always_installed_has_a_column_when_it_is(results):
+    section = results["sections"]["gemm"]
+    section["measurements"].append(contest("pytorch", 1, 0.016))
+    section["facts"]["libraries"]["pytorch"] = "2.15.0"
+    first, second = tables.of_section("gemm", section, results)
+    assert first.columns == ["", "unscheduled", "untuned", "tuned", "openblas", "pytorch", "ratio", "of limit"]
+    assert cell(first, "8x8, 3x3", "pytorch") == "62.5"
+    assert cell(first, "8x8, 3x3", "ratio") == "1.20"
+    assert cell(second, "8x8, 3x3", "pytorch") == ""
+    assert "tuned against PyTorch: 1.60, least 1.60" in first.notes
+    assert "pytorch: 2.15.0" in second.notes
 
 
 def test_products_by_hand_are_held_against_the_peer_and_the_limit(results):
@@ -286,7 +300,9 @@ def test_results_are_shown_compared_and_reported(results, tmp_path):
     assert "Geometric mean of the factors: 1.000" in done.stdout
 
 
-@pytest.mark.parametrize("words,says", [(["nothing"], "no section 'nothing'"), (["--trials", "0"], "not positive"), (["--threads", "x"], "--threads")])
+@pytest.mark.parametrize("words,says", [(["nothing"], "no section 'nothing'"), (["--trials", "0"], "not positive"), (["--threads", "x"], "--threads"),
+    (["--threads", "4,0"], "not positive"), (["--threads="], "--threads"), (["--report", "."], "is a folder"),
+    (["--json", "no/such/a.json"], "no folder")])
 def test_wrong_words_are_refused(words, says):
     done = tw_bench(*words)
     assert done.returncode == 2
@@ -294,7 +310,8 @@ def test_wrong_words_are_refused(words, says):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("text,says", [("{", "not a result file"), ('{"format": 99}', "of this version")])
+@pytest.mark.parametrize("text,says", [("{", "not a result file"), ('{"format": 99}', "of this version"), ('{"format": 1}', "of this version"),
+    ('{"format": 1, "sections": {"graph": {}}}', "of this version")])
 def test_a_file_that_holds_no_results_is_refused(tmp_path, text, says):
     path = tmp_path / "a.json"
     path.write_text(text)

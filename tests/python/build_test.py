@@ -402,6 +402,21 @@ def test_targets():
     assert tw.target.create("llvm") == tw.target.Target("llvm")
 
 
+def test_a_target_that_this_machine_is_not(tmp_path):
+    target = tw.target.Target("llvm -mcpu=bdver4")  # FMA4 and XOP died out
+    if not target.features_missing_on_host:
+        pytest.skip("a machine of 2015")
+    with pytest.raises(tw.UserError, match="fma4.*legal: 'llvm .*cross=True") as refused:
+        tw.build(scale(), target=target)
+    assert refused.value.code == "target-feature"
+    f = tw.build(scale(), target=target, cross=True)
+    assert "scale" in f.get_source("asm")
+    f.export_library(tmp_path / "scale.so")
+    x = np.zeros(16, "float32")
+    assert code_of(f, x, x.copy()) == "target-feature"
+    assert code_of(tw.runtime.load_module, tmp_path / "scale.so") == "target-feature"
+
+
 def test_addresses_are_those_of_ctypes():
     a = tw.nd.array(np.arange(4, dtype="int32"))
     assert list((ctypes.c_int32 * 4).from_address(a.data_ptr)) == [0, 1, 2, 3]

@@ -1,6 +1,9 @@
 """Errors of scripts: class, code, and what they say about the script."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -234,6 +237,33 @@ def test_every_code_has_a_class_in_python():
         with pytest.raises(getattr(tw.error, name)) as info:
             _core.raise_error(code, "reason")
         assert info.value.code == code
+
+
+def test_a_script_whose_name_is_no_utf_8(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xfc"
+    os.mkdir(folder)
+    with open(folder + b"/s\xff.py", "w") as file:
+        file.write("""
+import tilewright as tw
+from tilewright import te
+A = te.placeholder((8,), name="A")
+B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+s = te.create_schedule(B.op)
+s[B].split(B.op.axis[0], factor=2)
+try:
+    s[B].split(B.op.axis[0], factor=2)
+except tw.UserError as error:
+    print(error.where, error.code)
+try:
+    tw.autotune.Log(b"\\xfe.db")
+except tw.UserError as error:
+    print(error.where, error.code)
+""")
+    result = subprocess.run([sys.executable, b"s\xff.py"], cwd=folder, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    first, second = result.stdout.splitlines()
+    assert first == r"s\udcff.py:9 not-a-leaf-axis"
+    assert second == r"\xfe.db log-unreadable"
 
 
 def test_what_a_stage_does_not_have(program):

@@ -30,6 +30,19 @@ def test_every_step_computes_the_product(step, size):
     assert kernel.error() < 1e-5
 
 
+@pytest.mark.parametrize("words", [["--size=x"], ["--size=8,8"], ["--size=8,8,0"], ["--threads=1,"], ["--threads=0"]])
+def test_wrong_words_are_refused(words, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["fast_gemm.py", *words])
+    with pytest.raises(SystemExit):
+        fast_gemm.main()
+    assert "invalid numbers value" in capsys.readouterr().err
+
+
+def test_the_table_needs_80_columns(capsys):
+    fast_gemm.print_table([((1024, 1024, 1024), "vectorized", 64, 1e13, 0.99, {"fma": 240, "loads": 100, "stores": 0, "stack": 0})])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
 def test_blocks_of_rows():
     """What does not fit into half of L2 is walked in blocks; here a small L2 makes several."""
     A, B, C = fast_gemm.product(200, 96, 64, True)
@@ -48,7 +61,7 @@ def test_sums_stay_in_registers(step):
 def test_the_table(capsys):
     fast_gemm.print_table(fast_gemm.measure([(48, 48, 16)], [1, 2], ["naive", "parallel"], budget=1e-3, rounds=1))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1:3] for line in lines[1:]] == [["naive", "1"], ["parallel", "1"], ["parallel", "2"]]
+    assert [line.split()[1:3] for line in lines[2:]] == [["naive", "1"], ["parallel", "1"], ["parallel", "2"]]
 
 
 def test_the_page_shows_the_script():

@@ -64,9 +64,10 @@ def test_a_dot_product_of_bytes_by_llvms_intrinsic():
     A, B, C = packed_product(m, n, k)
     s = vnni_schedule(A, B, C, vnni())
     assert s.trace.steps[-1].endswith('"test_vnni")')
-    f = tw.build(s, [A, B, C], target="llvm -mcpu=icelake-server")
+    target = tw.target.Target("llvm -mcpu=icelake-server")
+    f = tw.build(s, [A, B, C], target=target, cross=True)
     assert "vpdpbusd" in f.get_source("asm")
-    if tw.target.Target("llvm -mcpu=icelake-server").features_missing_on_host:
+    if target.features_missing_on_host:
         pytest.skip("no AVX512-VNNI")
     random = np.random.default_rng(0)
     a = random.integers(0, 256, (m, k)).astype("uint8")
@@ -133,6 +134,47 @@ def test_statements_of_the_builder():
     a, b = np.random.default_rng(1).standard_normal(24).astype("float32"), np.zeros(24, "float32")
     tw.build(s, [A, B])(a, b)
     np.testing.assert_array_equal(b, np.where(a > 0, a * 2, 0))
+
+
+def test_the_builder_evaluates_a_condition_once():
+    """Also where the statements under it change what it reads."""
+    y = te.compute((8,), lambda i: te.const(-2.0), name="y")
+
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        b = ib.buffer_ptr(outs[0])
+        with ib.for_range(0, 8, name="j") as j:
+            b[j] = 1.0
+            with ib.if_scope(b[j] > 0):
+                with ib.if_scope(j >= 0):
+                    b[j] = -1.0
+                with ib.else_scope():
+                    b[j] = -3.0
+                b[j] = b[j] - 1.0
+            with ib.else_scope():
+                b[j] = 7.0
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(y.op, body, name="test_else", default_buffer_params={"offset_factor": 1})
+    B = te.compute((16,), lambda i: te.const(-2.0), name="B")
+    s = te.create_schedule(B.op)
+    s[B].tensorize(s[B].split(B.op.axis[0], factor=8)[1], intrin)
+    b = np.zeros(16, "float32")
+    tw.build(s, [B])(b)
+    assert (b == -2).all()
+
+
+def test_an_else_follows_its_if():
+    ib = tir.ir_builder.create()
+    p = ib.allocate("float32", 4)
+    with ib.if_scope(p[0] > 0):
+        p[0] = 0.0
+    p[1] = 0.0
+    with pytest.raises(tw.UserError, match="right before it"), ib.else_scope():
+        pass
+    with ib.if_scope(p[0] > 0):
+        with pytest.raises(tw.UserError, match="right before it"), ib.else_scope():
+            pass
 
 
 def test_errors():
@@ -225,7 +267,7 @@ def test_tile_registers_of_several_threads(tmp_path):
     in_tiles(s, A, D, E, parallel=False)
     target = tw.target.Target("llvm -mcpu=sapphirerapids")
     try:
-        f = tw.build(s, [A, B, D, C, E], target=target)
+        f = tw.build(s, [A, B, D, C, E], target=target, cross=True)
     except tw.UserError as e:
         assert e.code == "target-feature"
         pytest.skip("the system does not grant tile registers")

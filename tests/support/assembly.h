@@ -7,7 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "lower/llvm/compile.h"
+
 namespace tw::test {
+
+// Of any machine's code.
+inline std::string assembly_for(const Target& target, const Kernel& kernel) {
+  return compile({kernel}, target, {.keep_sources = true, .cross = true})->source("asm");
+}
+inline std::string assembly_for(const char* target, const Kernel& kernel) {
+  return assembly_for(Target::parse(target), kernel);
+}
 
 inline int count(const std::string& text, const std::string& word) {
   int n = 0;

@@ -2,6 +2,9 @@
 // A scheduled te program with data, and what is checked of it.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,6 +50,7 @@ struct CaseData {
   std::vector<InterpreterBuffer> arguments;
   std::vector<std::vector<int64_t>> shapes;
   std::vector<bool> is_output;
+  std::vector<std::vector<double>> tolerance;  // of an argument's elements; empty: none
 
   // Buffers for another run: inputs filled, outputs never written.
   std::vector<InterpreterBuffer> fresh() const {
@@ -65,14 +69,33 @@ struct CaseData {
       for (int64_t i = 0; i < arguments[k].size(); ++i) {
         const std::string place = name + "[" + std::to_string(i) + "]";
         if (!run[k].written(i)) return place + " was never written";
-        const int64_t got = run[k].at(i).i, expected = arguments[k].at(i).i;
-        if (got != expected)
-          return place + " is " + std::to_string(got) + ", not " + std::to_string(expected);
+        const Value got = run[k].at(i), expected = arguments[k].at(i);
+        if (!got.type.is_float()) {
+          if (got.i != expected.i)
+            return place + " is " + std::to_string(got.i) + ", not " + std::to_string(expected.i);
+          continue;
+        }
+        const double allowed = k < tolerance.size() && !tolerance[k].empty()
+                                   ? tolerance[k][static_cast<size_t>(i)]
+                                   : 0;
+        if (got.f == expected.f || (std::isnan(got.f) && std::isnan(expected.f))) continue;
+        // No bound is known where the definition divides by nothing.
+        if (!std::isfinite(allowed) || std::abs(got.f - expected.f) <= allowed) continue;
+        return fmt::format("{} is {}, not {} ± {}", place, got.f, expected.f, allowed);
       }
     }
     return {};
   }
 };
+
+// Small, so that sums are exact or far from the ends of their type; bytes are any.
+inline Value random_element(Random& random, DType type) {
+  if (type.is_float()) {
+    return {.type = float_type(64), .f = static_cast<double>(random.between(-1024, 1024)) / 1024};
+  }
+  if (type.bits == 8) return {.type = type, .i = random.between(-128, 127)};
+  return {.type = type, .i = random.between(-8, 8)};
+}
 
 inline CaseData make_data(const ScheduleCase& c) {
   CaseData data;
@@ -90,8 +113,7 @@ inline CaseData make_data(const ScheduleCase& c) {
     InterpreterBuffer buffer(t.dtype(), size);
     if (!output) {
       Random random(c.data_seed + std::hash<std::string>()(t.name()));
-      for (int64_t i = 0; i < size; ++i)
-        buffer.set(i, {.type = t.dtype(), .i = random.between(-8, 8)});
+      for (int64_t i = 0; i < size; ++i) buffer.set(i, random_element(random, t.dtype()));
     }
     data.arguments.push_back(std::move(buffer));
     data.shapes.push_back(std::move(shape));
@@ -173,10 +195,11 @@ inline std::vector<ScheduleCheck> schedule_checks() {
 
 // The first check that fails, with what it says.
 inline std::optional<std::string> failure_of(const ScheduleCase& c,
-                                             const std::vector<ScheduleCheck>& checks) {
+                                             const std::vector<ScheduleCheck>& checks,
+                                             CaseData (*make)(const ScheduleCase&) = make_data) {
   std::string name = "data";
   try {
-    const CaseData data = make_data(c);
+    const CaseData data = make(c);
     for (const ScheduleCheck& check : checks) {
       name = check.name;
       const std::string wrong = check.run(c, data);

@@ -45,6 +45,16 @@ o = compute([n: 1, f: 6, y: 9, z: 14], reduce [c: 4, i: 3, j: 3], sum((p(n, c, (
 arguments x w o
 outputs o
 )"},
+    {"convolution with windows of one element, biased", R"(te 1
+x = placeholder(int32, [1, 5, 6, 21])
+w = placeholder(int32, [9, 5, 1, 1], constant)
+b = placeholder(int32, [9], constant)
+o = compute([n: 1, f: 9, y: 6, z: 21], reduce [c: 5, i: 1, j: 1], sum((x(n, c, (y + i), (z + j))*w(f, c, i, j))))
+s = compute([n: 1, f: 9, y: 6, z: 21], (o(n, f, y, z) + b(f)))
+r = compute([n: 1, f: 9, y: 6, z: 21], max(s(n, f, y, z), 0))
+arguments x w b r
+outputs r
+)"},
     {"depthwise, strided", R"(te 1
 x = placeholder(int32, [1, 6, 17, 17])
 w = placeholder(int32, [6, 3, 3])
@@ -130,6 +140,13 @@ B = placeholder(int8, [19, 53])
 C = compute([i: 11, j: 53], reduce [k: 19], sum((int32(A(i, k))*int32(B(k, j)))))
 arguments A B C
 outputs C
+)"},
+    {"convolution of bytes with windows of one element", R"(te 1
+x = placeholder(uint8, [2, 10, 5, 18])
+w = placeholder(int8, [17, 10, 1, 1], constant)
+o = compute([n: 2, f: 17, y: 5, z: 18], reduce [c: 10, i: 1, j: 1], sum((int32(x(n, c, (y + i), (z + j)))*int32(w(f, c, i, j)))))
+arguments x w o
+outputs o
 )"},
     {"padded convolution of bytes, requantized", R"(te 1
 x = placeholder(uint8, [2, 6, 9, 20])
@@ -243,6 +260,23 @@ A = placeholder(int32, [19, 3])
 S = compute([], reduce [i: 19, j: 3], sum(A(i, j)))
 arguments A S
 outputs S
+)"},
+    {"shares of a whole", R"(te 1
+A = placeholder(int32, [70])
+M = compute([], reduce [k: 70], max(A(k)))
+E = compute([i: 70], ((A(i) - M())*3))
+S = compute([], reduce [k: 70], sum(E(k)))
+D = compute([i: 70], (E(i)*S()))
+arguments A D
+outputs D
+)"},
+    {"padded convolution of groups, packed by images", R"(te 1
+x = placeholder(int32, [8, 3, 9, 6])
+w = placeholder(int32, [6, 2, 2])
+p = compute([n: 8, c: 3, y: 11, z: 8], tvm_if_then_else(((((1 <= y) && (y < 10)) && (1 <= z)) && (z < 7)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 8, f: 6, y: 5, z: 4], reduce [i: 2, j: 2], sum((p(n, floordiv(f, 2), ((y*2) + i), ((z*2) + j))*w(f, i, j))))
+arguments x w o
+outputs o
 )"},
     {"matrix times vector", R"(te 1
 A = placeholder(int32, [40, 64])

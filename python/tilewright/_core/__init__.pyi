@@ -1158,7 +1158,7 @@ def cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExp
     ...
 
 
-def compile(arg0: collections.abc.Sequence[tilewright._core.LoweredFunc], arg1: tilewright._core.TargetModel, arg2: bool, arg3: bool) -> tilewright._core.Module:
+def compile(kernels: collections.abc.Sequence[tilewright._core.LoweredFunc], target: tilewright._core.TargetModel, cross: bool) -> tilewright._core.Module:
     ...
 
 

@@ -69,9 +69,6 @@ class LogFile:
         ...
     def best(self, workload: str, target: str, threads: int) -> tilewright._core.autotune.Record | None:
         ...
-    @property
-    def path(self) -> str:
-        ...
     def records(self, workload: str, target: str, threads: int) -> list[tilewright._core.autotune.Record]:
         ...
     def workloads(self) -> list:
@@ -282,4 +279,4 @@ def untuned_schedule(arg0: tilewright._core.Program, arg1: tilewright._core.Targ
 
 
 def workload_kinds() -> list:
-    """Rows of (kind, documentation, [(size, meaning, default or None)])."""
+    """Rows of (kind, documentation, [(size, meaning, default or None)], values of dtype)."""

@@ -15,7 +15,7 @@ from ..runtime import num_threads
 from ..scopes import Scoped
 from ..target import _resolve
 from ..te.text import _program
-from .log import Log
+from .log import Log, log_file
 
 _native = _core.autotune
 
@@ -76,10 +76,11 @@ class Event:
 
 
 def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_limit=0.0, seed=0, resume=False,
-         model="xgboost", batch=16, workers=0, timeout=10.0, callback=None, stop=None, command=""):
+         model="xgboost", batch=0, workers=0, timeout=10.0, callback=None, stop=None, command=""):
     """Spends `trials` over tasks (or programs) and keeps every trial in the log; returns a TunerReport.
 
     time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS.
+    batch: trials between two trainings of the model, 0 by the budget. workers: processes that compile, 0 one per core.
     timeout: seconds to compile, and to run, one candidate. callback(Event) is called after each trial. stop: a StopFlag
     that another thread may set; nothing is lost then. Ctrl-C in the main thread takes effect between trials.
     """
@@ -105,7 +106,7 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
         if callback is not None:
             callback(Event(*fields))
 
-    file = log._writable() if isinstance(log, Log) else _native.LogFile(str(log), True)
+    file = log_file(log.path if isinstance(log, Log) else log, True)
     # An empty callback still runs Python, so that Ctrl-C is noticed.
     return _native.tune(tasks, file, options, on_event, stop or StopFlag())
 
@@ -155,7 +156,7 @@ def named_workloads():
 
 
 def workload_kinds():
-    """(kind, documentation, [(size, meaning, default or None)]) of every kind of workload."""
+    """(kind, documentation, [(size, meaning, default or None)], values of dtype) of every kind of workload."""
     return _native.workload_kinds()
 
 

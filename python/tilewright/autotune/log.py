@@ -10,12 +10,17 @@ FIELDS = (
     "elapsed_seconds", "ir_hash", "seed", "origin", "predicted", "run", "created")
 
 
+def log_file(path, write):
+    """The log of a path, whose name may be any bytes."""
+    return _core.autotune.LogFile(os.fsencode(path), write)
+
+
 class Log:
     """Every trial ever recorded in a file. Iterating gives a dict a record, in the order they were made."""
 
     def __init__(self, path):
         self.path = os.fspath(path)
-        self._file = _core.autotune.LogFile(self.path, False)
+        self._file = log_file(path, False)
 
     def records(self, workload="", target="", threads=0):
         """Records as objects; of one workload, target, or number of threads where these are given."""
@@ -38,6 +43,3 @@ class Log:
 
     def __repr__(self):
         return f"Log({self.path!r})"
-
-    def _writable(self):
-        return _core.autotune.LogFile(self.path, True)

@@ -15,6 +15,8 @@ __all__ = ["main", "program"]
 def program():
     """What a shell starts: `main`, where Ctrl-C is an exit status at any moment and never a traceback."""
     signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+    for stream in (sys.stdout, sys.stderr):  # a name may hold what the terminal cannot show
+        stream.reconfigure(errors="backslashreplace")
     status = main()
     # What was asked for is done. The interpreter takes its handlers down as it ends, and would die of a late signal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

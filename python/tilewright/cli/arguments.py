@@ -12,16 +12,18 @@ from ..autotune import MODELS
 
 EPILOG = """\
 examples:
-  autotune --trials=64                                    the default set
-  autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn      named layers; --list shows them
-  autotune gemm:m=128,n=3072,k=768 --trials=200           free sizes
-  autotune --resume --trials=500                          go on where the log ends
-  autotune --replay gemm:bert.ffn                         build and time the best of the log
+  autotune --trials=64                               the default set
+  autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn named layers, as of --list
+  autotune gemm:m=128,n=3072,k=768 --trials=200      free sizes
+  autotune --resume --trials=500                     go on where the log ends
+  autotune --replay gemm:bert.ffn                    time the best of the log
 
-Every trial is in the log as soon as it is known, so a run may be stopped at any moment. Trials of earlier runs count
-towards --trials with --resume only; the log keeps them in any case.
+Every trial is in the log as soon as it is known, so a run may be stopped at any
+moment. Trials of earlier runs count towards --trials with --resume only; the
+log keeps them in any case.
 
-exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad input; 130 after Ctrl-C
+exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad
+input; 130 after Ctrl-C
 """
 
 
@@ -38,6 +40,14 @@ def _number(convert, least, what, exclusive=False, most=sys.float_info.max):
     return read
 
 
+def _text(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8") from None
+    return text
+
+
 _MOST = 2**31 - 1
 _count = _number(int, 1, f"a whole number from 1 to {_MOST}", most=_MOST)
 
@@ -47,11 +57,11 @@ def parse(argv):
         prog="autotune", description="Searches the fastest schedules of tensor programs on this machine.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
-    add("workloads", metavar="WORKLOAD", nargs="*",
+    add("workloads", metavar="WORKLOAD", nargs="*", type=_text,
         help="kind:name or kind:size=value,...; without any, a small set of real layers")
     add("--trials", metavar="N", type=_count, default=64, help="candidates to measure over all workloads (64)")
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
-        help="stop starting candidates after this time (0: never)")
+        help="stop after this time (0: never)")
     add("--log", metavar="FILE", default="tuning.db", help="where every trial is kept (tuning.db, here)")
     add("--seed", metavar="N", type=_number(int, 0, "a whole number of 64 bits", most=2**64 - 1), default=0,
         help="of search and data (0)")
@@ -63,7 +73,7 @@ def parse(argv):
     add("--json", metavar="FILE", help="write the result as JSON; - for standard output")
     add("--list", action="store_true", help="show the named workloads, and the kinds with their sizes")
     add("--replay", action="store_true", help="build and time the best schedules of the log, searching nothing")
-    add("--target", metavar="TARGET", default="llvm", help='such as "llvm -mcpu=znver4" (this machine)')
+    add("--target", metavar="TARGET", type=_text, default="llvm", help='such as "llvm -mcpu=znver4" (this machine)')
     add("--model", choices=MODELS, default="xgboost", help="what ranks candidates: %(choices)s (xgboost)")
     add("--workers", metavar="N", type=_count, default=0, help="processes that compile (one per core)")
     add("--version", action="version", version=f"autotune {__version__}")
@@ -72,7 +82,8 @@ def parse(argv):
 
 
 def typed():
-    return shlex.join([program_name(), *sys.argv[1:]])
+    """What the log keeps of the command line."""
+    return shlex.join([program_name(), *sys.argv[1:]]).encode(errors="backslashreplace").decode()
 
 
 def program_name():

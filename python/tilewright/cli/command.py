@@ -8,6 +8,7 @@ import sys
 import threading
 
 from .. import __version__, _core, autotune
+from ..autotune.log import log_file
 from ..target import Target
 from . import report
 from .arguments import parse, replay_command, typed
@@ -44,7 +45,7 @@ def _tune(workloads, target, threads, arguments):
     # What cannot be written is refused now, rather than after a minute.
     if arguments.json not in (None, "-"):
         write_file(arguments.json, "a", "")
-    _core.autotune.LogFile(arguments.log, True)
+    log_file(arguments.log, True)
     peak = autotune.fma_peak(target, threads)
     # Standard output is for JSON alone when that goes there.
     stream = sys.stderr if arguments.json == "-" else sys.stdout
@@ -65,7 +66,7 @@ def _tune(workloads, target, threads, arguments):
         signals.append(number)
         stop.set()
         if len(signals) == 1:
-            progress.note("stopping after the trials that are running; once more to stop at once")
+            progress.note("stopping; once more to stop at once")
         else:
             with contextlib.suppress(Exception):
                 progress.__exit__(None, None, None)  # gives the terminal its cursor back

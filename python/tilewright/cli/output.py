@@ -4,8 +4,11 @@
 import json
 import math
 import sys
+import textwrap
 
 from .. import _core
+
+NARROW = 72  # columns that a table needs to show its numbers and something of the names
 
 
 def duration(seconds):
@@ -37,21 +40,31 @@ def number(value, text="{:.1f}"):
     return "-" if value is None else text.format(value)
 
 
-def console(stream):
-    from rich.console import Console
+def print_table(stream, names, rows):
+    """Rows of texts under the names of their columns; the first column says what a row is about.
 
-    # Rows stay whole where nobody looks at a screen.
-    return Console(file=stream, width=None if stream.isatty() else 120, highlight=False, soft_wrap=False)
-
-
-def table(*columns):
+    A terminal that is too narrow for a table gets a paragraph a row.
+    """
     from rich import box
+    from rich.console import Console
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for k, name in enumerate(columns):
-        made.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
-    return made
+    # Rows stay whole where nobody looks at a screen.
+    console = Console(file=stream, width=None if stream.isatty() else 120, highlight=False)
+    if console.width < NARROW:
+        for first, *others in rows:
+            parts = ", ".join(f"{name} {text}".replace(" ", "\0") for name, text in zip(names[1:], others))
+            lines = textwrap.wrap(parts, max(console.width - 2, 10), break_long_words=False)
+            stream.write("\n  ".join([first, *lines]).replace("\0", " ") + "\n")
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for k, name in enumerate(names):
+        table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
+    for row in rows:
+        table.add_row(*row)
+    with console.capture() as capture:
+        console.print(table)
+    stream.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
 def rates(operations, seconds, peak):

@@ -2,17 +2,18 @@
 """What is shown while tuning: a live display on a terminal, plain lines elsewhere."""
 
 import collections
+import os
 import threading
 import time
 
-from .output import duration, rate
+from .output import NARROW, duration, rate
 
 ROWS = 8  # tasks shown at once
 
 
 def make_progress(stream, workloads, tasks, peak, arguments):
-    interactive = stream.isatty()
-    return (_Live if interactive else _Lines)(stream, workloads, tasks, peak, arguments)
+    rewritable = stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return (_Live if rewritable else _Lines)(stream, workloads, tasks, peak, arguments)
 
 
 class _Progress:
@@ -155,16 +156,19 @@ class _Live(_Progress):
             shown = sorted(self.recent[-ROWS:]) or [0]
             table = Table(box=None, padding=(0, 1), expand=True)
             table.add_column("workload", no_wrap=True, overflow="ellipsis", ratio=1)
-            for name in ("trials", "now GF/s", "best GF/s", "% peak", "failed"):
+            names = ("best GF/s", "% peak", "now GF/s", "trials", "failed")
+            if self.console.width < NARROW:
+                names = names[:1]
+            for name in names:
                 table.add_column(name, justify="right", no_wrap=True)
             for k in shown:
                 summary, now, best = self.summaries.get(k), self.current.get(k), self.best(k)
-                table.add_row(
-                    Text(self.workloads[k].label, style="bold" if k == self.task else ""),
-                    str(summary.trials if summary else 0),
-                    "" if now is None else Text("failed", style="red") if isinstance(now, str) else f"{now:.1f}",
+                cells = (
                     "" if best is None else f"{best:.1f}", self.percent(best).removesuffix(" %"),
-                    str(sum(summary.failures.values()) if summary else 0))
+                    "" if now is None else Text("failed", style="red") if isinstance(now, str) else f"{now:.1f}",
+                    str(summary.trials if summary else 0), str(sum(summary.failures.values()) if summary else 0))
+                label = Text(self.workloads[k].label, style="bold" if k == self.task else "")
+                table.add_row(label, *cells[:len(names)])
             hidden = len(self.tasks) - len(shown)
             eta = self.eta()
             status = Table.grid(padding=(0, 1), expand=True)

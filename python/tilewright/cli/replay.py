@@ -6,7 +6,7 @@ import sys
 
 from .. import _core, autotune, driver, nd
 from .arguments import program_name
-from .output import console, number, rates, table, time_text, write_json
+from .output import number, print_table, rates, time_text, write_json
 
 
 def replay(workloads, target, threads, arguments):
@@ -32,12 +32,10 @@ def replay(workloads, target, threads, arguments):
             "recorded_seconds": record.median, "seconds": seconds, "gflops": gflops, "percent_of_peak": percent,
             "ir_hash": kernel.ir_hash(), "same_ir": kernel.ir_hash() == record.ir_hash, "trace": record.trace})
     stream = sys.stderr if arguments.json == "-" else sys.stdout
-    shown = table("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR")
-    for row in rows:
-        shown.add_row(
-            row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), number(row["gflops"]),
-            number(row["percent_of_peak"], "{:.0f}"), str(row["record"]), "same" if row["same_ir"] else "differs")
-    console(stream).print(shown)
+    print_table(stream, ("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR"), [
+        (row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), number(row["gflops"]),
+         number(row["percent_of_peak"], "{:.0f}"), str(row["record"]), "same" if row["same_ir"] else "differs")
+        for row in rows])
     stream.flush()
     if arguments.json:
         write_json({"target": str(target), "threads": threads, "log": log.path, "tasks": rows}, arguments.json)

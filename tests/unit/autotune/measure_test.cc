@@ -87,8 +87,7 @@ TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
       "kill@9");
   const Task task = gemm_task();
   MeasureOptions o = options();
-  o.run_timeout = 0.5;
-  o.compile_timeout = 0.5;
+  o.run_timeout = o.compile_timeout = 2;  // what a busy machine takes for those that do not hang
   Measurer measurer(o);
   const auto records = measurer.measure(task, candidates(task, 12), 0, {});
   ASSERT_EQ(records.size(), 12u);
@@ -184,7 +183,7 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
   MeasureOptions o = options();
   o.run_timeout = 600;
   Measurer measurer(o);
-  std::atomic<bool> stop = false;
+  bool stop = false;
   std::vector<Record> seen;
   const auto records = measurer.measure(
       task, candidates(task, 5), 0,
@@ -193,11 +192,11 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
         // While the next one hangs.
         if (seen.size() == 2) stop = true;
       },
-      &stop);
+      [&] { return stop; });
   EXPECT_EQ(records.size(), 2u);
   unsetenv("TILEWRIGHT_WORKER_FAULT");
   stop = false;
-  EXPECT_EQ(measurer.measure(task, candidates(task, 3), 0, {}, &stop).size(), 3u);
+  EXPECT_EQ(measurer.measure(task, candidates(task, 3), 0, {}, [&] { return stop; }).size(), 3u);
 }
 
 TEST_F(Measure, WhatTheCallerThrowsLeavesTheMeasurerUsable) {
@@ -294,7 +293,7 @@ std::vector<pid_t> workers_of(pid_t parent) {
 
 template <class F>
 bool soon(F condition) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -50,7 +51,7 @@ void check(const Case& c, const Target& target = kTarget) {
   const Kernel kernel = dot_kernel(c, kRows, kSteps);
   const std::string what = fmt::format("{} {} lanes {} broadcast {} swapped {}", to_string(c.a),
                                        to_string(c.b), c.lanes, c.broadcast_first, c.swapped);
-  const auto module = compile({kernel}, target);
+  const auto module = compile({kernel}, target, {.cross = true});
   const std::string assembly = module->source("asm");
   const char* instruction = c.a.is_float() ? "vdpbf16ps" : "vpdpbusd";
   EXPECT_NE(assembly.find(instruction), std::string::npos) << what;
@@ -128,7 +129,7 @@ TEST(DotProduct, OthersAreLeftAlone) {
   const auto is_dot = [](const std::string& text, DType a, DType b, const Target& target) {
     const Kernel kernel =
         make_kernel(text, {{"A", a, {256}}, {"B", b, {256}}, {"C", int_type(32), {64}, true}}, "f");
-    return compile({kernel}, target)->source("asm").find("vpdpbusd") != std::string::npos;
+    return assembly_for(target, kernel).find("vpdpbusd") != std::string::npos;
   };
   const auto loop = [](int extent, const std::string& a, const std::string& b) {
     return fmt::format(

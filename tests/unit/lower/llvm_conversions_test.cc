@@ -12,6 +12,7 @@
 #include "runtime/element.h"
 #include "runtime/half.h"
 #include "schedule/te/evaluate.h"
+#include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -234,7 +235,7 @@ TEST(Conversions, SaturatingVectorsKeepTheirInstructions) {
     const Kernel kernel = make_kernel(
         fmt::format("O[ramp(0, 1, 16)] = saturating_cast<{}x16>(A[ramp(0, 1, 16)])", to_string(to)),
         {{"A", from, {16}}, {"O", to, {16}, true}});
-    return compile({kernel}, Target::parse("llvm -mcpu=skylake-avx512"))->source("asm");
+    return assembly_for("llvm -mcpu=skylake-avx512", kernel);
   };
   EXPECT_NE(assembly(int_type(32), int_type(8)).find("vpmovsdb"), std::string::npos);
   EXPECT_NE(assembly(int_type(32), uint_type(8)).find("vpmovusdb"), std::string::npos);

@@ -128,8 +128,7 @@ TEST(LlvmKernels, SmallStrides) {
 TEST(LlvmKernels, SmallStridesAreShuffled) {
   const Kernel kernel =
       make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = A[ramp((i*32), 2, 16)] }", {kA, kO});
-  const std::string assembly =
-      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  const std::string assembly = assembly_for("llvm -mcpu=sapphirerapids", kernel);
   EXPECT_THAT(assembly, HasSubstr("vperm"));
   EXPECT_THAT(assembly, Not(HasSubstr("gather")));
 }
@@ -261,9 +260,7 @@ Kernel register_tile_kernel(int mr, int nr, int k) {
 }
 TEST(LlvmKernels, RegisterTileStaysInRegisters) {
   const Kernel kernel = register_tile_kernel(14, 32, 64);
-  // Any machine's code may be looked at.
-  const auto module = compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"));
-  const std::string loop = inner_loop(module->source("asm"));
+  const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
   EXPECT_EQ(count(loop, "vfmadd"), 28) << loop;
   EXPECT_THAT(loop, HasSubstr("%zmm"));
   EXPECT_THAT(loop, Not(HasSubstr("%rsp")));
@@ -273,9 +270,8 @@ TEST(LlvmKernels, RegisterTileStaysInRegisters) {
 }
 
 TEST(LlvmKernels, BroadcastFoldsIntoFma) {
-  const auto module =
-      compile({register_tile_kernel(14, 16, 64)}, Target::parse("llvm -mcpu=znver4"));
-  EXPECT_EQ(count(inner_loop(module->source("asm")), "{1to16}"), 14);
+  const std::string assembly = assembly_for("llvm -mcpu=znver4", register_tile_kernel(14, 16, 64));
+  EXPECT_EQ(count(inner_loop(assembly), "{1to16}"), 14);
 }
 
 TEST(LlvmKernels, PreferredWidthIsKept) {
@@ -283,9 +279,8 @@ TEST(LlvmKernels, PreferredWidthIsKept) {
   const std::string text =
       "for (i, 0, 16) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] + x16(1.000000f)) }";
   const Kernel kernel = make_kernel(text, {kA, kO});
-  EXPECT_THAT(compile({kernel}, Target::parse("llvm -mcpu=icelake-server"))->source("asm"),
-              HasSubstr("%zmm"));
-  const std::string v3 = compile({kernel}, Target::parse("llvm -mcpu=x86-64-v3"))->source("asm");
+  EXPECT_THAT(assembly_for("llvm -mcpu=icelake-server", kernel), HasSubstr("%zmm"));
+  const std::string v3 = assembly_for("llvm -mcpu=x86-64-v3", kernel);
   EXPECT_THAT(v3, Not(HasSubstr("%zmm")));
   EXPECT_THAT(v3, HasSubstr("%ymm"));
 }
@@ -296,8 +291,7 @@ TEST(LlvmKernels, ReductionIntoMemoryIsKeptInARegister) {
       "for (k, 0, 64) { O[ramp(0, 1, 16)] = (O[ramp(0, 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, "
       "16)])) }",
       {kA, {"B", float_type(32), {512}}, kO});
-  const std::string loop =
-      inner_loop(compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm"));
+  const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
   EXPECT_EQ(count(loop, "vfmadd"), 1) << loop;
   EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
 }
@@ -308,8 +302,7 @@ TEST(LlvmKernels, SumsStayInRegistersAcrossPrefetches) {
       "for (t, 0, 4) { for (k, 0, 64) { prefetch<int32>(B[((k*4) + 64)], 0, 3, 1) "
       "O[ramp((t*16), 1, 16)] = (O[ramp((t*16), 1, 16)] + (x16(A[k])*B[ramp((k*4), 1, 16)])) } }",
       {kA, {"B", float_type(32), {512}}, kO});
-  const std::string loop =
-      inner_loop(compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm"));
+  const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
   EXPECT_EQ(count(loop, "prefetch"), 1) << loop;
   EXPECT_EQ(count(loop, "vfmadd"), 1) << loop;
   EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
@@ -321,8 +314,7 @@ TEST(LlvmKernels, PredicateBecomesAMask) {
       "x16(37))) "
       "if (ramp((i*16), 1, 16) < x16(37)) }",
       {kA, kO});
-  const std::string assembly =
-      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  const std::string assembly = assembly_for("llvm -mcpu=sapphirerapids", kernel);
   EXPECT_THAT(assembly, HasSubstr("{%k"));
   EXPECT_THAT(assembly, Not(HasSubstr("vmovss")));
 }

@@ -4,6 +4,7 @@
 
 #include "lower/llvm/target.h"
 #include "runtime/error.h"
+#include "runtime/instruction_sets.h"
 
 namespace tw {
 namespace {
@@ -78,6 +79,21 @@ TEST(Target, FeaturesThatTheHostLacks) {
   EXPECT_FALSE(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+fma4,+xop,+avx10.1-512")
                    .features_missing_on_host()
                    .empty());
+}
+
+// The runtime, which has no LLVM to ask, finds the same.
+TEST(Target, InstructionSetsOfTheHost) {
+  const std::vector<std::string> mine = Target::host().instruction_sets();
+  EXPECT_FALSE(mine.empty());
+  EXPECT_EQ(missing_instruction_sets(mine), std::vector<std::string>{});
+  const Target every = Target::parse(
+      "llvm -mcpu=x86-64-v4 -mattr=+amx-bf16,+amx-int8,+avx512bf16,+avx512bitalg,+avx512fp16,"
+      "+avx512vbmi2,+avx512vnni,+avx512vpopcntdq,+avxifma,+avxneconvert,+avxvnni,+avxvnniint16,"
+      "+avxvnniint8,+fma4,+gfni,+sse4a,+tbm,+vaes,+vpclmulqdq,+xop");
+  std::vector<std::string> found = missing_instruction_sets(every.instruction_sets());
+  std::vector<std::string> expected = every.features_missing_on_host();
+  std::erase(expected, "evex512");  // LLVM's own: avx512f in vectors of 512 bits
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

@@ -49,6 +49,19 @@ for (i, 0, 16) {
   EXPECT_EQ(versioned(text), text);
 }
 
+// Their addresses cannot be tested before they are there.
+TEST(NontemporalStores, BuffersInsideThePragmaAreAligned) {
+  const std::string text = R"(// attr [] pragma_store_nontemporal = 1
+for (i, 0, 16) {
+  // attr [t] storage_scope = "global"
+  allocate t[float32 * 4]
+  t[ramp(0, 1, 4)] = A[ramp((i*4), 1, 4)]
+  O[i] = t[2]
+}
+)";
+  EXPECT_EQ(versioned(text), text);
+}
+
 TEST(NontemporalStores, OtherStoresStayAsTheyAre) {
   const std::string loop = "for (i, 0, 16) {\n  O[i] = A[i]\n}\n";
   EXPECT_EQ(versioned("// attr [] pragma_store_nontemporal = 1\n" + loop), loop);

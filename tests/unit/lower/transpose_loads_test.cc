@@ -80,8 +80,7 @@ TEST(TransposeLoads, EachShuffleIsAnInstruction) {
       pass::transpose_loads,
       test::make_kernel("unrolled (j, 0, 8) { O[ramp((j*16), 1, 16)] = T[ramp(j, 40, 16)] }",
                         {{"O", float_type(32), {512}, true}, {"T", float_type(32), {700}}}));
-  const std::string assembly =
-      compile({kernel}, Target::parse("llvm -mcpu=sapphirerapids"))->source("asm");
+  const std::string assembly = test::assembly_for("llvm -mcpu=sapphirerapids", kernel);
   EXPECT_EQ(test::count(assembly, "vunpck"), 16);
   EXPECT_EQ(test::count(assembly, "vshuff"), 8);
   EXPECT_EQ(test::count(assembly, "vperm"), 0);

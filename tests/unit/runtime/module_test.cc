@@ -137,6 +137,7 @@ TEST(LoadLibrary, Unloadable) {
 TEST(Metadata, RoundTrips) {
   const ModuleInfo info{
       .target = "llvm -mcpu=x86-64-v3",
+      .instruction_sets = {"avx", "avx2"},
       .functions = {{.name = "gemm",
                      .arguments = {{.name = "A",
                                     .kind = ArgumentKind::Tensor,

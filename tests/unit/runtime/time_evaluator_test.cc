@@ -36,7 +36,7 @@ TEST(TimeEvaluator, MinimumTimeRaisesTheNumber) {
     EXPECT_GE(r.seconds[i] * static_cast<double>(r.numbers[i]), 2e-3);
   }
   EXPECT_TRUE(std::ranges::is_sorted(r.numbers));
-  EXPECT_GT(r.numbers.front(), 1);
+  EXPECT_GT(r.numbers.back(), 1);  // the first sample may have waited for a processor so long
 }
 
 TEST(TimeEvaluator, Statistics) {
