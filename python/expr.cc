@@ -113,6 +113,14 @@ bool truth(const Expr& e) {
              "te.if_then_else or tir.Select instead of if, te.all and te.any instead of and, or"});
 }
 
+// Conditions are bool: what else is true of a number, the program has to say.
+const Expr& condition(const Expr& e, const char* operation) {
+  if (e.dtype().is_bool()) return e;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{} of {}, of type {}", operation, to_string(e), to_string(e.dtype())),
+         .legal = "a bool, such as a comparison"});
+}
+
 template <class T>
 auto node_class(py::module_& m, const char* name) {
   return py::class_<PyNode<T>, PyExpr>(m, name);
@@ -191,11 +199,11 @@ void bind_composites(py::module_& m) {
   field(negation, "a", &Not::a);
   auto select_class = node_class<Select>(m, "Select");
   // Both sides come to one type, as operands do.
-  select_class.def(py::init([](const Expr& condition, const Expr& t, const Expr& f) {
-                     const Expr e = select(condition, t, f);
+  select_class.def(py::init([](const Expr& which, const Expr& t, const Expr& f) {
+                     const Expr e = select(condition(which, "Select"), t, f);
                      if (is<Select>(e)) return PyNode<Select>{{e}};
                      const DType type = e.dtype();
-                     return PyNode<Select>{{make(Select{.condition = condition,
+                     return PyNode<Select>{{make(Select{.condition = which,
                                                         .true_value = tw::cast(type, t),
                                                         .false_value = tw::cast(type, f)})}};
                    }),
@@ -259,9 +267,11 @@ void bind_functions(py::module_& m) {
   m.def("floor_mod", &floor_mod);
   m.def("max", [](const Expr& a, const Expr& b) { return tw::max(a, b); });
   m.def("min", [](const Expr& a, const Expr& b) { return tw::min(a, b); });
-  m.def("logical_and", [](const Expr& a, const Expr& b) { return a && b; });
-  m.def("logical_or", [](const Expr& a, const Expr& b) { return a || b; });
-  m.def("logical_not", [](const Expr& a) { return !a; });
+  m.def("logical_and",
+        [](const Expr& a, const Expr& b) { return condition(a, "and") && condition(b, "and"); });
+  m.def("logical_or",
+        [](const Expr& a, const Expr& b) { return condition(a, "or") || condition(b, "or"); });
+  m.def("logical_not", [](const Expr& a) { return !condition(a, "not"); });
   m.def("structural_equal",
         [](const Expr& a, const Expr& b) { return equal(a, b, {.map_free_vars = true}); });
   // A pure intrinsic with the type of its first argument; arguments of two come to one type.

@@ -6,6 +6,7 @@
 #include "schedule/primitive.h"
 #include "schedule/rewrite_operation.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/check_body.h"
 
 namespace tw {
 namespace {
@@ -260,6 +261,8 @@ Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
            .where = SourceScope::current(),
            .legal = "outputs that are computed"});
   }
+  // Of other stages no more may be computed than what is read of them.
+  for (const te::Tensor& output : outputs) te::check_bounds(output.op());
   if (outputs.empty()) {
     raise({.code = ErrorCode::BadArgument,
            .what = "a schedule of no output",

@@ -7,6 +7,7 @@
 
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/check_body.h"
 
 namespace tw::te {
 namespace {
@@ -21,15 +22,6 @@ void check_scalar_type(DType type, std::string_view what, const std::string& nam
            .stage = name,
            .legal = "scalar int, uint, float, bfloat or bool elements"});
   }
-}
-
-void check_index(const Expr& index, const std::string& tensor) {
-  TW_CHECK(index.defined(), "an index is undefined");
-  if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
-  raise({.code = ErrorCode::TypeMismatch,
-         .what = fmt::format("an index of type {}", to_string(index.dtype())),
-         .stage = tensor,
-         .legal = "scalar integer indices; cast the index"});
 }
 
 bool reads_tensor(const Expr& e) {
@@ -59,26 +51,6 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   for (size_t d = 0; d < shape.size(); ++d) {
     check_extent(shape[d], fmt::format("extent {} of the shape", d), name);
   }
-}
-
-// What the recursion of every later walk is sure to stand.
-constexpr int kMostLevels = 2000;
-
-// What Tensor::operator() checks, for bodies that were built or parsed otherwise.
-void check_reads(const Expr& body, const std::string& name) {
-  for_each_expr(body, [&](const Expr& sub) {
-    const ProducerLoad* load = as<ProducerLoad>(sub);
-    if (!load) return;
-    const size_t rank = load->producer->output_shape(load->value_index).size();
-    if (load->indices.size() != rank) {
-      raise({.code = ErrorCode::IndexCount,
-             .what = fmt::format("{} indices for '{}' of rank {}", load->indices.size(),
-                                 load->producer->name, rank),
-             .stage = name,
-             .legal = "one index for each dimension"});
-    }
-    for (const Expr& i : load->indices) check_index(i, load->producer->name);
-  });
 }
 
 // The Reduce of a body, or null; BadReduction when one hides deeper in the expression.
@@ -278,14 +250,8 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
              .stage = name,
              .legal = "an expression for each output"});
     }
-    if (deeper_than(e, kMostLevels)) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("a body of more than {} levels", kMostLevels),
-             .stage = name,
-             .legal = "a reduction, or a compute for each part of the expression"});
-    }
+    check_body(e, name);
     check_scalar_type(e.dtype(), "a compute", name);
-    check_reads(e, name);
   }
   auto* node = new ComputeNode;
   const Operation op(node);

@@ -313,3 +313,53 @@ def test_a_factor_that_a_symbolic_extent_cannot_be_added_to():
     for how in ({"factor": 2**31 - 1}, {"nparts": 2**24 + 1}):
         with refused("bad-argument", "extents are known when the kernel is called", legal="1 to 16777216"):
             s[B].split(B.op.axis[0], **how)
+
+
+@pytest.mark.parametrize("body", [
+    lambda a: a << 2, lambda a: a & 1, lambda a: ~a, lambda a: te.popcount(a), lambda a: tw.tir.reinterpret("int64", a),
+    lambda a: te.if_then_else(a, 1.0, 2.0), lambda a: tw.tir.Select(a, 1.0, 2.0), lambda a: te.any(a, a > 1.0),
+    lambda a: (a > 1.0) + (a > 2.0),
+])
+def test_operands_of_types_that_an_operator_is_not_for(body):
+    A = te.placeholder((4,), name="A")
+    with refused("type-mismatch") as check:
+        te.compute((4,), lambda i: body(A[i]), name="B")
+    assert check.error.legal
+
+
+def test_reads_that_are_sure_to_be_outside():
+    A = te.placeholder((4, 6), name="A")
+    k = te.reduce_axis((0, 3), "k")
+    output = lambda body: te.create_schedule(te.compute((6,), body, name="B").op)
+    for index, what in (
+        (lambda i: 6, "index 1 of 'A', 6, is 6"), (lambda i: i + 1, "goes from 1 to 6"), (lambda i: i * 2 - 1, "-1 to 9"),
+        (lambda i: 4 - i, "-1 to 4"),
+    ):
+        with refused("out-of-bounds", what, legal="0 to 5"):
+            output(lambda i: A[0, index(i)])
+    with refused("out-of-bounds", "goes from 0 to 7"):
+        output(lambda i: te.sum(A[0, i + k], axis=k))
+    # Where a condition may say otherwise, or the index is not plain, nobody can be sure.
+    output(lambda i: te.if_then_else(i < 5, A[0, i + 1], 0.0))
+    output(lambda i: te.sum(A[0, i + k], axis=k, where=i + k < 6))
+    output(lambda i: A[i // 6, i - i // 6 * 6])
+
+
+def test_inlining_that_doubles():
+    T = A = te.placeholder((8,), name="A")
+    stages = []
+    for _ in range(20):
+        T = te.compute((8,), lambda i: T[i] * 0.5 + T[7 - i] * 0.5, name="T")
+        stages.append(T)
+    s = te.create_schedule(T.op)
+    for stage in stages[:-1]:
+        s[stage].compute_inline()
+    with refused("bad-argument", "a body of more than 65536 parts"):
+        tw.lower(s, [A, T])
+
+
+def test_axes_of_a_reduction_are_axes():
+    A = te.placeholder((4, 6), name="A")
+    for wrong in (1, A, [1]):
+        with refused("bad-reduction", "is no axis of a reduction"):
+            te.sum(A[0, 0], axis=wrong)

@@ -83,7 +83,11 @@ def reduce_axis(dom, name="rv"):
 
 
 def _axes(axis):
-    return [axis] if isinstance(axis, _core.IterVar) else list(axis)
+    if isinstance(axis, _core.IterVar):
+        return [axis]
+    if not isinstance(axis, (tuple, list)) or not all(isinstance(a, _core.IterVar) for a in axis):
+        _core.raise_error("bad-reduction", f"{axis!r} is no axis of a reduction", "what te.reduce_axis gives, one or several")
+    return list(axis)
 
 
 def _is_axis(axis):

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/te/check_body.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "ir/visit.h"
+#include "runtime/error.h"
+
+namespace tw::te {
+namespace {
+
+// What the recursion of every later walk is sure to stand.
+constexpr int kMostLevels = 2000;
+// Beyond that compiling takes minutes. A chain of stages that each read the last one twice doubles
+// with every compute_inline.
+constexpr int kMostParts = 65536;
+
+bool has_more_parts_than(const Expr& body, int most) {
+  int parts = 0;
+  for_each_expr(body, [&](const Expr&) { ++parts; });
+  return parts > most;
+}
+
+void check_size(const Expr& body, const std::string& stage) {
+  const auto refuse = [&](int most, const char* unit, const char* legal) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("a body of more than {} {}", most, unit),
+           .stage = stage,
+           .legal = legal});
+  };
+  if (deeper_than(body, kMostLevels)) {
+    refuse(kMostLevels, "levels", "a reduction, or a compute for each part of the expression");
+  }
+  if (has_more_parts_than(body, kMostParts)) {
+    refuse(kMostParts, "parts", "stages that are computed and not inlined, where much is repeated");
+  }
+}
+
+class Types : public Visitor {
+ public:
+  explicit Types(const std::string& stage) : stage_(stage) {}
+
+ protected:
+  using Visitor::on;
+
+  void on(const ProducerLoad& op) override {
+    const size_t rank = op.producer->output_shape(op.value_index).size();
+    if (op.indices.size() != rank) {
+      raise({.code = ErrorCode::IndexCount,
+             .what = fmt::format("{} indices for '{}' of rank {}", op.indices.size(),
+                                 op.producer->name, rank),
+             .stage = stage_,
+             .legal = "one index for each dimension"});
+    }
+    for (const Expr& i : op.indices) check_index(i, op.producer->name);
+    Visitor::on(op);
+  }
+  void on(const Select& op) override {
+    condition("Select", op.condition);
+    Visitor::on(op);
+  }
+  void on(const And& op) override {
+    condition("and", op.a);
+    condition("and", op.b);
+    Visitor::on(op);
+  }
+  void on(const Or& op) override {
+    condition("or", op.a);
+    condition("or", op.b);
+    Visitor::on(op);
+  }
+  void on(const Not& op) override {
+    condition("not", op.a);
+    Visitor::on(op);
+  }
+  void on(const Add& op) override {
+    number("+", op.a);
+    Visitor::on(op);
+  }
+  void on(const Sub& op) override {
+    number("-", op.a);
+    Visitor::on(op);
+  }
+  void on(const Call& op) override {
+    if (op.name == "if_then_else") condition("if_then_else", op.args.at(0));
+    const bool shift = op.name.starts_with("shift_") || op.name == "popcount";
+    if (shift || op.name.starts_with("bitwise_")) {
+      const DType type = op.args.at(0).dtype();
+      if (!(type.is_integer() || (type.is_bool() && !shift))) {
+        wrong(op.name, "operands", type, "integers; cast them, or reinterpret their bits");
+      }
+    }
+    if (op.name == "reinterpret" && op.args.at(0).dtype().bits != op.type.bits) {
+      wrong(fmt::format("reinterpret as {}", to_string(op.type)), "an operand", op.args[0].dtype(),
+            "a type of as many bits");
+    }
+    Visitor::on(op);
+  }
+
+ private:
+  [[noreturn]] void wrong(const std::string& operation, const char* part, DType type,
+                          const char* legal) const {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("{} with {} of type {}", operation, part, to_string(type)),
+           .stage = stage_,
+           .legal = legal});
+  }
+  void condition(const char* operation, const Expr& e) const {
+    if (e.dtype().is_bool()) return;
+    wrong(operation, "a condition", e.dtype(), "bool, such as a comparison");
+  }
+  void number(const char* operation, const Expr& e) const {
+    if (!e.dtype().is_bool()) return;
+    wrong(operation, "operands", e.dtype(), "te.any and te.all, or numbers: astype(\"int32\")");
+  }
+
+  const std::string& stage_;
+};
+
+struct Interval {
+  int64_t low = 0, high = 0;
+};
+
+// The values of an index, of which both ends are taken; nothing where that is not plain.
+class Ends {
+ public:
+  explicit Ends(const std::vector<IterVar>& axes) : axes_(axes) {}
+
+  std::optional<Interval> operator()(const Expr& e) {
+    if (const auto c = as_const_int(e)) return Interval{*c, *c};
+    if (const Variable* v = as<Variable>(e)) return of_axis(v);
+    if (const Add* op = as<Add>(e)) {
+      const auto a = (*this)(op->a), b = (*this)(op->b);
+      if (a && b) return Interval{a->low + b->low, a->high + b->high};
+    } else if (const Sub* op = as<Sub>(e)) {
+      const auto a = (*this)(op->a), b = (*this)(op->b);
+      if (a && b) return Interval{a->low - b->high, a->high - b->low};
+    } else if (const Mul* op = as<Mul>(e)) {
+      const auto a = (*this)(op->a);
+      const auto c = as_const_int(op->b);
+      constexpr int64_t kLarge = INT32_MAX;
+      if (a && c && *c <= kLarge && *c >= -kLarge && a->low >= -kLarge && a->high <= kLarge) {
+        return Interval{std::min(a->low * *c, a->high * *c), std::max(a->low * *c, a->high * *c)};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Interval> of_axis(const Variable* v) {
+    for (const Variable* seen : seen_) {
+      if (seen == v) return std::nullopt;  // its two places depend on each other
+    }
+    seen_.push_back(v);
+    for (const IterVar& axis : axes_) {
+      const auto min = as_const_int(axis->domain.min), extent = as_const_int(axis->domain.extent);
+      if (axis->var.operator->() != v || !min || !extent) continue;
+      return Interval{*min, *min + *extent - 1};
+    }
+    return std::nullopt;
+  }
+
+  const std::vector<IterVar>& axes_;
+  std::vector<const Variable*> seen_;
+};
+
+class Bounds : public Visitor {
+ public:
+  Bounds(const std::vector<IterVar>& axes, const std::string& stage) : axes_(axes), stage_(stage) {}
+
+ protected:
+  using Visitor::on;
+
+  // What stands under a condition may be meant for some iterations only.
+  void on(const Select&) override {}
+  void on(const Reduce& op) override {
+    if (op.condition.defined() && as_const_int(op.condition) != 1) return;
+    for (const Expr& e : op.source) visit(e);
+  }
+  void on(const Call& op) override {
+    if (op.name != "if_then_else") Visitor::on(op);
+  }
+  void on(const And&) override {}
+  void on(const Or&) override {}
+
+  void on(const ProducerLoad& op) override {
+    const std::vector<Expr> shape = op.producer->output_shape(op.value_index);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const auto extent = as_const_int(shape[d]);
+      const auto taken = Ends(axes_)(op.indices[d]);
+      if (!extent || !taken || (taken->low >= 0 && taken->high < *extent)) continue;
+      const std::string values = taken->low == taken->high
+                                     ? fmt::format("is {}", taken->low)
+                                     : fmt::format("goes from {} to {}", taken->low, taken->high);
+      raise({.code = ErrorCode::OutOfBounds,
+             .what = fmt::format("index {} of '{}', {}, {}", d, op.producer->name,
+                                 to_string(op.indices[d]), values),
+             .stage = stage_,
+             .legal =
+                 fmt::format("0 to {}; te.if_then_else around what may lie outside", *extent - 1)});
+    }
+    Visitor::on(op);
+  }
+
+ private:
+  const std::vector<IterVar>& axes_;
+  const std::string& stage_;
+};
+
+}  // namespace
+
+void check_index(const Expr& index, const std::string& tensor) {
+  TW_CHECK(index.defined(), "an index is undefined");
+  if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("an index of type {}", to_string(index.dtype())),
+         .stage = tensor,
+         .legal = "scalar integer indices; cast the index"});
+}
+
+void check_body(const Expr& body, const std::string& stage) {
+  check_size(body, stage);
+  Types(stage).visit(body);
+}
+
+void check_bounds(const Operation& op) {
+  const ComputeNode* compute = as_op<ComputeNode>(op);
+  Bounds bounds(compute->all_axes, compute->name);
+  for (const Expr& e : compute->body) bounds.visit(e);
+}
+
+}  // namespace tw::te
