@@ -78,7 +78,7 @@ void time_interleaved(const std::vector<Subject>& subjects, const Repetition& re
     }
   }
   Collector collector;
-  benchmark::RunSpecifiedBenchmarks(&collector, ".");
+  if (repetition.count > 0) benchmark::RunSpecifiedBenchmarks(&collector, ".");
   for (const Subject& subject : subjects) {
     std::vector<double> samples = collector.take(subject.name);
     for (double& s : samples) s /= subject.parts;

@@ -23,7 +23,7 @@ struct Subject {
 };
 
 struct Repetition {
-  int count = 10;
+  int count = 10;        // none: nothing runs
   double seconds = 0.1;  // at least, of each
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch in a comparison, with the oneDNN it brings: its operators for inference as its compiler
-// would call them, weights packed beforehand, bias and relu fused, images with channels last. Those
-// return new tensors; what that and the call of an operator cost is PyTorch's own.
+// PyTorch in a comparison, with the oneDNN it brings: the operators that its compiler calls for
+// inference with oneDNN, weights packed beforehand, bias and relu fused, images with channels last.
+// They return new tensors and look their primitive up at each call; what that costs is PyTorch's.
 #include "bench/contestant.h"
 
 #if TW_HAVE_PYTORCH

@@ -355,9 +355,10 @@ def of_peers(title: str, section: dict, results: dict, amount: str = "operations
         notes = []
         if ratios:
             notes.append(f"Ours against the fastest peer, geometric mean: {geometric_mean(ratios):.2f}")
-        for ours in ("untuned", "tuned"):
-            if against := ratios_to(section, ours, "onednn", threads).values():
-                notes.append(f"{ours} against oneDNN: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
+        for peer, name in (("onednn", "oneDNN"), ("pytorch", "PyTorch")):
+            for ours in ("untuned", "tuned"):
+                if against := ratios_to(section, ours, peer, threads).values():
+                    notes.append(f"{ours} against {name}: {geometric_mean(list(against)):.2f}, least {min(against):.2f}")
         if amount == "bytes":
             notes.append("Bytes are each input once and the output once; the limit is that of copying in memory.")
         if any(LIMIT in by_name for (_, count), by_name in rates_of(section).items() if count == threads):

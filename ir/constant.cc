@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/constant.h"
 
-#include <cmath>
 #include <limits>
 
 namespace tw {
@@ -21,10 +20,12 @@ std::optional<double> fold_floats(NodeKind kind, double a, double b) {
       return a * b;
     case NodeKind::Div:
       return b == 0 ? std::optional<double>() : a / b;
+    // The second of two zeros and of NaNs, as interpreter and machine have it; fmin and fmax take
+    // either zero.
     case NodeKind::Min:
-      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmin(a, b);
+      return a < b ? a : b;
     case NodeKind::Max:
-      return std::isnan(a) || std::isnan(b) ? std::optional<double>() : std::fmax(a, b);
+      return a > b ? a : b;
     case NodeKind::Equal:
       return a == b;
     case NodeKind::NotEqual:

@@ -108,8 +108,8 @@ Expr cast(DType type, const Expr& value) {
     return broadcast(cast(type.element(), b->value), b->lanes);
   }
   if (const IntImm* i = as<IntImm>(value); i && !type.is_handle()) {
-    if (type.is_float() && i->type.is_uint()) {
-      return make_const_float(type, static_cast<double>(static_cast<uint64_t>(i->value)));
+    if (type.is_float()) {
+      return make_const_float(type, scalar::convert(i->type, type, scalar::of_int(i->value)).f);
     }
     return make_const(type, type.is_bool() ? i->value != 0 : i->value);
   }

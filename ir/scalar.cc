@@ -267,7 +267,7 @@ Scalar apply_integer(const Intrinsic& intrinsic, Id id, DType type, const Scalar
     case Id::bitwise_xor:
       return of_int(x ^ args[1].i);
     case Id::bitwise_not:
-      return wrapped(~bits);
+      return type.is_bool() ? of_bool(x == 0) : wrapped(~bits);
     case Id::shift_left:
       return of_int(shift(true, type, x, args[1].i));
     case Id::shift_right:

@@ -90,7 +90,9 @@ class LowerParallel : public Mutator {
     const Var chunk = named(".chunk"), rest = named(".rest");
     const Expr threads = cast(type, call(int_type(32), "num_threads", {}, CallKind::PureIntrinsic));
     Expr count = min(threads, op.extent);
-    if (!as_const_int(op.extent)) count = max(count, make_const(type, 1));
+    // No iteration is one task as well: none would mean one for each thread.
+    const auto extent = as_const_int(op.extent);
+    if (!extent || *extent == 0) count = max(count, make_const(type, 1));
 
     Stmt loop =
         make(For{.var = op.var,
@@ -110,7 +112,6 @@ class LowerParallel : public Mutator {
     const Expr piece = cast(type, piece_), begin = task * piece;
     const auto extent = as_const_int(op.extent), size = as_const_int(piece);
     const bool divides = extent && size && *extent % *size == 0;
-    // No task at all would mean one for each thread.
     Expr tasks = trunc_div(op.extent + (piece - make_const(type, 1)), piece);
     if (!extent || *extent == 0) tasks = max(tasks, make_const(type, 1));
     const Stmt loop = make(For{.var = op.var,

@@ -181,7 +181,12 @@ class Unpack {
     const DType address = uint_type(64);
     const Expr bits = pure("address_bits", {a.var}, address);
     const int bytes = a.dtype.element_bytes();
-    check(bits != make_zero(address), TW_CHECK_Null, a.name, k, 0, 0);
+    // DLPack wants a null pointer of a tensor without elements.
+    Expr given = bits != make_zero(address);
+    for (const Expr& extent : a.shape) {
+      if (!is_const(extent)) given = given || cast(kInt64, extent) == make_zero(kInt64);
+    }
+    check(given, TW_CHECK_Null, a.name, k, 0, 0);
     check((bytes == 1
                ? make_zero(address)
                : call("bitwise_and", {bits, make_const(address, bytes - 1)})) == make_zero(address),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "lower/pipeline.h"
@@ -44,7 +45,10 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
   const auto add = [&](const te::Tensor& tensor) {
     const Slot slot = slot_of(schedule, tensor);
     if (slot.stage == nullptr) {
-      not_in_program(fmt::format("argument '{}' is not in the program", tensor.name()),
+      const bool namesake = std::ranges::any_of(
+          schedule.data().stages, [&](const auto& s) { return s->name() == tensor.name(); });
+      not_in_program(fmt::format("argument '{}' is not in the program{}", tensor.name(),
+                                 namesake ? ", but another tensor of that name" : ""),
                      fmt::format("the inputs and outputs: {}", interface_names(schedule)));
     }
     if (is_given(slot)) {
@@ -75,6 +79,27 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
   };
   for (const te::Tensor& t : te::placeholders(schedule.outputs())) require(t, "input");
   for (const te::Tensor& t : schedule.outputs()) require(t, "output");
+}
+
+// A stage between inputs and outputs may be an argument: the caller gets what the kernel stores.
+void check_stored(const Schedule& normalized, const te::Tensor& tensor) {
+  const StageData& stage = *slot_of(normalized, tensor).stage;
+  const auto refuse = [&](const char* what, const char* legal) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("argument '{}' {}", tensor.name(), what),
+           .stage = stage.name(),
+           .where = stage.where,
+           .legal = legal});
+  };
+  if (stage.attach_type == AttachType::InlinedAlready) {
+    refuse("is computed inline and never stored", "arguments without it, or no compute_inline");
+  }
+  const std::vector<Expr>& stored = stage.op.output(tensor.value_index()).shape();
+  if (!std::ranges::equal(stored, tensor.shape(),
+                          [](const Expr& a, const Expr& b) { return equal(a, b); })) {
+    refuse("is stored in another shape since transform_layout",
+           "arguments without it, or transform_layout of what cache_read of it gives");
+  }
 }
 
 // The arguments, and after them the outputs that they leave out.
@@ -144,8 +169,9 @@ LoweredParts schedule_to_kernels(const Schedule& schedule, const std::vector<Low
   const Schedule normalized = normalize(schedule);
   // What the caller wants to have from a call is computed in it.
   for (const LowerArgument& a : arguments) {
-    if (a.tensor.defined())
-      find_stage(normalized.data(), normalized[a.tensor].op().get())->precomputed = false;
+    if (!a.tensor.defined()) continue;
+    check_stored(normalized, a.tensor);
+    find_stage(normalized.data(), normalized[a.tensor].op().get())->precomputed = false;
   }
   const DomainMap domains = infer_bound(normalized, options.schedule);
   const ScheduleParts parts = parts_of(normalized, constants);

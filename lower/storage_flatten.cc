@@ -102,7 +102,7 @@ class Flatten : public ScopedMutator {
       buffer.extents.push_back(analyzer_.simplify(mutate(r.extent)));
     }
     require_reachable(name_of(op), buffer.extents);
-    if (!pitches.empty()) buffer.strides = strides_of(buffer.extents, pitches);
+    if (!pitches.empty()) buffer.strides = strides_of(name_of(op), buffer.extents, pitches);
     buffers_[key] = buffer;
     const Stmt body = mutate(op.body);
     buffers_.erase(key);
@@ -163,18 +163,20 @@ class Flatten : public ScopedMutator {
     int64_t factor, offset;
   };
 
-  std::vector<Expr> strides_of(const std::vector<Expr>& extents,
+  std::vector<Expr> strides_of(const std::string& name, const std::vector<Expr>& extents,
                                const std::vector<Pitch>& pitches) {
     std::vector<Expr> strides(extents.size());
     Expr stride = 1;
     for (size_t d = extents.size(); d-- > 0;) {
       for (const Pitch& p : pitches) {
         if (p.dimension != d) continue;
+        require_reachable(name, {make_const(int_type(32), p.factor), extents[d]});
         const Expr factor = make_const(stride.dtype(), p.factor);
         const Expr missing = make_const(stride.dtype(), p.offset) - stride;
         stride = analyzer_.simplify(stride + floor_mod(missing, factor));
       }
       strides[d] = stride;
+      require_reachable(name, {stride, extents[d]});
       stride = analyzer_.simplify(stride * extents[d]);
     }
     return strides;

@@ -9,7 +9,7 @@
 //
 // Pragmas below an AttrStmt win over the options: pragma_auto_unroll_max_step bounds the statements
 // that an automatic unroll may give, pragma_unroll_explicit = 0 only marks the loops. Each copy
-// binds variables of its own.
+// binds variables of its own. A nest becomes at most kMaxStatements; loops around stay.
 #include <map>
 
 #include "ir/attributes.h"
@@ -23,7 +23,11 @@
 namespace tw::pass {
 namespace {
 
-enum class Decision : uint8_t { Expand, Mark };
+// Statements that a nest may become. A loop that would make more of it becomes a serial one:
+// compiling them would take minutes, and the code fits no cache.
+constexpr int64_t kMaxStatements = 16384;
+
+enum class Decision : uint8_t { Expand, Mark, Keep };
 using Decisions = std::map<const For*, Decision>;  // look-ups only
 
 // Which loops unroll is decided bottom-up, as the number of statements is known; the copies are
@@ -65,9 +69,13 @@ class Decide : public Visitor {
     }
     // One instruction, which its copies would not be.
     if (op.for_kind == ForKind::Serial && match_dot_product(op, target_)) return;
-    const bool small = op.for_kind == ForKind::Serial && extent && kept_depth_ == 0 &&
+    const bool few = extent && *extent * std::max<int64_t>(1, steps_) <= kMaxStatements;
+    const bool small = op.for_kind == ForKind::Serial && few && kept_depth_ == 0 &&
                        unroll_depth_ <= max_depth_ && *extent * steps_ <= max_step_;
-    if (op.for_kind == ForKind::Unrolled || small) {
+    if (op.for_kind == ForKind::Unrolled && !few) {
+      decisions[&op] = Decision::Keep;
+      kept_depth_ += 1;
+    } else if (op.for_kind == ForKind::Unrolled || small) {
       steps_ *= *extent;
       unroll_depth_ += 1;
       decisions[&op] = explicit_ ? Decision::Expand : Decision::Mark;
@@ -150,11 +158,14 @@ class Expand : public FoldingMutator {
     }
     const Var var = fresh(op.var);
     const Stmt s = Mutator::on(op, self);
-    const bool mark = decision != decisions_.end() && op.for_kind != ForKind::Unrolled;
-    if (!mark && var.same_as(op.var)) return s;
+    ForKind kind = op.for_kind;
+    if (decision != decisions_.end()) {
+      kind = decision->second == Decision::Keep ? ForKind::Serial : ForKind::Unrolled;
+    }
+    if (kind == op.for_kind && var.same_as(op.var)) return s;
     return with(s, [&](For& f) {
       f.var = var;
-      if (mark) f.for_kind = ForKind::Unrolled;
+      f.for_kind = kind;
     });
   }
   Stmt on(const LetStmt& op, const Stmt& self) override {

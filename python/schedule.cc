@@ -48,13 +48,21 @@ class Recorder {
   }
 
   AxisRef axis(const Parameter& p, py::handle object) const {
-    if (!py::isinstance<IterVar>(object)) wrong(p, object, "an axis of the stage");
+    if (!py::isinstance<IterVar>(object)) {
+      const bool several = py::isinstance<py::list>(object) || py::isinstance<py::tuple>(object);
+      wrong(p, object,
+            several ? "axes one by one, as in fuse(x, y) or fuse(*axes)" : "an axis of the stage");
+    }
     return on_.schedule.ref_of(nearest_, object.cast<const IterVar&>());
   }
   StageRef stage(const Parameter& p, py::handle object) {
     Stage given = named_stage(p, object);
     if (p.type == ParameterType::Stage) nearest_ = given;
     return on_.schedule.ref_of(given);
+  }
+  static bool names_stage(py::handle object) {
+    return py::isinstance<PyStage>(object) || py::isinstance<te::Tensor>(object) ||
+           py::isinstance<te::Operation>(object);
   }
   Stage named_stage(const Parameter& p, py::handle object) const {
     if (py::isinstance<PyStage>(object)) {
@@ -121,7 +129,11 @@ class Recorder {
       case ParameterType::Stages: {
         std::vector<StageRef> refs;
         const Stage kept = nearest_;
-        for (py::handle s : list("stages of the schedule")) refs.push_back(stage(p, s));
+        if (names_stage(object)) {  // as TVM has it, one reader needs no list
+          refs.push_back(stage(p, object));
+        } else {
+          for (py::handle s : list("stages of the schedule")) refs.push_back(stage(p, s));
+        }
         nearest_ = kept;
         return refs;
       }

@@ -92,6 +92,11 @@ int64_t found(const tw_argument_check& c, void* const* args, const int32_t* type
   }
 }
 
+// Whether what a check reads is a tensor that the caller did not give.
+bool reads_null(const tw_argument_check& c, void* const* args) {
+  return c.check != TW_CHECK_Count && c.check != TW_CHECK_Kind && args[c.argument] == nullptr;
+}
+
 bool passes(const tw_argument_check& c, int64_t got) {
   if (c.check == TW_CHECK_Null) return got != 0;
   if (c.check == TW_CHECK_Alignment) return (got & (c.expected - 1)) == 0;
@@ -177,6 +182,9 @@ int32_t tw_check_arguments(const tw_argument_check* checks, int32_t num_checks,
                            const int32_t* type_codes, int32_t num_args) {
   for (int32_t i = 0; i < num_checks; ++i) {
     const tw_argument_check& c = checks[i];
+    if (reads_null(c, args)) {
+      return tw_raise_argument_error(TW_CHECK_Null, function, names + c.name, 0, 0, 0);
+    }
     const int64_t got = found(c, args, type_codes, num_args);
     if (passes(c, got)) [[likely]]
       continue;

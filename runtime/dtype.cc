@@ -14,7 +14,6 @@ struct Spelling {
   TypeCode code;
   std::string_view prefix;
 };
-// "uint" must stand before "int" is tried on it; prefixes are matched whole, so order is free.
 constexpr Spelling kSpellings[] = {{TypeCode::UInt, "uint"},
                                    {TypeCode::Int, "int"},
                                    {TypeCode::BFloat, "bfloat"},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/infer_bound.h"
 
+#include <fmt/format.h>
+
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
@@ -74,12 +76,29 @@ class BoundInference {
       if (stage.attach_type == AttachType::Scope) infer_region(stage);
       for (const RelationRef& relation : stage.relations)
         relation->domain_down(domains_, analyzer_, options_);
+      for (const IterVar& axis : stage.all_axes) require_countable(stage, axis);
       for (const IterVar& leaf : stage.leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
     return std::move(domains_);
   }
 
  private:
+  // A product of constants that is none itself is more than the type holds.
+  void require_countable(const StageData& stage, const IterVar& axis) const {
+    const auto domain = domains_.find(axis->var);
+    const Mul* extent = domain == domains_.end() ? nullptr : as<Mul>(domain->second.extent);
+    if (extent == nullptr) return;
+    const auto a = as_const_int(extent->a), b = as_const_int(extent->b);
+    if (!a || !b) return;
+    raise({.code = ErrorCode::BadShape,
+           .what = fmt::format("{} * {} iterations are more than {} counts", *a, *b,
+                               to_string(axis->var.dtype())),
+           .stage = stage.name(),
+           .axis = axis.name(),
+           .where = stage.where,
+           .legal = "no fuse of these axes, or axes of type int64"});
+  }
+
   // Data axes of a stage inside a loop: the union of what its consumers read in one iteration.
   void infer_region(const StageData& stage) {
     const te::ComputeNode& compute = *compute_of(stage);

@@ -290,10 +290,15 @@ Stage Schedule::operator[](const te::Operation& op) const {
   StageData* stage = find_stage(*data_, op.get());
   if (stage == nullptr) {
     std::vector<StageData*> all;
-    for (const auto& s : data_->stages) all.push_back(s.get());
+    bool namesake = false;
+    for (const auto& s : data_->stages) {
+      all.push_back(s.get());
+      namesake |= op.defined() && s->name() == op->name;
+    }
     raise({.code = ErrorCode::UnknownStage,
-           .what = fmt::format("operation '{}' is not in this schedule",
-                               op.defined() ? op->name : "none"),
+           .what = fmt::format("operation '{}' is not in this schedule{}",
+                               op.defined() ? op->name : "none",
+                               namesake ? ", but another one of that name" : ""),
            .where = SourceScope::current(),
            .legal = names(all)});
   }

@@ -37,6 +37,7 @@ struct PrefetchMark {
 // What is marked on a leaf axis.
 struct AxisAttributes {
   ForKind for_kind = ForKind::Serial;
+  std::string where;                                  // script line that gave the kind, where known
   std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
   std::vector<PrefetchMark> prefetches;
   TensorIntrin intrin;  // in place of this loop and those inside it

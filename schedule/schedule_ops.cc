@@ -275,12 +275,29 @@ class NestBuilder {
     return body;
   }
 
+  // Whether a parallel loop stands around this one: the threads are taken already.
+  bool inside_parallel(const StageData& stage, const IterVar& leaf) const {
+    const StageData* s = &stage;
+    size_t around = leaf_position(stage, leaf);
+    while (true) {
+      for (size_t k = 0; k < around; ++k) {
+        const AxisAttributes* marks = s->attributes_of(s->leaf_axes[k]);
+        const bool parallel = marks != nullptr && marks->for_kind == ForKind::Parallel;
+        if (parallel && !is_elided(s->leaf_axes[k])) return true;
+      }
+      if (s->attach_type != AttachType::Scope) return false;
+      around = leaf_position(*s->attach_stage, s->attach_axis) + 1;
+      s = s->attach_stage;
+    }
+  }
+
   Stmt loop(const StageData& stage, const IterVar& leaf, const Var& var, Stmt body) {
     const AxisAttributes* marks = stage.attributes_of(leaf);
     const bool elided = is_elided(leaf);
     if (!elided) {
       const Range& domain = domains_.at(leaf->var);
-      const ForKind kind = marks ? marks->for_kind : ForKind::Serial;
+      ForKind kind = marks ? marks->for_kind : ForKind::Serial;
+      if (kind == ForKind::Parallel && inside_parallel(stage, leaf)) kind = ForKind::Serial;
       if ((kind == ForKind::Vectorized || kind == ForKind::Unrolled) &&
           !as_const_int(domain.extent)) {
         raise(
@@ -289,7 +306,7 @@ class NestBuilder {
                                  kind == ForKind::Vectorized ? "vectorize" : "unroll"),
              .stage = stage.name(),
              .axis = leaf.name(),
-             .where = stage.where,
+             .where = marks->where,
              .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
       }
       body = make(For{.var = var,

@@ -155,12 +155,17 @@ TensorIntrin find_tensor_intrin(std::string_view name) {
 
 TensorIntrin tensor_intrin(std::string_view name, const std::string& where) {
   if (TensorIntrin found = find_tensor_intrin(name); found.defined()) return found;
+  ErrorInfo info = unknown_tensor_intrin(name);
+  info.where = where;
+  raise(std::move(info));
+}
+
+ErrorInfo unknown_tensor_intrin(std::string_view name) {
   const std::vector<std::string> names = tensor_intrin_names();
-  raise({.code = ErrorCode::UnknownIntrinsic,
-         .what = fmt::format("there is no tensor intrinsic '{}'; the nearest is '{}'", name,
-                             nearest_word(name, {names.begin(), names.end()})),
-         .where = where,
-         .legal = "te.decl_tensor_intrin before the trace is replayed, or a built-in one"});
+  return {.code = ErrorCode::UnknownIntrinsic,
+          .what = fmt::format("there is no tensor intrinsic '{}'; the nearest is '{}'", name,
+                              nearest_word(name, {names.begin(), names.end()})),
+          .legal = "te.decl_tensor_intrin before the trace is replayed, or a built-in one"};
 }
 
 std::vector<std::string> tensor_intrin_names() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/node.h"
+#include "runtime/error.h"
 #include "schedule/te/operation.h"
 
 namespace tw {
@@ -70,6 +71,8 @@ void register_tensor_intrin(const TensorIntrin& intrin);
 TensorIntrin find_tensor_intrin(std::string_view name);
 // UnknownIntrinsic when there is none, with the nearest.
 TensorIntrin tensor_intrin(std::string_view name, const std::string& where = "");
+// That error.
+ErrorInfo unknown_tensor_intrin(std::string_view name);
 // In alphabetical order.
 std::vector<std::string> tensor_intrin_names();
 

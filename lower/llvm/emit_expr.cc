@@ -195,6 +195,7 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
   const bool no_wrap = is_signed && t.bits >= 32;
   switch (kind) {
     case NodeKind::Add:
+      if (t.is_bool()) return b_.CreateOr(a, b);
       return b_.CreateAdd(a, b, "", false, no_wrap);
     case NodeKind::Sub:
       return b_.CreateSub(a, b, "", false, no_wrap);

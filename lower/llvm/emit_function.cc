@@ -473,7 +473,7 @@ bool only_launches(const Stmt& s) {
   if (!s.defined()) return true;
   switch (s->kind) {
     case NodeKind::AttrStmt:
-      return as<AttrStmt>(s)->key == attr::kParallelLaunch || only_launches(as<AttrStmt>(s)->body);
+      return attr::is_parallel_launch(as<AttrStmt>(s)->key) || only_launches(as<AttrStmt>(s)->body);
     case NodeKind::LetStmt:
       return only_launches(as<LetStmt>(s)->body);
     case NodeKind::Allocate:

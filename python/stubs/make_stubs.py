@@ -31,7 +31,7 @@ PARAMETERS = {
     "stage": "Stage", "producer": "Stage | Tensor | Operation", "axis": "IterVar", "axes": "collections.abc.Sequence[IterVar]",
     "stages": "collections.abc.Sequence[Stage]", "int": "int", "ints": "collections.abc.Sequence[int]", "float": "float",
     "str": "str", "intrin": "TensorIntrin | str"}
-SKIPPED = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__hash__", "__qualname__", "__repr__", "__str__",
+SKIPPED = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__hash__", "__getattr__", "__qualname__", "__repr__", "__str__",
            "__bool__", "__annotations__"}
 
 

@@ -13,6 +13,8 @@ class Target(Scoped):
     """
 
     def __init__(self, target="llvm"):
+        if not isinstance(target, (Target, str)):
+            _core.raise_error("unknown-target", f"{target!r} is no target", 'a Target or text such as "llvm -mcpu=x86-64-v3"')
         self.model = target.model if isinstance(target, Target) else _core.TargetModel(target)
 
     def __str__(self):

@@ -61,7 +61,9 @@ void require_known_pragma(const PrimitiveCall& call, const std::string& name) {
 }
 
 StepResults mark(const PrimitiveCall& call, ForKind kind) {
-  call.stage().axis_attributes[call.axis(1)->var].for_kind = kind;
+  AxisAttributes& attributes = call.stage().axis_attributes[call.axis(1)->var];
+  attributes.for_kind = kind;  // a loop is of one kind, the last that was asked for
+  attributes.where = call.where();
   return {};
 }
 

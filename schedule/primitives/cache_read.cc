@@ -60,9 +60,12 @@ StepResults apply_cache_read(const PrimitiveCall& call) {
   }
   for (size_t k = 0; k < readers.size(); ++k) {
     if (std::find(legal.begin(), legal.end(), readers[k]) == legal.end()) {
-      call.fail({.code = ErrorCode::NotAConsumer,
-                 .what = fmt::format("'{}' does not read it", readers[k]->name()),
-                 .legal = names(legal)});
+      call.fail(
+          {.code = ErrorCode::NotAConsumer,
+           .what = source.op->num_outputs() == 1
+                       ? fmt::format("'{}' does not read it", readers[k]->name())
+                       : fmt::format("'{}' does not read output {}", readers[k]->name(), output),
+           .legal = names(legal)});
     }
     if (std::find(readers.begin(), readers.begin() + static_cast<std::ptrdiff_t>(k), readers[k]) !=
         readers.begin() + static_cast<std::ptrdiff_t>(k)) {

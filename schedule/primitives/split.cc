@@ -2,6 +2,8 @@
 // split, tile
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/split.h"
@@ -17,6 +19,25 @@ void require_positive(const PrimitiveCall& call, const IterVar& axis, std::strin
              .axis = axis.name(),
              .legal = "a positive 32-bit integer"});
 }
+
+namespace {
+
+// The size of a part is added to the extent, and 32 bits must hold that for any size of tensors.
+void require_addable(const PrimitiveCall& call, const IterVar& axis, std::string_view name,
+                     int64_t value) {
+  constexpr int64_t kMost = 1 << 24;
+  const std::vector<IterVar> roots = call.stage().op->root_axes();
+  const bool constant = std::ranges::all_of(
+      roots, [](const IterVar& r) { return as_const_int(r->domain.extent).has_value(); });
+  if (constant || value <= kMost || axis->var.dtype().bits > 32) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("{} is {}, and extents are known when the kernel is called", name,
+                                 value),
+             .axis = axis.name(),
+             .legal = fmt::format("1 to {}", kMost)});
+}
+
+}  // namespace
 
 std::pair<IterVar, IterVar> split_axis(StageData& stage, const IterVar& parent, const Expr& factor,
                                        const Expr& nparts, int step) {
@@ -46,6 +67,7 @@ StepResults apply_split(const PrimitiveCall& call) {
   }
   const int64_t size = call.integer(by_factor ? 2 : 3);
   require_positive(call, parent, by_factor ? "factor" : "nparts", size);
+  require_addable(call, parent, by_factor ? "factor" : "nparts", size);
   require_unmarked(call, stage, parent);
   const Expr value = make_const(parent->var.dtype(), size);
   const auto [outer, inner] = split_axis(stage, parent, by_factor ? value : Expr(),
@@ -64,6 +86,8 @@ StepResults apply_tile(const PrimitiveCall& call) {
   }
   require_positive(call, x, "x_factor", call.integer(3));
   require_positive(call, y, "y_factor", call.integer(4));
+  require_addable(call, x, "x_factor", call.integer(3));
+  require_addable(call, y, "y_factor", call.integer(4));
   require_unmarked(call, stage, x);
   require_unmarked(call, stage, y);
   const auto [xo, xi] =

@@ -12,7 +12,12 @@ namespace tw {
 StepResults apply_tensorize(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);
-  const TensorIntrin intrin = tensor_intrin(call.text(2), call.where());
+  const TensorIntrin intrin = find_tensor_intrin(call.text(2));
+  if (!intrin.defined()) {
+    ErrorInfo info = unknown_tensor_intrin(call.text(2));
+    info.axis = axis.name();
+    call.fail(std::move(info));
+  }
   for (const IterVar& leaf : stage.leaf_axes) {
     const AxisAttributes* marks = stage.attributes_of(leaf);
     if (marks == nullptr || !marks->intrin.defined() || leaf->var.same_as(axis->var)) continue;

@@ -141,6 +141,19 @@ def test_peers_are_compared_with_the_better_of_ours_and_with_the_limit(results):
     assert cell(second, "8x8, 3x3", "of limit") == ""
 
 
+def test_a_peer_that_is_not_always_installed_has_a_column_when_it_is(results):
+    section = results["sections"]["gemm"]
+    section["measurements"].append(contest("pytorch", 1, 0.016))
+    section["facts"]["libraries"]["pytorch"] = "2.15.0"
+    first, second = tables.of_section("gemm", section, results)
+    assert first.columns == ["", "unscheduled", "untuned", "tuned", "openblas", "pytorch", "ratio", "of limit"]
+    assert cell(first, "8x8, 3x3", "pytorch") == "62.5"
+    assert cell(first, "8x8, 3x3", "ratio") == "1.20"
+    assert cell(second, "8x8, 3x3", "pytorch") == ""
+    assert "tuned against PyTorch: 1.60, least 1.60" in first.notes
+    assert "pytorch: 2.15.0" in second.notes
+
+
 def test_products_by_hand_are_held_against_the_peer_and_the_limit(results):
     contests = [contest(c, t, s / t) for t in (1, 4) for c, s in (("hand", 0.0100), ("onednn", 0.0097), (tables.LIMIT, 0.0087))]
     for m in contests:

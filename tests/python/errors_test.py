@@ -264,3 +264,52 @@ except tw.UserError as error:
     first, second = result.stdout.splitlines()
     assert first == r"s\udcff.py:9 not-a-leaf-axis"
     assert second == r"\xfe.db log-unreadable"
+
+
+def test_what_a_stage_does_not_have(program):
+    _, _, C, s = program
+    with pytest.raises(AttributeError, match=r"errors_test.py:\d+: 'Stage' has no 'vectorise'; the nearest is 'vectorize'"):
+        s[C].vectorise(C.op.axis[0])
+    with pytest.raises(AttributeError, match="'Schedule' has no 'create_group'"):
+        s.create_group(outputs=C, inputs=C)
+    assert not hasattr(s[C], "bind")
+
+
+def test_axes_in_a_list(program):
+    _, _, C, s = program
+    for primitive in (s[C].fuse, s[C].reorder):
+        with refused("bad-argument", legal="one by one"):
+            primitive(list(C.op.axis))
+
+
+def test_what_is_no_target(program):
+    A, _, C, s = program
+    with refused("unknown-target", "3 is no target"):
+        tw.build(s, [A, C], 3)
+
+
+def test_products_beyond_32_bits():
+    A = te.placeholder((100000,), name="A")
+    k, l = te.reduce_axis((0, 100000), "k"), te.reduce_axis((0, 100000), "l")
+    C = te.compute((1,), lambda i: te.sum(A[k] * A[l], axis=[k, l]), name="C")
+    s = te.create_schedule(C.op)
+    s[C].fuse(k, l)
+    with refused("bad-shape", "100000 * 100000 iterations are more than int32 counts") as check:
+        tw.lower(s, [A, C])
+    assert check.error.stage == "C" and check.error.axis == "k.l.fused"
+    B = te.compute((4, 6), lambda i, j: A[i * 6 + j], name="B")
+    D = te.compute((4, 6), lambda i, j: B[i, j] + 1.0, name="D")
+    s = te.create_schedule(D.op)
+    s[B].storage_align(B.op.axis[0], 2**31 - 1, 0)
+    with refused("bad-shape", "'B' has 8589934588 elements"):
+        tw.lower(s, [A, D])
+
+
+def test_a_factor_that_a_symbolic_extent_cannot_be_added_to():
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    for how in ({"factor": 2**31 - 1}, {"nparts": 2**24 + 1}):
+        with refused("bad-argument", "extents are known when the kernel is called", legal="1 to 16777216"):
+            s[B].split(B.op.axis[0], **how)

@@ -107,3 +107,42 @@ def test_layouts():
     assert get_const_tuple(topi.nn.conv2d(data, kernel, 1, 1, 1, layout="NCHW").shape) == (1, 4, 8, 8)
     with pytest.raises(tvm.UserError, match="unknown layout 'NHWC'"):
         topi.nn.conv2d(data, kernel, 1, 1, 1, layout="NHWC")
+
+
+def test_the_outputs_of_one_operation_and_a_single_reader():
+    A = te.placeholder((6, 4), name="A")
+    P, Q = te.compute((6, 4), lambda i, j: (A[i, j] + 1.0, A[i, j] * 2.0), name="P")
+    C = te.compute((6, 4), lambda i, j: P[i, j] + Q[i, j], name="C")
+    s = te.create_schedule(C.op)
+    copy = s.cache_read(A, "local", P)  # a tensor, where a list may stand
+    assert copy.name == "A.local"
+    assert s.cache_read(Q, "local", [C]).name == "P.v1.local"  # the second output, not the first
+    s[C].prefetch(P, C.op.axis[0], 1)
+    assert str(s.trace).count("value_index") == 1
+    with pytest.raises(tvm.UserError, match="'C' does not read output 1; legal: P.v1.local"):
+        s.cache_read(Q, "local", C)
+    assert len(s.cache_write([P, Q], "local")) == 2
+    for wrong in ([P, C], [], [A, None]):
+        with pytest.raises(tvm.UserError, match="not of one operation"):
+            s.cache_write(wrong, "local")
+
+
+def test_a_stage_between_among_the_arguments():
+    A = te.placeholder((4, 6), name="A")
+    B = te.compute((4, 6), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((4, 6), lambda i, j: B[i, j] * 2.0, name="C")
+    s = te.create_schedule(C.op)
+    s[B].compute_at(s[C], C.op.axis[0])
+    a = numpy.random.rand(4, 6).astype("float32")
+    b, c = tvm.nd.array(numpy.zeros_like(a)), tvm.nd.array(numpy.zeros_like(a))
+    tvm.build(s, [A, B, C])(tvm.nd.array(a), b, c)
+    tvm.testing.assert_allclose(b.numpy(), a + 1)
+    tvm.testing.assert_allclose(c.numpy(), (a + 1) * 2, rtol=1e-6)
+    for change, what in (
+        (lambda stage: stage.compute_inline(), "'B' is computed inline and never stored"),
+        (lambda stage: stage.transform_layout(B.op.axis[1], 4, [1, 0, 2]), "'B' is stored in another shape"),
+    ):
+        s = te.create_schedule(C.op)
+        change(s[B])
+        with pytest.raises(tvm.UserError, match=what):
+            tvm.build(s, [A, B, C])

@@ -26,6 +26,7 @@ LIBRARIES = {
     "SQLite": Library(r"sqlite3(ext)?\.h", ("autotune/",), one_file=True),
     "oneDNN": Library(r"(oneapi/dnnl/)?dnnl", ("graph/byoc/", "bench/"), one_file=True),
     "OpenBLAS": Library(r"(openblas/)?(cblas|f77blas)", ("bench/",)),
+    "PyTorch": Library(r"(ATen|c10|torch)/", ("bench/",), one_file=True),
     "pybind11": Library(r"pybind11/", ("python/",)),
     "Google Benchmark": Library(r"benchmark/", ("bench/",)),
     "GoogleTest": Library(r"(gtest|gmock)/", ("tests/",)),

@@ -904,11 +904,11 @@ class Stage:
     def tile(self, x_parent: IterVar, y_parent: IterVar, x_factor: int, y_factor: int) -> tuple[IterVar, IterVar, IterVar, IterVar]:
         """Splits two axes and orders them x_outer, y_outer, x_inner, y_inner."""
     def vectorize(self, var: IterVar) -> None:
-        """Runs a leaf axis of constant extent in vector lanes."""
+        """Runs a leaf axis of constant extent in vector lanes. An axis is of the kind that was given last: vectorize, parallel or unroll."""
     def parallel(self, var: IterVar) -> None:
-        """Runs a leaf axis on the thread pool; reduction axes are refused."""
+        """Runs a leaf axis on the thread pool; reduction axes are refused. Inside another parallel loop it is a serial loop, and shown as one."""
     def unroll(self, var: IterVar) -> None:
-        """Unrolls a leaf axis of constant extent."""
+        """Unrolls a leaf axis of constant extent; one that would make more than 16384 statements of a nest stays a loop."""
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | None = None) -> None:
         """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules. The methods of Stage and Schedule are made from the table of primitives."""
 
+import difflib
 import linecache
 
 from .. import _core
@@ -33,7 +34,8 @@ def _source(name, parameters, results, doc):
             signature.append("*" + parameter)
         else:
             signature.append(parameter + ("=None" if optional else ""))
-        passed.append(parameter)
+        # Which output of its operation a tensor is, the tensor knows.
+        passed.append("_value_index(tensor, value_index)" if parameter == "value_index" else parameter)
     target = "self[_first(tensor)]" if makes_stage else "self"
     arguments = "".join(p + ", " for p in passed)
     call = f"{target}._apply({name!r}, ({arguments}))"
@@ -43,7 +45,30 @@ def _source(name, parameters, results, doc):
 
 
 def _first(tensor):
-    return tensor[0] if isinstance(tensor, (tuple, list)) else tensor
+    """The tensor, or the first of a list, which must be outputs of one operation."""
+    if not isinstance(tensor, (tuple, list)):
+        return tensor
+    operations = {getattr(t, "op", None) for t in tensor}
+    if len(operations) != 1 or None in operations:
+        names = ", ".join(str(getattr(t, "name", t)) for t in tensor)
+        _core.raise_error("bad-argument", f"tensors [{names}] are not of one operation", "the outputs of one operation")
+    return tensor[0]
+
+
+def _unknown(self, name):
+    """What is said of an attribute that a stage or a schedule does not have."""
+    kind = type(self).__name__
+    if name.startswith("_"):
+        raise AttributeError(f"'{kind}' object has no attribute {name!r}")
+    names = sorted(n for n in dir(type(self)) if not n.startswith("_"))
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"; the nearest is '{near[0]}'" if near else ""
+    raise AttributeError(f"{_core.caller()}: '{kind}' has no {name!r}{hint}; legal: {', '.join(names)}")
+
+
+def _value_index(tensor, given):
+    """The one given, else the tensor's; None for the first, as steps of a trace have it."""
+    return (getattr(_first(tensor), "value_index", 0) or None) if given is None else given
 
 
 def _like(tensor, result):
@@ -60,13 +85,14 @@ def _install():
         owners[name] = _core.Schedule if "stage" in results else _core.Stage
     text = "\n".join(sources)
     linecache.cache[_FILE] = (len(text), None, text.splitlines(keepends=True), _FILE)
-    namespace = {"_first": _first, "_like": _like}
+    namespace = {"_first": _first, "_like": _like, "_value_index": _value_index}
     exec(compile(text, _FILE, "exec"), namespace)
     for name, owner in owners.items():
         function = namespace[name]
         function.__module__ = __name__
         function.__qualname__ = f"{owner.__name__}.{name}"
         setattr(owner, name, function)
+    _core.Stage.__getattr__ = _core.Schedule.__getattr__ = _unknown
 
 
 _install()

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ir/print.h"
+#include "ir/scalar.h"
 
 namespace tw {
 namespace {
@@ -25,6 +28,22 @@ TEST(Constant, FoldsWhatIsDefined) {
   EXPECT_EQ(fold_integers(NodeKind::Add, int_type(8), 100, 100), std::nullopt);
   EXPECT_EQ(fold_integers(NodeKind::FloorDiv, int_type(64), INT64_MIN, -1), std::nullopt);
   EXPECT_EQ(fold_integers(NodeKind::Mod, int_type(32), 1, 0), std::nullopt);
+}
+
+// To the bit what the interpreter and the machine compute.
+TEST(Constant, FoldedFloatsKeepTheSignOfZeroAndNan) {
+  const auto number = [](double v) { return make_const_float(float_type(32), v); };
+  for (const NodeKind kind : {NodeKind::Min, NodeKind::Max}) {
+    for (const double a : {0.0, -0.0, 1.0, std::nan("")}) {
+      for (const double b : {0.0, -0.0, 1.0, std::nan("")}) {
+        const double folded = *as_const_float(fold(kind, number(a), number(b)));
+        const double computed =
+            scalar::binary(kind, float_type(32), scalar::of_float(a), scalar::of_float(b)).f;
+        EXPECT_EQ(std::signbit(folded), std::signbit(computed)) << a << " " << b;
+        EXPECT_EQ(std::isnan(folded), std::isnan(computed)) << a << " " << b;
+      }
+    }
+  }
 }
 
 TEST(Constant, ComparisonsOfVectorsAreVectorsOfBools) {

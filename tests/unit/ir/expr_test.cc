@@ -47,6 +47,18 @@ TEST(Expr, BringsOperandsToOneType) {
   expect_error(ErrorCode::TypeMismatch, [&] { return broadcast(i, 4) + broadcast(i, 8); });
 }
 
+// 2⁶⁰ + 2³⁶ + 1 lies just above the middle between two float32 values; by way of a double it would
+// be the middle, and go to the lower one.
+TEST(Expr, ConstantsAreConvertedWithOneRounding) {
+  const int64_t above = (int64_t{1} << 60) + (int64_t{1} << 36) + 1;
+  const double upper = 0x1p60 + 0x1p37;
+  for (const DType from : {int_type(64), uint_type(64)}) {
+    EXPECT_EQ(as_const_float(cast(float_type(32), make_const(from, above))), upper);
+    EXPECT_EQ(evaluate(make(Cast{.type = float_type(32), .value = make_const(from, above)})).f,
+              upper);
+  }
+}
+
 TEST(Expr, RefusesDivisionByZero) {
   const Var i("i");
   expect_error(ErrorCode::DivisionByZero, [&] { return floor_div(i, 0); });

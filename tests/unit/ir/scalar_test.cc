@@ -48,6 +48,14 @@ TEST(Scalar, IntegersWrap) {
   EXPECT_EQ(integer("max((uint64)18446744073709551615, (uint64)1)"), -1);
 }
 
+TEST(Scalar, Bools) {
+  EXPECT_EQ(integer("bitwise_not((bool)1)"), 0);
+  EXPECT_EQ(integer("bitwise_not((bool)0)"), 1);
+  EXPECT_EQ(integer("((bool)1 + (bool)1)"), 1);
+  EXPECT_EQ(integer("((bool)1 - (bool)1)"), 0);
+  EXPECT_EQ(integer("((bool)0 - (bool)1)"), 1);
+}
+
 TEST(Scalar, FloatsRoundAfterEachOperation) {
   EXPECT_EQ(floating("(16777216.0f + 1.0f)"), 16777216.0);
   EXPECT_EQ(floating("(16777216.0 + 1.0)"), 16777217.0);

@@ -106,6 +106,14 @@ TEST(LlvmExpressions, IntegerArithmetic) {
   }
 }
 
+// Of bools a sum is "or" and a difference "exclusive or", as NumPy has them.
+TEST(LlvmExpressions, BoolArithmetic) {
+  for (const char* e : {"({X} + {Z})", "({X} - {Z})", "({X}*{Z})", "min({X}, {Z})", "max({X}, {Z})",
+                        "bitwise_not({X})", "bitwise_xor({X}, {Z})"}) {
+    check(e, bool_type(), bool_type());
+  }
+}
+
 TEST(LlvmExpressions, DivisionByConstants) {
   for (int d : {1, 2, 3, 7, 8, 14}) {
     for (const char* e : {"floordiv", "floormod"}) {

@@ -6,11 +6,15 @@
 
 #include <regex>
 
+#include "ir/expr.h"
 #include "lower/llvm/compile.h"
 #include "lower/pipeline.h"
+#include "runtime/c_api.h"
 #include "runtime/error.h"
 #include "runtime/ndarray.h"
+#include "schedule/te/operation.h"
 #include "tests/support/assembly.h"
+#include "tests/support/expect_error.h"
 
 namespace tw {
 namespace {
@@ -97,6 +101,23 @@ TEST(LlvmPipeline, WrongArgumentsAreTypedErrors) {
   EXPECT_EQ(code(numbers(8, 15), numbers(16, 64)), ErrorCode::ArgumentShape);
   EXPECT_EQ(code(NDArray::zeros({8, 16}, int_type(32)), numbers(16, 64)), ErrorCode::ArgumentDType);
   EXPECT_EQ(code(NDArray::zeros({128}, float_type(32)), numbers(16, 64)), ErrorCode::ArgumentShape);
+  EXPECT_EQ(code(NDArray(), numbers(16, 64)), ErrorCode::ArgumentNull);
+}
+
+// DLPack wants a null pointer of a tensor without elements (dlpack.h).
+TEST(LlvmPipeline, TensorsWithoutElementsMayBeNull) {
+  const Var n("n");
+  const te::Tensor a = te::placeholder({n, 3}, float_type(32), "A");
+  const te::Tensor b = te::compute({n, 3}, [&](const auto& i) { return a(i[0], i[1]) * 2; }, "B");
+  const Target target = Target::host();
+  const Function f = compile({lower(Schedule::create({b}), {a, b}, target, {.name = "f"})}, target)
+                         ->get_function("f");
+  int64_t shape[] = {0, 3};
+  const auto null = [&] { return tw_tensor(nullptr, to_dlpack(float_type(32)), 2, shape); };
+  const DLTensor x = null(), y = null();
+  f(&x, &y);
+  shape[0] = 2;
+  test::expect_error(ErrorCode::ArgumentNull, [&] { f(&x, &y); });
 }
 
 TEST(LlvmPipeline, TheTileIsInRegisters) {

@@ -42,6 +42,18 @@ for (y, (2 + (y.task*4)), min(4, (21 - (y.task*4)))) {
 )");
 }
 
+// No task at all would be one for each thread, and a division of its iterations by zero.
+TEST(LowerParallel, NoIterationIsOneTask) {
+  const Kernel kernel = run_pass(
+      pass::lower_parallel,
+      Kernel{.body = parse_stmt("declare A: int32*\nparallel (y, 0, 0) {\n  A[y] = 1\n}\n")});
+  InterpreterBuffer a(int_type(32), 1);
+  InterpreterScope scope;
+  scope.buffers[free_vars(kernel.body).at(0)] = &a;
+  interpret(kernel.body, scope);
+  EXPECT_FALSE(a.written(0));
+}
+
 void each_iteration_once(const std::string& pragma) {
   const Kernel kernel =
       run_pass(pass::lower_parallel,

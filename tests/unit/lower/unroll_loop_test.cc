@@ -31,6 +31,22 @@ for (x, 0, 8) {
 )");
 }
 
+// What a nest may become is bounded: the loops inside unroll, those around them stay.
+TEST(UnrollLoop, AMillionCopiesAreALoop) {
+  const std::string text = unrolled(R"(declare A: float32*
+unrolled (i, 0, 100000) {
+  unrolled (j, 0, 10) {
+    unrolled (k, 0, 2) {
+      A[((((i*10) + j)*2) + k)] = 0.000000f
+    }
+  }
+}
+)");
+  EXPECT_TRUE(text.starts_with("for (i, 0, 100000) {\n  A[((i*10)*2)] = 0.000000f\n")) << text;
+  EXPECT_EQ(text.find("unrolled"), std::string::npos);
+  EXPECT_NE(text.find("A[((((i*10) + 9)*2) + 1)]"), std::string::npos) << text;
+}
+
 TEST(UnrollLoop, CopiesBindTheirOwnVariables) {
   EXPECT_EQ(unrolled(R"(declare A: float32*
 unrolled (i, 0, 2) {

@@ -83,6 +83,33 @@ TEST(Marks, TheLastOneCounts) {
   EXPECT_NE(text.find("unrolled (z, 0, 3)"), std::string::npos);
 }
 
+// The threads are taken by the outermost one. A loop of one iteration is none.
+TEST(Marks, ParallelInsideParallelIsSerial) {
+  const std::string same = loops(kCube, "parallel@1(s1, s1:2)\nparallel@1(s1, s1:0)");
+  EXPECT_NE(same.find("parallel (z, 0, 3)"), std::string::npos);
+  EXPECT_NE(same.find("for (x, 0, 5)"), std::string::npos);
+  const char* chain =
+      "A = placeholder(int32, [4, 6])\n"
+      "B = compute([y: 4, x: 6], (A(y, x) + 1))\n"
+      "C = compute([y: 4, x: 6], (B(y, x)*2))\n"
+      "arguments A C\noutputs C\n";
+  const auto parallel_loops = [&](const char* trace) {
+    const std::string text = loops(chain, trace);
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("parallel (", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(parallel_loops("parallel@1(s1, s1:1)\ncompute_at@1(s1, s2, s2:0)\n"
+                           "parallel@1(s2, s2:0)"),
+            1);
+  EXPECT_EQ(parallel_loops("parallel@1(s1, s1:1)\ncompute_at@1(s1, s2, s2:0)\n"
+                           "parallel@1(s2, s2:1)"),
+            2);
+  EXPECT_EQ(parallel_loops("split@1(s2, s2:0, nparts=1)\nparallel@1(s2, t0.0)\n"
+                           "parallel@1(s2, t0.1)\nparallel@1(s1, s1:0)"),
+            2);
+}
+
 // The region of a stage inside a loop is constant although its tensor's extent is not.
 TEST(Marks, VectorizeWhereOnlyTheTensorIsSymbolic) {
   EXPECT_NE(loops("n = var(int32)\n"
