@@ -258,6 +258,7 @@ def roofline(name: str, section: dict, results: dict) -> Picture | None:
                     colour = COLOURS.get(contestant, SERIES[5])
                     axes.scatter(*zip(*points, strict=True), s=26, color=colour, label=contestant, zorder=3)
             axes.set(xscale="log", yscale="log", title=tables.threads_text(threads), xlabel="FLOP per byte of inputs and output")
+            plain_ticks(axes.xaxis)
             plain_ticks(axes.yaxis)
             axes.xaxis.set_major_formatter("{x:g}")
         panels[0].set_ylabel("GFLOP/s")

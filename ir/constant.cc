@@ -112,12 +112,8 @@ std::optional<double> as_const_float(const Expr& e) {
   return std::nullopt;
 }
 
-bool is_float_value(const Expr& e, double value) {
-  auto v = as_const_float(e);
-  return v && *v == value;
-}
 bool is_value(const Expr& e, int value) {
-  return e.dtype().is_float() ? is_float_value(e, value) : is_const_int(e, value);
+  return e.dtype().is_float() ? as_const_float(e) == value : is_const_int(e, value);
 }
 
 bool is_comparison(NodeKind kind) {

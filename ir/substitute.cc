@@ -288,6 +288,12 @@ bool is_pure(const Expr& e) {
   return pure;
 }
 
+bool loads_memory(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
+  return found;
+}
+
 Stmt rename_bindings(const Stmt& s) { return RenameBindings().mutate(s); }
 
 }  // namespace tw

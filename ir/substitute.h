@@ -30,6 +30,7 @@ std::vector<Var> free_vars(const Stmt& s);
 // True when evaluating the expression twice, or never, is the same as once: no call with an
 // effect. Loads count as pure.
 bool is_pure(const Expr& e);
+bool loads_memory(const Expr& e);
 // Gives every binding inside a fresh variable, for a copy that stands beside the original.
 Stmt rename_bindings(const Stmt& s);
 

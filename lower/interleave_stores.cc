@@ -11,7 +11,6 @@
 // Such stores copy rows into groups of their elements, for which processors have instructions that
 // add several products at once. They are found in statements that stand side by side: those of
 // unrolled loops. What is stored must not look at the buffer.
-#include <algorithm>
 #include <optional>
 
 #include "ir/arithmetic/analyzer.h"

@@ -20,6 +20,7 @@
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "lower/conditions.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
 
@@ -63,6 +64,32 @@ class Candidates : public Visitor {
 
  private:
   Var var_;
+};
+
+// Takes away conditions that hold: these very calls, not others that are equal to them.
+class Drop : public Mutator {
+ public:
+  explicit Drop(const std::vector<Expr>& held) : held_(held) {}
+
+ protected:
+  using Mutator::on;
+  Expr on(const Call& op, const Expr& self) override {
+    for (const Expr& h : held_) {
+      if (h.get() == &op) return make_bool(true);
+    }
+    const Expr e = Mutator::on(op, self);
+    const Call* call = as<Call>(e);
+    if (call->name == "if_then_else" && is_one(call->args[0])) return call->args[1];
+    return e;
+  }
+  Expr on(const And& op, const Expr&) override { return mutate(op.a) && mutate(op.b); }
+  Stmt on(const IfThenElse& op, const Stmt& self) override {
+    const Stmt s = Mutator::on(op, self);
+    return is_one(as<IfThenElse>(s)->condition) ? as<IfThenElse>(s)->then_case : s;
+  }
+
+ private:
+  const std::vector<Expr>& held_;
 };
 
 class Partition : public ScopedMutator {
@@ -121,7 +148,7 @@ class Partition : public ScopedMutator {
     budget_ -= leaves * (prologue + epilogue);
     std::vector<Stmt> parts;
     if (prologue) parts.push_back(part(op, self, begin, first, op.body));
-    parts.push_back(part(op, self, first, last, drop(op.body, held)));
+    parts.push_back(part(op, self, first, last, Drop(held).mutate(op.body)));
     if (epilogue) parts.push_back(part(op, self, last, end, op.body));
     return block(parts);
   }
@@ -144,60 +171,9 @@ class Partition : public ScopedMutator {
     return with(loop, [&](For& f) { f.body = inner; });
   }
 
-  static Stmt drop(const Stmt& body, const std::vector<Expr>& held) {
-    return rewrite_conditions(body, held);
-  }
-  static Stmt rewrite_conditions(const Stmt& body, const std::vector<Expr>& held) {
-    class Drop : public Mutator {
-     public:
-      explicit Drop(const std::vector<Expr>& held) : held_(held) {}
-
-     protected:
-      using Mutator::on;
-      Expr on(const Call& op, const Expr& self) override {
-        for (const Expr& h : held_) {
-          if (h.get() == &op) return make_bool(true);
-        }
-        const Expr e = Mutator::on(op, self);
-        const Call* call = as<Call>(e);
-        if (call->name == "if_then_else" && is_one(call->args[0])) return call->args[1];
-        return e;
-      }
-      Expr on(const And& op, const Expr&) override { return mutate(op.a) && mutate(op.b); }
-      Stmt on(const IfThenElse& op, const Stmt& self) override {
-        const Stmt s = Mutator::on(op, self);
-        return is_one(as<IfThenElse>(s)->condition) ? as<IfThenElse>(s)->then_case : s;
-      }
-
-     private:
-      const std::vector<Expr>& held_;
-    };
-    return Drop(held).mutate(body);
-  }
-
   const PassOptions& options_;
   int budget_;
 };
-
-bool reads_memory(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& part) { found |= is<Load>(part); });
-  return found;
-}
-
-void add_conjuncts(const Expr& e, std::vector<Expr>& list) {
-  if (const And* both = as<And>(e)) {
-    add_conjuncts(both->a, list);
-    add_conjuncts(both->b, list);
-  } else {
-    list.push_back(e);
-  }
-}
-Expr conjunction(const std::vector<Expr>& list) {
-  Expr all;
-  for (const Expr& e : list) all = all.defined() ? make(And{.a = all, .b = e}) : e;
-  return all;
-}
 
 // for (k, …) { if (c) { … } } as if (c) { for (k, …) { … } }
 class Hoist : public Mutator {
@@ -208,10 +184,9 @@ class Hoist : public Mutator {
     const IfThenElse* guarded = as<IfThenElse>(as<For>(s)->body);
     const bool alone = guarded != nullptr && !guarded->else_case.defined();
     if (!alone || op.for_kind == ForKind::Parallel) return s;
-    std::vector<Expr> all, outside, inside;
-    add_conjuncts(guarded->condition, all);
-    for (const Expr& c : all) {
-      (uses(c, op.var) || reads_memory(c) ? inside : outside).push_back(c);
+    std::vector<Expr> outside, inside;
+    for (const Expr& c : conjuncts(guarded->condition)) {
+      (uses(c, op.var) || loads_memory(c) ? inside : outside).push_back(c);
     }
     if (outside.empty()) return s;
     const Stmt loop = with(s, [&](For& f) {

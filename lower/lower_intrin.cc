@@ -35,7 +35,7 @@ class LowerIntrin : public ScopedMutator {
     return ScopedMutator::on(op, self);
   }
   Stmt on(const AttrStmt& op, const Stmt& self) override {
-    if (op.key == attr::kParallelLaunch) not_negative_.insert(Var(as<Variable>(op.node)));
+    if (attr::is_parallel_launch(op.key)) not_negative_.insert(Var(as<Variable>(op.node)));
     return ScopedMutator::on(op, self);
   }
 

@@ -8,7 +8,6 @@
 //   let t = n*2 in 0
 #include <map>
 
-#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"

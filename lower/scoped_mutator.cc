@@ -3,15 +3,9 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "lower/conditions.h"
 
 namespace tw {
-
-Expr strip_likely(const Expr& condition) {
-  return rewrite(condition, [](const Expr& e) -> Expr {
-    const Call* call = as<Call>(e);
-    return call && call->name == "likely" ? call->args[0] : Expr();
-  });
-}
 
 namespace {
 

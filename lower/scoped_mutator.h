@@ -19,7 +19,4 @@ class ScopedMutator : public Mutator {
   Analyzer analyzer_;
 };
 
-// The condition with every likely(…) taken off.
-Expr strip_likely(const Expr& condition);
-
 }  // namespace tw

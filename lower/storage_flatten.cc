@@ -46,16 +46,19 @@ Peeled peel_constant(const Expr& e) {
 // the kernel sees to that when it is called.
 void require_reachable(const std::string& name, const std::vector<Expr>& extents) {
   constexpr double kMost = std::numeric_limits<int32_t>::max();
+  constexpr double kMostWide = 0x1p59;  // elements of up to 8 bytes, whose sizes are sure to fit
   double elements = 1;
+  bool wide = false;
   for (const Expr& extent : extents) {
-    if (extent.dtype().bits > 32) return;
+    wide |= extent.dtype().bits > 32;
     elements *= static_cast<double>(as_const_int(extent).value_or(1));
   }
-  if (elements <= kMost) return;
+  if (elements <= (wide ? kMostWide : kMost)) return;
   raise({.code = ErrorCode::BadShape,
-         .what = fmt::format("'{}' has {:.0f} elements, more than 32-bit indices reach", name,
-                             elements),
-         .legal = fmt::format("up to {:.0f}, or extents of type int64", kMost)});
+         .what = fmt::format("'{}' has {:.0f} elements, more than {}-bit indices reach", name,
+                             elements, wide ? 64 : 32),
+         .legal = wide ? fmt::format("up to {:.0f}", kMostWide)
+                       : fmt::format("up to {:.0f}, or extents of type int64", kMost)});
 }
 
 class Flatten : public ScopedMutator {

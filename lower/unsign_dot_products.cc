@@ -120,12 +120,6 @@ int64_t count_accesses(const Stmt& s, const Var& buffer) {
   return n;
 }
 
-bool reads_memory(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& part) { found |= is<Load>(part); });
-  return found;
-}
-
 Expr all_lanes(int lanes) { return make(Ramp{.base = 0, .stride = 1, .lanes = lanes}); }
 Expr int32(const Expr& e) { return make(Cast{.type = int_type(32, e.dtype().lanes), .value = e}); }
 
@@ -248,7 +242,7 @@ class UnsignDotProducts : public Mutator {
     for (const Candidate& c : found) {
       const Store* store = c.product.store;
       if (!alone || !store->buffer.same_as(sums) || moves(store->index)) return {};
-      if (c.condition.defined() && (moves(c.condition) || reads_memory(c.condition))) {
+      if (c.condition.defined() && (moves(c.condition) || loads_memory(c.condition))) {
         return {};
       }
     }

@@ -42,34 +42,12 @@ class CountTouching : public Visitor {
   const VarSet& buffers_;
 };
 
-void collect_conjuncts(const Expr& e, std::vector<Expr>& out) {
-  if (const And* a = as<And>(e)) {
-    collect_conjuncts(a->a, out);
-    collect_conjuncts(a->b, out);
-    return;
-  }
-  const Call* call = as<Call>(e);
-  if (call && call->name == "likely" && is<And>(call->args[0])) {
-    std::vector<Expr> inner;
-    collect_conjuncts(call->args[0], inner);
-    for (const Expr& c : inner) out.push_back(likely(c));
-    return;
-  }
-  out.push_back(e);
-}
-
 }  // namespace
 
 bool can_be_masked(const Stmt& s) {
   Maskable walk;
   walk.visit(s);
   return walk.result;
-}
-
-bool loads_memory(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
-  return found;
 }
 
 bool loads_from(const Expr& e, const Var& buffer) {
@@ -103,12 +81,6 @@ int statements_touching(const Stmt& s, const VarSet& buffers) {
   CountTouching walk(buffers);
   walk.visit(s);
   return walk.statements;
-}
-
-std::vector<Expr> conjuncts(const Expr& condition) {
-  std::vector<Expr> result;
-  collect_conjuncts(condition, result);
-  return result;
 }
 
 }  // namespace tw

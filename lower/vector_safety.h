@@ -2,8 +2,6 @@
 // Questions that vectorize_loop asks before it lets lanes run together.
 #pragma once
 
-#include <vector>
-
 #include "ir/node.h"
 #include "ir/substitute.h"
 
@@ -13,7 +11,6 @@ namespace tw {
 // with another effect. Undefined statements can.
 bool can_be_masked(const Stmt& s);
 
-bool loads_memory(const Expr& e);
 bool loads_from(const Expr& e, const Var& buffer);
 
 // True when evaluating cannot fault, whatever the operands: no memory (unless `allow_loads`), no
@@ -22,8 +19,5 @@ bool always_safe(const Expr& e, bool allow_loads);
 
 // Statements that touch one of the buffers; a load outside of a store counts as one.
 int statements_touching(const Stmt& s, const VarSet& buffers);
-
-// The parts of a conjunction; likely(a && b) gives likely(a) and likely(b).
-std::vector<Expr> conjuncts(const Expr& condition);
 
 }  // namespace tw

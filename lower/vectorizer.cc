@@ -6,13 +6,11 @@
 #include <numeric>
 #include <optional>
 
-#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
-#include "lower/scoped_mutator.h"
+#include "lower/conditions.h"
 #include "lower/vector_safety.h"
-#include "runtime/error.h"
 
 namespace tw::pass {
 namespace {

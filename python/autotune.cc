@@ -151,11 +151,12 @@ void bind_workloads(py::module_& m) {
             sizes.append(
                 py::make_tuple(std::string(s.name), std::string(s.meaning), py::cast(s.otherwise)));
           }
-          rows.append(py::make_tuple(std::string(k.name), std::string(k.doc), sizes));
+          rows.append(
+              py::make_tuple(std::string(k.name), std::string(k.doc), sizes, type_names(k.types)));
         }
         return rows;
       },
-      "Rows of (kind, documentation, [(size, meaning, default or None)]).");
+      "Rows of (kind, documentation, [(size, meaning, default or None)], values of dtype).");
 }
 
 TunerReport run_tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,

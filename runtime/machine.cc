@@ -103,13 +103,13 @@ double least_limit(double a, double b) {
   return std::min(a, b);
 }
 
-double version1_limit(const std::string& folder) {
+double cpu_limit_version1(const std::string& folder) {
   const auto quota = number(first_line(folder + "/cpu.cfs_quota_us"), -1);
   const auto period = number(first_line(folder + "/cpu.cfs_period_us"), 0);
   return quota > 0 && period > 0 ? static_cast<double>(quota) / static_cast<double>(period) : 0;
 }
 
-double version2_limit(const std::string& folder) {
+double cpu_limit_version2(const std::string& folder) {
   std::istringstream line(first_line(folder + "/cpu.max"));  // "200000 100000" or "max 100000"
   std::string quota, period;
   line >> quota >> period;
@@ -117,7 +117,26 @@ double version2_limit(const std::string& folder) {
   return q > 0 && p > 0 ? static_cast<double>(q) / static_cast<double>(p) : 0;
 }
 
-// The tightest quota on the way from our group to the root. In a container the path that
+double memory_limit_version1(const std::string& folder) {
+  const int64_t limit = number(first_line(folder + "/memory.limit_in_bytes"), 0);
+  return limit < int64_t{1} << 60 ? static_cast<double>(limit) : 0;  // all of 63 bits: none
+}
+
+double memory_limit_version2(const std::string& folder) {  // "max" is no number
+  return static_cast<double>(number(first_line(folder + "/memory.max"), 0));
+}
+
+// What control groups limit: the name of its controller, and how a folder of either version says
+// the limit, 0 for none.
+struct Resource {
+  std::string controller;
+  double (*version1)(const std::string& folder);
+  double (*version2)(const std::string& folder);
+};
+const Resource kCpu = {"cpu", cpu_limit_version1, cpu_limit_version2};
+const Resource kMemory = {"memory", memory_limit_version1, memory_limit_version2};
+
+// The tightest limit on the way from our group to the root. In a container the path that
 // /proc names may lie outside of what is mounted; the walk then still visits the mounted root.
 template <class Limit>
 double limit_on_path(const std::string& mount, std::string path, Limit limit) {
@@ -130,7 +149,7 @@ double limit_on_path(const std::string& mount, std::string path, Limit limit) {
   }
 }
 
-double cgroup_limit(const std::string& root) {
+double cgroup_limit(const std::string& root, const Resource& resource) {
   const std::string mount = root + "/sys/fs/cgroup";
   double least = 0;
   std::ifstream file(root + "/proc/self/cgroup");
@@ -141,13 +160,25 @@ double cgroup_limit(const std::string& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string path = line.substr(second + 1);
     if (controllers.empty()) {
-      least = least_limit(least, limit_on_path(mount, path, version2_limit));
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      least = least_limit(least, limit_on_path(mount + "/" + controllers, path, version1_limit));
-      least = least_limit(least, limit_on_path(mount + "/cpu", path, version1_limit));
+      least = least_limit(least, limit_on_path(mount, path, resource.version2));
+    } else if (("," + controllers + ",").find("," + resource.controller + ",") !=
+               std::string::npos) {
+      for (const std::string& folder : {controllers, resource.controller}) {
+        const double limit = limit_on_path(mount + "/" + folder, path, resource.version1);
+        least = least_limit(least, limit);
+      }
     }
   }
   return least;
+}
+
+// Physical memory in bytes, 0 when unknown: "MemTotal:       16318344 kB".
+double physical_memory(const std::string& root) {
+  std::istringstream line(first_line(root + "/proc/meminfo"));
+  std::string name;
+  double kilobytes = 0;
+  line >> name >> kilobytes;
+  return name == "MemTotal:" ? kilobytes * 1024 : 0;
 }
 
 void read_caches(const std::string& cpu_folder, Machine& machine) {
@@ -197,7 +228,9 @@ Machine read_machine(const std::string& root) {
   Machine machine;
   machine.cpu_name = cpu_name(root);
   machine.affinity = affinity_mask();
-  machine.cgroup_cpus = cgroup_limit(root);
+  machine.cgroup_cpus = cgroup_limit(root, kCpu);
+  machine.memory_bytes =
+      static_cast<int64_t>(least_limit(physical_memory(root), cgroup_limit(root, kMemory)));
   int limit = std::max(1, static_cast<int>(machine.affinity.size()));
   if (machine.cgroup_cpus > 0) {
     limit = std::min(limit, std::max(1, static_cast<int>(std::ceil(machine.cgroup_cpus))));

@@ -17,6 +17,7 @@ struct Machine {
   double cgroup_cpus = 0;     // CPU time quota as a number of CPUs; 0: unlimited
   int usable_cpus = 1;        // size of `affinity`, bounded by the quota rounded up
   int usable_cores = 1;       // the same, hardware threads of one core counted once
+  int64_t memory_bytes = 0;   // physical memory, or what control groups leave of it; 0: unknown
   // Data or unified caches as seen from one CPU, in bytes; 0 where there is none or it is unknown.
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
   int l3_sharing = 1;  // how many CPUs share one L3

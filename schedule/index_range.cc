@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/index_range.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "ir/expr.h"

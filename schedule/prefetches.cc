@@ -8,7 +8,6 @@
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/region.h"
-#include "schedule/validate.h"
 
 namespace tw {
 namespace {

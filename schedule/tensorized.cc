@@ -9,7 +9,6 @@
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "schedule/region.h"
-#include "schedule/validate.h"
 
 namespace tw {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <cctype>
 #include <charconv>
-#include <cstring>
 
 #include "schedule/primitive.h"
 

@@ -61,9 +61,7 @@ void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis)
   add_knob(std::move(knob));
 }
 
-void Builder::add_location_knob(size_t op, const Stage& stage,
-                                const std::vector<AttachPoint>& points) {
-  if (points.empty()) return;
+void Builder::add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points) {
   const StageRef ref = schedule_.ref_of(stage);
   Knob knob{.kind = Knob::Kind::Location, .label = fmt::format("{}.at", stage.op().name())};
   knob.places = {{next_step(), 0}};
@@ -73,14 +71,15 @@ void Builder::add_location_knob(size_t op, const Stage& stage,
   knob.steps.push_back({.primitive = "compute_root", .arguments = {ref}});
   for (size_t c = 0; c < knob.steps.size(); ++c) knob.choices.push_back({int64_t(c)});
   schedule_.apply(knob.steps[0]);
-  Nest& nest = sketch_.nests[op];
-  nest.knob = static_cast<int>(num_knobs());
-  for (const AttachPoint& p : points) nest.places.push_back(p.axis);
   add_knob(std::move(knob));
 }
 
+AttachPoint Builder::point(const Stage& stage, const IterVar& axis) const {
+  return {schedule_.ref_of(stage), schedule_.ref_of(stage, axis)};
+}
+
 void Builder::add_attach_point(size_t op, const Stage& stage, const IterVar& axis) {
-  attach_points_[op].push_back({schedule_.ref_of(stage), schedule_.ref_of(stage, axis)});
+  attach_points_[op].push_back(point(stage, axis));
   sketch_.nests[op].loops.push_back(attach_points_[op].back().axis);
 }
 
@@ -106,7 +105,12 @@ std::vector<AttachPoint> Builder::common_attach_points(size_t op) const {
 void Builder::place(size_t op, const Stage& stage) {
   const std::vector<AttachPoint> points =
       facts_[op].is_output ? std::vector<AttachPoint>() : common_attach_points(op);
-  add_location_knob(op, stage, points);
+  if (!points.empty()) {
+    Nest& nest = sketch_.nests[op];
+    nest.knob = static_cast<int>(num_knobs());
+    for (const AttachPoint& p : points) nest.places.push_back(p.axis);
+    add_location_knob(stage, points);
+  }
   inherit_attach_points(op, points);
 }
 

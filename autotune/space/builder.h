@@ -50,6 +50,11 @@ class Builder {
   // larger than what should stay in them.
   void add_store_knob(size_t op, const Stage& stage, const IterVar& axis);
 
+  // Computes the stage inside one of the loops, or at the root. The caller knows that all of them
+  // are around what reads it, and inside what it reads.
+  void add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points);
+
+  AttachPoint point(const Stage& stage, const IterVar& axis) const;
   // A loop of the operation itself; the outer ones first.
   void add_attach_point(size_t op, const Stage& stage, const IterVar& axis);
   void inherit_attach_points(size_t op, const std::vector<AttachPoint>& points);
@@ -64,7 +69,6 @@ class Builder {
   Sketch finish();
 
  private:
-  void add_location_knob(size_t op, const Stage& stage, const std::vector<AttachPoint>& points);
   std::vector<size_t> readers_of(size_t op) const;
 
   const Target& target_;

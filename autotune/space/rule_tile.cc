@@ -6,9 +6,11 @@
 //   vectors
 //
 // Variants: which data axis runs in vector lanes, and whether the operands that move along it are
-// packed first, so that a tile's lanes lie side by side in memory. Where the processor adds several
-// products of narrow numbers at once, a packed operand has these terms side by side in each lane,
-// and the innermost loop is over them; the other factor is packed too where it has them apart.
+// packed first, so that a tile's lanes lie side by side in memory: constants when the kernel is
+// built, arguments before all else or inside the block that reads them. Where the processor adds
+// several products of narrow numbers at once, a packed operand has these terms side by side in each
+// lane, and the innermost loop is over them; the other factor is packed too where it has them
+// apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +20,8 @@
 #include "autotune/space/dot_product.h"
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
+#include "ir/arithmetic/analyzer.h"
+#include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
 
@@ -51,6 +55,15 @@ struct Variant {
   std::optional<Group> group;
 };
 
+// The index where the reduction's axes of one iteration stand: those of a window of one element.
+Expr without_single_terms(const te::ComputeNode& compute, const Expr& index) {
+  VarMap single;
+  for (const IterVar& r : compute.reduce_axis) {
+    if (is_one(r->domain.extent)) single.emplace(r.var(), r->domain.min);
+  }
+  return single.empty() ? index : simplify(substitute(index, single));
+}
+
 // The operands whose reads use the axis; nothing when one of them uses it in any but the plain way,
 // or several reads of one tensor disagree.
 std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute, size_t axis) {
@@ -65,7 +78,8 @@ std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& comput
         if (load == nullptr || load->producer.get() != t.op().get()) return;
         for (size_t d = 0; d < load->indices.size(); ++d) {
           if (!uses(load->indices[d], var)) continue;
-          plain &= load->indices[d].same_as(var) && dimension.value_or(d) == d;
+          plain &= without_single_terms(compute, load->indices[d]).same_as(var);
+          plain &= dimension.value_or(d) == d;
           dimension = d;
         }
       });
@@ -92,6 +106,10 @@ std::optional<Group> group_of(const te::ComputeNode& compute, const std::vector<
   return group;
 }
 
+bool same_tensors(const std::vector<Operand>& a, const std::vector<Operand>& b) {
+  return std::ranges::equal(a, b, {}, &Operand::tensor, &Operand::tensor);
+}
+
 std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   std::vector<Variant> result;
@@ -103,6 +121,10 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
     if (2 * f.extents[k] < lanes || f.op->num_outputs() != 1) continue;
     const auto operands = operands_along(*f.compute, k);
     if (!operands || operands->empty()) continue;
+    // Of axes that walk through the same operands the last finds lanes nearest to each other.
+    const bool known = std::ranges::any_of(
+        result, [&](const Variant& v) { return same_tensors(v.operands, *operands); });
+    if (known) continue;
     if (const auto group = group_of(*f.compute, *operands, b.target())) {
       result.push_back({.vector_axis = k, .packed = true, .operands = *operands, .group = group});
     }
@@ -136,6 +158,7 @@ class Tiling {
     limit_registers();
     for (Knob& knob : knobs_) b_.add_knob(std::move(knob));
     if (!r0_.empty()) b_.add_unroll_knob(local_, r0_[0]);
+    place_packed();
     add_attach_points();
   }
 
@@ -184,7 +207,8 @@ class Tiling {
   void pack_operands() {
     for (const Operand& operand : variant_.operands) {
       const Schedule& s = b_.schedule();
-      if (te::as_op<te::ComputeNode>(operand.tensor.op())) from_elsewhere_ = true;
+      const bool computed = te::as_op<te::ComputeNode>(operand.tensor.op()) != nullptr;
+      from_elsewhere_ |= computed;
       const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
       const auto rank = static_cast<int64_t>(operand.tensor.rank());
       const auto d = static_cast<int64_t>(operand.dimension);
@@ -200,12 +224,24 @@ class Tiling {
       order.push_back(d + 1);
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/false});
       pack.transform_layout(pack.axis(static_cast<int>(d)), 1, order);
-      if (te::is_constant(operand.tensor)) pack.precompute();
+      if (te::is_constant(operand.tensor)) {
+        pack.precompute();
+      } else if (!computed) {
+        packed_in_call_.push_back(pack);
+      }
       pack.parallel(pack.axis(0));
       if (d + 1 != rank) continue;  // lanes lie apart in the operand: copied one by one
       pack_places_.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
       pack.vectorize(pack.split(pack.axis(static_cast<int>(rank)), 1).inner);
     }
+  }
+
+  // An argument is packed as a whole before all else, or what a block needs within the block, so
+  // that it is still in the nearest cache when it is read.
+  void place_packed() {
+    std::vector<AttachPoint> points = {b_.point(output_, fused_)};
+    if (!o1_.empty()) points.push_back(b_.point(output_, o1_.back()));
+    for (const Stage& pack : packed_in_call_) b_.add_location_knob(pack, points);
   }
 
   // The same with the terms of a group innermost. Rows are copied side by side, as many as a group
@@ -359,6 +395,7 @@ class Tiling {
     // Where the tile is one of registers, its copy takes them as they are. A transposition is long
     // enough as it is.
     const int64_t unrolled = columns.defined() ? kColumns : kCopyUnrolled;
+    if (!o2.empty()) b_.add_store_knob(tail_.empty() ? op_ : tail_.back(), output_, o2[0]);
     if (!o2.empty()) output_.pragma(o2[0], "auto_unroll_max_step", unrolled);
     if (columns.defined()) output_.unroll(columns);
     if (lanes.defined()) output_.vectorize(lanes);
@@ -460,8 +497,9 @@ class Tiling {
     bool lanes;
   };
   std::vector<PackPlace> pack_places_;
-  std::vector<size_t> pack_inlined_;  // operations that a packed copy computes
-  bool from_elsewhere_ = false;       // a packed copy is not of an argument
+  std::vector<Stage> packed_in_call_;  // copies of arguments
+  std::vector<size_t> pack_inlined_;   // operations that a packed copy computes
+  bool from_elsewhere_ = false;        // a packed copy is not of an argument
   std::vector<TiledAxis> axes_;
   std::vector<Knob> knobs_;
   IterVar fused_;

@@ -16,6 +16,7 @@
 #include "autotune/channel.h"
 #include "autotune/worker/fault.h"
 #include "autotune/worker/session.h"
+#include "runtime/machine.h"
 
 namespace tw::autotune {
 namespace {
@@ -36,11 +37,11 @@ void set_limits() {
 #define TW_SANITIZED 0
 #endif
 #if !TW_SANITIZED
-  // Three quarters of the machine's memory, so that a candidate fails here and does not get some
+  // Three quarters of the memory that is ours, so that a candidate fails here and does not get some
   // other process killed. (Sanitizers reserve terabytes.)
-  const auto pages = static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES));
-  const auto page = static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
-  set_limit(RLIMIT_AS, std::max<rlim_t>(pages * page / 4 * 3, rlim_t{2} << 30));
+  if (const int64_t memory = host().memory_bytes; memory > 0) {
+    set_limit(RLIMIT_AS, std::max(static_cast<rlim_t>(memory / 4 * 3), rlim_t{2} << 30));
+  }
 #endif
 #endif
 }

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "ir/arithmetic/analyzer.h"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cstring>
 
 #include "ir/equal.h"
 #include "runtime/error.h"

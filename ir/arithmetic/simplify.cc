@@ -309,7 +309,6 @@ Expr Context::simplify(const Expr& e) {
     case NodeKind::Variable: {
       auto it = vars_.find(Var(static_cast<const Variable*>(e.get())));
       if (it != vars_.end() && it->second.value.defined()) return it->second.value;
-      if (!e.dtype().is_int() || (it == vars_.end() && facts_.empty())) return decide(e);
       return decide(e);
     }
     default:

@@ -9,8 +9,6 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
-#include <mutex>
-#include <optional>
 
 #include "ir/print.h"
 #include "lower/llvm/emit.h"
@@ -201,10 +199,9 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   void export_library(const std::string& path) const override {
     ModuleInfo info = info_;
     info.instruction_sets = target_.instruction_sets();
-    const std::string json = metadata_to_json(info);
-    codegen::export_code(path, kernels_, json, [&] {
+    codegen::export_code(path, kernels_, [&] {
       auto compilation = compile_again(/*embed_constants=*/true);
-      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, json);
+      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, metadata_to_json(info));
       return codegen::generate_object(compilation->module, compilation->machine,
                                       options_.llvm_vectorize);
     });

@@ -62,6 +62,17 @@ struct KernelState {
   llvm::FunctionCallee runtime_function(llvm::StringRef name);
 };
 
+// Whether values of the type are reckoned with as sums of 64 bits: signed, and nothing wraps.
+inline bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
+
+// In 64 bits, without the undefined behaviour of the signed operators.
+inline int64_t wrapping_multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+inline int64_t wrapping_add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 // coefficient * atom + … + constant, in 64 bits. `level` of an atom is the number of loops that it
 // may vary in: it is computed in front of the level-th loop inside it.
 struct Linear {
@@ -118,13 +129,15 @@ class FunctionEmitter {
     llvm::DenseMap<std::pair<llvm::Value*, int>, llvm::Value*> splats;
   };
 
-  // emit_function.cc
+  // emit_arguments.cc
   void bind_arguments(const Kernel& kernel);
-  void bind_constants(const Kernel& kernel);
   llvm::Value* argument(const Expr& k);
   llvm::Value* argument_intrinsic(const Call& op);
   llvm::Value* stride_or(const Call& stride, const Expr& otherwise);
   llvm::Value* tensor_field(const Expr& k, int offset, llvm::Type* type);
+
+  // emit_function.cc
+  void bind_constants(const Kernel& kernel);
   std::vector<const Variable*> captured(const Stmt& body) const;
   void emit_compute_scope(const AttrStmt& op);
   void emit_parallel_launch(const AttrStmt& op);
@@ -174,13 +187,11 @@ class FunctionEmitter {
   // emit_checks.cc
   void emit_assert(const AssertStmt& op);
   bool collect_check(const Expr& condition, const Call& message);
-  void collect_data(const LetStmt& op, int argument);
   void make_checks();
   void finish_checks();
 
   // emit_expr.cc
   llvm::Value* emit(const Expr& e);
-  llvm::Value* emit_scalar_or_vector(const Expr& e);
   llvm::Value* emit_variable(const Variable& op);
   template <class T>
   llvm::Value* emit_arithmetic(const T& op);
@@ -215,7 +226,7 @@ class FunctionEmitter {
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
 
-  // emit_address.cc: integers in 64 bits, and memory
+  // emit_address.cc: integers in 64 bits
   Linear linear(const Expr& e);
   void accumulate(const Expr& e, int64_t scale, Linear& out);
   // The lanes base, base + stride, … when `e` is such a vector with a constant stride.
@@ -230,6 +241,10 @@ class FunctionEmitter {
     KnownMemory::Place place;
   };
   Address address(const Variable* buffer, DType element, const Linear& index);
+
+  // emit_memory.cc
+  Address lane_address(const Variable* buffer, DType element, const Linear& base, int64_t stride,
+                       llvm::Value* indices, int lane);
   llvm::Value* load_all(llvm::Type* type, const Address& at, const Variable* buffer);
   llvm::StoreInst* store_all(llvm::Value* value, const Address& at, const Variable* buffer);
   llvm::Value* emit_load(const Load& op);
@@ -264,7 +279,6 @@ class FunctionEmitter {
   llvm::Value* string(const std::string& text);
   llvm::BasicBlock* new_block(const llvm::Twine& name);
   llvm::BasicBlock* block() { return b_.GetInsertBlock(); }
-  bool terminated() { return block()->getTerminator() != nullptr; }
   [[noreturn]] void fail(const std::string& what) const;
 
   KernelState& k_;

@@ -332,7 +332,7 @@ llvm::CmpInst::Predicate comparison(NodeKind kind, DType t) {
 template <class T>
 llvm::Value* FunctionEmitter::emit_comparison(const T& op) {
   const DType t = op.a.dtype();
-  if (t.is_int() && t.bits >= 32 && !t.is_vector()) {
+  if (is_index_type(t)) {
     llvm::Value* a = index(op.a);
     return b_.CreateICmp(comparison(T::node_kind, t), a, index(op.b));
   }
@@ -402,7 +402,7 @@ llvm::Value* FunctionEmitter::emit_shuffle(const Shuffle& op) {
 llvm::Value* FunctionEmitter::emit_let(const Let& op) {
   const DType t = op.value.dtype();
   Binding binding{.level = depth()};
-  if (t.is_int() && t.bits >= 32 && !t.is_vector()) {
+  if (is_index_type(t)) {
     binding.linear = linear(op.value);
   } else {
     binding.value = emit(op.value);

@@ -3,7 +3,6 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/ModRef.h>
 
-#include <array>
 #include <cmath>
 #include <string_view>
 

@@ -23,8 +23,6 @@ int64_t count_statements(const Stmt& s) {
   return count;
 }
 
-bool is_index_type(DType t) { return t.is_int() && t.bits >= 32 && !t.is_vector(); }
-
 // k in let A = tensor_data(k).
 std::optional<int> unpacked_argument(const LetStmt& op) {
   const Call* call = as<Call>(op.value);

@@ -149,9 +149,7 @@ void add_constant(llvm::Module& module, const std::string& name, const std::stri
 }
 
 void export_code(const std::string& path, const std::vector<Kernel>& kernels,
-                 const std::string& metadata,
                  const std::function<llvm::SmallVector<char, 0>()>& object) {
-  (void)metadata;
   const std::string ending = fs::path(path).extension().string();
   if (ending != ".so" && ending != ".o" && ending != ".h") {
     raise({.code = ErrorCode::BadArgument,

@@ -17,7 +17,6 @@ namespace tw::codegen {
 // (".h") that declares the kernels. Throws BadArgument for another ending, LinkFailed saying what
 // is missing. The file appears complete or not at all.
 void export_code(const std::string& path, const std::vector<Kernel>& kernels,
-                 const std::string& metadata,
                  const std::function<llvm::SmallVector<char, 0>()>& object);
 
 // Adds `const char name[] = text;`, visible from outside.

@@ -2,7 +2,6 @@
 // What machine code is made for. No LLVM header is needed to use this.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // reorder
-#include <fmt/format.h>
 
 #include <algorithm>
 

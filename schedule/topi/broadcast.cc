@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "ir/expr.h"
-#include "runtime/error.h"
 
 namespace tw::topi {
 namespace {

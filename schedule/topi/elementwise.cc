@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ir/expr.h"
 #include "runtime/error.h"
 
@@ -75,10 +77,14 @@ Tensor saturating_cast(const Tensor& x, DType type, const std::string& label,
 Tensor clip(const Tensor& x, double low, double high, const std::string& label,
             const std::string& tag) {
   check_elements("clip", Elements::Number, x.dtype());
+  // Between integers lie bounds that are none; beyond the type's there is nothing to cut off.
+  const bool whole = x.dtype().is_integer();
   const auto bound = [&](double v) {
-    return tw::cast(x.dtype(), make_const_float(float_type(64), v));
+    return tw::saturating_cast(x.dtype(), make_const_float(float_type(64), v));
   };
-  return map(x, label, tag, [&](const Expr& e) { return max(min(e, bound(high)), bound(low)); });
+  const Expr least = bound(whole ? std::ceil(low) : low);
+  const Expr greatest = bound(whole ? std::floor(high) : high);
+  return map(x, label, tag, [&](const Expr& e) { return max(min(e, greatest), least); });
 }
 
 Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value, const std::string& label,

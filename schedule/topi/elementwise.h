@@ -36,7 +36,7 @@ Tensor cast(const Tensor& x, DType type, const std::string& label = "T_cast",
 // The same, with the limits of an integer type for what lies beyond them, and 0 for NaN.
 Tensor saturating_cast(const Tensor& x, DType type, const std::string& label = "T_saturating_cast",
                        const std::string& tag = kElementwise);
-// max(low, min(x, high)), bounds converted to x's type. ONNX Clip.
+// max(low, min(x, high)); bounds beyond an integer type cut off nothing. ONNX Clip.
 Tensor clip(const Tensor& x, double low, double high, const std::string& label = "T_clip",
             const std::string& tag = kElementwise);
 // Every element is `value`, converted to `type`. NumPy full.

@@ -94,6 +94,11 @@ TEST(TopiElementwise, CastClipFull) {
   EXPECT_EQ(run(cast(t, int_type(8)), {x}).data, (std::vector<double>{-44, -1, 0, 0, 1, 44}));
   EXPECT_EQ(run(cast(t, bool_type()), {x}).data, (std::vector<double>{1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(run(clip(t, -1, 6), {x}).data, (std::vector<double>{-1, -1, -0.25, 0.25, 1.5, 6}));
+  // Bounds beyond what the type holds cut off nothing; between integers those inside count.
+  const Array bytes({5}, {-128, -3, 0, 2, 127});
+  const Tensor b = placeholder_like(bytes, int_type(8));
+  EXPECT_EQ(run(clip(b, -1e10, 300), {bytes}).data, bytes.data);
+  EXPECT_EQ(run(clip(b, -2.5, 1.5), {bytes}).data, (std::vector<double>{-2, -2, 0, 1, 1}));
   EXPECT_EQ(run(full({2, 2}, int_type(8), 3), {}).data, (std::vector<double>{3, 3, 3, 3}));
   EXPECT_EQ(run(full_like(t, 2), {}).data, std::vector<double>(6, 2));
 }

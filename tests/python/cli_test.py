@@ -21,6 +21,7 @@ import pytest
 from tilewright import autotune
 from tilewright.cli import report
 
+SCRIPT = os.path.join(os.path.dirname(sys.executable), "autotune")
 TINY = "gemm:m=16,n=16,k=16"
 # As long as a run may take before it is interrupted.
 SMALL = ["--threads=1", "--workers=2"]
@@ -172,6 +173,16 @@ def test_a_second_control_c_stops_at_once(tmp_path):
     assert records(tmp_path / "tuning.db") >= 2
 
 
+@pytest.mark.skipif(not os.path.exists(SCRIPT), reason="not in the .venv of a checkout")
+def test_control_c_while_it_starts(tmp_path):
+    for delay in range(0, 200, 20):
+        child = subprocess.Popen([SCRIPT, "--list"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay / 1000)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=300)
+        assert errors == "" and child.returncode in (0, 130, -signal.SIGINT)
+
+
 def test_a_time_limit(tmp_path):
     result = run(TINY, "--trials=100000", "--time-limit=1", "--json=r.json", *SMALL, cwd=tmp_path)
     value = json.loads((tmp_path / "r.json").read_text())
@@ -219,9 +230,17 @@ def test_list(tmp_path):
     result = run("--list", cwd=tmp_path)
     assert result.returncode == 0
     assert re.search(r"\* conv2d_bias_relu:resnet50\.3 +n=1,ci=64", result.stdout)
-    assert "gemm:m,n,k" in result.stdout
+    assert re.search(r"\n  gemm:m,n,k.*\n.*\n +dtype=float32, .*u8s8s32", result.stdout)
+    assert max(map(len, result.stdout.splitlines())) <= 80
     value = json.loads(run("--list", "--json=-", cwd=tmp_path).stdout)
     assert {"name", "sizes", "source", "default"} == set(value["workloads"][0])
+    assert "bf16bf16f32" in next(kind["dtypes"] for kind in value["kinds"] if kind["kind"] == "gemm")
+
+
+def test_help_fits_a_terminal_of_80_columns(tmp_path, monkeypatch):
+    monkeypatch.setitem(ENVIRONMENT, "COLUMNS", "80")
+    result = run("--help", cwd=tmp_path)
+    assert result.returncode == 0 and max(map(len, result.stdout.splitlines())) <= 80
 
 
 def write(path, content):

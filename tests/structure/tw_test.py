@@ -61,6 +61,7 @@ def tw(checkout: Path, machine: Path, *arguments: str) -> tuple[int, list[str]]:
 def test_alone_it_prints_usage(checkout, machine):
     result = subprocess.run([str(checkout / "tw")], capture_output=True, text=True)
     assert result.returncode == 0 and result.stdout.startswith("usage: ./tw COMMAND")
+    assert max(map(len, result.stdout.splitlines())) <= 80
 
 
 def test_a_wrong_word_prints_the_nearest_command_and_usage(checkout, machine):

@@ -45,6 +45,16 @@ o = compute([n: 1, f: 6, y: 9, z: 14], reduce [c: 4, i: 3, j: 3], sum((p(n, c, (
 arguments x w o
 outputs o
 )"},
+    {"convolution with windows of one element, biased", R"(te 1
+x = placeholder(int32, [1, 5, 6, 21])
+w = placeholder(int32, [9, 5, 1, 1], constant)
+b = placeholder(int32, [9], constant)
+o = compute([n: 1, f: 9, y: 6, z: 21], reduce [c: 5, i: 1, j: 1], sum((x(n, c, (y + i), (z + j))*w(f, c, i, j))))
+s = compute([n: 1, f: 9, y: 6, z: 21], (o(n, f, y, z) + b(f)))
+r = compute([n: 1, f: 9, y: 6, z: 21], max(s(n, f, y, z), 0))
+arguments x w b r
+outputs r
+)"},
     {"depthwise, strided", R"(te 1
 x = placeholder(int32, [1, 6, 17, 17])
 w = placeholder(int32, [6, 3, 3])
@@ -130,6 +140,13 @@ B = placeholder(int8, [19, 53])
 C = compute([i: 11, j: 53], reduce [k: 19], sum((int32(A(i, k))*int32(B(k, j)))))
 arguments A B C
 outputs C
+)"},
+    {"convolution of bytes with windows of one element", R"(te 1
+x = placeholder(uint8, [2, 10, 5, 18])
+w = placeholder(int8, [17, 10, 1, 1], constant)
+o = compute([n: 2, f: 17, y: 5, z: 18], reduce [c: 10, i: 1, j: 1], sum((int32(x(n, c, (y + i), (z + j)))*int32(w(f, c, i, j)))))
+arguments x w o
+outputs o
 )"},
     {"padded convolution of bytes, requantized", R"(te 1
 x = placeholder(uint8, [2, 6, 9, 20])

@@ -279,4 +279,4 @@ def untuned_schedule(arg0: tilewright._core.Program, arg1: tilewright._core.Targ
 
 
 def workload_kinds() -> list:
-    """Rows of (kind, documentation, [(size, meaning, default or None)])."""
+    """Rows of (kind, documentation, [(size, meaning, default or None)], values of dtype)."""

@@ -156,7 +156,7 @@ def named_workloads():
 
 
 def workload_kinds():
-    """(kind, documentation, [(size, meaning, default or None)]) of every kind of workload."""
+    """(kind, documentation, [(size, meaning, default or None)], values of dtype) of every kind of workload."""
     return _native.workload_kinds()
 
 

@@ -12,16 +12,18 @@ from ..autotune import MODELS
 
 EPILOG = """\
 examples:
-  autotune --trials=64                                    the default set
-  autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn      named layers; --list shows them
-  autotune gemm:m=128,n=3072,k=768 --trials=200           free sizes
-  autotune --resume --trials=500                          go on where the log ends
-  autotune --replay gemm:bert.ffn                         build and time the best of the log
+  autotune --trials=64                               the default set
+  autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn named layers, as of --list
+  autotune gemm:m=128,n=3072,k=768 --trials=200      free sizes
+  autotune --resume --trials=500                     go on where the log ends
+  autotune --replay gemm:bert.ffn                    time the best of the log
 
-Every trial is in the log as soon as it is known, so a run may be stopped at any moment. Trials of earlier runs count
-towards --trials with --resume only; the log keeps them in any case.
+Every trial is in the log as soon as it is known, so a run may be stopped at any
+moment. Trials of earlier runs count towards --trials with --resume only; the
+log keeps them in any case.
 
-exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad input; 130 after Ctrl-C
+exit status: 0 every workload has a verified schedule; 1 one has none; 2 bad
+input; 130 after Ctrl-C
 """
 
 

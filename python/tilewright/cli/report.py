@@ -2,6 +2,7 @@
 """Tables of results and of workloads."""
 
 import sys
+import textwrap
 
 from .. import autotune
 from .output import duration, number, print_table, time_text, write_json
@@ -35,16 +36,18 @@ def list_workloads(json_path):
         write_json({
             "workloads": [dict(zip(("name", "sizes", "source", "default"), row)) for row in named],
             "kinds": [{"kind": kind, "doc": doc, "sizes": [
-                dict(zip(("name", "meaning", "default"), size)) for size in sizes]} for kind, doc, sizes in kinds],
+                dict(zip(("name", "meaning", "default"), size)) for size in sizes], "dtypes": dtypes.split(", ")}
+                for kind, doc, sizes, dtypes in kinds],
         }, json_path)
         if json_path == "-":
             return 0
     width = max(len(name) for name, *_ in named)
     lines = [f"{'*' if default else ' '} {name:{width}}  {sizes}" for name, sizes, _, default in named]
     lines += ["", "* tuned when no workload is named", "", "kinds, for free sizes as in gemm:m=128,n=3072,k=768:"]
-    for kind, doc, sizes in kinds:
+    for kind, doc, sizes, dtypes in kinds:
         parts = [name if default is None else f"{name}={default}" for name, _, default in sizes]
         lines += [f"  {kind}:{','.join(parts)}", f"      {doc}"]
+        lines += textwrap.wrap(f"dtype={dtypes}", 80, initial_indent=" " * 6, subsequent_indent=" " * 12)
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     return 0

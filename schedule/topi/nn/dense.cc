@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/topi/nn/dense.h"
 
-#include <fmt/format.h>
-
 #include "ir/expr.h"
 
 namespace tw::topi::nn {

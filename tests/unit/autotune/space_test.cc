@@ -77,12 +77,50 @@ TEST(Space, LargeResultsMayGoAroundTheCaches) {
   for (const auto& [workload, expected] : {std::pair{"elementwise:m=1024,n=1024", 1},
                                            {"transpose:m=1024,n=1024", 1},
                                            {"softmax:m=1024,n=1024", 1},
+                                           {"conv2d_bias_relu:ci=8,h=64,co=64,k=1", 1},
                                            {"elementwise:m=64,n=64", 0},
+                                           {"conv2d_bias_relu:ci=8,h=32,co=64,k=1", 0},
                                            {"row_sum:m=1024,n=1024", 0}}) {
     const Space space(task_of(workload));
     for (const Sketch& sketch : space.sketches()) {
       EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Store), static_cast<size_t>(expected))
           << workload;
+    }
+  }
+}
+
+size_t sketches_with(const Space& space, std::string_view words) {
+  return static_cast<size_t>(std::ranges::count_if(space.sketches(), [&](const Sketch& s) {
+    return s.description.find(words) != std::string::npos;
+  }));
+}
+
+// Windows of one element leave positions as they are: images are packed along their rows, and
+// along no other axis. Wider windows overlap, and nothing is packed.
+TEST(Space, ImagesArePackedWhereWindowsHaveOneElement) {
+  const Space one(task_of("conv2d:ci=8,h=32,co=32,k=1"));
+  EXPECT_EQ(sketches_with(one, "packed"), 2u);
+  EXPECT_EQ(sketches_with(one, "packed xx"), 1u);
+  EXPECT_EQ(sketches_with(Space(task_of("conv2d:ci=8,h=32,co=32,k=3,p=1")), "packed"), 1u);
+}
+
+// What is packed in the call is packed as a whole, or inside a loop of what reads it; constants
+// are packed when the kernel is built.
+TEST(Space, PackedArgumentsMayMoveIntoBlocks) {
+  for (const auto& [workload, expected] : {std::pair{"gemm:m=64,n=64,k=64", 2},
+                                           {"gemm:m=64,n=64,k=64,w=1", 1},
+                                           {"conv2d:ci=8,h=32,co=32,k=1", 1}}) {
+    const Task task = task_of(workload);
+    const Space space(task);
+    size_t movable = 0;
+    for (const Sketch& sketch : space.sketches()) {
+      movable += knobs_of_kind(sketch, Knob::Kind::Location);
+    }
+    EXPECT_EQ(movable, static_cast<size_t>(expected)) << workload;
+    std::mt19937_64 rng(11);
+    for (int i = 0; i < 20; ++i) {
+      const Trace trace = space.trace(space.random(rng));
+      EXPECT_TRUE(applies(task, trace)) << to_text(trace);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/operation.h"
+#include "tests/support/expect_error.h"
 #include "tests/unit/lower/pass_text.h"
 
 namespace tw {
@@ -85,6 +86,17 @@ TEST(StorageFlatten, UnrealizedTensorIsAnError) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::MalformedIr);
+  }
+}
+
+// 2⁶⁴ elements would be none in 64 bits, and the buffer too small for any access.
+TEST(StorageFlatten, MoreElementsThanIndicesReach) {
+  for (const auto& [type, extent] :
+       {std::pair(int_type(32), int64_t{1} << 16), {int_type(64), int64_t{1} << 32}}) {
+    const Expr side = make_const(type, extent);
+    const te::Tensor t = te::placeholder({side, side}, float_type(32), "T");
+    const Kernel kernel{.arguments = {argument(t)}, .body = make(Evaluate{.value = 0})};
+    test::expect_error(ErrorCode::BadShape, [&] { run_pass(pass::storage_flatten, kernel); });
   }
 }
 

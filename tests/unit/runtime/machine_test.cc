@@ -94,5 +94,23 @@ TEST_F(MachineTree, CgroupVersion1) {
   EXPECT_EQ(read_machine(root).cgroup_cpus, 0);
 }
 
+TEST_F(MachineTree, MemoryIsWhatGroupsLeave) {
+  EXPECT_EQ(read_machine(root).memory_bytes, 0);
+  put("proc/meminfo", "MemTotal:       16318344 kB\nMemFree:         1234567 kB\n");
+  EXPECT_EQ(read_machine(root).memory_bytes, int64_t{16318344} << 10);
+  put("proc/self/cgroup", "0::/a/b\n");
+  put("sys/fs/cgroup/a/b/memory.max", "max\n");
+  EXPECT_EQ(read_machine(root).memory_bytes, int64_t{16318344} << 10);
+  put("sys/fs/cgroup/a/memory.max", "4294967296\n");
+  EXPECT_EQ(read_machine(root).memory_bytes, int64_t{4} << 30);
+  put("proc/self/cgroup", "4:memory:/x\n1:cpu,cpuacct:/x\n");
+  put("sys/fs/cgroup/memory/x/memory.limit_in_bytes", "9223372036854771712\n");  // no limit
+  EXPECT_EQ(read_machine(root).memory_bytes, int64_t{16318344} << 10);
+  put("sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n");
+  EXPECT_EQ(read_machine(root).memory_bytes, int64_t{1} << 30);
+}
+
+TEST(Machine, HasMemory) { EXPECT_GT(host().memory_bytes, int64_t{1} << 20); }
+
 }  // namespace
 }  // namespace tw
