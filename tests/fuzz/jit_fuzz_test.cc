@@ -19,5 +19,12 @@ TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   fuzz_schedules(jit_checks(target), test::fuzz_cases(50), test::fuzz_seed() + 1);
 }
 
+// Nor with fused multiply-adds, gathers or more than 128 bits.
+TEST(JitFuzz, MachineCodeOfTheOldestProcessorComputesTheDefinition) {
+  const Target target = Target::parse("llvm -mcpu=x86-64");
+  if (!target.features_missing_on_host().empty()) GTEST_SKIP() << "the host is no x86-64";
+  fuzz_schedules(jit_checks(target), test::fuzz_cases(25), test::fuzz_seed() + 2);
+}
+
 }  // namespace
 }  // namespace tw::test
