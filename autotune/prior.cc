@@ -25,15 +25,11 @@ constexpr double kBfloatDotSlots = 4;   // of two products at once; four of byte
 constexpr double kLoopCycles = 2;
 constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
 constexpr double kForkCycles = 5000;
-constexpr double kShuffledShare = 1;  // of a tile's accumulators, when registers run out
-constexpr double kPageCycles = 7;     // a translation found in the second-level buffer
-constexpr double kWalkCycles = 30;    // one that is found in tables, which caches hold
-// Prefetchers follow so many places, each within a page, from the second line on (Intel's
-// optimization manual, "Data Prefetch to the L2 and Last Level Cache"). Stores wait for the first.
-constexpr double kFollowedPages = 32, kStartCycles = 10;
+constexpr double kShuffledShare = 1;   // of a tile's accumulators, when registers run out
+constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
+constexpr double kWalkCycles = 30;     // one that is found in tables, which caches hold
 constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
 constexpr int kMemory = 2;             // the level whose misses go to memory
-constexpr int kPrefetched = 1;         // the level that prefetchers fill
 
 // The innermost loops whose bodies stand side by side in one piece of straight code, as far as they
 // work on the same accumulators: a loop over data around one that reduces begins with others.
@@ -242,12 +238,6 @@ double times_moved(const Access& a, const NestStatement& s, int level) {
   return level == kMemory ? 2 : 1;
 }
 
-// Lines that lie side by side and are touched together, while prefetchers can follow.
-double lines_of_run(const Access& a, const NestStatement& s) {
-  const size_t depth = resident_depth(s, [&](size_t d) { return a.pages[d] <= kFollowedPages; });
-  return std::max(1.0, a.boxes[depth].run / kLineBytes);
-}
-
 void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm& warm,
                  StatementCost& cost) {
   const Shares shares(s, machine);
@@ -266,8 +256,6 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
       const double lines = of_one_thread(a.lines, depth, shares) * runs;
       cost.traffic[level] += times_moved(a, s, level) * lines * kLineBytes;
-      if (level == kPrefetched && a.is_store && !passes_by)
-        cost.starts += lines / lines_of_run(a, s);
     }
   }
   const auto translated = [&s](double entries) {
@@ -490,7 +478,6 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   sum += translations;
   longest = std::max(longest, translations);
   cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
-  cost.total += cost.starts * kStartCycles;
 
   cost.speedup = Shares(s, machine).speedup;
   cost.total /= cost.speedup;

@@ -33,7 +33,6 @@ struct StatementCost {
   double spills = 0;        // register pressure beyond the file
   double overhead = 0;      // loop control
   double traffic[3] = {};   // bytes into L1, L2, L3
-  double starts = 0;        // runs of lines stored into, from beyond L2
   double pages = 0;         // translations that miss the first-level buffer
   double walks = 0;         // those that miss the second-level one
   double accumulators = 0;  // vector registers that the register tile needs

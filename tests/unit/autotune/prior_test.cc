@@ -138,30 +138,6 @@ StatementCost copy_of_rows(int columns, int lanes) {
   return statement_cost(nest[0], kMachine, warm_accesses(nest, kMachine)[0]);
 }
 
-// Planes that are written side by side, so many elements of each before the next.
-StatementCost write_planes(int planes, int run, bool nontemporal = false) {
-  const te::Tensor in = te::placeholder({12544}, float_type(32), "in");
-  const te::Tensor out =
-      te::compute({planes, 12544}, [&](const std::vector<Var>& i) { return in({i[1]}); }, "out");
-  const Schedule s = Schedule::create({out});
-  const auto [chunk, rest] = s[out].split(s[out].axis(1), run);
-  const auto [vectors, lanes] = s[out].split(rest, 16);
-  s[out].reorder({chunk, s[out].axis(0), vectors, lanes});
-  s[out].vectorize(lanes);
-  if (nontemporal) s[out].pragma(vectors, "store_nontemporal");
-  const std::vector<NestStatement> nest = nest_of(s);
-  return statement_cost(nest[0], kMachine, warm_accesses(nest, kMachine)[0]);
-}
-
-TEST(Prior, StoresWaitForTheFirstLineOfARun) {
-  const double lines = 64 * 12544 / 16.0;
-  EXPECT_NEAR(write_planes(64, 16).starts, lines, 0.01 * lines);
-  EXPECT_NEAR(write_planes(64, 112).starts, lines / 7, 0.2 * lines / 7);
-  EXPECT_LT(write_planes(64, 112).total, write_planes(64, 16).total);
-  EXPECT_EQ(write_planes(64, 16, /*nontemporal=*/true).starts, 0);
-  EXPECT_EQ(write_planes(2, 16).starts, 0) << "stays in L2";
-}
-
 TEST(Prior, VectorsThatStraddleLinesTakeTwoSlots) {
   // 64 * 4 vectors are loaded, two a cycle, and stored.
   EXPECT_EQ(copy_of_rows(64, 16).loads, 64 * 4 * 1.5);
