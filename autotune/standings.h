@@ -38,7 +38,8 @@ class Standings {
   const Entry* best() const;
 
   // Entries to be timed again together: the incumbent (the best of those that were in a race), then
-  // at most `most` that were not in a race and look faster, fastest first. Empty when none does.
+  // at most `most` that were in no race and look noticeably faster, fastest first. Empty when none
+  // does.
   std::vector<Entry> challenge(size_t most) const;
   // The incumbent, then at most `most` of all others, fastest first.
   std::vector<Entry> finalists(size_t most) const;

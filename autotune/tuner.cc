@@ -33,13 +33,12 @@ int batch_size(const TunerOptions& options, size_t tasks) {
   return std::clamp(share, kLeastBatch, kGreatestBatch);
 }
 
-// After a batch, up to one in so many of its candidates may challenge the incumbent; at the end,
-// one in so many of a task's trials. Each is timed for half of a trial's time, and at the end for a
-// whole one, so that races take about a tenth of the time that trials take.
-constexpr int kTrialsOfChallenger = 8, kTrialsOfFinalist = 16;
-constexpr int kRoundsOfChallenge = 4, kRoundsOfFinal = 8;
-// Races in a row, where one after the other shows that the next best was lucky too.
-constexpr int kMostChallenges = 3;
+// Races take about a tenth of the time that trials take: after a batch there may be a challenger
+// for the incumbent, each of the two timed for half a trial's time; at the end one in so many of a
+// task's trials is a finalist, timed for a whole one.
+constexpr int kRoundsOfChallenge = 4, kRoundsOfFinal = 8, kTrialsOfFinalist = 20;
+// Challenges in a row, where the first shows that the challenger was lucky.
+constexpr int kMostChallenges = 2;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -166,7 +165,7 @@ class Tuner {
     for (auto& s : states_) {
       const auto most = static_cast<size_t>(s->trials_of_run / kTrialsOfFinalist);
       if (most > 0) race(*s, s->standings.finalists(most), kRoundsOfFinal);
-      if (most > 0 && !s->best_is_confirmed()) challenge(*s, most);
+      if (most > 0) challenge(*s);
     }
     TunerReport report{.timings = measurer_.timings(),
                        .seconds = clock_.seconds(),
@@ -267,7 +266,7 @@ class Tuner {
       return;
     }
     measure(s, proposals);
-    challenge(s, std::max<size_t>(1, proposals.size() / kTrialsOfChallenger));
+    challenge(s);
     train(s);
     const double gain = before < kNever && s.best() < kNever ? before - s.best() : s.best();
     // A task that stood still gets its turn again, though later: gains fade, never to zero.
@@ -296,9 +295,9 @@ class Tuner {
         [this] { return stopped(); });
   }
 
-  void challenge(TaskState& s, size_t most) {
+  void challenge(TaskState& s) {
     for (int k = 0; k < kMostChallenges; ++k) {
-      race(s, s.standings.challenge(most), kRoundsOfChallenge);
+      race(s, s.standings.challenge(1), kRoundsOfChallenge);
       if (s.best_is_confirmed()) break;
     }
   }
