@@ -250,7 +250,6 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
 void Search::observe(const Point& point, double seconds) {
   state_->tried.insert(point);
   auto& measured = state_->measured;
-  std::erase_if(measured, [&](const auto& m) { return m.second == point; });
   const auto at = std::upper_bound(measured.begin(), measured.end(), seconds,
                                    [](double s, const auto& m) { return s < m.first; });
   measured.insert(at, {seconds, point});

@@ -37,8 +37,7 @@ def run(*arguments, cwd, **options):
 
 
 def records(path):
-    """Trials in a log; finalists that were timed again are none."""
-    return sum(r["origin"] != "confirm" for r in autotune.Log(path)) if os.path.exists(path) else 0
+    return len(autotune.Log(path)) if os.path.exists(path) else 0
 
 
 def test_a_run_without_terminal(tmp_path):
