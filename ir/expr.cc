@@ -312,6 +312,11 @@ Expr product(const std::vector<Expr>& factors) {
 }
 
 Expr make_binary(NodeKind kind, const Expr& a, const Expr& b) {
+  const bool divides = kind == NodeKind::Div || kind == NodeKind::Mod ||
+                       kind == NodeKind::FloorDiv || kind == NodeKind::FloorMod;
+  if (divides && a.dtype().is_integer() && a.dtype() == b.dtype() && is_zero(b)) {
+    return make_zero(a.dtype());
+  }
   switch (kind) {
     case NodeKind::Add:
       return a + b;
