@@ -204,6 +204,8 @@ Scalar apply_float(Id id, DType type, const Scalar* args) {
       return rounded(std::erf(x));
     case Id::pow:
       return rounded(std::pow(x, args[1].f));
+    case Id::fmod:
+      return rounded(std::fmod(x, args[1].f));
     case Id::fabs:
       return of_float(std::fabs(x));
     case Id::floor:

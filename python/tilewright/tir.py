@@ -123,8 +123,10 @@ def atan2(y, x):
 
 
 def fmod(x, y):
-    """x - trunc(x / y) * y."""
-    return x - trunc(_core.div(x, y)) * y
+    """Remainder of x / y with the sign of x, exactly, as C and NumPy have it; elementwise of tensors."""
+    if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor):
+        return _core.topi.binary("fmod", x, y)
+    return _core.fmod(x, y)
 
 
 def div(a, b):

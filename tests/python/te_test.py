@@ -129,6 +129,24 @@ def test_operators_of_tensors_are_elementwise():
     np.testing.assert_allclose(z, (x + y) * 2 - 1, rtol=1e-5)
 
 
+def test_fmod_is_exact_and_knows_infinities():
+    values = [0.0, -0.0, 1.5, -7.25, 1e30, -3e38, 0.1, 16777219.0, np.inf, -np.inf, np.nan]
+    x, y = (a.ravel().astype("float32") for a in np.meshgrid(values, values))
+    X, Y = (te.placeholder(x.shape, name=name) for name in "XY")
+    element = te.compute(x.shape, lambda i: te.fmod(X[i], Y[i]), name="element")
+    whole = te.fmod(X, Y)
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(x, y)
+    for result in (element, whole):
+        s = te.create_schedule(result.op)
+        _, lanes = s[result].split(result.op.axis[0], factor=8)
+        s[result].vectorize(lanes)
+        got = run(s, [X, Y, result], x, y, np.zeros_like(x))
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(expected[got == 0]))
+    assert "truncmod" not in str(te.fmod(X[0], 2)) and te.fmod(te.var("n"), 3).dtype == "int32"
+
+
 def test_slices_become_elements():
     A = te.placeholder((3, 4), name="A")
     B = te.compute((3, 4), lambda i, j: A[i][j] + A[i, j] + A(i, j))

@@ -142,6 +142,7 @@ TEST(Scalar, Intrinsics) {
   EXPECT_EQ(floating("sigmoid(0.0f)"), 0.5);
   EXPECT_EQ(floating("rsqrt(4.0f)"), 0.5);
   EXPECT_EQ(floating("atan2(1.0, -1.0)"), std::atan2(1.0, -1.0));
+  EXPECT_EQ(floating("fmod(-1e30, 7.0)"), std::fmod(-1e30, 7.0));
   expect_error(ErrorCode::BadArgument, [] { integer("shift_left(1, 32)"); });
   expect_error(ErrorCode::BadArgument, [] { integer("pow(3, -1)"); });
   expect_error(ErrorCode::TypeMismatch, [] { integer("exp(1)"); });
