@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "ir/expr.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "schedule/topi/topi.h"
+#include "tests/support/comma_locale.h"
 #include "tests/support/te_run.h"
 
 namespace tw::te {
@@ -42,6 +44,26 @@ TEST(TeText, PrintsAProgramAsItIsRead) {
             "C = compute([i: 128, j: 3072], reduce [k: 768], sum((A(i, k)*B(k, j))))\n"
             "arguments A B C\n"
             "outputs C\n");
+}
+
+// The program that we are part of may have called setlocale.
+TEST(TeText, NumbersAreReadAlikeInEveryLocale) {
+  const Tensor a = placeholder({4}, float_type(32), "A");
+  const Tensor b =
+      compute({4},
+              [&](const std::vector<Var>& i) {
+                const auto number = [](double v) { return make_const_float(float_type(32), v); };
+                return a(i[0]) * number(1.5) + number(1e-7);
+              },
+              "B", "", {{"slope", 0.25}});
+  const Program p = make_program({b});
+  const std::string text = to_text(p);
+  EXPECT_NE(text.find("1.500000f"), std::string::npos) << text;
+  const test::CommaLocale locale;
+  if (!locale.works()) GTEST_SKIP() << "no localedef";
+  EXPECT_EQ(round_trip(p), text);
+  EXPECT_EQ(std::get<double>(parse_program(text).outputs[0].op()->attributes.at("slope")), 0.25);
+  EXPECT_EQ(*as_const_float(parse_expr("-2.5e1")), -25);
 }
 
 TEST(TeText, SymbolicShapesDeclareTheirVariables) {
