@@ -147,6 +147,28 @@ def test_fmod_is_exact_and_knows_infinities():
     assert "truncmod" not in str(te.fmod(X[0], 2)) and te.fmod(te.var("n"), 3).dtype == "int32"
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("factor_axis", [None, "outer", "inner"])
+def test_positions_of_nan_are_those_of_numpy_under_every_schedule(name, factor_axis):
+    a = np.random.default_rng(1).integers(-3, 3, (16, 24)).astype("float32")
+    a[1, 7] = a[1, 9] = a[2, 0] = a[3, 23] = np.nan
+    a[4] = np.nan
+    a[5, ::2], a[6], a[7, 3] = np.inf, -np.inf, np.nan
+    A = te.placeholder(a.shape, name="A")
+    result = getattr(tw.topi, name)(A, axis=1)
+    pair = result.op.input_tensors[0]
+    s = te.create_schedule(result.op)
+    outer, inner = s[pair].split(s[pair].op.reduce_axis[0], factor=8)
+    if factor_axis is None:
+        rows, lanes = s[pair].split(s[pair].op.axis[0], factor=8)
+        s[pair].reorder(rows, outer, inner, lanes)
+        s[pair].vectorize(lanes)
+    else:
+        s.rfactor(pair, {"outer": outer, "inner": inner}[factor_axis])
+    got = run(s, [A, result], a, np.zeros(16, "int32"))
+    np.testing.assert_array_equal(got, getattr(np, name)(a, axis=1))
+
+
 def test_slices_become_elements():
     A = te.placeholder((3, 4), name="A")
     B = te.compute((3, 4), lambda i, j: A[i][j] + A[i, j] + A(i, j))
