@@ -443,6 +443,7 @@ llvm::Value* FunctionEmitter::emit_let(const Let& op) {
     binding.value = emit(op.value);
   }
   binding.nonnegative = is_nonnegative(op.value);
+  binding.positive = is_positive(op.value);
   const Variable* var = op.var.operator->();
   bindings_[var] = std::move(binding);
   llvm::Value* body = emit(op.body);

@@ -95,6 +95,7 @@ void FunctionEmitter::bind_let(const LetStmt& op) {
     }
   }
   binding.nonnegative = is_nonnegative(op.value);
+  binding.positive = is_positive(op.value);
   bindings_[var] = std::move(binding);
 }
 
