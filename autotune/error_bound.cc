@@ -258,6 +258,10 @@ class Magnitudes {
              div(magnitude(n.args[0]) * absolute(x) + magnitude(n.args[1]) * absolute(y),
                  x * x + y * y);
     }
+    if (n.name == "fmod") {  // a step as wide as the divisor
+      return magnitude(n.args[0]) + magnitude(n.args[1]) +
+             absolute(value(n.args[1])) * real(1 / epsilon_of(self.dtype()));
+    }
     if (is_step(n.name)) {
       return magnitude(n.args[0]) + real(1 / epsilon_of(self.dtype()));
     }

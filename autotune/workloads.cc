@@ -35,26 +35,31 @@ constexpr std::string_view kUsualTypes = "float32";
          .legal = std::move(legal)});
 }
 
-// The named workload nearest to `text`: of the nearest kind, or of any where none is given.
+// The named workload nearest to `text`: of the nearest kind, or of any where none is given. Empty
+// where neither kind nor name resembles it.
 std::string nearest(std::string_view text) {
   const size_t colon = text.find(':');
   const bool has_kind = colon != std::string_view::npos;
   std::vector<std::string_view> kinds, names;
   for (const NamedWorkload& w : kNamed) kinds.push_back(w.kind);
-  const std::string_view kind = nearest_word(text.substr(0, colon), kinds);
+  const std::string_view kind = kinds[nearest_index(text.substr(0, colon), kinds)];
   std::vector<const NamedWorkload*> candidates;
   for (const NamedWorkload& w : kNamed) {
     if (has_kind && w.kind != kind) continue;
     candidates.push_back(&w);
     names.push_back(w.name);
   }
-  const size_t index = nearest_index(has_kind ? text.substr(colon + 1) : text, names);
+  const std::string_view name = has_kind ? text.substr(colon + 1) : text;
+  const size_t index = nearest_index(name, names);
+  if (!resembles(name, names[index]) && !(has_kind && resembles(text.substr(0, colon), kind))) {
+    return {};
+  }
   return fmt::format("{}:{}", candidates[index]->kind, candidates[index]->name);
 }
 
 [[noreturn]] void unknown(std::string_view text, std::string what) {
   raise({.code = ErrorCode::UnknownWorkload,
-         .what = fmt::format("{}; the nearest is '{}'", what, nearest(text)),
+         .what = what + suggestion(nearest(text)),
          .where = std::string(text),
          .legal = "kind:name as `autotune --list` shows, or kind:size=value,…"});
 }

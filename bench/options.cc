@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <sstream>
 
 #include "runtime/error.h"
 #include "runtime/machine.h"
+#include "runtime/read_number.h"
 
 namespace tw::bench {
 
@@ -39,14 +39,13 @@ std::string Options::text(const std::string& name, const std::string& otherwise)
 double Options::number(const std::string& name, double otherwise) const {
   const std::string value = text(name);
   if (value.empty()) return otherwise;
-  char* end = nullptr;
-  const double number = std::strtod(value.c_str(), &end);
-  if (*end != 0 || !std::isfinite(number) || number < 0) {
+  const auto number = read_double(value);
+  if (!number || !std::isfinite(*number) || *number < 0) {
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("--{}={}", name, value),
            .legal = "a number that is not negative"});
   }
-  return number;
+  return *number;
 }
 
 int Options::count(const std::string& name, int otherwise) const {

@@ -148,17 +148,17 @@ std::optional<int64_t> fold_integers(NodeKind kind, DType type, int64_t a, int64
     case NodeKind::Mul:
       // The product of two 64-bit values may not fit 128 signed bits; unsigned wraps anyway.
       return u ? fits(static_cast<__int128>(ua * ub)) : fits(wa * wb);
+    // Division by zero gives 0, and its only overflow, the least number by -1, wraps.
     case NodeKind::Div:
-      return b == 0 ? std::nullopt : fits(wa / wb);
-    case NodeKind::Mod:
-      return b == 0 ? std::nullopt : fits(wa % wb);
     case NodeKind::FloorDiv:
-      if (b == 0) return std::nullopt;
+      if (b == 0) return 0;
       if (u) return fits(wa / wb);
-      if (b == -1) return fits(-wa);
-      return fits(floor_quotient(a, b));
+      if (b == -1) return fits(-wa).value_or(a);
+      return fits(kind == NodeKind::Div ? a / b : floor_quotient(a, b));
+    case NodeKind::Mod:
+      return b == 0 ? 0 : fits(wa % wb);
     case NodeKind::FloorMod:
-      if (b == 0) return std::nullopt;
+      if (b == 0) return 0;
       if (u) return fits(wa % wb);
       return b == -1 ? 0 : fits(wa - __int128{floor_quotient(a, b)} * wb);
     case NodeKind::Min:

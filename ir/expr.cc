@@ -205,6 +205,12 @@ Expr trunc_mod(const Expr& a, const Expr& b) {
   return m && is_one(m->b) ? make_zero(m->dtype) : e;
 }
 
+Expr fmod(const Expr& a, const Expr& b) {
+  Expr x = a, y = b;
+  unify("fmod", x, y);
+  return x.dtype().is_float() ? call("fmod", {x, y}) : trunc_mod(x, y);
+}
+
 Expr floor_div(const Expr& a, const Expr& b) {
   refuse_zero("division", b);
   if (a.dtype().is_float() || b.dtype().is_float()) return call("floor", {div(a, b)});
@@ -312,6 +318,11 @@ Expr product(const std::vector<Expr>& factors) {
 }
 
 Expr make_binary(NodeKind kind, const Expr& a, const Expr& b) {
+  const bool divides = kind == NodeKind::Div || kind == NodeKind::Mod ||
+                       kind == NodeKind::FloorDiv || kind == NodeKind::FloorMod;
+  if (divides && a.dtype().is_integer() && a.dtype() == b.dtype() && is_zero(b)) {
+    return make_zero(a.dtype());
+  }
   switch (kind) {
     case NodeKind::Add:
       return a + b;

@@ -25,6 +25,8 @@ Expr operator*(const Expr& a, const Expr& b);
 Expr div(const Expr& a, const Expr& b);  // floats; integers round towards zero
 Expr trunc_div(const Expr& a, const Expr& b);
 Expr trunc_mod(const Expr& a, const Expr& b);
+// With the sign of a: C's fmod of floats, which is exact, and trunc_mod of integers.
+Expr fmod(const Expr& a, const Expr& b);
 Expr floor_div(const Expr& a, const Expr& b);
 Expr floor_mod(const Expr& a, const Expr& b);
 Expr min(const Expr& a, const Expr& b);

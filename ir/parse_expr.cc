@@ -3,12 +3,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "ir/expr.h"
 #include "ir/parser.h"
 #include "ir/words.h"
+#include "runtime/read_number.h"
 
 namespace tw::words {
 namespace {
@@ -20,6 +20,12 @@ DType suffix_type(const Token& token) {
   if (token.suffix == "bf") return bfloat_type(16);
   syntax_error(token, fmt::format("unknown suffix '{}' of a number", token.suffix),
                "f, h, bf or none");
+}
+
+double floating(const Token& token) {
+  const auto value = read_double(token.text);
+  if (!value) syntax_error(token, fmt::format("found '{}'", token.text), "a number");
+  return *value;
 }
 
 }  // namespace
@@ -93,7 +99,7 @@ Expr Parser::number(bool negative, const DType* type) {
   }
   if (token.kind == Token::Kind::Floating ||
       (token.kind == Token::Kind::Integer && !token.suffix.empty())) {
-    const double v = std::strtod(token.text.c_str(), nullptr);
+    const double v = floating(token);
     const DType t = type != nullptr ? *type : suffix_type(token);
     return build(token, [&] { return make(FloatImm{.type = t, .value = negative ? -v : v}); });
   }
@@ -105,7 +111,7 @@ Expr Parser::number(bool negative, const DType* type) {
   const char* end = token.text.data() + token.text.size();
   const bool read = std::from_chars(token.text.data(), end, magnitude).ec == std::errc();
   if (t.is_float()) {
-    const double v = std::strtod(token.text.c_str(), nullptr);
+    const double v = floating(token);
     return build(token, [&] { return make(FloatImm{.type = t, .value = negative ? -v : v}); });
   }
   const uint64_t value = negative ? uint64_t{0} - magnitude : magnitude;

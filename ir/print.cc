@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "ir/fields.h"
@@ -13,6 +12,7 @@
 #include "ir/words.h"
 #include "runtime/element.h"
 #include "runtime/error.h"
+#include "runtime/read_number.h"
 
 namespace tw {
 namespace {
@@ -48,7 +48,7 @@ std::string float_text(DType type, double value) {
                        std::isnan(value) ? "nan" : (value < 0 ? "-inf" : "inf"));
   }
   const auto reads_back = [&](const std::string& text) {
-    return round_to(type, std::strtod(text.c_str(), nullptr)) == value;
+    return round_to(type, *read_double(text)) == value;
   };
   std::string text = std::fabs(value) < 1e39 ? fmt::format("{:f}", value) : "";
   if (text.empty() || !reads_back(text)) text = fmt::format("{}", static_cast<float>(value));

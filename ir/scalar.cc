@@ -12,10 +12,6 @@
 namespace tw::scalar {
 namespace {
 
-[[noreturn]] void division_by_zero(std::string_view operation) {
-  raise({.code = ErrorCode::DivisionByZero, .what = fmt::format("integer {} by zero", operation)});
-}
-
 Scalar of_bool(bool v) { return of_int(v ? 1 : 0); }
 
 Scalar binary_float(NodeKind kind, DType type, double a, double b) {
@@ -56,9 +52,10 @@ Scalar binary_float(NodeKind kind, DType type, double a, double b) {
   raise({.code = ErrorCode::Internal, .what = fmt::format("{} of floats", to_string(kind))});
 }
 
-// Division proper, with the result for INT64_MIN / -1 wrapped.
+// x/0 and x%0 are 0; the result for INT64_MIN / -1 wraps.
 template <class T>
 int64_t divide(NodeKind kind, T a, T b) {
+  if (b == 0) return 0;
   const bool by_minus_one = std::is_signed_v<T> && b == static_cast<T>(-1);
   const T q = by_minus_one ? static_cast<T>(uint64_t{0} - static_cast<uint64_t>(a)) : a / b;
   const T r = by_minus_one ? 0 : a % b;
@@ -88,11 +85,8 @@ Scalar binary_integer(NodeKind kind, DType type, T a, T b) {
       return wrapped(ua * ub);
     case NodeKind::Div:
     case NodeKind::FloorDiv:
-      if (b == 0) division_by_zero("division");
-      return of_int(wrap(type, divide(kind, a, b)));
     case NodeKind::Mod:
     case NodeKind::FloorMod:
-      if (b == 0) division_by_zero("modulo");
       return of_int(wrap(type, divide(kind, a, b)));
     case NodeKind::Min:
       return of_int(static_cast<int64_t>(a < b ? a : b));
@@ -210,6 +204,8 @@ Scalar apply_float(Id id, DType type, const Scalar* args) {
       return rounded(std::erf(x));
     case Id::pow:
       return rounded(std::pow(x, args[1].f));
+    case Id::fmod:
+      return rounded(std::fmod(x, args[1].f));
     case Id::fabs:
       return of_float(std::fabs(x));
     case Id::floor:

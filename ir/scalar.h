@@ -49,7 +49,8 @@ Scalar convert(DType from, DType to, Scalar v);
 // The same, except that integers do not wrap: what lies beyond `to` becomes its nearest limit, and
 // NaN becomes 0. Between types that lose nothing, and to floats, it is `convert`.
 Scalar saturate(DType from, DType to, Scalar v);
-// Operands of type `type`. Throws UserError (DivisionByZero) for integers.
+// Operands of type `type`. Of integers x/0 and x%0 are 0, whatever way division rounds, and the
+// least number by -1 wraps.
 Scalar binary(NodeKind kind, DType type, Scalar a, Scalar b);
 // A pure intrinsic whose arguments are all evaluated (not if_then_else) and that needs no kernel
 // arguments. `args` are values of `types`.

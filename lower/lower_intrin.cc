@@ -92,6 +92,7 @@ class LowerIntrin : public ScopedMutator {
     };
     if (type.is_uint() || type.is_bool()) return truncated(a, b);
     const auto divisor = as_const_int(b);
+    if (divisor && *divisor == 0) return make_zero(type);
     if (divisor && *divisor > 0 && std::has_single_bit(static_cast<uint64_t>(*divisor))) {
       if (quotient) {
         const int shift = std::countr_zero(static_cast<uint64_t>(*divisor));

@@ -97,8 +97,7 @@ const Pass& find_pass(std::string_view name) {
     names.push_back(p.name);
   }
   raise({.code = ErrorCode::UnknownPass,
-         .what =
-             fmt::format("unknown pass '{}'; the nearest is '{}'", name, nearest_word(name, names)),
+         .what = fmt::format("unknown pass '{}'{}", name, suggestion(nearest_word(name, names))),
          .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 

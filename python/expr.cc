@@ -263,6 +263,7 @@ void bind_functions(py::module_& m) {
   m.def("div", &div);
   m.def("trunc_div", &trunc_div);
   m.def("trunc_mod", &trunc_mod);
+  m.def("fmod", [](const Expr& a, const Expr& b) { return tw::fmod(a, b); });
   m.def("floor_div", &floor_div);
   m.def("floor_mod", &floor_mod);
   m.def("max", [](const Expr& a, const Expr& b) { return tw::max(a, b); });

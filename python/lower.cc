@@ -66,10 +66,10 @@ LowerOptions to_options(const py::dict& config) {
         TW_OPTIONS(TW_NAME)
 #undef TW_NAME
             "verify"};
-    raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("unknown option '{}'; the nearest is '{}'", name,
-                               nearest_word(name, names)),
-           .legal = fmt::format("{}", fmt::join(names, ", "))});
+    raise(
+        {.code = ErrorCode::BadArgument,
+         .what = fmt::format("unknown option '{}'{}", name, suggestion(nearest_word(name, names))),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
   }
   return options;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,11 +40,35 @@ inline size_t nearest_index(std::string_view word,
   return static_cast<size_t>(std::ranges::min_element(candidates, {}, rank) - candidates.begin());
 }
 
-// That candidate; empty when there are none.
+// Whether `word` may have meant `name` at all: two thirds of its characters stand there in their
+// order, and it is no more than an abbreviation to a third.
+inline bool resembles(std::string_view word, std::string_view name) {
+  std::vector<size_t> row(name.size() + 1, 0);  // of the longest common subsequence
+  for (const char c : word) {
+    size_t diagonal = 0;
+    for (size_t j = 0; j < name.size(); ++j) {
+      const size_t here = c == name[j] ? diagonal + 1 : std::max(row[j], row[j + 1]);
+      diagonal = row[j + 1];
+      row[j + 1] = here;
+    }
+  }
+  const size_t common = row.back();
+  return common > 0 && (name.starts_with(word) || ((word.size() - common) * 3 <= word.size() &&
+                                                   name.size() - common <= 2 * word.size()));
+}
+
+// That candidate, where the word resembles it; else empty, for a suggestion of something wholly
+// different misleads.
 inline std::string_view nearest_word(std::string_view word,
                                      const std::vector<std::string_view>& candidates) {
   const size_t index = nearest_index(word, candidates);
-  return index == candidates.size() ? std::string_view() : candidates[index];
+  return index < candidates.size() && resembles(word, candidates[index]) ? candidates[index]
+                                                                         : std::string_view();
+}
+
+// The end of a message about an unknown name: nothing where none is near.
+inline std::string suggestion(std::string_view nearest) {
+  return nearest.empty() ? "" : "; the nearest is '" + std::string(nearest) + "'";
 }
 
 }  // namespace tw

@@ -37,8 +37,10 @@ constexpr Signal kThreadsMask = kParkBit - 1;
 constexpr int kCountShift = 16;
 
 int threads_of(Signal signal) { return static_cast<int>(signal & kThreadsMask); }
-// What a worker writes when it has done its share; never 0, as the count starts at 1.
+// What a worker writes when it has done its share: as much of the count as a futex holds. Another
+// region has the same after 2³² messages, so that a receipt must not lie for that long.
 uint32_t receipt_of(Signal signal) { return static_cast<uint32_t>(signal >> kCountShift); }
+constexpr Signal kRenewalPeriod = Signal(1) << 31;  // in messages
 
 // Spins until done() or until `nanoseconds` have passed; returns done(). The clock is looked at
 // every 32 rounds, some microseconds.
@@ -73,7 +75,7 @@ struct ThreadPool::State {
   // What workers read when a region begins, in one cache line: the signal is stored last, the rest
   // is plain memory: the caller writes it before that, those who take part read it until the join.
   struct alignas(64) {
-    std::atomic<Signal> signal{Signal(1) << kCountShift};
+    std::atomic<Signal> signal{0};
     TaskBody body = nullptr;
     void* closure = nullptr;
     int32_t num_tasks = 0;
@@ -105,7 +107,9 @@ struct ThreadPool::State {
   std::atomic<bool> pin;                     // changes under `region`
   std::atomic<int64_t> asked_spin_nanoseconds{0};
 
-  explicit State(bool pin_) : pin(pin_) {}
+  State(bool pin_, uint64_t messages_sent) : pin(pin_) {
+    call.signal = messages_sent << kCountShift;
+  }
 
   void update_spin() {
     // With more threads than CPUs, who spins holds the CPU that the awaited thread needs.
@@ -117,7 +121,11 @@ struct ThreadPool::State {
 
   // first … last - 1 are the workers that must see the signal even when they sleep.
   void send(int threads, Signal bits, int first, int last) {
-    const Signal count = (call.signal.load(std::memory_order_relaxed) >> kCountShift) + 1;
+    const Signal before = call.signal.load(std::memory_order_relaxed);
+    const Signal count = (before >> kCountShift) + 1;
+    if (count % kRenewalPeriod == 0) {  // nobody is at work, so nobody writes a receipt
+      for (const auto& slot : slots) slot->receipt.store(receipt_of(before));
+    }
     // Sequentially consistent against sleep(): either the worker sees this signal before it sleeps,
     // or we see that it is a sleeper.
     call.signal.store(count << kCountShift | bits | static_cast<Signal>(threads));
@@ -251,6 +259,7 @@ struct ThreadPool::State {
       const int id = static_cast<int>(slots.size()) + 1;
       try {
         auto slot = std::make_unique<Slot>();
+        slot->receipt = receipt_of(seen);  // of no region to come
         Slot& its = *slot;
         slots.reserve(slots.size() + 1);
         its.thread = std::thread([this, id, &its, seen] { work(id, its, seen); });
@@ -313,7 +322,8 @@ int32_t run_serially(TaskBody body, void* closure, int32_t num_tasks) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(ThreadPoolOptions options) : state_(new State(options.pin)) {
+ThreadPool::ThreadPool(ThreadPoolOptions options)
+    : state_(new State(options.pin, options.messages_sent)) {
   const int n = options.num_threads == 0 ? default_num_threads() : options.num_threads;
   set_num_threads(n);
   set_spin_microseconds(options.spin_microseconds);

@@ -29,6 +29,7 @@ struct ThreadPoolOptions {
   int num_threads = 0;            // the caller included; 0: default_num_threads()
   double spin_microseconds = 50;  // how long workers and the joining caller spin before they sleep
   bool pin = false;               // worker i on the i-th CPU of the affinity mask, the caller free
+  uint64_t messages_sent = 0;     // where the count of messages to the workers starts; for tests
 };
 // TILEWRIGHT_NUM_THREADS, or else OMP_NUM_THREADS, so that one variable sets all libraries;
 // TILEWRIGHT_SPIN_US, TILEWRIGHT_PIN=1. A value of ours that makes no sense is logged and ignored.

@@ -223,8 +223,8 @@ void raise_unknown_primitive(std::string_view name, std::string_view where) {
   std::vector<std::string_view> names;
   for (const Primitive& p : primitives()) names.push_back(p.name);
   raise({.code = ErrorCode::UnknownPrimitive,
-         .what = fmt::format("there is no primitive '{}'; the nearest is '{}'", name,
-                             nearest_word(name, names)),
+         .what = fmt::format("there is no primitive '{}'{}", name,
+                             suggestion(nearest_word(name, names))),
          .where = std::string(where),
          .legal = fmt::format("{}", fmt::join(names, ", "))});
 }

@@ -163,8 +163,8 @@ TensorIntrin tensor_intrin(std::string_view name, const std::string& where) {
 ErrorInfo unknown_tensor_intrin(std::string_view name) {
   const std::vector<std::string> names = tensor_intrin_names();
   return {.code = ErrorCode::UnknownIntrinsic,
-          .what = fmt::format("there is no tensor intrinsic '{}'; the nearest is '{}'", name,
-                              nearest_word(name, {names.begin(), names.end()})),
+          .what = fmt::format("there is no tensor intrinsic '{}'{}", name,
+                              suggestion(nearest_word(name, {names.begin(), names.end()}))),
           .legal = "te.decl_tensor_intrin before the trace is replayed, or a built-in one"};
 }
 

@@ -47,6 +47,23 @@ void Context::bind(const Var& var, const Range& range) {
   if (!is_const(min)) k.least = min;
   if (!is_const(greatest)) k.greatest = greatest;
   symbolic_vars_ += k.least.defined() || k.greatest.defined();
+  learn_at_least(extent, 1);
+}
+
+void Context::learn_at_least(const Expr& e, int64_t least) {
+  if (least < 1 || !e.dtype().is_int() || const_bound(e).least >= 1) return;
+  const auto peel = [](const auto* n) { return n ? as_const_int(n->b) : std::nullopt; };
+  if (const FloorDiv* d = as<FloorDiv>(e)) {
+    const auto c = peel(d);
+    if (c && *c > 0 && least < (int64_t{1} << 31) && *c < (int64_t{1} << 31)) {
+      learn_at_least(d->a, least * *c);
+    }
+    return;
+  }
+  if (const auto c = peel(as<Add>(e)); c && *c > -(int64_t{1} << 31)) {
+    return learn_at_least(as<Add>(e)->a, least - *c);
+  }
+  facts_.push_back({make(NotEqual{.a = e, .b = make_zero(e.dtype())}), {1, 1}});
 }
 
 void Context::truncate_facts(size_t count) {

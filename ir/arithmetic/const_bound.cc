@@ -302,6 +302,18 @@ ConstBound Context::compute_bound(const ExprBase* e) {
   }
 }
 
+bool Context::is_nonzero(const Expr& e) {
+  const auto excludes_zero = [](ConstBound b) { return b.least > 0 || b.greatest < 0; };
+  if (excludes_zero(const_bound(e))) return true;
+  if (const Broadcast* one = as<Broadcast>(e)) return is_nonzero(one->value);
+  if (const Mul* product = as<Mul>(e)) return is_nonzero(product->a) && is_nonzero(product->b);
+  // A factor of what is known not to be zero, as of the extent of a fused loop around.
+  return std::ranges::any_of(facts_, [&](const Fact& f) {
+    const NotEqual* n = as<NotEqual>(f.expr);
+    return n != nullptr && f.bound.least == 1 && is_zero(n->b) && without_factor(n->a, e).defined();
+  });
+}
+
 ModularFact Context::modular(const Expr& e) { return compute_modular(e.get()); }
 
 ModularFact Context::compute_modular(const ExprBase* e) {

@@ -99,6 +99,8 @@ class Context {
   ConstBound const_bound(const Expr& e);
   ModularFact modular(const Expr& e);
   bool can_prove(const Expr& condition);
+  // Whether `e` is certainly not zero, so that it cancels as a divisor.
+  bool is_nonzero(const Expr& e);
 
   // The simplified node over simplified operands. `hint` is a node over these very operands, given
   // back when nothing changes.
@@ -150,6 +152,8 @@ class Context {
   void forget();
   void add_difference_fact(const Expr& a, const Expr& b, ConstBound bound);
   void learn(const Expr& condition, bool truth);
+  // That what an extent is made of, as the rounded-up quotient of a split, is not zero.
+  void learn_at_least(const Expr& e, int64_t least);
 
   std::unordered_map<Var, Knowledge, IdentityHash, IdentityEqual> vars_;
   std::vector<Fact> facts_;

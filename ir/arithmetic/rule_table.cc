@@ -171,14 +171,13 @@ class RuleParser {
     if (word == "max") return call(NodeKind::Max);
     if (word == "truncdiv") return call(NodeKind::Div);
     if (word == "truncmod") return call(NodeKind::Mod);
-    if (word == "least" || word == "greatest") {
+    if (word == "least" || word == "greatest" || word == "nonzero") {
       expect("(");
       const int16_t a = leaf();
       expect(")");
       if (at(a).op != Op::Var) fail("a letter");
-      return add({.op = word == "least" ? Op::Least : Op::Greatest,
-                  .index = at(a).index,
-                  .constant = true});
+      const Op op = word == "least" ? Op::Least : word == "greatest" ? Op::Greatest : Op::Nonzero;
+      return add({.op = op, .index = at(a).index, .constant = true, .boolean = op == Op::Nonzero});
     }
     if (word == "select") {
       expect("(");

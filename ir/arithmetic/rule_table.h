@@ -8,7 +8,8 @@
 //   rule
 //                 whose folding overflows the expression's type does not apply,
 //   //  %         are floor division and floor modulo; truncdiv, truncmod, min, max, select are
-//   calls, least(x), greatest(x)   in guards, are the constant bounds of what x stands for.
+//   calls, least(x), greatest(x)   in guards, are the constant bounds of what x stands for,
+//   nonzero(x)    in guards, holds where what x stands for is certainly not zero.
 #pragma once
 
 #include <array>
@@ -27,10 +28,10 @@ constexpr int kMaxVars = 9, kMaxConstants = 8;
 
 // One node of a pattern, a replacement or a guard.
 struct RuleNode {
-  enum class Op : uint8_t { Var, Constant, Literal, Binary, Not, Select, Least, Greatest };
+  enum class Op : uint8_t { Var, Constant, Literal, Binary, Not, Select, Least, Greatest, Nonzero };
   Op op = Op::Literal;
   NodeKind kind = NodeKind::IntImm;  // of Binary, Not and Select; folded kind of constants too
-  uint8_t index = 0;                 // of Var, Constant, Least, Greatest
+  uint8_t index = 0;                 // of Var, Constant, Least, Greatest, Nonzero
   bool constant = false;             // consists of constants only
   bool boolean = false;
   int16_t a = -1, b = -1, c = -1;
@@ -93,8 +94,8 @@ class RuleTable {
   std::array<Root, kKinds> roots_;
 };
 
-// The value of a node made of constants: nothing when it overflows or divides by zero. `bound`
-// gives the ConstBound of a letter, for guards.
+// The value of a node made of constants: nothing when it overflows. `bound` gives the ConstBound of
+// a letter, for guards; one that has a function `nonzero` of a letter may know more there.
 template <class Bound>
 std::optional<int64_t> fold(const Rule& rule, int node, const Bindings& bindings, Bound&& bound);
 
@@ -124,6 +125,14 @@ std::optional<int64_t> fold(const Rule& rule, int node, const Bindings& bindings
       return bound(n.index).least;
     case RuleNode::Op::Greatest:
       return bound(n.index).greatest;
+    case RuleNode::Op::Nonzero: {
+      if constexpr (requires { bound.nonzero(n.index); }) {
+        return bound.nonzero(n.index);
+      } else {
+        const ConstBound b = bound(n.index);
+        return b.least > 0 || b.greatest < 0;
+      }
+    }
     case RuleNode::Op::Not: {
       auto a = fold(rule, n.a, bindings, bound);
       return a ? std::optional<int64_t>(!*a) : std::nullopt;

@@ -65,12 +65,17 @@ Expr Context::apply_rules(NodeKind kind, const Expr& a, const Expr& b, const Exp
   if (depth_ > kMaxDepth) return {};
   DepthGuard guard(depth_);
   Expr result;
+  struct Bounds {
+    Context& context;
+    const Bindings& bindings;
+    Expr bound_to(int letter) const { return Expr::of(bindings.vars[static_cast<size_t>(letter)]); }
+    ConstBound operator()(int letter) const { return context.const_bound(bound_to(letter)); }
+    bool nonzero(int letter) const { return context.is_nonzero(bound_to(letter)); }
+  };
   RuleTable::get().for_each_match(
       kind, a.get(), b.get(), c.get(), [&](const Rule& rule, const Bindings& bindings) {
         if (rule.guard >= 0) {
-          auto holds = fold(rule, rule.guard, bindings, [&](int letter) {
-            return const_bound(Expr::of(bindings.vars[static_cast<size_t>(letter)]));
-          });
+          auto holds = fold(rule, rule.guard, bindings, Bounds{*this, bindings});
           if (!holds || *holds == 0) return false;
         }
         const DType wanted = kind == NodeKind::Select ? b.dtype() : result_type(kind, a.dtype());
@@ -185,7 +190,7 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
     return node_or_hint(kind, a, b, hint);
   }
   if (cb && *cb == 0 && kind >= NodeKind::Div && kind <= NodeKind::FloorMod) {
-    return node_or_hint(kind, a, b, hint);  // undefined: left for where it is met
+    return constant(type, 0);
   }
   if (type.lanes > 1 && !logical) {
     if (Expr e = combine_vectors(kind, a, b); e.defined()) return e;

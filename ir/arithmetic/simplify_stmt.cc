@@ -34,7 +34,14 @@ class StmtSimplifier : public Mutator {
     const Expr min = value(op.min), extent = value(op.extent);
     const ConstBound count = context_.const_bound(extent);
     if (count.greatest <= 0) return {};
+    const size_t mark = context_.num_facts();
     context_.bind(op.var, Range{min, extent});
+    const Stmt result = loop(op, self, min, extent, count);
+    context_.truncate_facts(mark);
+    return result;
+  }
+  Stmt loop(const For& op, const Stmt& self, const Expr& min, const Expr& extent,
+            ConstBound count) {
     // A loop of one iteration is its body at `min`.
     if (is_one(extent)) return mutate(op.body);
     const Stmt body =

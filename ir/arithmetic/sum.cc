@@ -207,7 +207,7 @@ Expr Context::merge_terms(NodeKind kind, const Expr& a, const Expr& b) {
           const Operands d = operands(f.get());
           return same(d.a, o.a) && same(d.b, o.b);
         };
-        if (quotient(factors.a, factors.b) || quotient(factors.b, factors.a)) {
+        if ((quotient(factors.a, factors.b) || quotient(factors.b, factors.a)) && is_nonzero(o.b)) {
           join(i, j, o.a, r.coefficient);
         }
       };
@@ -384,6 +384,7 @@ Expr Context::divide_products(NodeKind kind, const Expr& a, const Expr& divisor)
     }
   }
   if (quotient.terms.empty()) return {};
+  if (kind == NodeKind::FloorDiv && !is_nonzero(divisor)) return {};
   const Expr remaining = rebuild(rest, a.dtype());
   if (!remaining.defined()) return {};
   Expr last = combine(kind, remaining, divisor);

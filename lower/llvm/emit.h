@@ -103,6 +103,7 @@ class FunctionEmitter {
     int level = 0;
     llvm::BasicBlock* loop_header = nullptr;  // of loop variables
     bool nonnegative = false;
+    bool positive = false;  // inside a loop of so many rounds, say
     // Of buffers:
     uint64_t alignment = 0;
     const Variable* root = nullptr;  // the variable that facts are kept under
@@ -166,6 +167,8 @@ class FunctionEmitter {
   void emit_store(const Store& op);
   void emit_if(const IfThenElse& op);
   llvm::MDNode* loop_metadata(bool full_unroll);
+  // Variables that are positive where a loop of this extent runs, and were not known to be before.
+  std::vector<const Variable*> learn_positive(const Expr& extent);
 
   // emit_dot.cc: true when the loop was such a dot product and is emitted.
   bool emit_dot_product(const For& op);
@@ -195,11 +198,18 @@ class FunctionEmitter {
   llvm::Value* emit_variable(const Variable& op);
   template <class T>
   llvm::Value* emit_arithmetic(const T& op);
-  llvm::Value* arithmetic(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
-                          bool nonnegative);
+  llvm::Value* arithmetic(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b);
   llvm::Value* float_arithmetic(NodeKind kind, llvm::Value* a, llvm::Value* b);
   llvm::Value* fuse(llvm::Value* product, llvm::Value* sum);
-  llvm::Value* floor_division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
+  // Of integers: x/0 and x%0 are 0, and the least number by -1 wraps. What holds of the operands
+  // saves the tests for that.
+  struct Operands {
+    bool nonnegative = false;  // both
+    bool positive_divisor = false;
+  };
+  llvm::Value* division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b, Operands known);
+  // The same where the result is defined anyway.
+  llvm::Value* plain_division(NodeKind kind, DType type, llvm::Value* a, llvm::Value* b,
                               bool nonnegative);
   template <class T>
   llvm::Value* emit_comparison(const T& op);
@@ -235,6 +245,7 @@ class FunctionEmitter {
   llvm::Value* index(const Expr& e) { return sum(linear(e)); }
   int level_of(const Expr& e) const;  // -1: must be evaluated where it stands
   bool is_nonnegative(const Expr& e) const;
+  bool is_positive(const Expr& e) const;
   struct Address {
     llvm::Value* pointer;
     llvm::Align alignment;

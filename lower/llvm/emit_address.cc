@@ -252,10 +252,11 @@ bool FunctionEmitter::is_nonnegative(const Expr& e) const {
       const DType from = op.value.dtype();
       return from.is_int() && from.bits <= op.type.bits && is_nonnegative(op.value);
     }
+    // Narrow integers wrap.
     case NodeKind::Add:
-      return is_nonnegative(as<Add>(e)->a) && is_nonnegative(as<Add>(e)->b);
+      return e.dtype().bits >= 32 && is_nonnegative(as<Add>(e)->a) && is_nonnegative(as<Add>(e)->b);
     case NodeKind::Mul:
-      return is_nonnegative(as<Mul>(e)->a) && is_nonnegative(as<Mul>(e)->b);
+      return e.dtype().bits >= 32 && is_nonnegative(as<Mul>(e)->a) && is_nonnegative(as<Mul>(e)->b);
     case NodeKind::Min:
       return is_nonnegative(as<Min>(e)->a) && is_nonnegative(as<Min>(e)->b);
     case NodeKind::Max:
@@ -281,6 +282,43 @@ bool FunctionEmitter::is_nonnegative(const Expr& e) const {
     case NodeKind::Select:
       return is_nonnegative(as<Select>(e)->true_value) &&
              is_nonnegative(as<Select>(e)->false_value);
+    default:
+      return false;
+  }
+}
+
+bool FunctionEmitter::is_positive(const Expr& e) const {
+  if (const auto c = as_const_int(e)) return e.dtype().is_int() ? *c > 0 : *c != 0;
+  const bool wraps = !e.dtype().is_int() || e.dtype().bits < 32;
+  const auto sum = [&](const Expr& a, const Expr& b) {
+    return !wraps &&
+           ((is_positive(a) && is_nonnegative(b)) || (is_nonnegative(a) && is_positive(b)));
+  };
+  switch (e->kind) {
+    case NodeKind::Variable: {
+      const auto it = bindings_.find(as<Variable>(e));
+      return it != bindings_.end() && it->second.positive;
+    }
+    case NodeKind::Cast: {
+      const Cast& op = *as<Cast>(e);
+      const DType from = op.value.dtype();
+      return from.is_int() && op.type.is_integer() && from.bits <= op.type.bits &&
+             is_positive(op.value);
+    }
+    case NodeKind::Add:
+      return sum(as<Add>(e)->a, as<Add>(e)->b);
+    case NodeKind::Ramp:
+      return !wraps && is_positive(as<Ramp>(e)->base) && is_nonnegative(as<Ramp>(e)->stride);
+    case NodeKind::Mul:
+      return !wraps && is_positive(as<Mul>(e)->a) && is_positive(as<Mul>(e)->b);
+    case NodeKind::Min:
+      return is_positive(as<Min>(e)->a) && is_positive(as<Min>(e)->b);
+    case NodeKind::Max:
+      return is_positive(as<Max>(e)->a) || is_positive(as<Max>(e)->b);
+    case NodeKind::Broadcast:
+      return is_positive(as<Broadcast>(e)->value);
+    case NodeKind::Call:
+      return as<Call>(e)->name == "num_threads";
     default:
       return false;
   }

@@ -168,23 +168,25 @@ llvm::Value* FunctionEmitter::emit_variable(const Variable& op) {
 
 template <class T>
 llvm::Value* FunctionEmitter::emit_arithmetic(const T& op) {
-  const bool division = T::node_kind == NodeKind::Div || T::node_kind == NodeKind::Mod ||
-                        T::node_kind == NodeKind::FloorDiv || T::node_kind == NodeKind::FloorMod;
-  const bool nonnegative =
-      division && op.dtype.is_integer() && is_nonnegative(op.a) && is_nonnegative(op.b);
+  constexpr bool divides = T::node_kind == NodeKind::Div || T::node_kind == NodeKind::Mod ||
+                           T::node_kind == NodeKind::FloorDiv || T::node_kind == NodeKind::FloorMod;
   llvm::Value* a = emit(op.a);
   llvm::Value* b = emit(op.b);
-  if (division && mask_ != nullptr && op.dtype.is_integer() && op.dtype.lanes > 1 &&
+  if (!divides || op.dtype.is_float()) return arithmetic(T::node_kind, op.dtype, a, b);
+  const bool positive_divisor = is_positive(op.b);
+  if (positive_divisor && mask_ != nullptr && op.dtype.lanes > 1 &&
       op.dtype.lanes ==
           static_cast<int>(llvm::cast<llvm::FixedVectorType>(mask_->getType())->getNumElements()) &&
       !llvm::isa<llvm::Constant>(b)) {
-    b = b_.CreateSelect(mask_, b, constant(op.dtype, 1));  // lanes that are off must not trap
+    // What is known does not hold of lanes that are off, which must not trap.
+    b = b_.CreateSelect(mask_, b, constant(op.dtype, 1));
   }
-  return arithmetic(T::node_kind, op.dtype, a, b, nonnegative);
+  return division(T::node_kind, op.dtype, a, b,
+                  {.nonnegative = is_nonnegative(op.a) && is_nonnegative(op.b),
+                   .positive_divisor = positive_divisor});
 }
 
-llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b,
-                                         bool nonnegative) {
+llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b) {
   if (t.is_float()) {
     if (t.bits > 16) return float_arithmetic(kind, a, b);
     // 16-bit floats compute in 32 bits and round once, which is exact for these operations.
@@ -209,14 +211,6 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
       if (t.is_bool()) return b_.CreateOr(a, b);
       return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a,
                                       b);
-    // Unsigned division is the cheaper one.
-    case NodeKind::Div:
-      return is_signed && !nonnegative ? b_.CreateSDiv(a, b) : b_.CreateUDiv(a, b);
-    case NodeKind::Mod:
-      return is_signed && !nonnegative ? b_.CreateSRem(a, b) : b_.CreateURem(a, b);
-    case NodeKind::FloorDiv:
-    case NodeKind::FloorMod:
-      return floor_division(kind, t, a, b, nonnegative);
     default:
       fail("not arithmetic");
   }
@@ -266,12 +260,54 @@ llvm::Value* FunctionEmitter::float_arithmetic(NodeKind kind, llvm::Value* a, ll
   }
 }
 
-llvm::Value* FunctionEmitter::floor_division(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b,
+namespace {
+
+// The constant that all lanes of `v` are; null where there is none.
+const llvm::ConstantInt* one_constant(llvm::Value* v) {
+  auto* c = llvm::dyn_cast<llvm::Constant>(v);
+  if (c != nullptr && c->getType()->isVectorTy()) c = c->getSplatValue();
+  return llvm::dyn_cast_or_null<llvm::ConstantInt>(c);
+}
+
+}  // namespace
+
+// A divisor of 1 takes the place of one that the instruction traps on. That gives the remainder 0
+// in every such case, the quotient of the least number by -1, and in vectors costs no branch.
+llvm::Value* FunctionEmitter::division(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b,
+                                       Operands known) {
+  const bool quotient = kind == NodeKind::Div || kind == NodeKind::FloorDiv;
+  llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
+  const bool overflows = t.is_int() && !known.nonnegative;
+  if (const llvm::ConstantInt* c = one_constant(b)) {
+    if (c->isZero()) return zero;
+    if (t.is_int() && c->isMinusOne()) return quotient ? b_.CreateNeg(a) : zero;
+    return plain_division(kind, t, a, b, known.nonnegative);
+  }
+  if (known.positive_divisor) return plain_division(kind, t, a, b, known.nonnegative);
+  // Where sums overflowed, code generation may reason that a divisor is not zero which is.
+  b = b_.CreateFreeze(b);
+  llvm::Value* by_zero = b_.CreateICmpEQ(b, zero);
+  llvm::Value* traps = by_zero;
+  if (overflows) {
+    a = b_.CreateFreeze(a);
+    llvm::Value* least =
+        llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(t.bits));
+    traps = b_.CreateOr(
+        traps, b_.CreateAnd(b_.CreateICmpEQ(b, constant(t, -1)), b_.CreateICmpEQ(a, least)));
+  }
+  llvm::Value* divisor = b_.CreateSelect(traps, constant(t, 1), b);
+  llvm::Value* result = plain_division(kind, t, a, divisor, known.nonnegative);
+  return quotient ? b_.CreateSelect(by_zero, zero, result) : result;
+}
+
+llvm::Value* FunctionEmitter::plain_division(NodeKind kind, DType t, llvm::Value* a, llvm::Value* b,
                                              bool nonnegative) {
+  // Unsigned division is the cheaper one.
+  const bool unsigned_division = !t.is_int() || nonnegative;
+  if (kind == NodeKind::Div) return unsigned_division ? b_.CreateUDiv(a, b) : b_.CreateSDiv(a, b);
+  if (kind == NodeKind::Mod) return unsigned_division ? b_.CreateURem(a, b) : b_.CreateSRem(a, b);
   const bool quotient = kind == NodeKind::FloorDiv;
-  auto* divisor = llvm::dyn_cast<llvm::Constant>(b);
-  if (divisor != nullptr && t.lanes > 1) divisor = divisor->getSplatValue();
-  const auto* c = llvm::dyn_cast_or_null<llvm::ConstantInt>(divisor);
+  const llvm::ConstantInt* c = one_constant(b);
   const bool power =
       c != nullptr && c->getValue().isPowerOf2() && (!t.is_int() || !c->isNegative());
   if (power) {  // shifts and masks round towards minus infinity
@@ -280,7 +316,6 @@ llvm::Value* FunctionEmitter::floor_division(NodeKind kind, DType t, llvm::Value
     llvm::Value* shift = constant(s, c->getValue().logBase2());
     return t.is_int() ? b_.CreateAShr(a, shift) : b_.CreateLShr(a, shift);
   }
-  const bool unsigned_division = t.is_uint() || nonnegative;
   if (unsigned_division) return quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
   llvm::Value* remainder = b_.CreateSRem(a, b);
@@ -359,9 +394,9 @@ llvm::Value* FunctionEmitter::emit_ramp(const Ramp& op) {
   llvm::Value* lanes = llvm::ConstantVector::get(steps);
   const DType vector = t.with_lanes(op.lanes);
   if (!is_one(op.stride)) {
-    lanes = arithmetic(NodeKind::Mul, vector, lanes, splat(emit(op.stride), op.lanes), false);
+    lanes = arithmetic(NodeKind::Mul, vector, lanes, splat(emit(op.stride), op.lanes));
   }
-  return arithmetic(NodeKind::Add, vector, base, lanes, false);
+  return arithmetic(NodeKind::Add, vector, base, lanes);
 }
 
 llvm::Value* FunctionEmitter::emit_shuffle(const Shuffle& op) {
@@ -408,6 +443,7 @@ llvm::Value* FunctionEmitter::emit_let(const Let& op) {
     binding.value = emit(op.value);
   }
   binding.nonnegative = is_nonnegative(op.value);
+  binding.positive = is_positive(op.value);
   const Variable* var = op.var.operator->();
   bindings_[var] = std::move(binding);
   llvm::Value* body = emit(op.body);

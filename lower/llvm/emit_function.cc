@@ -331,8 +331,10 @@ llvm::Value* FunctionEmitter::captured_value(const Variable* var) {
 }
 
 void FunctionEmitter::bind_captured(const Variable* var, const Binding& outer, llvm::Value* value) {
-  Binding binding{
-      .nonnegative = outer.nonnegative, .alignment = outer.alignment, .root = outer.root};
+  Binding binding{.nonnegative = outer.nonnegative,
+                  .positive = outer.positive,
+                  .alignment = outer.alignment,
+                  .root = outer.root};
   if (outer.linear) {
     binding.linear.emplace().add(value, 1, 0);
   } else {

@@ -41,7 +41,7 @@ constexpr NamedIntrinsic kFloatIntrinsics[] = {
 };
 // Those of the C library, called lane by lane where no vector function is known.
 constexpr std::string_view kLibraryFunctions[] = {"tan",  "sinh", "cosh",  "tanh", "asin",
-                                                  "acos", "atan", "atan2", "erf"};
+                                                  "acos", "atan", "atan2", "erf",  "fmod"};
 
 }  // namespace
 

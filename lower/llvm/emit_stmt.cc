@@ -95,6 +95,7 @@ void FunctionEmitter::bind_let(const LetStmt& op) {
     }
   }
   binding.nonnegative = is_nonnegative(op.value);
+  binding.positive = is_positive(op.value);
   bindings_[var] = std::move(binding);
 }
 
@@ -164,6 +165,20 @@ void FunctionEmitter::emit_for(const For& op) {
   emit_loop(op, op.for_kind == ForKind::Unrolled && extent.has_value());
 }
 
+std::vector<const Variable*> FunctionEmitter::learn_positive(const Expr& extent) {
+  if (const Mul* product = as<Mul>(extent)) {
+    if (!is_nonnegative(product->a) || !is_nonnegative(product->b)) return {};
+    std::vector<const Variable*> learnt = learn_positive(product->a);
+    std::ranges::copy(learn_positive(product->b), std::back_inserter(learnt));
+    return learnt;
+  }
+  const Variable* var = as<Variable>(extent);
+  const auto it = bindings_.find(var);
+  if (var == nullptr || it == bindings_.end() || it->second.positive) return {};
+  it->second.positive = true;
+  return {var};
+}
+
 void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
   const Variable* var = op.var.operator->();
   if (!op.var.dtype().is_integer()) fail("loop variable '" + var->name + "' is not an integer");
@@ -195,7 +210,9 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
     binding.linear.reset();
   }
   bindings_[var] = std::move(binding);
+  const std::vector<const Variable*> positive = learn_positive(op.extent);
   emit(op.body);
+  for (const Variable* v : positive) bindings_.at(v).positive = false;
   bindings_.erase(var);
   regions_.pop_back();
   const Loop loop = std::move(loops_.back());

@@ -142,8 +142,10 @@ void parse_features(Target& t, std::string_view list, const MCSubtargetInfo& inf
     if (!is_known_feature(info, part.substr(1))) {
       std::vector<std::string_view> names;
       for (const auto& row : info.getAllProcessorFeatures()) names.emplace_back(row.Key);
+      const std::string_view near = nearest_word(part.substr(1), names);
       unknown(fmt::format("unknown feature '{}'", part),
-              fmt::format("the nearest is {}{}", part[0], nearest_word(part.substr(1), names)));
+              near.empty() ? "a feature of this machine that LLVM knows, such as +avx2"
+                           : fmt::format("the nearest is {}{}", part[0], near));
     }
     t.features.emplace_back(part);
   }
@@ -173,9 +175,10 @@ Target Target::parse(std::string_view text) {
     if (key == "-mtriple") slot = &triple;
     if (key == "-opt") slot = &opt;
     if (slot == nullptr || equals == std::string_view::npos) {
+      const std::string_view near = nearest_word(key, {"-mcpu", "-mattr", "-mtriple", "-opt"});
       unknown(fmt::format("unknown option '{}' of target 'llvm'", words[i]),
-              fmt::format("the nearest is {}=",
-                          nearest_word(key, {"-mcpu", "-mattr", "-mtriple", "-opt"})));
+              near.empty() ? "-mcpu=, -mattr=, -mtriple= or -opt="
+                           : fmt::format("the nearest is {}=", near));
     }
     *slot = words[i].substr(equals + 1);
   }
@@ -205,8 +208,10 @@ Target Target::parse(std::string_view text) {
   if (!plain->isCPUStringValid(t.cpu)) {
     std::vector<std::string_view> names;
     for (const auto& row : plain->getAllProcessorDescriptions()) names.emplace_back(row.Key);
+    const std::string_view near = nearest_word(t.cpu, names);
     unknown(fmt::format("unknown cpu '{}'", t.cpu),
-            fmt::format("the nearest is {}", nearest_word(t.cpu, names)));
+            near.empty() ? "native, or a processor that LLVM knows, such as x86-64-v3"
+                         : fmt::format("the nearest is {}", near));
   }
   if (attributes) parse_features(t, *attributes, *plain);
   // LLVM 19 keeps 512-bit registers behind a feature of their own, which old names do not imply.

@@ -123,32 +123,34 @@ def atan2(y, x):
 
 
 def fmod(x, y):
-    """x - trunc(x / y) * y."""
-    return x - trunc(_core.div(x, y)) * y
+    """Remainder of x / y with the sign of x, exactly, as C and NumPy have it; elementwise of tensors."""
+    if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor):
+        return _core.topi.binary("fmod", x, y)
+    return _core.fmod(x, y)
 
 
 def div(a, b):
-    """a / b; integers round towards zero."""
+    """a / b; integers round towards zero, and x / 0 is 0 of them."""
     return _core.div(a, b)
 
 
 def truncdiv(a, b):
-    """a / b of integers, rounded towards zero."""
+    """a / b of integers, rounded towards zero; 0 where b is 0. The least number by -1 wraps."""
     return _core.trunc_div(a, b)
 
 
 def truncmod(a, b):
-    """Remainder of truncdiv, with the sign of a."""
+    """Remainder of truncdiv, with the sign of a; 0 where b is 0."""
     return _core.trunc_mod(a, b)
 
 
 def floordiv(a, b):
-    """a / b of integers, rounded towards minus infinity."""
+    """a / b of integers, rounded towards minus infinity; 0 where b is 0. The least number by -1 wraps."""
     return _core.floor_div(a, b)
 
 
 def floormod(a, b):
-    """Remainder of floordiv, with the sign of b."""
+    """Remainder of floordiv, with the sign of b; 0 where b is 0."""
     return _core.floor_mod(a, b)
 
 

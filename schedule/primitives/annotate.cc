@@ -53,11 +53,11 @@ void require_known_pragma(const PrimitiveCall& call, const std::string& name) {
     if (key == name) return;
     known.push_back(key);
   }
-  call.fail({.code = ErrorCode::BadArgument,
-             .what = fmt::format("unknown pragma '{}'; the nearest is '{}'", name,
-                                 nearest_word(name, known)),
-             .axis = call.axis(1).name(),
-             .legal = fmt::format("{}", fmt::join(known, ", "))});
+  call.fail(
+      {.code = ErrorCode::BadArgument,
+       .what = fmt::format("unknown pragma '{}'{}", name, suggestion(nearest_word(name, known))),
+       .axis = call.axis(1).name(),
+       .legal = fmt::format("{}", fmt::join(known, ", "))});
 }
 
 StepResults mark(const PrimitiveCall& call, ForKind kind) {

@@ -7,12 +7,12 @@
 
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <map>
 
 #include "ir/expr.h"
 #include "ir/words.h"
 #include "runtime/error.h"
+#include "runtime/read_number.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -442,11 +442,10 @@ class Reader {
     size_t start;
     const std::string text(ahead.expression(start));
     if (text.find_first_of(".ein") == std::string::npos) return read_integer(line);
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (*end != '\0') line.fail(fmt::format("'{}' is no number", text), "a number", start);
+    const auto value = read_double(text);
+    if (!value) line.fail(fmt::format("'{}' is no number", text), "a number", start);
     line = ahead;
-    return value;
+    return *value;
   }
 
   Program program_;

@@ -103,14 +103,17 @@ Expr reduce_any(const Expr& source, const std::vector<IterVar>& axes, const Expr
   return reduce_bools(tw::cast(bool_type(), source), axes, false);
 }
 
-// Combines (index, value) pairs. Equal values are decided by index, so that any order of reduction
-// gives the same result; the identity loses against every element.
+// Combines (index, value) pairs. NaN is beyond every number, as NumPy has it, and equal values are
+// decided by index, so that any order of reduction gives the same result; the identity loses
+// against every element.
 CommReducer extreme_reducer(DType type, bool greatest, bool last) {
   const DType index = int_type(32);
   const Var li("lhs_index", index), ri("rhs_index", index);
   const Var lv("lhs_value", type), rv("rhs_value", type);
   const Expr beyond = greatest ? lv > rv : lv < rv;
-  const Expr keeps = beyond || (lv == rv && (last ? li > ri : li < ri));
+  const Expr wins = last ? li > ri : li < ri;
+  Expr keeps = beyond || (lv == rv && wins);
+  if (type.is_float()) keeps = keeps || (call("isnan", {lv}) && (!call("isnan", {rv}) || wins));
   return {.lhs = {li, lv},
           .rhs = {ri, rv},
           .result = {select(keeps, li, ri), select(keeps, lv, rv)},

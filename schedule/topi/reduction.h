@@ -23,8 +23,8 @@ Tensor any(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims 
 // sum / number of elements. TypeMismatch unless floating.
 Tensor mean(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false);
 // Position of the extreme element in the reduced dimensions, row-major, int32; of several equal
-// ones the first, or the last with `select_last_index`. A compute with two outputs, index and
-// value, then one that keeps the index.
+// ones the first, or the last with `select_last_index`. NaN, as NumPy has it, is beyond all
+// numbers. A compute with two outputs, index and value, then one that keeps the index.
 Tensor argmax(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false,
               bool select_last_index = false);
 Tensor argmin(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false,

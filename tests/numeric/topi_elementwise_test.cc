@@ -124,6 +124,7 @@ TEST(TopiBroadcast, EveryRowFollowsItsDefinition) {
       {"multiply", [](double a, double b) { return a * b; }},
       {"divide", [](double a, double b) { return a / b; }},
       {"floor_divide", [](double a, double b) { return std::floor(a / b); }},
+      {"fmod", [](double a, double b) { return std::fmod(a, b); }},
       {"floor_mod", [](double a, double b) { return a - std::floor(a / b) * b; }},
       {"maximum", [](double a, double b) { return std::max(a, b); }},
       {"minimum", [](double a, double b) { return std::min(a, b); }},

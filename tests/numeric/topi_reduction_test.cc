@@ -97,6 +97,20 @@ TEST(TopiReduction, PositionsOfExtremesAtTheEndOfTheType) {
   EXPECT_EQ(of(argmin, most, true), 2);
 }
 
+// NumPy's rule: NaN is beyond every number, and of several the first counts.
+TEST(TopiReduction, PositionsOfNaN) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const Array x({4, 4}, {1, nan, 5, nan, nan, inf, nan, -inf, nan, nan, nan, nan, 3, 1, 4, 1});
+  for (const DType type : {float_type(16), bfloat_type(16), float_type(32), float_type(64)}) {
+    const Tensor t = placeholder_like(x, type);
+    EXPECT_EQ(run(argmax(t, {1}), {x}).data, (Values{1, 0, 0, 2}));
+    EXPECT_EQ(run(argmin(t, {1}), {x}).data, (Values{1, 0, 0, 1}));
+    EXPECT_EQ(run(argmax(t, {1}, false, true), {x}).data, (Values{3, 2, 3, 2}));
+    EXPECT_EQ(run(argmin(t, {1}, false, true), {x}).data, (Values{3, 2, 3, 3}));
+  }
+}
+
 // A row that a mask leaves nothing of, as in attention.
 TEST(TopiReduction, OverInfinities) {
   constexpr double inf = std::numeric_limits<double>::infinity();

@@ -129,6 +129,46 @@ def test_operators_of_tensors_are_elementwise():
     np.testing.assert_allclose(z, (x + y) * 2 - 1, rtol=1e-5)
 
 
+def test_fmod_is_exact_and_knows_infinities():
+    values = [0.0, -0.0, 1.5, -7.25, 1e30, -3e38, 0.1, 16777219.0, np.inf, -np.inf, np.nan]
+    x, y = (a.ravel().astype("float32") for a in np.meshgrid(values, values))
+    X, Y = (te.placeholder(x.shape, name=name) for name in "XY")
+    element = te.compute(x.shape, lambda i: te.fmod(X[i], Y[i]), name="element")
+    whole = te.fmod(X, Y)
+    with np.errstate(invalid="ignore"):
+        expected = np.fmod(x, y)
+    for result in (element, whole):
+        s = te.create_schedule(result.op)
+        _, lanes = s[result].split(result.op.axis[0], factor=8)
+        s[result].vectorize(lanes)
+        got = run(s, [X, Y, result], x, y, np.zeros_like(x))
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(expected[got == 0]))
+    assert "truncmod" not in str(te.fmod(X[0], 2)) and te.fmod(te.var("n"), 3).dtype == "int32"
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("factor_axis", [None, "outer", "inner"])
+def test_positions_of_nan_are_those_of_numpy_under_every_schedule(name, factor_axis):
+    a = np.random.default_rng(1).integers(-3, 3, (16, 24)).astype("float32")
+    a[1, 7] = a[1, 9] = a[2, 0] = a[3, 23] = np.nan
+    a[4] = np.nan
+    a[5, ::2], a[6], a[7, 3] = np.inf, -np.inf, np.nan
+    A = te.placeholder(a.shape, name="A")
+    result = getattr(tw.topi, name)(A, axis=1)
+    pair = result.op.input_tensors[0]
+    s = te.create_schedule(result.op)
+    outer, inner = s[pair].split(s[pair].op.reduce_axis[0], factor=8)
+    if factor_axis is None:
+        rows, lanes = s[pair].split(s[pair].op.axis[0], factor=8)
+        s[pair].reorder(rows, outer, inner, lanes)
+        s[pair].vectorize(lanes)
+    else:
+        s.rfactor(pair, {"outer": outer, "inner": inner}[factor_axis])
+    got = run(s, [A, result], a, np.zeros(16, "int32"))
+    np.testing.assert_array_equal(got, getattr(np, name)(a, axis=1))
+
+
 def test_slices_become_elements():
     A = te.placeholder((3, 4), name="A")
     B = te.compute((3, 4), lambda i, j: A[i][j] + A[i, j] + A(i, j))

@@ -49,6 +49,13 @@ def test_no_file_names_a_path_of_one_machine():
     assert not found, "\n".join(found)
 
 
+def test_no_number_is_read_as_a_locale_has_it():
+    pattern = re.compile(r"\b(?:strto(?:d|f|ld)|ato[f]|sto(?:d|f|ld))\(")
+    found = [f"{tree.name(path)}: {match}" for path in tree.sources() if not tree.name(path).startswith("tests/")
+             for match in pattern.findall(path.read_text())]
+    assert not found, "read_double of runtime/read_number.h reads alike in every locale: " + ", ".join(found)
+
+
 def test_the_budgets_fit_into_the_total():
     budgets = tomllib.loads((tree.ROOT / "tests/budgets.toml").read_text())
     minutes = budgets["setup"] + sum(sum(budgets[table].values()) for table in ("builds", "folders", "sanitizers"))

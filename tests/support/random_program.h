@@ -210,10 +210,21 @@ class RandomProgram {
   }
   void binary() {
     const Node a = source(), b = matching(a.shape);
-    const int64_t kind = random_.between(0, 2);
+    const int64_t kind = random_.between(0, 4);
     compute(a.shape, a.bound + b.bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr x = a.tensor(indices(i)), y = b.tensor(indices(i));
-      return kind == 0 ? x + y : kind == 1 ? x - y : max(x, y);
+      switch (kind) {
+        case 0:
+          return x + y;
+        case 1:
+          return x - y;
+        case 2:
+          return max(x, y);
+        case 3:
+          return floor_div(x, y);
+        default:
+          return floor_mod(x, y);
+      }
     });
   }
   void broadcast() {

@@ -1216,6 +1216,10 @@ def floor_mod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) 
     ...
 
 
+def fmod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
 def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike, arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
     ...
 

@@ -53,12 +53,12 @@ any = _reduction("any", "Whether one bool element is true")
 
 
 def argmax(data, axis=None, keepdims=False, select_last_index=False):
-    """int32 position of the greatest element over axis (None: all); of equal ones the first."""
+    """int32 position of the greatest element over axis (None: all); of equal ones the first, and NaN before all."""
     return _topi.argmax(data, _axes(axis), keepdims, select_last_index)
 
 
 def argmin(data, axis=None, keepdims=False, select_last_index=False):
-    """int32 position of the least element over axis (None: all); of equal ones the first."""
+    """int32 position of the least element over axis (None: all); of equal ones the first, and NaN before all."""
     return _topi.argmin(data, _axes(axis), keepdims, select_last_index)
 
 

@@ -97,6 +97,9 @@ TEST(Workloads, UnknownOnesNameTheNearest) {
   nearest("bert.qkv", "gemm:bert.qkv");
   nearest("conv2d_bias_relu:resnet50.99", "conv2d_bias_relu:resnet50.");
   nearest("", "");
+  const ErrorInfo alone =
+      test::expect_error(ErrorCode::UnknownWorkload, [] { parse_workload("frobnicate:quux"); });
+  EXPECT_EQ(alone.what.find("nearest"), std::string::npos) << alone.what;
 }
 
 TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {

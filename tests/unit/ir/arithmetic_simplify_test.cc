@@ -74,7 +74,13 @@ TEST_F(Simplify, QuotientsJoinTheirRemainders) {
   EXPECT_EQ(text(floor_div(x - 1, 16) * 16 + floor_mod(x - 1, 16)), "(x + -1)");
   EXPECT_EQ(text(floor_div(x * 17, 16) * 16 + floor_mod(x * 17, 16)), "(x*17)");
   EXPECT_EQ(text(floor_div(x * 16 + k, 24) * 24 + floor_mod(x * 16 + k, 24)), "((x*16) + k)");
+  EXPECT_EQ(text(floor_div(f, n) * n + floor_mod(f, n)), "((floordiv(f, n)*n) + floormod(f, n))");
+  analyzer.bind(f, Range{0, m * n});
   EXPECT_EQ(text(floor_div(f, n) * n + floor_mod(f, n)), "f");
+  const Var l("l"), o("o"), u("u");
+  EXPECT_EQ(text(floor_div(u * l, l)), "floordiv((u*l), l)");
+  analyzer.bind(o, Range{0, floor_div(l * m + 7, 8)});
+  EXPECT_EQ(text(floor_div(u * l, l)), "u");
   EXPECT_EQ(text((floor_div(f, n) * n + floor_mod(f, n)) * m + i), "((f*m) + i)");
 }
 
@@ -122,11 +128,12 @@ TEST_F(Simplify, DivisionByKnownRanges) {
   EXPECT_EQ(text(floor_mod(floor_mod(x, 12), 4)), "floormod(x, 4)");
   EXPECT_EQ(text(floor_div(floor_mod(x, 12), 4)), "floormod(floordiv(x, 4), 3)");
   EXPECT_EQ(text(floor_mod(floor_div(i, 4), 3)), "floordiv(i, 4)");
-  EXPECT_EQ(text(floor_div(x * n + y, n)), "(x + floordiv(y, n))");
 }
 
 TEST_F(Simplify, DivisionBySymbolicExtents) {
+  EXPECT_EQ(text(floor_div(x * n, n)), "floordiv((x*n), n)");  // n may be zero
   analyzer.bind(z, Range{0, n});
+  EXPECT_EQ(text(floor_div(x * n + y, n)), "(x + floordiv(y, n))");
   EXPECT_EQ(text(floor_div(x * n + z, n)), "x");
   EXPECT_EQ(text(floor_mod(x * n + z, n)), "z");
   EXPECT_EQ(text(z < n), "(bool)1");
@@ -234,9 +241,24 @@ TEST_F(Simplify, LargeConstantsDoNotOverflow) {
             "(w*" + to_string(make_const(int_type(64), int64_t{1} << 32)) + ")");
 }
 
-TEST_F(Simplify, DivisionByZeroIsLeftWhereItStands) {
-  const Expr zero = make(FloorDiv{.a = x, .b = make(Sub{.a = y, .b = y})});
-  EXPECT_EQ(text(zero), to_string(make(FloorDiv{.a = x, .b = 0})));
+TEST_F(Simplify, DivisionByZeroGivesZero) {
+  const Expr zero = make(Sub{.a = y, .b = y});
+  EXPECT_EQ(text(make(FloorDiv{.a = x, .b = zero})), "0");
+  EXPECT_EQ(text(make(FloorMod{.a = x, .b = zero})), "0");
+  EXPECT_EQ(text(make(Div{.a = x, .b = zero})), "0");
+  EXPECT_EQ(text(make(Mod{.a = x, .b = zero})), "0");
+}
+
+// A divisor cancels where it is not zero; the least number has no negative.
+TEST_F(Simplify, DivisionByWhatMayBeZero) {
+  EXPECT_EQ(text(floor_div(x, x)), "floordiv(x, x)");
+  EXPECT_EQ(text(floor_div(x * k, k)), "floordiv((x*k), k)");
+  EXPECT_EQ(text(floor_div(x * (k + 1), k + 1)), "x");
+  EXPECT_EQ(text(x - floor_div(x, k) * k), "(x - (floordiv(x, k)*k))");
+  EXPECT_EQ(text(floor_mod(x * k, k)), "0");
+  EXPECT_EQ(text(if_then_else(y != 0, floor_div(x * y, y), 0)), "tvm_if_then_else((y != 0), x, 0)");
+  EXPECT_EQ(text(floor_div(x, -3)), "floordiv(x, -3)");
+  EXPECT_EQ(text(floor_div(k, -3)), "floordiv((k*-1), 3)");
 }
 
 TEST_F(Simplify, VectorsOfIndices) {

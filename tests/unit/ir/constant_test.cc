@@ -24,10 +24,16 @@ TEST(Constant, FoldsWhatIsDefined) {
   EXPECT_EQ(fold_integers(NodeKind::Div, int_type(8), -7, 2), -3);
   EXPECT_EQ(fold_integers(NodeKind::FloorMod, int_type(64), INT64_MIN, -1), 0);
   EXPECT_EQ(fold_integers(NodeKind::Add, uint_type(8), 200, 100), 44);
-  // A signed overflow and a division by zero are not.
+  for (const NodeKind kind :
+       {NodeKind::Div, NodeKind::Mod, NodeKind::FloorDiv, NodeKind::FloorMod}) {
+    const bool quotient = kind == NodeKind::Div || kind == NodeKind::FloorDiv;
+    EXPECT_EQ(fold_integers(kind, int_type(32), 7, 0), 0);
+    EXPECT_EQ(fold_integers(kind, uint_type(8), 7, 0), 0);
+    EXPECT_EQ(fold_integers(kind, int_type(8), -128, -1), quotient ? -128 : 0);
+    EXPECT_EQ(fold_integers(kind, int_type(64), INT64_MIN, -1), quotient ? INT64_MIN : 0);
+  }
+  // A signed overflow is not.
   EXPECT_EQ(fold_integers(NodeKind::Add, int_type(8), 100, 100), std::nullopt);
-  EXPECT_EQ(fold_integers(NodeKind::FloorDiv, int_type(64), INT64_MIN, -1), std::nullopt);
-  EXPECT_EQ(fold_integers(NodeKind::Mod, int_type(32), 1, 0), std::nullopt);
 }
 
 // To the bit what the interpreter and the machine compute.

@@ -173,8 +173,6 @@ TEST(Interpret, ErrorsNameBufferIndexAndExtent) {
   EXPECT_EQ(integers(b), "5 1 2 3 ");
   EXPECT_EQ(fails(ErrorCode::UninitializedRead, "allocate t[int32 * 4]\nA[0] = t[2]"),
             "read of 't' at index 2, which was never written, extent 4");
-  EXPECT_EQ(fails(ErrorCode::DivisionByZero, "A[0] = floordiv(7, (A[1] - A[1]))"),
-            "integer division by zero");
   EXPECT_EQ(fails(ErrorCode::AssertionFailed, "assert((A[0] == 6), \"not six\")\nA[0] = 0"),
             "not six");
   EXPECT_EQ(fails(ErrorCode::UnboundVariable, "declare n: int32\nA[0] = n"), "'n' has no value");

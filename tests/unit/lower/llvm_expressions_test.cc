@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/constant.h"
+#include "ir/scalar.h"
 #include "runtime/element.h"
 #include "runtime/error.h"
 #include "tests/unit/lower/llvm_support.h"
@@ -127,6 +129,83 @@ TEST(LlvmExpressions, DivisionByConstants) {
       expect_same(arrays[1], want[1], 0, scalar);
     }
   }
+}
+
+// Every pair of numbers that make trouble, in every type.
+TEST(LlvmExpressions, DivisionByZeroAndOverflow) {
+  constexpr int kValues = 8, kPairs = kValues * kValues;
+  for (DType t : kIntegers) {
+    const int64_t least = *as_const_int(min_value(t)), greatest = *as_const_int(max_value(t));
+    const int64_t numbers[kValues] = {0, -1, 1, least, greatest, least + 1, 2, -7};
+    InterpreterBuffer x(t, kPairs), y(t, kPairs);
+    for (int i = 0; i < kPairs; ++i) {
+      x.set(i, Value{.type = t, .i = scalar::wrap(t, numbers[i / kValues])});
+      y.set(i, Value{.type = t, .i = scalar::wrap(t, numbers[i % kValues])});
+    }
+    NDArray a = NDArray::empty({kPairs}, t), b = NDArray::empty({kPairs}, t);
+    x.copy_to(a.data());
+    y.copy_to(b.data());
+    for (const char* operation : {"(A[{0}]/B[{0}])", "(A[{0}] % B[{0}])",
+                                  "floordiv(A[{0}], B[{0}])", "floormod(A[{0}], B[{0}])"}) {
+      const std::string_view name = operation;
+      const bool quotient = name.find('/') != name.npos || name.starts_with("floordiv");
+      for (const auto& [loop, index] :
+           {std::pair("for (i, 0, 64)", "i"), std::pair("for (i, 0, 4)", "ramp((i*16), 1, 16)")}) {
+        const std::string value = fmt::format(fmt::runtime(operation), index);
+        const Kernel kernel =
+            make_kernel(fmt::format("{} {{ O[{}] = {} }}", loop, index, value),
+                        {{"A", t, {kPairs}}, {"B", t, {kPairs}}, {"O", t, {kPairs}, true}});
+        std::vector<NDArray> arrays = {a, b, NDArray::zeros({kPairs}, t)};
+        const auto want = interpret_on(kernel, arrays);
+        call(compile_function(kernel), arrays);
+        expect_same(arrays[2], want[2], 0, value + " of " + to_string(t));
+        const auto got = InterpreterBuffer::from_bytes(t, arrays[2].data(), kPairs);
+        for (int i = 0; i < kPairs; ++i) {
+          if (y.at(i).i == 0) EXPECT_EQ(got.at(i).i, 0) << value << " of " << to_string(t);
+          if (t.is_int() && x.at(i).i == least && y.at(i).i == -1) {
+            EXPECT_EQ(got.at(i).i, quotient ? least : 0) << value << " of " << to_string(t);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Machine code that knows no overflow may take x*x for zero only where x is: 65536² is not.
+TEST(LlvmExpressions, ADivisorThatOverflowedToZero) {
+  const Kernel kernel = make_kernel(
+      "for (i, 0, 4) { O[i] = floordiv(A[i], (B[i]*B[i])) }",
+      {{"A", int_type(32), {4}}, {"B", int_type(32), {4}}, {"O", int_type(32), {4}, true}});
+  const auto array = [](std::vector<int32_t> v) {
+    NDArray a = NDArray::empty({4}, int_type(32));
+    std::memcpy(a.data(), v.data(), sizeof(int32_t) * v.size());
+    return a;
+  };
+  const std::vector<NDArray> arrays = {array({7, 7, -7, 7}), array({65536, 2, 1, 0}),
+                                       NDArray::zeros({4}, int_type(32))};
+  call(compile_function(kernel), arrays);
+  const int32_t* o = static_cast<const int32_t*>(arrays[2].data());
+  EXPECT_EQ(std::vector<int32_t>(o, o + 4), (std::vector<int32_t>{0, 1, -7, 0}));
+}
+
+// Index arithmetic has divisors that are known, and pays nothing for those that are not.
+TEST(LlvmExpressions, KnownDivisorsAreNotTested) {
+  const auto emitted = [](const std::string& text) {
+    const Kernel kernel = make_kernel(
+        text,
+        {{"A", int_type(32), {64}}, {"B", int_type(32), {64}}, {"O", int_type(32), {64}, true}});
+    return compile({kernel}, Target::parse("llvm -opt=0"))->source("ll");
+  };
+  for (const char* divisor : {"7", "-3", "max(B[i], 1)", "(i + 1)", "n", "(n*m)", "t"}) {
+    const std::string text =
+        emitted(fmt::format("let t = min(num_threads(), 8)\nlet n = A[0]\nlet m = max(A[1], "
+                            "0)\nfor (i, 0, max(n, 0)) {{ for (f, 0, m) {{ "
+                            "for (g, 0, n) {{ O[i] = floordiv(A[i], {}) }} }} }}",
+                            divisor));
+    EXPECT_EQ(text.find("freeze"), std::string::npos) << divisor << "\n" << text;
+  }
+  EXPECT_NE(emitted("for (i, 0, 64) { O[i] = floordiv(A[i], B[i]) }").find("freeze"),
+            std::string::npos);
 }
 
 TEST(LlvmExpressions, FloatArithmetic) {

@@ -107,6 +107,48 @@ TEST_P(VectorMath, IsWithinFourUnitsForAnyNumberOfLanes) {
   }
 }
 
+// Exact: every remainder is a number of the type.
+template <class T>
+void check_fmod(int lanes, const Target& target) {
+  const DType type = float_type(sizeof(T) * 8);
+  std::vector<T> numbers = inputs<T>(18), x, y;
+  numbers.insert(numbers.end(), {T(1e30), T(-1e30), T(0.1), T(16777219), T(3)});
+  for (T a : numbers) {
+    for (T b : numbers) x.push_back(a), y.push_back(b);
+  }
+  const int count = static_cast<int>(x.size()) / lanes * lanes;
+  const std::string at = fmt::format("[ramp(i*{0}, 1, {0})]", lanes);
+  const Kernel kernel = make_kernel(
+      fmt::format("for (i, 0, {}) {{ z{} = fmod(x{}, y{}) }}", count / lanes, at, at, at),
+      {{"x", type, {count}}, {"y", type, {count}}, {"z", type, {count}, true}}, "map");
+  std::vector<NDArray> arrays(3);
+  for (NDArray& a : arrays) a = NDArray::zeros({count}, type);
+  arrays[0].copy_from_bytes(x.data());
+  arrays[1].copy_from_bytes(y.data());
+  const NDArray interpreted = interpret_on(kernel, arrays)[2];
+  call(compile_function(kernel, target), arrays);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const T exact = std::fmod(x[i], y[i]);
+    for (const NDArray& z : {arrays[2], interpreted}) {
+      const T got = z.data_as<T>()[i];
+      const bool same = std::isnan(exact)
+                            ? std::isnan(got)
+                            : got == exact && std::signbit(got) == std::signbit(exact);
+      EXPECT_TRUE(same) << fmt::format("fmod({:a}, {:a}) is {:a}, not {:a}, {} lanes of {}", x[i],
+                                       y[i], got, exact, lanes, to_string(type));
+    }
+  }
+}
+
+TEST(VectorFunctions, RemaindersAreExact) {
+  for (const char* text : {"llvm", "llvm -mcpu=x86-64"}) {
+    for (const int lanes : {2, 5, 16}) {
+      check_fmod<float>(lanes, Target::parse(text));
+      check_fmod<double>(lanes, Target::parse(text));
+    }
+  }
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> result;
   for (const auto& [name, exact] : kFunctions) result.push_back(name);

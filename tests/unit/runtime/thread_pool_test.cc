@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <numeric>
 #include <set>
@@ -44,6 +45,30 @@ TEST(ThreadSanitizerThreadPool, EachTaskRunsOnce) {
                                {.num_tasks = n, .chunking = chunking});
       EXPECT_EQ(code, 0);
       EXPECT_EQ(hits, std::vector<int>(static_cast<size_t>(n), 1));
+    }
+  }
+}
+
+// Where the count of messages outgrows the receipts of the workers, a region still ends after its
+// last task: with workers that are new, that took part in the last region, and that did not.
+TEST(ThreadSanitizerThreadPool, TheCountOfMessagesMayWrap) {
+  for (const uint64_t near : {uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{3} << 32}) {
+    for (uint64_t before = 1; before <= 4; ++before) {
+      for (const double spin : {0.0, 50.0}) {
+        ThreadPool pool(
+            {.num_threads = 4, .spin_microseconds = spin, .messages_sent = near - before});
+        for (const int32_t tasks : {4, 2, 4, 4, 3, 4}) {
+          std::atomic<int> done{0};
+          run(pool,
+              [&](int32_t id, int32_t) {
+                if (id != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+                ++done;
+                return 0;
+              },
+              {.num_tasks = tasks});
+          EXPECT_EQ(done, tasks) << near << " - " << before;
+        }
+      }
     }
   }
 }

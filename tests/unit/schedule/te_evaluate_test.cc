@@ -39,6 +39,19 @@ TEST(TeEvaluate, ReductionsRunInOrderInTheirType) {
   EXPECT_EQ(run(t, {Array({4}, {100, 100, 0, 0})}).data, Values{-56});
 }
 
+TEST(TeEvaluate, IntegerDivisionIsDefinedEverywhere) {
+  const Tensor a = placeholder({4}, int_type(8), "A"), b = placeholder({4}, int_type(8), "B");
+  const auto result = [&](auto divide) {
+    const Tensor c =
+        compute({4}, [&](const std::vector<Var>& i) { return divide(a(i[0]), b(i[0])); });
+    return run(c, {Array({4}, {7, -128, -7, -128}), Array({4}, {0, -1, 2, 0})}).data;
+  };
+  EXPECT_EQ(result([](auto x, auto y) { return floor_div(x, y); }), (Values{0, -128, -4, 0}));
+  EXPECT_EQ(result([](auto x, auto y) { return floor_mod(x, y); }), (Values{0, 0, 1, 0}));
+  EXPECT_EQ(result([](auto x, auto y) { return trunc_div(x, y); }), (Values{0, -128, -3, 0}));
+  EXPECT_EQ(result([](auto x, auto y) { return trunc_mod(x, y); }), (Values{0, 0, -1, 0}));
+}
+
 TEST(TeEvaluate, HalfPrecisionRoundsAfterEachOperation) {
   const Tensor a = placeholder({2}, float_type(16), "A");
   const Tensor b =

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include "ir/expr.h"
+#include "ir/parse.h"
 #include "ir/print.h"
 #include "schedule/topi/topi.h"
+#include "tests/support/comma_locale.h"
 #include "tests/support/te_run.h"
 
 namespace tw::te {
@@ -44,6 +46,26 @@ TEST(TeText, PrintsAProgramAsItIsRead) {
             "outputs C\n");
 }
 
+// The program that we are part of may have called setlocale.
+TEST(TeText, NumbersAreReadAlikeInEveryLocale) {
+  const Tensor a = placeholder({4}, float_type(32), "A");
+  const Tensor b =
+      compute({4},
+              [&](const std::vector<Var>& i) {
+                const auto number = [](double v) { return make_const_float(float_type(32), v); };
+                return a(i[0]) * number(1.5) + number(1e-7);
+              },
+              "B", "", {{"slope", 0.25}});
+  const Program p = make_program({b});
+  const std::string text = to_text(p);
+  EXPECT_NE(text.find("1.500000f"), std::string::npos) << text;
+  const test::CommaLocale locale;
+  if (!locale.works()) GTEST_SKIP() << "no localedef";
+  EXPECT_EQ(round_trip(p), text);
+  EXPECT_EQ(std::get<double>(parse_program(text).outputs[0].op()->attributes.at("slope")), 0.25);
+  EXPECT_EQ(*as_const_float(parse_expr("-2.5e1")), -25);
+}
+
 TEST(TeText, SymbolicShapesDeclareTheirVariables) {
   const Var n = var("n"), m = var("m", int_type(64));
   const Tensor a = placeholder({n, m}, float_type(32), "A");
@@ -68,10 +90,12 @@ TEST(TeText, SeveralOutputsAndGeneralReducers) {
             "A_red_temp = compute([i0: 4], reduce [k1: 8], "
             "reduce(identity=[2147483647, (float32)-inf], "
             "lhs=[lhs_index, lhs_value], rhs=[rhs_index, rhs_value], "
-            "result=[select(((lhs_value > rhs_value) || ((lhs_value == rhs_value) && "
-            "(lhs_index < rhs_index))), lhs_index, rhs_index), "
-            "select(((lhs_value > rhs_value) || ((lhs_value == rhs_value) && "
-            "(lhs_index < rhs_index))), lhs_value, rhs_value)], source=[k1, A(i0, k1)]), "
+            "result=[select((((lhs_value > rhs_value) || ((lhs_value == rhs_value) && "
+            "(lhs_index < rhs_index))) || (isnan(lhs_value) && (!isnan(rhs_value) || "
+            "(lhs_index < rhs_index)))), lhs_index, rhs_index), "
+            "select((((lhs_value > rhs_value) || ((lhs_value == rhs_value) && "
+            "(lhs_index < rhs_index))) || (isnan(lhs_value) && (!isnan(rhs_value) || "
+            "(lhs_index < rhs_index)))), lhs_value, rhs_value)], source=[k1, A(i0, k1)]), "
             "tag=\"comm_reduce_idx\")\n"
             "A_red = compute([i0: 4], A_red_temp.v0(i0), tag=\"comm_reduce_idx\")\n"
             "arguments A A_red\n"
