@@ -14,6 +14,7 @@
 #include "autotune/database.h"
 #include "autotune/log_file.h"
 #include "autotune/log_lock.h"
+#include "autotune/standings.h"
 #include "runtime/error.h"
 
 namespace tw::autotune {
@@ -34,10 +35,10 @@ ErrorCode parse_error_code(std::string_view text) {
 }
 
 Origin parse_origin(std::string_view text) {
-  for (Origin origin : {Origin::Prior, Origin::Random, Origin::Script}) {
+  for (Origin origin : {Origin::Prior, Origin::Random, Origin::Script, Origin::Confirm}) {
     if (to_string(origin) == text) return origin;
   }
-  return Origin::Search;
+  return Origin::Search;  // or one that a later Tilewright added
 }
 
 constexpr std::string_view kSelect =
@@ -194,11 +195,30 @@ int64_t Log::append(const Record& record) {
 
 std::optional<Record> Log::best(const std::string& workload, const std::string& target,
                                 int threads) const {
-  Statement s(state_->db, fmt::format("{} WHERE workload = ? AND target = ? AND threads = ? AND "
-                                      "error IS NULL AND median IS NOT NULL "
-                                      "ORDER BY median, trials.id LIMIT 1",
-                                      kSelect));
-  s.text(workload).text(target).integer(threads);
+  Statement trials(state_->db,
+                   "SELECT trials.id, trace, error IS NULL, median, origin, runs.run "
+                   "FROM trials JOIN tasks ON trials.task = tasks.id "
+                   "LEFT JOIN runs ON trials.run = runs.id "
+                   "WHERE workload = ? AND target = ? AND threads = ? ORDER BY trials.id");
+  trials.text(workload).text(target).integer(threads);
+  Standings standings;
+  while (trials.next()) {
+    Record r;
+    r.id = trials.integer_at(0);
+    r.trace = trials.text_at(1);
+    if (trials.integer_at(2) == 0 || trials.null_at(3)) {
+      r.error = ErrorCode::Internal;  // of whatever class
+    } else {
+      r.seconds = {trials.real_at(3)};
+    }
+    r.origin = parse_origin(trials.text_at(4));
+    r.run = trials.text_at(5);
+    standings.add(r);
+  }
+  const Standings::Entry* best = standings.best();
+  if (best == nullptr) return {};
+  Statement s(state_->db, fmt::format("{} WHERE trials.id = ?", kSelect));
+  s.integer(best->record);
   if (!s.next()) return {};
   return read_record(s, state_->path);
 }

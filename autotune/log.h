@@ -39,7 +39,8 @@ class Log {
   // Durable when it returns. Gives the record's id.
   int64_t append(const Record& record);
 
-  // Fastest verified record for a workload on a target with this many threads.
+  // The record that tells the time of the best verified trace (`standings.h`) for a workload on a
+  // target with this many threads.
   std::optional<Record> best(const std::string& workload, const std::string& target,
                              int threads) const;
   // All records of one workload in the order they were made; all workloads when empty.

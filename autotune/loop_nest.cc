@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "ir/arithmetic/analyzer.h"
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
@@ -161,6 +162,41 @@ class IndexModel {
   std::vector<Var> vars_;
 };
 
+int divisions(const Expr& e) {
+  int n = 0;
+  for_each_expr(e, [&](const Expr& x) { n += is<FloorDiv>(x) || is<FloorMod>(x) ? 1 : 0; });
+  return n;
+}
+
+// What loops that were fused walk through, in as few dimensions as memory sees: [p/w, p%w] of a
+// tensor, and p/w*w + p%w, are p. Gives the expressions that are computed no more.
+std::vector<Expr> rejoin_fused(std::vector<Expr>& indices, std::vector<int64_t>& extents) {
+  std::vector<Expr> gone;
+  Analyzer analyzer;
+  const auto replace = [&](Expr& index, const Expr& by) {
+    gone.push_back(index);
+    index = by;
+  };
+  for (Expr& index : indices) {
+    if (divisions(index) < 2) continue;
+    const Expr simpler = analyzer.canonical_simplify(index);
+    if (divisions(simpler) < divisions(index)) replace(index, simpler);
+  }
+  for (size_t k = indices.size(); k-- > 1;) {
+    Expr &outer = indices[k - 1], &inner = indices[k];
+    if (divisions(outer) == 0 || divisions(inner) == 0) continue;
+    const Expr row = make_const(outer.dtype(), extents[k]);
+    const Expr joined = analyzer.canonical_simplify(outer * row + inner);
+    if (divisions(joined) >= divisions(outer) + divisions(inner)) continue;
+    gone.push_back(inner);
+    replace(outer, joined);
+    extents[k - 1] *= extents[k];
+    indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(k));
+    extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+  return gone;
+}
+
 // What a realized (or argument) buffer looks like.
 struct BufferShape {
   std::vector<int64_t> extents;
@@ -191,6 +227,11 @@ void align(Box& box, const std::vector<int64_t>& strides, size_t depth, int elem
   for (size_t l = 0; l < depth; ++l) common = std::gcd(common, strides[l] * element_bytes);
   for (const Box::Step& s : box.steps) common = std::gcd(common, static_cast<int64_t>(s.bytes));
   box.alignment = double(common);
+}
+
+using ExprSet = std::set<const ExprBase*>;
+void add_all(const Expr& root, ExprSet& to) {
+  for_each_expr(root, [&](const Expr& e) { to.insert(e.get()); });
 }
 
 class NestWalk : public Visitor {
@@ -236,14 +277,13 @@ class NestWalk : public Visitor {
                     .dtype = op.value.dtype(),
                     .intrin = intrin_,
                     .intrin_depth = intrin_.empty() ? 0 : intrin_depth_};
-    s.accesses.push_back(access(op.producer, op.value_index, {&op.indices}, true));
+    ExprSet free;  // positions that cost nothing
+    s.accesses.push_back(access(op.producer, op.value_index, {op.indices}, true, free));
     // Reads of one tensor are one access: their union is what memory sees.
     std::vector<std::pair<ProducerRef, int>> order;
-    std::map<std::pair<const Producer*, int>, std::vector<const std::vector<Expr>*>> reads;
+    std::map<std::pair<const Producer*, int>, std::vector<std::vector<Expr>>> reads;
     bool reads_itself = false;
-    const std::set<const ExprBase*> positions = positions_in(op.value);
     for_each_expr(op.value, [&](const Expr& e) {
-      count(e, !positions.contains(e.get()), s.operations);
       const ProducerLoad* load = as<ProducerLoad>(e);
       if (load == nullptr) return;
       if (load->producer.get() == op.producer.get()) {
@@ -252,11 +292,15 @@ class NestWalk : public Visitor {
       }
       auto& list = reads[{load->producer.get(), load->value_index}];
       if (list.empty()) order.emplace_back(load->producer, load->value_index);
-      list.push_back(&load->indices);
+      list.push_back(load->indices);
     });
     for (const auto& [producer, index] : order) {
-      s.accesses.push_back(access(producer, index, reads[{producer.get(), index}], false));
+      s.accesses.push_back(access(producer, index, reads[{producer.get(), index}], false, free));
     }
+    const ExprSet positions = positions_in(op.value);
+    for_each_expr(op.value, [&](const Expr& e) {
+      if (!free.contains(e.get())) count(e, !positions.contains(e.get()), s.operations);
+    });
     for (size_t l = 0; l < s.loops.size(); ++l) {
       s.loops[l].reduces = reads_itself && s.accesses[0].strides[l] == 0;
     }
@@ -267,16 +311,13 @@ class NestWalk : public Visitor {
 
  private:
   // Integers that say where something is, and not what: of indices and of comparisons of them.
-  static std::set<const ExprBase*> positions_in(const Expr& value) {
-    std::set<const ExprBase*> found;
-    const auto add = [&](const Expr& root) {
-      for_each_expr(root, [&](const Expr& e) { found.insert(e.get()); });
-    };
+  static ExprSet positions_in(const Expr& value) {
+    ExprSet found;
     for_each_expr(value, [&](const Expr& e) {
       if (const ProducerLoad* load = as<ProducerLoad>(e)) {
-        for (const Expr& index : load->indices) add(index);
+        for (const Expr& index : load->indices) add_all(index, found);
       }
-      if (e.dtype().is_bool()) add(e);
+      if (e.dtype().is_bool()) add_all(e, found);
     });
     return found;
   }
@@ -352,9 +393,12 @@ class NestWalk : public Visitor {
     return shape;
   }
 
-  Access access(const ProducerRef& producer, int value_index,
-                const std::vector<const std::vector<Expr>*>& reads, bool is_store) const {
-    const BufferShape shape = shape_of(producer, value_index);
+  Access access(const ProducerRef& producer, int value_index, std::vector<std::vector<Expr>> reads,
+                bool is_store, ExprSet& free) const {
+    BufferShape shape = shape_of(producer, value_index);
+    if (reads.size() == 1) {
+      for (const Expr& e : rejoin_fused(reads[0], shape.extents)) add_all(e, free);
+    }
     const size_t depths = index_.depth() + 1, rank = shape.extents.size();
     Access a{.producer = producer.get(),
              .is_store = is_store,
@@ -371,20 +415,21 @@ class NestWalk : public Visitor {
     while (outside > 0 && (outside == rank || row <= kWordBytes)) row *= shape.extents[--outside];
     a.row_bytes = double(row);
     for (auto* by_depth : {&a.elements, &a.rows, &a.lines, &a.pages}) by_depth->assign(depths, 0);
-    for (const std::vector<Expr>* indices : reads) {
+    for (size_t r = 0; r < reads.size(); ++r) {
+      const std::vector<Expr>& indices = reads[r];
       std::vector<double> elements(depths, 1), rows(depths, 1);
       std::vector<Box> boxes(depths, Box{.run = double(a.element_bytes)});
       std::vector<int64_t> strides(index_.depth(), 0);
       int64_t stride = 1;
       for (size_t k = rank; k-- > 0;) {
-        const Spread spread = index_.spread((*indices)[k]);
+        const Spread spread = index_.spread(indices[k]);
         for (size_t d = 0; d < depths; ++d) {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
           if (k < outside) rows[d] *= extent;
           extend(boxes[d], {.count = extent, .bytes = double(stride * a.element_bytes)});
         }
-        index_.add_strides((*indices)[k], stride, strides);
+        index_.add_strides(indices[k], stride, strides);
         stride *= shape.extents[k];
       }
       for (size_t d = 0; d < depths; ++d) {
@@ -394,7 +439,7 @@ class NestWalk : public Visitor {
         a.lines[d] += boxes[d].lines();
         a.pages[d] += boxes[d].pages();
       }
-      if (indices != reads[0]) continue;
+      if (r > 0) continue;
       a.strides = strides;
       a.boxes = std::move(boxes);
     }

@@ -27,6 +27,8 @@ using Kind = WorkerEvent::Kind;
 constexpr double kReferenceTimeout = 600;
 // Workers that may be lost, by no fault of a candidate's, before it counts as lost.
 constexpr int kMostLosses = 2;
+// Of the time for a candidate, what each round of a race takes.
+constexpr double kRoundShare = 0.125;
 // How often `stop` is looked at.
 constexpr double kTick = 0.05;
 
@@ -122,6 +124,10 @@ struct Measurer::State {
       : options(given), pool(worker_count(given), worker_program(given.worker_path), given.seed) {}
 
   const Reference* reference(const Task& task, const std::function<bool()>& stop);
+  std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
+                              const MeasureOptions& how, double best, int rounds,
+                              const std::function<void(const Record&)>& done,
+                              const std::function<bool()>& stop);
 };
 
 // Both halves at once, on two workers where there are two. Null when stopped.
@@ -192,6 +198,7 @@ struct Batch {
   double best;
   const std::function<void(const Record&)>& done;
   const std::function<bool()>& stop;
+  int rounds = 1;
 
   std::vector<Record> records = {};
   std::vector<Stage> stages = {};
@@ -235,7 +242,9 @@ struct Batch {
   void lost(const WorkerEvent& event, bool running) {
     for (size_t c = 0; c < stages.size(); ++c) {
       const bool here = stages[c] == Stage::Compiled && holders[c] == event.slot;
-      if (here || (event.request >= 0 && c == index(event.request))) stages[c] = Stage::Waiting;
+      if (!here && (event.request < 0 || c != index(event.request))) continue;
+      stages[c] = Stage::Waiting;
+      records[c].seconds.clear();
     }
     const bool named = event.started || event.kind == Kind::TimedOut;
     const int64_t culprit = named ? event.request : event.last;
@@ -285,13 +294,16 @@ struct Batch {
   // One candidate after the other; nobody else computes meanwhile.
   void run_phase() {
     const auto start = Clock::now();
-    for (size_t c = 0; c < stages.size() && !stopped(); ++c) {
-      if (stages[c] == Stage::Compiled) run(c);
+    for (int round = 0; round < rounds; ++round) {
+      for (size_t c = 0; c < stages.size() && !stopped(); ++c) {
+        if (stages[c] == Stage::Compiled) run(c, round);
+      }
     }
     timings.run += seconds_since(start);
   }
 
-  void run(size_t c) {
+  void run(size_t c, int round) {
+    const bool last = round + 1 == rounds;
     json request = {{"do", "run"},
                     {"id", id(c)},
                     {"budget", options.run_budget},
@@ -299,17 +311,19 @@ struct Batch {
                     {"min_repeats", options.min_repeats},
                     {"longest", options.run_timeout},
                     {"best", std::isfinite(best) ? best : 0.0},
-                    {"give_up_factor", options.give_up_factor}};
+                    {"give_up_factor", options.give_up_factor},
+                    {"again", round > 0},
+                    {"keep", !last}};
     if (reference != nullptr) {
       request["reference"] = reference->result.path();
       request["tolerance"] = reference->tolerance.path();
     }
     const size_t slot = holders[c];
     pool.ask(slot, task, id(c), request, options.run_timeout);
-    while (stages[c] == Stage::Compiled && !stopped()) {
+    while (pool.slot(slot).busy && !stopped()) {
       for (const WorkerEvent& event : pool.wait(kTick)) {
         if (event.kind == Kind::Reply) {
-          run_event(c, event);
+          run_event(c, event, last);
         } else {
           lost(event, event.request >= 0);
         }
@@ -317,12 +331,13 @@ struct Batch {
     }
   }
 
-  void run_event(size_t c, const WorkerEvent& event) {
-    --pool.slot(event.slot).held;
-    if (!event.reply.value("ok", false)) {
-      return fail(c, parse_error(event.reply), event.reply.value("message", ""));
-    }
-    records[c].seconds = event.reply.at("seconds").get<std::vector<double>>();
+  void run_event(size_t c, const WorkerEvent& event, bool last) {
+    const bool ok = event.reply.value("ok", false);
+    if (last || !ok) --pool.slot(event.slot).held;
+    if (!ok) return fail(c, parse_error(event.reply), event.reply.value("message", ""));
+    const auto seconds = event.reply.at("seconds").get<std::vector<double>>();
+    records[c].seconds.insert(records[c].seconds.end(), seconds.begin(), seconds.end());
+    if (!last) return;
     if (const double median = records[c].median(); !(best > 0) || median < best) best = median;
     finish(c);
   }
@@ -333,28 +348,26 @@ struct Batch {
 Measurer::Measurer(const MeasureOptions& options) : state_(std::make_unique<State>(options)) {}
 Measurer::~Measurer() = default;
 
-std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candidate>& batch,
-                                      double best_seconds,
-                                      const std::function<void(const Record&)>& done,
-                                      const std::function<bool()>& stop) {
-  State& s = *state_;
-  const Reference* reference = nullptr;
-  if (s.options.verify && !batch.empty()) {
-    reference = s.reference(task, stop);
-    if (reference == nullptr) return {};
+std::vector<Record> Measurer::State::measure(const Task& task, const std::vector<Candidate>& batch,
+                                             const MeasureOptions& how, double best, int rounds,
+                                             const std::function<void(const Record&)>& done,
+                                             const std::function<bool()>& stop) {
+  const Reference* expected = nullptr;
+  if (options.verify && !batch.empty()) {
+    expected = reference(task, stop);
+    if (expected == nullptr) return {};
   }
-  Batch work = {task,      batch,        s.options,    s.pool, s.timings,
-                reference, s.candidates, best_seconds, done,   stop};
-  s.candidates += static_cast<int64_t>(batch.size());
+  Batch work = {task, batch, how, pool, timings, expected, candidates, best, done, stop, rounds};
+  candidates += static_cast<int64_t>(batch.size());
   work.begin();
   // Whatever `done` throws, no reply of this batch must be taken for one of the next.
   struct Reset {
     WorkerPool& pool;
     ~Reset() { pool.reset(); }
-  } reset{s.pool};
-  if (reference != nullptr && reference->error) {
+  } reset{pool};
+  if (expected != nullptr && expected->error) {
     for (size_t c = 0; c < batch.size() && !work.stopped(); ++c) {
-      work.fail(c, *reference->error, reference->message);
+      work.fail(c, *expected->error, expected->message);
     }
   }
   while (!work.stopped() && (work.any(Stage::Waiting) || work.any(Stage::Compiled))) {
@@ -366,6 +379,25 @@ std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candid
     if (work.stages[c] == Stage::Done) records.push_back(std::move(work.records[c]));
   }
   return records;
+}
+
+std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candidate>& batch,
+                                      double best_seconds,
+                                      const std::function<void(const Record&)>& done,
+                                      const std::function<bool()>& stop) {
+  return state_->measure(task, batch, state_->options, best_seconds, 1, done, stop);
+}
+
+std::vector<Record> Measurer::race(const Task& task, const std::vector<Candidate>& batch,
+                                   int rounds, const std::function<void(const Record&)>& done,
+                                   const std::function<bool()>& stop) {
+  MeasureOptions how = state_->options;
+  how.run_budget *= kRoundShare;
+  // A round is as long for each, however quiet it happens to be.
+  how.relative_interval = 0;
+  how.min_repeats = 1;
+  how.give_up_factor = 0;
+  return state_->measure(task, batch, how, 0, rounds, done, stop);
 }
 
 const MeasureTimings& Measurer::timings() const { return state_->timings; }

@@ -3,7 +3,7 @@
 // memory or computes something wrong is a classified failure; the worker is replaced.
 //
 // Compile in parallel, time alone: a batch is compiled by all workers at once, then, with every
-// worker idle, candidates are timed one after the other.
+// worker idle, candidates are timed one after the other; finalists in turns.
 #pragma once
 
 #include <functional>
@@ -58,6 +58,12 @@ class Measurer {
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,
                               const std::function<bool()>& stop = {});
+  // The same of candidates that were timed before, in rounds: each is timed for a short while, then
+  // the next, and so on from the first. Whatever else the machine does meanwhile hits all alike.
+  // Records hold the timings of all rounds, and become known in the last.
+  std::vector<Record> race(const Task& task, const std::vector<Candidate>& batch, int rounds,
+                           const std::function<void(const Record&)>& done,
+                           const std::function<bool()>& stop = {});
   const MeasureTimings& timings() const;
   // Resident memory of all workers now, bytes.
   int64_t worker_memory() const;

@@ -152,6 +152,29 @@ double operand_vectors(const NestStatement& s, const RegisterTile& tile) {
   return most;
 }
 
+// Registers that operands take at once. What a loop of the tile uses again in each iteration waits
+// there for the others that it uses; what is used once is an operand in memory.
+double live_operands(const NestStatement& s, const RegisterTile& tile) {
+  if (tile.lanes == 1) return 1;
+  double all = 0;
+  for (const Access& a : s.accesses) {
+    if (a.is_store) continue;
+    double live = 0, distinct = 1;
+    for (size_t l = s.loops.size(); l-- > tile.depth && !s.loops[l].reduces;) {
+      double copies = double(s.loops[l].extent);
+      if (s.loops[l].kind == ForKind::Vectorized) copies = std::ceil(copies / tile.lanes);
+      if (copies == 1) continue;
+      if (a.strides[l] == 0) {
+        live = std::max(live, distinct);
+      } else {
+        distinct *= copies;
+      }
+    }
+    all += live;
+  }
+  return std::max(1.0, all);
+}
+
 // Runs whose distance is a multiple of a large power of two fall on few sets of a cache.
 bool crowds(const Box& box, double cache_bytes, double ways) {
   const auto way = static_cast<int64_t>(cache_bytes / ways);
@@ -258,23 +281,30 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       cost.traffic[level] += times_moved(a, s, level) * lines * kLineBytes;
     }
   }
-  const auto translated = [&s](double entries) {
-    const size_t depth = resident_depth(s, [&](size_t d) {
+  // Of the accesses that are chosen, those whose translations a buffer of so many has not.
+  const auto translated = [&s](double entries, auto chosen) {
+    const auto pages_at = [&](size_t d) {
       double pages = 0;
-      for (const Access& a : s.accesses) pages += a.pages[d];
-      return pages <= entries;
-    });
+      for (const Access& a : s.accesses) pages += chosen(a) ? a.pages[d] : 0;
+      return pages;
+    };
+    const size_t depth = resident_depth(s, [&](size_t d) { return pages_at(d) <= entries; });
+    if (depth == 0) return 0.0;  // all are remembered
     double pages = 0;
     for (const Access& a : s.accesses) {
-      double n = a.pages[depth] * extents_outside(s, depth);
+      if (!chosen(a)) continue;
       // An iteration of the loop around finds the pages of the one before.
-      if (depth > 0) n = std::min(n, a.pages[depth - 1] * extents_outside(s, depth - 1));
-      pages += n;
+      pages += std::min(a.pages[depth] * extents_outside(s, depth),
+                        a.pages[depth - 1] * extents_outside(s, depth - 1));
     }
-    return depth == 0 ? 0 : pages;  // all are remembered
+    return pages;
   };
-  cost.pages = translated(machine.page_entries);
-  cost.walks = translated(machine.far_page_entries);
+  const auto all = [](const Access&) { return true; };
+  const auto stores = [](const Access& a) { return a.is_store; };
+  const auto loads = [](const Access& a) { return !a.is_store; };
+  cost.pages =
+      translated(machine.page_entries, loads) + translated(machine.store_page_entries, stores);
+  cost.walks = translated(machine.far_page_entries, all);
 }
 
 // Terms of a group: the products that one instruction adds, 1 where there is none for the loops as
@@ -358,12 +388,10 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
   const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
   cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
 
-  // Beside the accumulators, code holds the operand vectors of one reduction step, and where they
-  // are several the element that is multiplied with each of them.
-  const double operands = operand_vectors(s, tile);
-  double needed = cost.accumulators + operands + (operands > 1 ? 1 : 0);
+  double needed = cost.accumulators + live_operands(s, tile);
   if (has_offsets(statement, machine)) {
     // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
+    const double operands = operand_vectors(s, tile);
     needed += operands + 1;
     cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
   }

@@ -19,7 +19,8 @@ struct MachineModel {
   bool int8_dot = false, bf16_dot = false;               // adds groups of narrow products at once
   double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
   double ways[3] = {8, 16, 16};
-  double page_entries = 64;                 // of the first-level translation buffer
+  double page_entries = 64;                 // of the first-level translation buffer of loads
+  double store_page_entries = 16;           // and of stores
   double far_page_entries = 1536;           // of the second-level one
   double bytes_per_cycle[3] = {32, 10, 4};  // into L1, into L2, into L3
 };

@@ -17,6 +17,8 @@ std::string_view to_string(Origin origin) {
       return "random";
     case Origin::Script:
       return "script";
+    case Origin::Confirm:
+      return "confirm";
   }
   return "search";
 }

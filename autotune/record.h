@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trial: what was tried and what came of it.
+// One trial, or one more timing of it: what was tried and what came of it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace tw::autotune {
 
-// Why a trial exists: the untuned prior's choice, or the search's.
-enum class Origin : uint8_t { Prior, Search, Random, Script };
+// Why a record exists: a trial of the untuned prior's choice, or of the search's; or no trial, but
+// a trace that has a record, timed again beside others (`standings.h`).
+enum class Origin : uint8_t { Prior, Search, Random, Script, Confirm };
 std::string_view to_string(Origin origin);
 
 struct Record {

@@ -18,6 +18,11 @@ constexpr size_t kParents = 32;       // fastest measured points that seed a pop
 constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
 constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
+// Before anything is measured sketches are tried in turn, those whose fittest point the prior holds
+// for at most so many times slower than the fittest of all; of each so many are looked at.
+constexpr double kPlausible = 2;
+constexpr size_t kLeastOfSketch = 24;
+constexpr size_t kUnsurveyed = 1;  // measured points: the prior's own choice
 
 struct PointHash {
   size_t operator()(const Point& p) const noexcept {
@@ -103,14 +108,13 @@ struct Search::State {
     return population[size_t(u * u * double(population.size()))].point;
   }
 
-  std::vector<Point> first_generation() {
+  std::vector<Point> first_generation(size_t size) {
     std::vector<Point> points;
     for (const auto& [seconds, p] : measured) {
       if (points.size() >= kParents) break;
       points.push_back(p);
     }
     const size_t parents = points.size();
-    const size_t size = static_cast<size_t>(options.population);
     for (size_t i = 0; i < parents && points.size() < size / 2; ++i) {
       points.push_back(space.mutate(points[i], rng));
     }
@@ -118,9 +122,15 @@ struct Search::State {
     return points;
   }
 
-  std::vector<Point> offspring(const std::vector<Individual>& population) {
+  std::vector<Point> first_generation_of(size_t sketch, size_t size) {
     std::vector<Point> points;
-    for (int i = 0; i < options.population; ++i) {
+    while (points.size() < size) points.push_back(space.random(sketch, rng));
+    return points;
+  }
+
+  std::vector<Point> offspring(const std::vector<Individual>& population, size_t size) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < size; ++i) {
       const Point& a = parent(population);
       if (std::uniform_real_distribution<>(0, 1)(rng) < options.mutation_share) {
         points.push_back(space.mutate(a, rng));
@@ -132,26 +142,56 @@ struct Search::State {
     return points;
   }
 
+  // Fittest first, each once.
+  static void rank(std::vector<Individual>& all) {
+    std::sort(all.begin(), all.end(), fitter);
+    const auto same = [](const auto& a, const auto& b) { return a.point == b.point; };
+    all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  }
+
   // Every legal point met, fittest first.
-  std::vector<Individual> evolve(const CostModel& model) {
-    if (features.size() > kCacheLimit) features.clear();
-    std::vector<Individual> population = score(first_generation(), model);
+  std::vector<Individual> evolve(std::vector<Point> first, const CostModel& model) {
+    const size_t size = first.size();
+    std::vector<Individual> population = score(std::move(first), model);
     std::vector<Individual> all = population;
     for (int g = 0; g < options.generations && !population.empty(); ++g) {
-      std::vector<Individual> children = score(offspring(population), model);
+      std::vector<Individual> children = score(offspring(population, size), model);
       all.insert(all.end(), children.begin(), children.end());
       population.insert(population.end(), children.begin(), children.end());
-      std::sort(population.begin(), population.end(), fitter);
-      population.erase(std::unique(population.begin(), population.end(),
-                                   [](const auto& a, const auto& b) { return a.point == b.point; }),
-                       population.end());
-      population.resize(std::min(population.size(), static_cast<size_t>(options.population)));
+      rank(population);
+      population.resize(std::min(population.size(), size));
     }
-    std::sort(all.begin(), all.end(), fitter);
-    all.erase(std::unique(all.begin(), all.end(),
-                          [](const auto& a, const auto& b) { return a.point == b.point; }),
-              all.end());
+    rank(all);
     return all;
+  }
+
+  // For the first batch. The prior tells points of one sketch apart better than it does sketches,
+  // and what it thinks little of would never be measured: the fittest points of each sketch in
+  // turn, and then all others, fittest first.
+  std::vector<Individual> survey(const CostModel& model) {
+    const size_t sketches = space.sketches().size();
+    const size_t size =
+        std::max(kLeastOfSketch, static_cast<size_t>(options.population) / sketches);
+    std::vector<Individual> all;
+    for (size_t k = 0; k < sketches; ++k) {
+      const std::vector<Individual> own = evolve(first_generation_of(k, size), model);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    rank(all);
+    if (all.empty()) return all;
+    const double least = all.front().score - std::log(kPlausible);
+    std::vector<size_t> turns(all.size());  // how many of its sketch are fitter
+    std::unordered_map<size_t, size_t> seen;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool plausible = all[i].score >= least;
+      turns[i] = plausible ? seen[all[i].point.sketch]++ : all.size();
+    }
+    std::vector<size_t> order(all.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return turns[i]; });
+    std::vector<Individual> result;
+    for (size_t i : order) result.push_back(std::move(all[i]));
+    return result;
   }
 
   // Points one step from the fastest measured ones, fittest first. The model ranks them among each
@@ -189,8 +229,14 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
     }
   };
   const auto share = [&](double of) { return size_t(std::lround(double(wanted) * of)); };
-  if (model.trained()) take(s.neighbours(model), share(s.options.neighbour_share));
-  take(s.evolve(model), wanted - share(s.options.random_share));
+  if (s.features.size() > kCacheLimit) s.features.clear();
+  const size_t chosen = wanted - share(s.options.random_share);
+  if (s.measured.size() <= kUnsurveyed) {
+    take(s.survey(model), chosen);
+  } else {
+    if (model.trained()) take(s.neighbours(model), share(s.options.neighbour_share));
+    take(s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model), chosen);
+  }
   // The blind share, and whatever evolution did not fill.
   for (size_t attempts = 0; result.size() < wanted && attempts < 50 * wanted; ++attempts) {
     const Point p = s.space.random(s.rng);
@@ -204,6 +250,7 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
 void Search::observe(const Point& point, double seconds) {
   state_->tried.insert(point);
   auto& measured = state_->measured;
+  std::erase_if(measured, [&](const auto& m) { return m.second == point; });
   const auto at = std::upper_bound(measured.begin(), measured.end(), seconds,
                                    [](double s, const auto& m) { return s < m.first; });
   measured.insert(at, {seconds, point});

@@ -33,7 +33,7 @@ class Search {
   // The next `count` distinct candidates never proposed before, best first; fewer when the space is
   // exhausted. The prior ranks until the model is trained.
   std::vector<Proposal> propose(int count, const CostModel& model);
-  // What measuring a point gave; the fastest become parents.
+  // What measuring a point gave, which replaces what it gave before; the fastest become parents.
   void observe(const Point& point, double seconds);
 
  private:

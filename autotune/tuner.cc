@@ -11,9 +11,10 @@
 #include <limits>
 #include <optional>
 #include <random>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "autotune/prior_schedule.h"
+#include "autotune/standings.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/thread_pool.h"
@@ -31,6 +32,13 @@ int batch_size(const TunerOptions& options, size_t tasks) {
   const int share = options.trials / static_cast<int>(kBatchesOfTask * std::max<size_t>(1, tasks));
   return std::clamp(share, kLeastBatch, kGreatestBatch);
 }
+
+// Races take about a tenth of the time that trials take: after a batch there may be a challenger
+// for the incumbent, each of the two timed for half a trial's time; at the end one in so many of a
+// task's trials is a finalist, timed for a whole one.
+constexpr int kRoundsOfChallenge = 4, kRoundsOfFinal = 8, kTrialsOfFinalist = 20;
+// Challenges in a row, where the first shows that the challenger was lucky.
+constexpr int kMostChallenges = 2;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -59,10 +67,16 @@ struct TaskState {
   Space space;
   Search search;
   std::unique_ptr<CostModel> model;
-  std::vector<Sample> samples;         // throughput filled in before training
-  std::vector<double> sample_seconds;  // infinity for failures
+  // Of each trace that was measured: what the model learns from (throughput filled in before
+  // training), seconds (infinity for failures), and where the search knows it.
+  std::vector<Sample> samples;
+  std::vector<double> sample_seconds;
+  std::vector<std::optional<Point>> sample_points;
+  std::unordered_map<std::string, size_t> sample_of;
+  Standings standings;
   TaskSummary summary;
-  bool prior_tried = false;
+  std::optional<std::string> prior_trace;  // once it was tried
+  int trials_of_run = 0;
   bool exhausted = false;
   // Seconds by which the last batches shortened the best time; decides who gets the next batch.
   double recent_gain = kNever;
@@ -80,28 +94,44 @@ struct TaskState {
   double best() const { return summary.best_seconds > 0 ? summary.best_seconds : kNever; }
 
   void count(const Record& r) {
+    standings.add(r);
+    if (const Standings::Entry* best = standings.best()) {
+      summary.best_seconds = best->seconds;
+      summary.best_trace = best->trace;
+    }
+    if (r.origin == Origin::Prior) prior_trace = r.trace;
+    if (r.ok() && r.trace == prior_trace) summary.untuned_seconds = r.median();
+    if (r.origin == Origin::Confirm) return;
     ++summary.trials;
-    prior_tried |= r.origin == Origin::Prior;
-    if (!r.ok()) {
-      ++summary.failures[std::string(to_string(*r.error))];
-      return;
-    }
-    if (r.origin == Origin::Prior) summary.untuned_seconds = r.median();
-    if (r.median() < best()) {
-      summary.best_seconds = r.median();
-      summary.best_trace = r.trace;
-    }
+    if (!r.ok()) ++summary.failures[std::string(to_string(*r.error))];
   }
 
-  void learn(std::shared_ptr<const Features> features, double seconds) {
+  bool best_is_confirmed() const {
+    const Standings::Entry* best = standings.best();
+    return best == nullptr || best->confirmed();
+  }
+
+  void learn(const std::string& trace, std::shared_ptr<const Features> features,
+             std::optional<Point> point, double seconds) {
+    sample_of[trace] = samples.size();
     samples.push_back({.features = std::move(features)});
     sample_seconds.push_back(seconds);
+    if (point) search.observe(*point, seconds);
+    sample_points.push_back(std::move(point));
+  }
+
+  // Another timing takes the place of the first.
+  void learn_again(const std::string& trace, double seconds) {
+    const auto known = sample_of.find(trace);
+    if (known == sample_of.end()) return;
+    sample_seconds[known->second] = seconds;
+    if (const auto& point = sample_points[known->second]) search.observe(*point, seconds);
   }
 
   void train() {
-    const double fastest = best();
+    const auto fastest = std::ranges::min_element(sample_seconds);
     for (size_t i = 0; i < samples.size(); ++i) {
-      samples[i].throughput = fastest < kNever ? fastest / sample_seconds[i] : 0;
+      samples[i].throughput = *fastest < kNever ? *fastest / sample_seconds[i] : 0;
     }
     model->train(samples);
   }
@@ -125,12 +155,17 @@ class Tuner {
     }
     // Every task first gets the prior's schedule, then batches by expected gain.
     for (auto& s : states_) {
-      if (!s->prior_tried && goes_on()) measure_prior(*s);
+      if (!s->prior_trace && goes_on()) measure_prior(*s);
     }
     while (goes_on()) {
       TaskState* next = choose();
       if (next == nullptr) break;
       run_batch(*next);
+    }
+    for (auto& s : states_) {
+      const auto most = static_cast<size_t>(s->trials_of_run / kTrialsOfFinalist);
+      if (most > 0) race(*s, s->standings.finalists(most), kRoundsOfFinal);
+      if (most > 0) challenge(*s);
     }
     TunerReport report{.timings = measurer_.timings(),
                        .seconds = clock_.seconds(),
@@ -180,16 +215,19 @@ class Tuner {
   void resume(TaskState& s) {
     for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
       s.count(r);
-      ++trials_;
+      if (r.origin != Origin::Confirm) ++trials_;
       if (stopped()) continue;  // whose features nobody will use
-      Trace trace;
-      try {
-        trace = parse_trace(r.trace);
-        s.learn(std::make_shared<Features>(extract_features(*s.task, trace)), r.median());
-      } catch (const UserError&) {
-        continue;  // by a version with other primitives: still a trial, but teaches nothing
+      if (r.origin == Origin::Confirm) {
+        s.learn_again(r.trace, r.median());
+        continue;
       }
-      if (auto point = s.space.find(trace)) s.search.observe(*point, r.median());
+      try {
+        const Trace trace = parse_trace(r.trace);
+        s.learn(r.trace, std::make_shared<Features>(extract_features(*s.task, trace)),
+                s.space.find(trace), r.median());
+      } catch (const UserError&) {
+        // By a version with other primitives: still a trial, but teaches nothing.
+      }
     }
     if (!s.samples.empty()) train(s);
   }
@@ -228,6 +266,7 @@ class Tuner {
       return;
     }
     measure(s, proposals);
+    challenge(s);
     train(s);
     const double gain = before < kNever && s.best() < kNever ? before - s.best() : s.best();
     // A task that stood still gets its turn again, though later: gains fade, never to zero.
@@ -242,23 +281,56 @@ class Tuner {
     measurer_.measure(
         *s.task, batch, s.summary.best_seconds,
         [&](const Record& measured) {
-          Record r = measured;
-          r.run = run_;
-          r.seed = options_.seed;
-          r.elapsed_seconds = clock_.seconds();
-          r.id = log_.append(r);
           ++trials_;
-          s.count(r);
+          ++s.trials_of_run;
+          const Record r = keep(s, measured);
           announce(s, &r);
           // Records arrive in any order; the trace says which proposal it was.
           const auto proposal =
               std::find_if(proposals.begin(), proposals.end(),
                            [&](const auto& p) { return to_text(p.candidate.trace) == r.trace; });
           if (proposal == proposals.end()) return;
-          s.learn(proposal->features, r.median());
-          s.search.observe(proposal->point, r.median());
+          s.learn(r.trace, proposal->features, proposal->point, r.median());
         },
         [this] { return stopped(); });
+  }
+
+  void challenge(TaskState& s) {
+    for (int k = 0; k < kMostChallenges; ++k) {
+      race(s, s.standings.challenge(1), kRoundsOfChallenge);
+      if (s.best_is_confirmed()) break;
+    }
+  }
+
+  // Times traces again that have a record. These are no trials.
+  void race(TaskState& s, const std::vector<Standings::Entry>& entries, int rounds) {
+    std::vector<Candidate> batch;
+    for (const Standings::Entry& entry : entries) {
+      try {
+        batch.push_back({.trace = parse_trace(entry.trace), .origin = Origin::Confirm});
+      } catch (const UserError&) {
+        // By a version with other primitives.
+      }
+    }
+    if (batch.size() < 2 || stopped()) return;
+    ThreadPool::global().park();
+    measurer_.race(
+        *s.task, batch, rounds,
+        [&](const Record& measured) {
+          const Record r = keep(s, measured);
+          s.learn_again(r.trace, r.median());
+        },
+        [this] { return stopped(); });
+    announce(s, nullptr);
+  }
+
+  Record keep(TaskState& s, Record r) {
+    r.run = run_;
+    r.seed = options_.seed;
+    r.elapsed_seconds = clock_.seconds();
+    r.id = log_.append(r);
+    s.count(r);
+    return r;
   }
 
   void train(TaskState& s) {

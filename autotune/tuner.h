@@ -29,14 +29,15 @@ struct TunerOptions {
 
 struct TaskSummary {
   std::string name, workload;
-  double untuned_seconds = 0;  // the prior's schedule, measured in this run
-  double best_seconds = 0;     // 0: no verified schedule
+  double untuned_seconds = 0;  // the prior's schedule, when it was last measured
+  double best_seconds = 0;     // of the leader of `Standings`; 0: no verified schedule
   std::string best_trace;
   int trials = 0;
   std::map<std::string, int> failures;  // by class: the ErrorCode's text id
 };
 
-// What happened, for progress displays. `record` is null at the start of a task.
+// What happened, for progress displays. `record` is null at the start of a task, and where no trial
+// was made: finalists were timed again, which may change the best.
 struct TunerEvent {
   size_t task = 0;
   const Record* record = nullptr;

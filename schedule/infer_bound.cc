@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
@@ -17,12 +20,15 @@ namespace {
 // The region of one stage's output that a consumer's body reads.
 class ReadRegion : public Visitor {
  public:
+  // `values`: where the consumer's axes are fused.
   ReadRegion(const ScheduleData& schedule, const StageData& producer, DomainMap ranges,
-             Analyzer& analyzer, std::vector<Range>& region, bool& found)
+             std::optional<RootValues> values, Analyzer& analyzer, std::vector<Range>& region,
+             bool& found)
       : schedule_(schedule),
         producer_(producer),
         ranges_(std::move(ranges)),
         index_range_(ranges_, analyzer),
+        values_(std::move(values)),
         analyzer_(analyzer),
         region_(region),
         found_(found) {}
@@ -33,7 +39,7 @@ class ReadRegion : public Visitor {
     Visitor::on(op);
     if (find_stage(schedule_, op.producer.get()) != &producer_) return;
     for (size_t d = 0; d < region_.size(); ++d) {
-      const Range range = index_range_(op.indices[d]);
+      const Range range = range_of(op.indices[d]);
       region_[d] = found_ ? unite(region_[d], range, analyzer_) : range;
     }
     found_ = true;
@@ -45,10 +51,34 @@ class ReadRegion : public Visitor {
   }
 
  private:
+  // The parts of a fused axis run together: y*w + x moves by as much as the axis does, though x may
+  // run over all its domain.
+  Range range_of(const Expr& index) const {
+    const Range range = index_range_(index);
+    if (!values_ || !has_several(index)) return range;
+    const Expr value = analyzer_.simplify(substitute(index, values_->values));
+    const Range together = IndexRange(values_->running, analyzer_)(value);
+    if (!is_known(together)) return range;
+    const auto a = as_const_int(together.extent),
+               b = is_known(range) ? as_const_int(range.extent) : std::nullopt;
+    return a && (!b || *a < *b) ? together : range;
+  }
+  // Whether more than one axis moves it.
+  bool has_several(const Expr& index) const {
+    VarSet moving;
+    for_each_expr(index, [&](const Expr& e) {
+      const Variable* v = as<Variable>(e);
+      const auto it = v == nullptr ? ranges_.end() : ranges_.find(Var(v));
+      if (it != ranges_.end() && !is_single(it->second)) moving.insert(Var(v));
+    });
+    return moving.size() > 1;
+  }
+
   const ScheduleData& schedule_;
   const StageData& producer_;
   DomainMap ranges_;
   IndexRange index_range_;
+  std::optional<RootValues> values_;
   Analyzer& analyzer_;
   std::vector<Range>& region_;
   bool& found_;
@@ -109,7 +139,7 @@ class BoundInference {
       ReadRegion reads(
           schedule_, stage,
           root_ranges(*consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_),
-          analyzer_, region, found);
+          values_where_fused(*consumer, stage), analyzer_, region, found);
       const te::ComputeNode& body = *compute_of(*consumer);
       // The bodies of a reduction differ in the component they take only.
       for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k)
@@ -122,6 +152,15 @@ class BoundInference {
       domains_[axis->var] = {cast(type, simplified(range.min)),
                              region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};
     }
+  }
+
+  std::optional<RootValues> values_where_fused(const StageData& consumer,
+                                               const StageData& stage) const {
+    const bool fused = std::ranges::any_of(consumer.relations, [](const RelationRef& r) {
+      return dynamic_cast<const FuseRelation*>(r.get()) != nullptr;
+    });
+    if (!fused) return std::nullopt;
+    return root_values(consumer, *stage.attach_stage, stage.attach_axis, domains_);
   }
 
   Expr simplified(const Expr& e) {

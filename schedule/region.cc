@@ -60,6 +60,24 @@ DomainMap root_ranges(const StageData& stage, const StageData& parent, const Ite
   return ranges;
 }
 
+RootValues root_values(const StageData& stage, const StageData& parent, const IterVar& axis,
+                       const DomainMap& domains) {
+  RootValues result;
+  for (const IterVar& loop : loops_between(stage, parent, axis))
+    result.running[loop->var] = domains.at(loop->var);
+  for (size_t k = &stage == &parent ? leaf_position(parent, axis) + 1 : 0;
+       k < stage.leaf_axes.size(); ++k) {
+    const Var& var = stage.leaf_axes[k]->var;
+    result.running[var] = domains.at(var);
+  }
+  VarMap offsets;
+  for (const IterVar& leaf : stage.leaf_axes) offsets[leaf->var] = leaf->var;
+  for (size_t r = stage.relations.size(); r-- > 0;) stage.relations[r]->index_up(offsets, domains);
+  for (const IterVar& root : stage.op->root_axes())
+    result.values[root->var] = domains.at(root->var).min + offsets.at(root->var);
+  return result;
+}
+
 DomainMap root_ranges(const StageData& stage, const std::vector<Var>& vars, size_t inside,
                       const DomainMap& domains, Analyzer& analyzer) {
   const std::vector<Var> still(vars.begin(), vars.begin() + static_cast<std::ptrdiff_t>(inside));

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ir/substitute.h"
 #include "schedule/relation.h"
 #include "schedule/schedule_data.h"
 
@@ -14,6 +15,16 @@ namespace tw {
 // their domain. Unknown ranges are undefined.
 DomainMap root_ranges(const StageData& stage, const StageData& parent, const IterVar& axis,
                       const DomainMap& domains, Analyzer& analyzer);
+
+// The same as expressions: the root axes' values in terms of loops, of which those in `running` run
+// over all their domain. It says more than ranges do of an expression of several axes that are
+// fused.
+struct RootValues {
+  VarMap values;
+  DomainMap running;
+};
+RootValues root_values(const StageData& stage, const StageData& parent, const IterVar& axis,
+                       const DomainMap& domains);
 
 // The same for one run of the stage's leaves from `inside` on; `vars` are the variables of its
 // loops, undefined where there is none.

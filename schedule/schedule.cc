@@ -248,6 +248,9 @@ void Stage::transform_layout(const IterVar& axis, int64_t factor,
 void Stage::transform_layout(const std::vector<int64_t>& order) const {
   Recorder(schedule_, data_, "transform_layout").none().none()(order).apply();
 }
+void Stage::collapse_layout(const std::vector<IterVar>& axes) const {
+  Recorder(schedule_, data_, "collapse_layout")(axes).apply();
+}
 
 // ---------------------------------------------------------------------------------------------
 // Schedule

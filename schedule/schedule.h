@@ -134,6 +134,8 @@ class Stage {
   void transform_layout(const IterVar& axis, int64_t factor,
                         const std::vector<int64_t>& order = {}) const;
   void transform_layout(const std::vector<int64_t>& order) const;
+  // Neighbouring dimensions become one.
+  void collapse_layout(const std::vector<IterVar>& axes) const;
 
   ScheduleData* schedule_data() const { return schedule_; }
 

@@ -15,15 +15,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 
+#include "autotune/space/data_axes.h"
 #include "autotune/space/dot_product.h"
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
-#include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
-#include "ir/substitute.h"
-#include "ir/visit.h"
 
 namespace tw::autotune {
 namespace {
@@ -34,12 +33,6 @@ constexpr int64_t kCopyUnrolled = 32;  // statements; register tiles are smaller
 // Golden Cove core).
 constexpr int64_t kColumns = 8;
 
-// An operand that one data axis moves along one dimension, by itself.
-struct Operand {
-  te::Tensor tensor;
-  size_t dimension;
-};
-
 // Terms of the sum that stand side by side: so many along a reduction axis, which is a dimension of
 // the packed operand. The other factor, where they lie apart in it, is packed too.
 struct Group {
@@ -49,46 +42,11 @@ struct Group {
 };
 
 struct Variant {
-  size_t vector_axis;
+  size_t vector_axis;  // of data_axes
   bool packed;
   std::vector<Operand> operands;  // those to pack
   std::optional<Group> group;
 };
-
-// The index where the reduction's axes of one iteration stand: those of a window of one element.
-Expr without_single_terms(const te::ComputeNode& compute, const Expr& index) {
-  VarMap single;
-  for (const IterVar& r : compute.reduce_axis) {
-    if (is_one(r->domain.extent)) single.emplace(r.var(), r->domain.min);
-  }
-  return single.empty() ? index : simplify(substitute(index, single));
-}
-
-// The operands whose reads use the axis; nothing when one of them uses it in any but the plain way,
-// or several reads of one tensor disagree.
-std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute, size_t axis) {
-  const Var& var = compute.axis[axis].var();
-  std::vector<Operand> operands;
-  bool plain = true;
-  for (const te::Tensor& t : compute.input_tensors()) {
-    std::optional<size_t> dimension;
-    for (const Expr& body : compute.body) {
-      for_each_expr(body, [&](const Expr& e) {
-        const ProducerLoad* load = as<ProducerLoad>(e);
-        if (load == nullptr || load->producer.get() != t.op().get()) return;
-        for (size_t d = 0; d < load->indices.size(); ++d) {
-          if (!uses(load->indices[d], var)) continue;
-          plain &= without_single_terms(compute, load->indices[d]).same_as(var);
-          plain &= dimension.value_or(d) == d;
-          dimension = d;
-        }
-      });
-    }
-    if (dimension) operands.push_back({t, *dimension});
-  }
-  if (!plain) return std::nullopt;
-  return operands;
-}
 
 // How the packed operand has terms in groups; nothing where the processor cannot add them at once.
 std::optional<Group> group_of(const te::ComputeNode& compute, const std::vector<Operand>& operands,
@@ -114,12 +72,13 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   std::vector<Variant> result;
   if (!f.is_reduction || !f.has_reuse || f.extents.empty()) return result;
-  const size_t last = f.extents.size() - 1;
+  const std::vector<DataAxis> axes = data_axes(f);
+  const size_t last = axes.size() - 1;
   result.push_back({.vector_axis = last, .packed = false, .operands = {}, .group = {}});
   const int64_t lanes = b.target().vector_lanes(32);
-  for (size_t k = f.extents.size(); k-- > 0;) {
-    if (2 * f.extents[k] < lanes || f.op->num_outputs() != 1) continue;
-    const auto operands = operands_along(*f.compute, k);
+  for (size_t k = axes.size(); k-- > 0;) {
+    if (2 * axes[k].extent < lanes || f.op->num_outputs() != 1) continue;
+    const auto operands = operands_along(*f.compute, axes[k]);
     if (!operands || operands->empty()) continue;
     // Of axes that walk through the same operands the last finds lanes nearest to each other.
     const bool known = std::ranges::any_of(
@@ -147,7 +106,11 @@ struct TiledAxis {
 class Tiling {
  public:
   Tiling(Builder& b, size_t op, Variant variant)
-      : b_(b), facts_(b.facts(op)), op_(op), variant_(std::move(variant)) {}
+      : b_(b),
+        facts_(b.facts(op)),
+        data_axes_(data_axes(facts_)),
+        op_(op),
+        variant_(std::move(variant)) {}
 
   void apply() {
     b_.describe(description(), op_);
@@ -165,7 +128,7 @@ class Tiling {
  private:
   std::string description() const {
     if (!variant_.packed) return "tile";
-    const std::string& axis = facts_.compute->axis[variant_.vector_axis].name();
+    const std::string& axis = data_axes_[variant_.vector_axis].name;
     return variant_.group
                ? fmt::format("tile[packed {} in groups of {}]", axis, variant_.group->terms)
                : fmt::format("tile[packed {}]", axis);
@@ -189,7 +152,8 @@ class Tiling {
     }
     b_.mark_done(op_);
     local_ = s[cached];
-    order_.resize(facts_.extents.size());
+    for (size_t k = data_axes_.size(); k-- > 0;) collapse(local_, data_axes_[k].axes);
+    order_.resize(data_axes_.size());
     for (size_t k = 0; k < order_.size(); ++k) order_[k] = static_cast<int64_t>(k);
     pack_operands();
     if (variant_.group && variant_.group->apart) pack_apart(*variant_.group->apart);
@@ -202,6 +166,13 @@ class Tiling {
     output_ = b_.stage(end);
   }
 
+  static void collapse(const Stage& stage, const std::vector<size_t>& dimensions) {
+    if (dimensions.size() < 2) return;
+    std::vector<IterVar> axes;
+    for (size_t d : dimensions) axes.push_back(stage.axis(static_cast<int>(d)));
+    stage.collapse_layout(axes);
+  }
+
   // Tiles of the vector axis outermost, its lanes innermost, the rest as it was. Packing walks the
   // packed copy in order, its tiles in parallel.
   void pack_operands() {
@@ -210,7 +181,10 @@ class Tiling {
       const bool computed = te::as_op<te::ComputeNode>(operand.tensor.op()) != nullptr;
       from_elsewhere_ |= computed;
       const Stage pack = s[s.cache_read(operand.tensor, "global", {local_.op()})];
-      const auto rank = static_cast<int64_t>(operand.tensor.rank());
+      std::vector<size_t> along(operand.dimensions);
+      std::iota(along.begin(), along.end(), operand.dimension);
+      collapse(pack, along);
+      const auto rank = static_cast<int64_t>(operand.tensor.rank() + 1 - along.size());
       const auto d = static_cast<int64_t>(operand.dimension);
       if (variant_.group) {
         pack_groups(pack, rank, d);
@@ -247,7 +221,8 @@ class Tiling {
   // The same with the terms of a group innermost. Rows are copied side by side, as many as a group
   // has terms: see lower/interleave_stores.cc.
   void pack_groups(const Stage& pack, int64_t rank, int64_t d) {
-    const auto r = static_cast<int64_t>(variant_.group->dimension);
+    auto r = static_cast<int64_t>(variant_.group->dimension);
+    if (r > d) r -= static_cast<int64_t>(variant_.operands[0].dimensions) - 1;
     std::vector<int64_t> order;
     for (int64_t k = 0; k <= rank; ++k) {
       if (k != r + 1) order.push_back(k);
@@ -320,11 +295,11 @@ class Tiling {
     const bool vector = is_vector_axis(k);
     const int lanes = b_.target().vector_lanes(32);
     Knob knob{.kind = Knob::Kind::Tile,
-              .label = fmt::format("{}.{}", facts_.op.name(), facts_.compute->axis[k].name())};
-    knob.choices = tile_choices(facts_.extents[k], {.levels = 3,
-                                                    .greatest_inner = vector ? 8 * lanes : 32,
-                                                    .greatest_product = 1024,
-                                                    .preferred_inner = vector ? lanes : 1});
+              .label = fmt::format("{}.{}", facts_.op.name(), data_axes_[k].name)};
+    knob.choices = tile_choices(data_axes_[k].extent, {.levels = 3,
+                                                       .greatest_inner = vector ? 8 * lanes : 32,
+                                                       .greatest_product = 1024,
+                                                       .preferred_inner = vector ? lanes : 1});
     return knob;
   }
 
@@ -336,15 +311,21 @@ class Tiling {
     for (size_t c = 0; c < knob.size(); ++c) knob.values[c].push_back(value(knob.choices[c]));
   }
 
+  IterVar output_root(const DataAxis& axis) const {
+    std::vector<IterVar> parts;
+    for (size_t k : axis.axes) parts.push_back(output_.axis(static_cast<int>(k)));
+    return parts.size() > 1 ? output_.fuse(parts) : parts[0];
+  }
+
   void split_output() {
     using Tiles = std::vector<int64_t>;
-    const size_t rank = facts_.extents.size();
+    const size_t rank = data_axes_.size();
     axes_.resize(rank);
     std::vector<IterVar> o0, o2;
     for (size_t k = 0; k < rank; ++k) {
       TiledAxis& a = axes_[k];
-      const IterVar root = output_.axis(static_cast<int>(k));
-      if (facts_.extents[k] == 1) {
+      const IterVar root = output_root(data_axes_[k]);
+      if (data_axes_[k].extent == 1) {
         o0.push_back(root);
         continue;
       }
@@ -485,6 +466,7 @@ class Tiling {
 
   Builder& b_;
   const OperationFacts& facts_;
+  std::vector<DataAxis> data_axes_;
   size_t op_;
   Variant variant_;
   Stage output_, local_;

@@ -146,9 +146,11 @@ bool Space::within_limits(const Point& p) const {
   return places_are_legal(sketches_[p.sketch], p);
 }
 
-Point Space::random(std::mt19937_64& rng) const {
-  Point p{.sketch = pick(rng, sketches_.size())};
-  const Sketch& sketch = sketches_[p.sketch];
+Point Space::random(std::mt19937_64& rng) const { return random(pick(rng, sketches_.size()), rng); }
+
+Point Space::random(size_t number, std::mt19937_64& rng) const {
+  Point p{.sketch = number};
+  const Sketch& sketch = sketches_[number];
   p.choice.assign(sketch.knobs.size(), 0);
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     for (size_t k = 0; k < p.choice.size(); ++k) p.choice[k] = pick(rng, sketch.knobs[k].size());

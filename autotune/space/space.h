@@ -82,6 +82,7 @@ class Space {
   bool within_limits(const Point& p) const;
   // A point within the limits.
   Point random(std::mt19937_64& rng) const;
+  Point random(size_t sketch, std::mt19937_64& rng) const;
   // One knob changed, more often to a near value than to a far one; within the limits.
   Point mutate(const Point& p, std::mt19937_64& rng) const;
   // Knob by knob from either parent, both of one sketch; `a` when that breaks a limit.

@@ -14,7 +14,7 @@ enum class FaultPoint : uint8_t { Compile, Compiled, Run };
 // reply: lost. While it runs: crash, hang, exit, kill, memory.
 void maybe_fail(FaultPoint point, int64_t candidate);
 // Whether this candidate's result is to be spoilt: wrong, or unwritten (an element keeps what was
-// there before).
+// there before); or its timings: lucky (a thousandth of the truth).
 bool has_fault(std::string_view kind, int64_t candidate);
 
 }  // namespace tw::autotune

@@ -270,31 +270,38 @@ struct Session::State {
 
   json run(const json& request) {
     const int64_t id = request.at("id");
-    const auto node = compiled.extract(id);
-    if (node.empty()) return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
-    const auto& [function, preparation] = node.mapped();
+    const auto found = compiled.find(id);
+    if (found == compiled.end())
+      return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
+    const auto [function, preparation] = found->second;
+    if (!request.at("keep").get<bool>()) compiled.erase(found);
+    const bool again = request.at("again");
     ThreadPool& pool = ThreadPool::global();
     if (pool.num_threads() != threads) pool.set_num_threads(threads);
     make_arrays();
     std::vector<CallArgument> arguments;
     for (size_t k = 0; k < arrays.size(); ++k) {
-      if (is_output(k)) fill_garbage(arrays[k]);
+      if (is_output(k) && !again) fill_garbage(arrays[k]);
       if (!te::is_constant(program.arguments[k])) arguments.emplace_back(arrays[k]);
     }
 
     maybe_fail(FaultPoint::Run, id);
-    if (preparation.defined()) preparation.call({});
+    if (preparation.defined() && !again) preparation.call({});
     const auto prepared = Clock::now();
     function.call(arguments);
     const double first = seconds_since(prepared);
-    if (request.contains("reference")) {
+    if (request.contains("reference") && !again) {
       spoil(id);
       if (std::string wrong = verify(request); !wrong.empty()) {
         return failure(ErrorCode::WrongResult, wrong);
       }
     }
     json reply = {{"ok", true}};
-    reply["seconds"] = time(function, arguments, request, first);
+    std::vector<double> seconds = time(function, arguments, request, first);
+    if (has_fault("lucky", id)) {
+      for (double& s : seconds) s *= 1e-3;
+    }
+    reply["seconds"] = std::move(seconds);
     pool.park();
     return reply;
   }

@@ -6,7 +6,9 @@
 //   reference  {path}                        -> {ok}; writes the reference result there
 //   tolerance  {path}                        -> {ok}; writes how far each element may be from it
 //   run        {id, budget, relative_interval, min_repeats, longest, best, give_up_factor,
-//               reference, tolerance}        -> {ok, seconds: […]}; the candidate is dropped
+//               reference, tolerance,
+//               again, keep}                 -> {ok, seconds: […]}; the candidate is dropped unless
+//                                               it is to be kept, and not verified again
 //   drop       {}                               forgets all compiled candidates; no reply
 //
 // A failure is {ok: false, error: the code's text, message}. Before it begins with a request that

@@ -8,8 +8,19 @@
 //
 // Where the factor does not divide, the last tile is padded with zeros (elements of a reduction
 // with its identity), which nobody reads.
+//
+// collapse_layout: neighbouring dimensions become one, which is as long as they are together. Where
+// they are walked by an axis of their own (fuse) tiles need not end where a row does:
+//
+//   B(c, y, x) = …                    collapse_layout(B, [y, x])
+//   … B(c, y, x) …                    B(c, y.x) = …[y := y.x/56, x := y.x%56]
+//                                     … B(c, y*56 + x) …
 #include <fmt/format.h>
 
+#include <functional>
+
+#include "ir/arithmetic/analyzer.h"
+#include "ir/constant.h"
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
@@ -35,6 +46,52 @@ void require_permutation(const PrimitiveCall& call, const std::vector<int64_t>& 
        .legal = fmt::format("each number from 0 to {} once", rank - 1)});
 }
 
+// The indices that a read has afterwards, from those it had. `reader` is whose read it is.
+using NewIndices =
+    std::function<std::vector<Expr>(const std::vector<Expr>& old, const te::Operation& reader)>;
+
+// The stage computes `after` now, and who reads it does so by the new indices.
+void replace_layout(ScheduleData& schedule, StageData& stage, const te::Operation& after,
+                    const NewIndices& new_indices) {
+  const te::Operation before = stage.op;
+  const std::vector<StageData*> readers = consumers_of(schedule, stage);
+  reset_axes(schedule, stage, after);
+  stage.aliases.clear();  // they stand for axes that are gone
+  for (StageData* reader : readers) {
+    set_operation(schedule, *reader, rewrite_reads(reader->op, [&](const ProducerLoad& read) {
+                    if (read.producer.get() != before.get()) return Expr();
+                    ProducerLoad next = read;
+                    next.producer = after;
+                    next.indices = new_indices(read.indices, reader->op);
+                    return make(std::move(next));
+                  }));
+  }
+  refresh_consumers(schedule, stage);
+}
+
+void require_own_layout(const PrimitiveCall& call) {
+  if (call.stage().is_output) {
+    call.fail({.code = ErrorCode::CannotCache,
+               .what = "the layout of an output belongs to the caller",
+               .legal = "a stage between, such as what cache_read or cache_write gives"});
+  }
+  require_untouched(call, call.stage());
+}
+
+// The number of the dimension that the axis walks.
+size_t dimension_of(const PrimitiveCall& call, const IterVar& axis) {
+  const te::ComputeNode& compute = *compute_of(call.stage());
+  if (axis->kind == IterKind::Reduction) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "a reduction axis is no dimension of what is stored",
+               .axis = axis.name(),
+               .legal = names(compute.axis)});
+  }
+  size_t d = 0;
+  while (!compute.axis[d]->var.same_as(axis->var)) ++d;
+  return d;
+}
+
 template <class T>
 std::vector<T> in_order(const std::vector<T>& list, const std::vector<int64_t>& order) {
   if (order.empty()) return list;
@@ -49,12 +106,7 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
   ScheduleData& schedule = call.schedule();
   StageData& stage = call.stage();
   const te::ComputeNode& compute = *compute_of(stage);
-  if (stage.is_output) {
-    call.fail({.code = ErrorCode::CannotCache,
-               .what = "the layout of an output belongs to the caller",
-               .legal = "a stage between, such as what cache_read or cache_write gives"});
-  }
-  require_untouched(call, stage);
+  require_own_layout(call);
   if (call.given(1) != call.given(2) || (!call.given(1) && !call.given(3))) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = call.given(1)   ? "an axis without a factor"
@@ -68,14 +120,8 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
   if (call.given(1)) {
     const IterVar& axis = call.axis(1);
     factor = call.integer(2);
-    if (axis->kind == IterKind::Reduction) {
-      call.fail({.code = ErrorCode::BadArgument,
-                 .what = "a reduction axis is no dimension of what is stored",
-                 .axis = axis.name(),
-                 .legal = names(compute.axis)});
-    }
+    tiled = dimension_of(call, axis);
     require_positive(call, axis, "factor", factor);
-    for (tiled = 0; !compute.axis[tiled]->var.same_as(axis->var);) ++tiled;
   }
   const size_t rank = none + (tiled < none ? 1 : 0);
   const std::vector<int64_t> order = call.given(3) ? call.integers(3) : std::vector<int64_t>();
@@ -104,9 +150,7 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
     const auto size = as_const_int(extent);
     if (!size || *size % factor != 0) inside = likely(value < extent);
   }
-  const te::Operation before = stage.op;
-  const te::Operation after = change_axes(before, in_order(axes, order), values, inside);
-  const auto new_indices = [&](const std::vector<Expr>& old) {
+  const auto new_indices = [&](const std::vector<Expr>& old, const te::Operation&) {
     std::vector<Expr> indices;
     for (size_t d = 0; d < old.size(); ++d) {
       if (d != tiled) {
@@ -119,20 +163,84 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
     }
     return in_order(indices, order);
   };
+  replace_layout(schedule, stage, change_axes(stage.op, in_order(axes, order), values, inside),
+                 new_indices);
+  return {};
+}
 
-  const std::vector<StageData*> readers = consumers_of(schedule, stage);
-  reset_axes(schedule, stage, after);
-  stage.aliases.clear();  // they stand for axes that are gone
-  for (StageData* reader : readers) {
-    set_operation(schedule, *reader, rewrite_reads(reader->op, [&](const ProducerLoad& read) {
-                    if (read.producer.get() != before.get()) return Expr();
-                    ProducerLoad next = read;
-                    next.producer = after;
-                    next.indices = new_indices(read.indices);
-                    return make(std::move(next));
-                  }));
+StepResults apply_collapse_layout(const PrimitiveCall& call) {
+  ScheduleData& schedule = call.schedule();
+  StageData& stage = call.stage();
+  const te::ComputeNode& compute = *compute_of(stage);
+  require_own_layout(call);
+  const std::vector<IterVar>& collapsed = call.axes(1);
+  if (collapsed.size() < 2) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("{} axes to collapse", collapsed.size()),
+               .legal = "two or more dimensions that follow each other"});
   }
-  refresh_consumers(schedule, stage);
+  const size_t first = dimension_of(call, collapsed[0]), end = first + collapsed.size();
+  for (size_t k = 1; k < collapsed.size(); ++k) {
+    if (dimension_of(call, collapsed[k]) == first + k) continue;
+    call.fail({.code = ErrorCode::FuseNotAdjacent,
+               .what = fmt::format("the dimension does not follow '{}'", collapsed[k - 1].name()),
+               .axis = collapsed[k].name(),
+               .legal = fmt::format("neighbours in the order {}", names(compute.axis))});
+  }
+  DType type = collapsed[0]->var.dtype();
+  std::string name = collapsed[0].name();
+  Expr extent = collapsed[0]->domain.extent;
+  for (size_t d = first + 1; d < end; ++d) {
+    const IterVar& axis = compute.axis[d];
+    if (axis->var.dtype().bits > type.bits) type = axis->var.dtype();
+    name += "." + axis.name();
+    const auto a = as_const_int(extent), b = as_const_int(axis->domain.extent);
+    if (a && b && *b > 0 && *a > as_const_int(max_value(type)).value() / *b) {
+      call.fail(
+          {.code = ErrorCode::BadShape,
+           .what = fmt::format("{} * {} elements are more than {} counts", *a, *b, to_string(type)),
+           .axis = axis.name(),
+           .legal = "fewer dimensions, or axes of type int64"});
+    }
+    extent = cast(type, extent) * cast(type, axis->domain.extent);
+  }
+
+  std::vector<IterVar> axes;
+  VarMap values;
+  for (size_t d = 0; d < compute.axis.size(); ++d) {
+    const IterVar& axis = compute.axis[d];
+    if (d > first && d < end) continue;
+    const bool here = d == first;
+    const DType own = here ? type : axis->var.dtype();
+    axes.emplace_back(Range{make_zero(own), here ? extent : axis->domain.extent},
+                      Var(here ? name : axis.name(), own), axis->kind);
+    if (!here) values[axis->var] = axes.back()->var;
+  }
+  // From the last dimension on, each takes its remainder of what those behind it leave.
+  Expr rest = axes[first]->var;
+  for (size_t d = end; d-- > first;) {
+    const IterVar& axis = compute.axis[d];
+    const Expr size = cast(type, axis->domain.extent);
+    values[axis->var] = cast(axis->var.dtype(), d == first ? rest : floor_mod(rest, size));
+    rest = simplify(floor_div(rest, size));
+  }
+  std::vector<Expr> sizes;
+  for (size_t d = first; d < end; ++d) sizes.push_back(cast(type, compute.axis[d]->domain.extent));
+  const auto new_indices = [&](const std::vector<Expr>& old, const te::Operation& reader) {
+    Analyzer analyzer;
+    for (const IterVar& axis : reader->root_axes()) analyzer.bind(axis->var, axis->domain);
+    std::vector<Expr> indices;
+    for (size_t d = 0; d < old.size(); ++d) {
+      if (d <= first || d >= end) {
+        indices.push_back(d == first ? cast(type, old[d]) : old[d]);
+      } else {
+        indices.back() = indices.back() * sizes[d - first] + cast(type, old[d]);
+      }
+      if (d + 1 == end) indices.back() = analyzer.simplify(indices.back());
+    }
+    return indices;
+  };
+  replace_layout(schedule, stage, change_axes(stage.op, axes, values, Expr()), new_indices);
   return {};
 }
 

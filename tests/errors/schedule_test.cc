@@ -265,6 +265,20 @@ TEST(ScheduleErrors, LayoutsThatCannotBe) {
   }
 }
 
+TEST(ScheduleErrors, DimensionsThatDoNotCollapse) {
+  EXPECT_EQ(refused(ErrorCode::CannotCache, "collapse_layout@1(s4, [s4:0, s4:1])").what,
+            "the layout of an output belongs to the caller");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "collapse_layout@1(s3, [s3:0])").what,
+            "1 axes to collapse");
+  EXPECT_EQ(refused(ErrorCode::FuseNotAdjacent, "collapse_layout@1(s3, [s3:1, s3:0])").legal,
+            "neighbours in the order y, x");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "collapse_layout@1(s3, [s3:1, s3:2])").legal, "y, x");
+  EXPECT_EQ(refused(ErrorCode::CannotCache, "collapse_layout@1(s3, [s3:0, s3:1])",
+                    "reorder@1(s3, [s3:1, s3:0])")
+                .legal,
+            "collapse_layout first");
+}
+
 TEST(ScheduleErrors, RowPitches) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "storage_align@1(s4, s4:0, 16, 0)").what,
             "the memory of an output belongs to the caller");

@@ -40,13 +40,16 @@ def check(f):
 
 def test_the_log_is_read(log):
     records = list(autotune.Log(log))
-    assert len(records) == 8 and records[0]["origin"] == "prior"
     assert {r["threads"] for r in records} == {1}
+    again = [r for r in records if r["origin"] == "confirm"]  # finalists that were timed again
+    records = [r for r in records if r["origin"] != "confirm"]
+    assert len(records) == trials_of(log) == 8 and records[0]["origin"] == "prior"
+    assert {r["trace"] for r in again} <= {r["trace"] for r in records}
     ok = [r for r in records if r["ok"]]
     assert ok and all(len(r["seconds"]) > 0 and len(r["ir_hash"]) == 16 for r in ok)
     task = autotune.make_task(SIZE, threads=1)
     best = autotune.Log(log).best(task.workload, task.target, 1)
-    assert best.median == min(r["median"] for r in ok)
+    assert best.median in [r["median"] for r in ok + again] and best.trace in [r["trace"] for r in ok]
     assert autotune.Log(log).workloads()[task.workload][0] == SIZE
 
 
@@ -85,11 +88,15 @@ def test_a_missing_record(log):
     assert "\n" not in str(error)
 
 
+def trials_of(log):
+    return sum(r["origin"] != "confirm" for r in autotune.Log(log))
+
+
 def test_resuming_counts_what_is_there(log):
-    before = len(autotune.Log(log))
+    before = trials_of(log)
     report = autotune.tune(SIZE, log, trials=before + 2, resume=True, threads=1, workers=1)
     assert report.tasks[0].trials == before + 2
-    assert len(autotune.Log(log)) == before + 2
+    assert trials_of(log) == before + 2
 
 
 def test_a_callback_that_raises_ends_the_run(tmp_path):

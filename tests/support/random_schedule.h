@@ -102,8 +102,9 @@ class RandomSchedule {
         &table[static_cast<size_t>(random_.between(0, static_cast<int64_t>(table.size()) - 1))];
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {
-          "split", "split",      "compute_at",       "compute_at", "reorder",
-          "fuse",  "cache_read", "transform_layout", "rfactor",    "precompute"};
+          "split",   "split",      "compute_at",     "compute_at",
+          "reorder", "fuse",       "cache_read",     "transform_layout",
+          "rfactor", "precompute", "collapse_layout"};
       primitive = find_primitive(random_.pick(often));
     }
     // Loops seldom are what an intrinsic computes, and then nothing is lowered.
@@ -149,7 +150,8 @@ class RandomSchedule {
         }
         case ParameterType::Axes: {
           std::vector<AxisRef> refs;
-          for (const IterVar& axis : some_axes(stage, primitive->name == "fuse")) {
+          for (const IterVar& axis : some_axes(
+                   stage, primitive->name == "fuse" || primitive->name == "collapse_layout")) {
             refs.push_back(schedule_.ref_of(stage, axis));
           }
           step.arguments.emplace_back(std::move(refs));

@@ -923,6 +923,8 @@ class Stage:
         """Sets where the stage is stored: global, local, or amx.tile (tile registers, for tensor intrinsics)."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
+    def collapse_layout(self, *axes: IterVar) -> None:
+        """Stores the stage with neighbouring dimensions as one, outermost first; the stage's axes become those of the new layout."""
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
     def prefetch(self, tensor: Stage | Tensor | Operation, var: IterVar, offset: int, value_index: int | None = None) -> None:

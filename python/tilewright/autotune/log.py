@@ -16,7 +16,8 @@ def log_file(path, write):
 
 
 class Log:
-    """Every trial ever recorded in a file. Iterating gives a dict a record, in the order they were made."""
+    """Every trial ever recorded in a file, and finalists that were timed again (origin "confirm"). Iterating gives a dict a
+    record, in the order they were made."""
 
     def __init__(self, path):
         self.path = os.fspath(path)
@@ -27,7 +28,7 @@ class Log:
         return self._file.records(workload, str(target), threads)
 
     def best(self, workload, target, threads):
-        """The fastest verified record, or None."""
+        """The record with the time of the best verified schedule, or None."""
         return self._file.best(workload, str(target), threads)
 
     def workloads(self):

@@ -143,6 +143,31 @@ TEST_F(LogTest, FailuresAreKeptAndAreNeverBest) {
   EXPECT_TRUE(log.records("other").empty());
 }
 
+TEST_F(LogTest, TheBestIsWhoWonARaceAndItsTimeIsTheRaces) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  for (const char* run : {"1", "2"}) log.begin_run({.id = run});
+  const auto append = [&](const char* trace, double seconds, Origin origin, const char* run = "1") {
+    Record r = record("0123456789abcdef", seconds);
+    r.trace = trace;
+    r.origin = origin;
+    r.run = run;
+    return log.append(r);
+  };
+  const auto best = [&] { return log.best("0123456789abcdef", "llvm -mcpu=x", 2).value().id; };
+  EXPECT_EQ(append("lucky", 1e-3, Origin::Search), best());
+  append("good", 2e-3, Origin::Search);
+  append("lucky", 3e-3, Origin::Confirm);
+  EXPECT_EQ(append("good", 2.1e-3, Origin::Confirm), best());
+  EXPECT_EQ(log.records().back().origin, Origin::Confirm);
+  append("other", 3.5e-3, Origin::Random, "2");
+  EXPECT_EQ(best(), 4);
+  EXPECT_EQ(append("better", 1e-3, Origin::Random, "2"), best());
+  append("good", 4e-3, Origin::Confirm, "2");
+  append("better", 4.1e-3, Origin::Confirm, "2");
+  EXPECT_EQ(best(), 7);
+}
+
 TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
   Log log(path(), Log::Mode::Write);
   expect_error(ErrorCode::BadArgument, [&] { log.append(record()); });

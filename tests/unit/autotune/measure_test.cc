@@ -81,6 +81,37 @@ TEST_F(Measure, EveryCandidateIsCompiledTimedAndVerified) {
   EXPECT_GT(measurer.timings().run, 0);
 }
 
+TEST_F(Measure, ARaceTimesEveryCandidateInEveryRound) {
+  const Task task = gemm_task();
+  MeasureOptions o = options();
+  o.run_budget = 1e-6;  // one timing a round
+  Measurer measurer(o);
+  const auto records = measurer.race(task, candidates(task, 5), 7, {});
+  ASSERT_EQ(records.size(), 5u);
+  for (size_t k = 0; k < records.size(); ++k) {
+    EXPECT_TRUE(records[k].ok()) << records[k].message;
+    EXPECT_EQ(records[k].trace, to_text(candidates(task, 5)[k].trace));
+    EXPECT_EQ(records[k].seconds.size(), 7u);
+  }
+  EXPECT_TRUE(measurer.measure(task, candidates(task, 2), 0, {})[1].ok());
+}
+
+TEST_F(Measure, AFailureInARaceIsItsCandidatesAlone) {
+  fault("crash@1,wrong@2");
+  const Task task = gemm_task();
+  MeasureOptions o = options(1);  // so that the others go down with the worker
+  o.run_budget = 1e-6;
+  Measurer measurer(o);
+  const auto records = measurer.race(task, candidates(task, 4), 3, {});
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[1].error, ErrorCode::RunCrashed);
+  EXPECT_EQ(records[2].error, ErrorCode::WrongResult);
+  for (size_t k : {0u, 3u}) {
+    EXPECT_TRUE(records[k].ok()) << records[k].message;
+    EXPECT_EQ(records[k].seconds.size(), 3u);
+  }
+}
+
 TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
   fault(
       "crash@0,hang@1,exit@2,wrong@3,unwritten@4,compile-crash@5,compile-hang@6,compile-exit@7,"

@@ -222,6 +222,55 @@ TEST(Prior, AnotherTileHasOtherAccumulators) {
 
 // A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
 // tile each waits for the one before.
+// A tile of sums of 14 rows by two vectors: whether the elements of A wait for the second vector of
+// B, or the two vectors for the next element.
+TEST(Prior, OperandsThatWaitTakeRegisters) {
+  const te::Tensor a = te::placeholder({14, 64}, float_type(32), "a");
+  const te::Tensor b = te::placeholder({64, 32}, float_type(32), "b");
+  const IterVar k = te::reduce_axis({0, 64}, "k");
+  const te::Tensor c = te::compute(
+      {14, 32},
+      [&](const std::vector<Var>& i) {
+        return te::sum(a({i[0], k.var()}) * b({k.var(), i[1]}), {k});
+      },
+      "c");
+  const auto spills = [&](bool vectors_inside) {
+    const Schedule s = Schedule::create({c});
+    const Stage stage = s[c];
+    const auto [v, l] = stage.split(stage.axis(1), 16);
+    const IterVar i = stage.axis(0), r = stage.reduce_axis(0);
+    stage.reorder(vectors_inside ? std::vector<IterVar>{r, i, v, l}
+                                 : std::vector<IterVar>{r, v, i, l});
+    stage.unroll(i);
+    stage.unroll(v);
+    stage.vectorize(l);
+    const std::vector<NestStatement> nest = nest_of(s);
+    const std::vector<Warm> warm = warm_accesses(nest, kMachine);
+    return statement_cost(nest.back(), kMachine, warm.back()).spills;
+  };
+  EXPECT_EQ(spills(true), 0);
+  EXPECT_GT(spills(false), 0);
+}
+
+// Two dimensions that one loop walks through lie in memory as one.
+TEST(Prior, FusedLoopsWalkOneDimension) {
+  const te::Tensor in = te::placeholder({8, 56, 56}, float_type(32), "in");
+  const te::Tensor out = te::compute(
+      {8, 56, 56}, [&](const std::vector<Var>& i) { return in({i[0], i[1], i[2]}) + 1; }, "out");
+  const Schedule s = Schedule::create({out});
+  const Stage stage = s[out];
+  const IterVar pixels = stage.fuse({stage.axis(1), stage.axis(2)});
+  const auto [o, i] = stage.split(pixels, 14);
+  stage.parallel(stage.fuse({stage.axis(0), o}));
+  stage.vectorize(i);
+  const NestStatement statement = nest_of(s).back();
+  for (const Access& a : statement.accesses) {
+    EXPECT_EQ(a.elements[1], 14);
+    EXPECT_EQ(a.strides.back(), 1);
+  }
+  EXPECT_EQ(statement.operations.integer, 0);
+}
+
 TEST(Prior, ProductsOfTilesTakeTheirCycles) {
   const test::TileTypes types{"uint8", "int8", "int32", "u8s8", 4};
   const te::Program program = test::tile_program(types, 64, 64, 256);

@@ -2,11 +2,13 @@
 // The space of programs whose stages may stand inside each other, and of those that fill memory.
 #include "autotune/space/space.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "autotune/features.h"
+#include "autotune/space/data_axes.h"
 #include "autotune/workloads.h"
 #include "runtime/error.h"
 
@@ -100,8 +102,52 @@ size_t sketches_with(const Space& space, std::string_view words) {
 TEST(Space, ImagesArePackedWhereWindowsHaveOneElement) {
   const Space one(task_of("conv2d:ci=8,h=32,co=32,k=1"));
   EXPECT_EQ(sketches_with(one, "packed"), 2u);
-  EXPECT_EQ(sketches_with(one, "packed xx"), 1u);
+  EXPECT_EQ(sketches_with(one, "packed yy.xx"), 1u);
   EXPECT_EQ(sketches_with(Space(task_of("conv2d:ci=8,h=32,co=32,k=3,p=1")), "packed"), 1u);
+}
+
+std::vector<std::string> names_of_data_axes(std::string_view te) {
+  const te::Program program = te::parse_program("te 1\n" + std::string(te));
+  std::vector<std::string> names;
+  for (const OperationFacts& f : analyze(program)) {
+    if (f.compute == nullptr || !f.is_reduction) continue;
+    for (const DataAxis& axis : data_axes(f)) names.push_back(axis.name);
+  }
+  return names;
+}
+
+// Where the image is read as it lies, a tile need not end where a row does.
+TEST(Space, AxesThatAreWalkedTogetherAreOne) {
+  using Names = std::vector<std::string>;
+  const auto convolution = [](std::string_view shape, std::string_view out,
+                              std::string_view index) {
+    return fmt::format(
+        "A = placeholder(float32, {})\nW = placeholder(float32, [4, 8])\n"
+        "C = compute({}, reduce [k: 8], sum((A({})*W(c, k))))\n"
+        "arguments A W C\noutputs C\n",
+        shape, out, index);
+  };
+  EXPECT_EQ(
+      names_of_data_axes(convolution("[2, 8, 5, 7]", "[n: 2, c: 4, y: 5, x: 7]", "n, k, y, x")),
+      (Names{"n", "c", "y.x"}));
+  EXPECT_EQ(
+      names_of_data_axes(convolution("[2, 5, 7, 8]", "[n: 2, y: 5, x: 7, c: 4]", "n, y, x, k")),
+      (Names{"n.y.x", "c"}));
+  // A part of each row, every other column, rows and columns swapped, a use of a row's number.
+  EXPECT_EQ(
+      names_of_data_axes(convolution("[2, 8, 5, 9]", "[n: 2, c: 4, y: 5, x: 7]", "n, k, y, x")),
+      (Names{"n", "c", "y", "x"}));
+  EXPECT_EQ(names_of_data_axes(
+                convolution("[2, 8, 5, 14]", "[n: 2, c: 4, y: 5, x: 7]", "n, k, y, (x*2)")),
+            (Names{"n", "c", "y", "x"}));
+  EXPECT_EQ(
+      names_of_data_axes(convolution("[2, 8, 7, 5]", "[n: 2, c: 4, y: 5, x: 7]", "n, k, x, y")),
+      (Names{"n", "c", "y", "x"}));
+  EXPECT_EQ(names_of_data_axes("A = placeholder(int32, [8, 5, 7])\n"
+                               "C = compute([c: 4, y: 5, x: 7], reduce [k: 8], "
+                               "sum(((A(k, y, x)*c) + y)))\n"
+                               "arguments A C\noutputs C\n"),
+            (Names{"c", "y", "x"}));
 }
 
 // What is packed in the call is packed as a whole, or inside a loop of what reads it; constants

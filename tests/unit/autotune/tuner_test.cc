@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "autotune/workloads.h"
 #include "tests/support/expect_error.h"
@@ -46,8 +48,11 @@ class TunerTest : public testing::Test {
     Log log((folder_ / "log.db").string(), Log::Mode::Write);
     return tune(tasks, log, o);
   }
-  std::vector<Record> records() const {
-    return Log((folder_ / "log.db").string(), Log::Mode::Read).records();
+  Log log() const { return Log((folder_ / "log.db").string(), Log::Mode::Read); }
+  std::vector<Record> records(bool of_races = false) const {
+    auto all = log().records();
+    std::erase_if(all, [&](const Record& r) { return (r.origin == Origin::Confirm) != of_races; });
+    return all;
   }
   fs::path folder_;
 };
@@ -86,6 +91,48 @@ TEST_F(TunerTest, APriorThatFailedIsNotTriedAgainOnResuming) {
   ASSERT_EQ(made.size(), 3u);
   EXPECT_NE(made[1].origin, Origin::Prior);
   EXPECT_NE(made[2].origin, Origin::Prior);
+}
+
+// Candidate 3's first timing, and no other, is a thousandth of the truth.
+TEST_F(TunerTest, ALuckyTimingIsNoWinner) {
+  fault("lucky@3");
+  const auto tasks = gemms(1);
+  TunerOptions o = options(9);
+  o.measure.verify = false;
+  int told = 0;
+  TunerReport report;
+  {
+    Log writer((folder_ / "log.db").string(), Log::Mode::Write);
+    report = tune(tasks, writer, o, [&](const TunerEvent& e) {
+      if (e.record != nullptr) EXPECT_EQ(e.trial, ++told);
+    });
+  }
+  EXPECT_EQ(told, 9);
+  EXPECT_EQ(report.tasks[0].trials, 9);
+  const auto trials = records(), again = records(true);
+  ASSERT_EQ(trials.size(), 9u);
+  const Record& lucky = trials[3];
+  ASSERT_TRUE(lucky.ok());
+  for (const Record& r : trials) EXPECT_LE(lucky.median(), r.median());
+  const auto truth = std::ranges::find(again, lucky.trace, &Record::trace);
+  ASSERT_NE(truth, again.end());
+  EXPECT_GT(truth->median(), 10 * lucky.median());
+  EXPECT_GT(report.tasks[0].best_seconds, 10 * lucky.median());
+  // The log says the same, to this process and to those that come later.
+  const auto best = log().best(tasks[0].workload, tasks[0].target_text, 1);
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->trace, report.tasks[0].best_trace);
+  EXPECT_EQ(best->median(), report.tasks[0].best_seconds);
+
+  unsetenv("TILEWRIGHT_WORKER_FAULT");
+  o.trials = 12;
+  o.resume = true;
+  report = run(tasks, o);
+  EXPECT_EQ(report.tasks[0].trials, 12);
+  EXPECT_EQ(records().size(), 12u);
+  std::set<std::string> traces;
+  for (const Record& r : records()) EXPECT_TRUE(traces.insert(r.trace).second);
+  for (const Record& r : records(true)) EXPECT_TRUE(traces.contains(r.trace));
 }
 
 TEST_F(TunerTest, TheTimeLimitDoesNotWaitForACandidate) {

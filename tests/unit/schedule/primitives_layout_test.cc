@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// transform_layout, rfactor
+// transform_layout, collapse_layout, rfactor
 #include <gtest/gtest.h>
 
 #include "ir/expr.h"
@@ -136,6 +136,79 @@ TEST(TransformLayout, OrderAloneTransposes) {
   }
 }
 )");
+}
+
+constexpr char kRows[] =
+    "A = placeholder(int32, [3, 5, 7])\n"
+    "B = compute([c: 3, y: 5, x: 7], (A(c, y, x)*2))\n"
+    "C = compute([c: 3, y: 5, x: 7], (B(c, y, x) + 1))\n"
+    "arguments A C\noutputs C\n";
+
+TEST(CollapseLayout, NeighboursBecomeOne) {
+  EXPECT_EQ(loops(kRows, "collapse_layout@1(s1, [s1:1, s1:2])"),
+            R"(realize B<global>([0, 3], [0, 35]) {
+  produce B {
+    for (c, 0, 3) {
+      for (y.x, 0, 35) {
+        B(c, y.x) = (A(c, floordiv(y.x, 7), floormod(y.x, 7))*2)
+      }
+    }
+  }
+  produce C {
+    for (c_1, 0, 3) {
+      for (y, 0, 5) {
+        for (x, 0, 7) {
+          C(c_1, y, x) = (B(c_1, ((y*7) + x)) + 1)
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(CollapseLayout, OfAllDimensions) {
+  EXPECT_EQ(loops(kRows, "collapse_layout@1(s1, [s1:0, s1:1, s1:2])"),
+            R"(realize B<global>([0, 105]) {
+  produce B {
+    for (c.y.x, 0, 105) {
+      B(c.y.x) = (A(floordiv(c.y.x, 35), floormod(floordiv(c.y.x, 7), 5), floormod(c.y.x, 7))*2)
+    }
+  }
+  produce C {
+    for (c, 0, 3) {
+      for (y, 0, 5) {
+        for (x, 0, 7) {
+          C(c, y, x) = (B(((((c*5) + y)*7) + x)) + 1)
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+// A tile of the consumer's fused axis needs as many elements as it has, and ends where it likes.
+TEST(CollapseLayout, OfATileThatCrossesRows) {
+  const std::string text =
+      loops(kRows,
+            "collapse_layout@1(s1, [s1:1, s1:2])\n"
+            "fuse@1(s2, [s2:1, s2:2])\nsplit@1(s2, t1.0, factor=5)\ncompute_at@1(s1, s2, t2.0)");
+  EXPECT_NE(text.find("realize B<global>([c, 1], [(y.x.fused.outer*5), 5])"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("likely"), std::string::npos) << text;
+}
+
+// Loops around the tile, of which the fused axis is a part, stand still.
+TEST(CollapseLayout, OfATileOfATile) {
+  const std::string text = loops(kRows,
+                                 "collapse_layout@1(s1, [s1:0, s1:1, s1:2])\n"
+                                 "fuse@1(s2, [s2:0, s2:1, s2:2])\nsplit@1(s2, t1.0, factor=35)\n"
+                                 "split@1(s2, t2.1, factor=5)\ncompute_at@1(s1, s2, t3.0)");
+  EXPECT_NE(text.find("realize B<global>([((c.y.fused.x.fused.outer*35) + "
+                      "(c.y.fused.x.fused.inner.outer*5)), 5])"),
+            std::string::npos)
+      << text;
 }
 
 TEST(RFactor, TheInnerPartOfASplit) {

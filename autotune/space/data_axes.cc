@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/space/data_axes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ir/arithmetic/analyzer.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
+
+namespace tw::autotune {
+namespace {
+
+// The index where the reduction's axes of one iteration stand: those of a window of one element.
+Expr without_single_terms(const te::ComputeNode& compute, const Expr& index) {
+  VarMap single;
+  for (const IterVar& r : compute.reduce_axis) {
+    if (is_one(r->domain.extent)) single.emplace(r.var(), r->domain.min);
+  }
+  return single.empty() ? index : simplify(substitute(index, single));
+}
+
+bool is_plain(const te::ComputeNode& compute, const Expr& index, const Var& var) {
+  return without_single_terms(compute, index).same_as(var);
+}
+
+size_t occurrences(const Expr& e, const Var& var) {
+  size_t n = 0;
+  for_each_expr(e, [&](const Expr& x) { n += x.same_as(var) ? 1 : 0; });
+  return n;
+}
+
+// Whether the load's producer lies in memory as [a, b] of those extents, from dimension d on.
+bool lies_as(const ProducerLoad& load, size_t d, int64_t a, int64_t b) {
+  if (dynamic_cast<const te::PlaceholderNode*>(load.producer.get()) == nullptr) return false;
+  const std::vector<Expr> shape = load.producer->output_shape(load.value_index);
+  return is_const_int(shape[d], a) && is_const_int(shape[d + 1], b);
+}
+
+// Axis k and the one after it are only used to read operands whose neighbouring dimensions they
+// are.
+bool walk_together(const OperationFacts& f, size_t k) {
+  const te::ComputeNode& compute = *f.compute;
+  const Var a = compute.axis[k].var(), b = compute.axis[k + 1].var();
+  size_t all = 0, plain = 0;
+  bool good = true;
+  for (const Expr& body : compute.body) {
+    all += occurrences(body, a) + occurrences(body, b);
+    for_each_expr(body, [&](const Expr& e) {
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr) return;
+      size_t here = 0, dimensions = 0;
+      for (size_t d = 0; d < load->indices.size(); ++d) {
+        const Expr& index = load->indices[d];
+        here += occurrences(index, a) + occurrences(index, b);
+        if (d + 1 == load->indices.size() || !is_plain(compute, index, a)) continue;
+        if (!is_plain(compute, load->indices[d + 1], b)) continue;
+        if (!lies_as(*load, d, f.extents[k], f.extents[k + 1])) continue;
+        ++dimensions;
+      }
+      good &= here == 2 * dimensions && dimensions <= 1;
+      plain += here;
+    });
+  }
+  return good && plain == all;
+}
+
+}  // namespace
+
+std::vector<DataAxis> data_axes(const OperationFacts& f) {
+  std::vector<DataAxis> result;
+  for (size_t k = 0; k < f.extents.size(); ++k) {
+    const std::string& name = f.compute->axis[k].name();
+    const bool joins = !result.empty() && f.op->num_outputs() == 1 && f.extents[k] > 1 &&
+                       result.back().extent > 1 &&
+                       result.back().extent <= std::numeric_limits<int32_t>::max() / f.extents[k] &&
+                       walk_together(f, k - 1);
+    if (!joins) {
+      result.push_back({{k}, f.extents[k], name});
+      continue;
+    }
+    result.back().axes.push_back(k);
+    result.back().extent *= f.extents[k];
+    result.back().name += "." + name;
+  }
+  return result;
+}
+
+std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute,
+                                                   const DataAxis& axis) {
+  std::vector<Operand> operands;
+  bool plain = true;
+  for (const te::Tensor& t : compute.input_tensors()) {
+    std::optional<size_t> dimension;  // of the first of the axes
+    for (const Expr& body : compute.body) {
+      for_each_expr(body, [&](const Expr& e) {
+        const ProducerLoad* load = as<ProducerLoad>(e);
+        if (load == nullptr || load->producer.get() != t.op().get()) return;
+        for (size_t j = 0; j < axis.axes.size(); ++j) {
+          const Var& var = compute.axis[axis.axes[j]].var();
+          for (size_t d = 0; d < load->indices.size(); ++d) {
+            if (!uses(load->indices[d], var)) continue;
+            plain &= is_plain(compute, load->indices[d], var);
+            plain &= d >= j && dimension.value_or(d - j) == d - j;
+            dimension = d - j;
+          }
+        }
+      });
+    }
+    if (dimension) operands.push_back({t, *dimension, axis.axes.size()});
+  }
+  if (!plain) return std::nullopt;
+  return operands;
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data axes of a reduction as tiles see them, and the operands that move along them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/space/analysis.h"
+
+namespace tw::autotune {
+
+// Neighbouring axes that every operand that moves with them is read along as it lies are one: rows
+// and columns of the image under a 1×1 convolution. Its tiles need not end where a row does.
+struct DataAxis {
+  std::vector<size_t> axes;  // of the operation, in order
+  int64_t extent;            // their product
+  std::string name;
+};
+std::vector<DataAxis> data_axes(const OperationFacts& facts);
+
+// An operand that one data axis moves along one dimension, by itself; along `dimensions` of them
+// that follow each other where the axis is several.
+struct Operand {
+  te::Tensor tensor;
+  size_t dimension;
+  size_t dimensions = 1;
+};
+// The operands whose reads use the axis; nothing when one of them uses it in any but the plain way,
+// or several reads of one tensor disagree.
+std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute,
+                                                   const DataAxis& axis);
+
+}  // namespace tw::autotune
