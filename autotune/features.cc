@@ -56,6 +56,7 @@ void add_operations(Row& row, const NestStatement& s) {
   row.log("convert", n * c.convert);
   row.raw("is_init", s.is_init);
   row.raw("nontemporal", s.nontemporal);
+  row.raw("prefetched", s.prefetched);
   row.raw("intrinsic", !s.intrin.empty());
 }
 

@@ -271,6 +271,9 @@ class NestWalk : public Visitor {
     shapes_[{op.producer.get(), op.value_index}] = std::move(shape);
     visit(op.body);
   }
+  void on(const Prefetch& op) override {
+    if (op.for_write) fetched_.insert(op.producer.get());
+  }
   void on(const Provide& op) override {
     NestStatement s{.loops = loops_,
                     .auto_unroll_max_step = unroll_,
@@ -306,6 +309,7 @@ class NestWalk : public Visitor {
     }
     s.is_init = order.empty();
     s.nontemporal = nontemporal_;
+    s.prefetched = fetched_.contains(op.producer.get());
     statements.push_back(std::move(s));
   }
 
@@ -460,6 +464,7 @@ class NestWalk : public Visitor {
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
   int64_t unroll_ = 0;
   bool nontemporal_ = false;
+  std::set<const Producer*> fetched_;  // for writing; look-ups only
   std::string intrin_;
   size_t intrin_depth_ = 0;
   int next_id_ = 0;

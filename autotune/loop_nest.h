@@ -74,6 +74,7 @@ struct NestStatement {
   OperationCounts operations;
   bool is_init = false;      // initialises a reduction
   bool nontemporal = false;  // its vectors are stored around the caches
+  bool prefetched = false;   // the lines that it stores were fetched before
   int64_t auto_unroll_max_step = 0;
   DType dtype;
   // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.

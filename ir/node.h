@@ -358,6 +358,7 @@ struct Prefetch : StmtNode<NodeKind::Prefetch> {
   ProducerRef producer;
   int value_index = 0;
   std::vector<Range> bounds;
+  bool for_write = false;
 };
 // At least two statements, none of them a Block; `block` below keeps it so.
 struct Block : StmtNode<NodeKind::Block> {

@@ -238,7 +238,8 @@ Stmt Parser::statement(std::string_view close) {
     if (is_word("allocate")) return allocate("global", close);
     if (is_word("produce")) return produce();
     if (is_word("realize")) return realize();
-    if (is_word("prefetch") && !is_symbol("(", 1) && !is_symbol("<", 1)) return prefetch();
+    if (is_word("prefetch") && !is_symbol("(", 1) && !is_symbol("<", 1)) return prefetch(false);
+    if (is_word("prefetch_write")) return prefetch(true);
   }
   return other();
 }
@@ -380,9 +381,10 @@ Stmt Parser::realize() {
   return build(start, [&] { return make(node); });
 }
 
-Stmt Parser::prefetch() {
+Stmt Parser::prefetch(bool for_write) {
   const Token start = take();
   Prefetch node;
+  node.for_write = for_write;
   const Token name = expect_kind(Token::Kind::Word, "the name of a producer");
   std::tie(node.producer, node.value_index) = use_output(name);
   node.bounds = region();

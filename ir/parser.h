@@ -128,7 +128,7 @@ class Parser {
   Stmt let_stmt(std::string_view close);
   Stmt condition();
   Stmt realize();
-  Stmt prefetch();
+  Stmt prefetch(bool for_write);
   Stmt produce();
   Stmt other();
   std::vector<Range> region();

@@ -312,7 +312,7 @@ class Printer : public Visitor {
   }
   void on(const Prefetch& op) override {
     indent();
-    put("prefetch ");
+    put(op.for_write ? "prefetch_write " : "prefetch ");
     output(op.producer, op.value_index);
     region(op.bounds);
     put("\n");

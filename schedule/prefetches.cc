@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/prefetches.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "ir/expr.h"
@@ -12,6 +13,8 @@
 namespace tw {
 namespace {
 
+constexpr int64_t kLineBytes = 64;
+
 struct Place {
   const ScheduleData& schedule;
   const StageData& stage;
@@ -20,9 +23,25 @@ struct Place {
   Analyzer& analyzer;
 };
 
+// The box of its output that the stage stores in one iteration of its leaf. What is local is in the
+// caches, or in registers, which an address would keep it from.
+std::optional<std::vector<Range>> stored_region(const Place& place, const StageData& writer,
+                                                const IterVar& axis) {
+  if (!writer.scope.empty() && writer.scope != "global") return {};
+  const DomainMap ranges = root_ranges(writer, writer, axis, place.domains, place.analyzer);
+  std::vector<Range> region;
+  for (const IterVar& root : compute_of(writer)->axis) {
+    const Range& range = ranges.at(root->var);
+    if (!is_known(range)) return {};
+    region.push_back({range.min, place.analyzer.simplify(range.extent)});
+  }
+  if (region.empty()) return {};  // a single element
+  return region;
+}
+
 // The box of the tensor that the stage reads in the iteration of `axis` that the mark means.
-std::optional<std::vector<Range>> region_of(const Place& place, const PrefetchMark& mark,
-                                            const StageData& parent, const IterVar& axis) {
+std::optional<std::vector<Range>> read_region(const Place& place, const PrefetchMark& mark,
+                                              const StageData& parent, const IterVar& axis) {
   const StageData* source = find_stage(place.schedule, mark.producer.get());
   const DomainMap ranges = root_ranges(place.stage, parent, axis, place.domains, place.analyzer);
   const IndexRange range_of(ranges, place.analyzer);
@@ -149,6 +168,14 @@ std::optional<std::vector<Range>> share(const Place& place, std::vector<Range> b
   return box;
 }
 
+// A share that is stored ends with the first element of its last line: the next share begins where
+// this one ends, and is aligned as this one is.
+void shorten(Range& row, DType type) {
+  const int64_t line = kLineBytes / std::max(type.element_bytes(), 1);
+  const int64_t lines = (*as_const_int(row.extent) + line - 1) / line;
+  row.extent = make_const(row.min.dtype(), (lines - 1) * line + 1);
+}
+
 }  // namespace
 
 Stmt prefetches(const ScheduleData& schedule, const StageData& stage, size_t k,
@@ -161,20 +188,26 @@ Stmt prefetches(const ScheduleData& schedule, const StageData& stage, size_t k,
     const bool shared = mark.scope.defined();
     const IterVar& axis = shared ? mark.scope : stage.leaf_axes[k];
     const StageData& parent = shared ? *stage_of_leaf(schedule, axis) : stage;
-    auto region = region_of(place, mark, parent, axis);
+    const StageData& accessed = *find_stage(schedule, mark.producer.get());
+    const bool stored = &accessed == &parent;
+    auto region =
+        stored ? stored_region(place, parent, axis) : read_region(place, mark, parent, axis);
     if (!region) continue;
-    const te::Operation& source = find_stage(schedule, mark.producer.get())->op;
+    const te::Operation& source = accessed.op;
     if (shared) {
       region = in_next_group(place, std::move(*region), axis, mark.offset);
       const auto mine = turn(place, parent, axis, mark.offset);
       if (!region || !mine) continue;
       region = share(place, std::move(*region), source.output(mark.value_index).shape(), *mine);
       if (!region) continue;
+      if (stored) shorten(region->back(), source.output(mark.value_index).dtype());
     } else {
       region = later(place, std::move(*region), axis, mark.offset);
     }
-    result.push_back(make(Prefetch{
-        .producer = source, .value_index = mark.value_index, .bounds = std::move(*region)}));
+    result.push_back(make(Prefetch{.producer = source,
+                                   .value_index = mark.value_index,
+                                   .bounds = std::move(*region),
+                                   .for_write = stored}));
   }
   return block(result);
 }

@@ -26,7 +26,8 @@ enum class AttachType : uint8_t {
 
 // In each iteration of a loop: fetch what iteration + offset reads of the tensor. With a scope, a
 // loop around that one whose iterations are dealt into groups of `offset`: an equal share of what
-// the next group reads.
+// the next group reads. A tensor of the stage that has the loop, or the scope, is stored there
+// instead, and fetched for it.
 struct PrefetchMark {
   ProducerRef producer;
   int value_index = 0;
@@ -117,11 +118,13 @@ class Stage {
   // Pads what is stored so that the pitch of this dimension is `offset` more than a multiple of
   // `factor` elements.
   void storage_align(const IterVar& axis, int64_t factor, int64_t offset) const;
-  // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read.
+  // In each iteration of `axis`, fetches into the caches what `offset` iterations later is read; of
+  // the stage's own output, what is stored then, so that the stores will not wait for their lines.
   void prefetch(const te::Tensor& tensor, const IterVar& axis, int64_t offset) const;
   // Deals the iterations of `scope`, a loop of `parent` around `axis`, into groups; during each,
   // the iterations of `axis` fetch in equal shares what the stage reads of the tensor in the next.
-  // The traffic is even then, and none of it is waited for.
+  // The traffic is even then, and none of it is waited for. Of an output of `parent`: what it
+  // stores in the next group.
   void prefetch_ahead(const te::Tensor& tensor, const IterVar& axis, const Stage& parent,
                       const IterVar& scope, int64_t group = 1) const;
   // Computes the loop and those inside it with an intrinsic of the registry.

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "autotune/space/tiles.h"
+#include "schedule/primitive.h"
 
 namespace tw::autotune {
 namespace {
@@ -15,6 +16,8 @@ constexpr int64_t kUnrollSteps[] = {0, 16, 64, 256};
 constexpr size_t kPragmaValue = 3;  // the argument's number in primitives.def
 // Smaller results are left in the caches for who reads them next.
 constexpr int64_t kStreamedBytes = 1 << 20;
+// Smaller ones stay in the second level from call to call: their lines are not waited for.
+constexpr int64_t kFetchedBytes = 1 << 18;
 
 }  // namespace
 
@@ -49,15 +52,29 @@ void Builder::add_unroll_knob(const Stage& stage, const IterVar& axis) {
   add_knob(std::move(knob));
 }
 
-void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis) {
+void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis, Rows rows) {
   const OperationFacts& f = facts_[op];
   int64_t bytes = f.op->output_dtype(0).element_bytes();
   for (int64_t e : f.extents) bytes *= e;
-  if (!f.is_output || bytes < kStreamedBytes) return;
-  Knob knob{.kind = Knob::Kind::Store, .label = fmt::format("{}.stream", stage.op().name())};
-  knob.places = {{next_step(), kPragmaValue}};
-  stage.pragma(axis, "store_nontemporal", 0);
-  knob.choices = knob.values = {{0}, {1}};
+  const bool fetched = rows == Rows::Apart && bytes >= kFetchedBytes;
+  if (!f.is_output || (!fetched && bytes < kStreamedBytes)) return;
+  const StageRef ref = schedule_.ref_of(stage);
+  const AxisRef loop = schedule_.ref_of(stage, axis);
+  const auto nontemporal = [&](int64_t value) {
+    return Step{.primitive = "pragma", .arguments = {ref, loop, "store_nontemporal", value}};
+  };
+  Knob knob{.kind = Knob::Kind::Store, .label = fmt::format("{}.store", stage.op().name())};
+  knob.places = {{next_step(), 0}};
+  knob.steps = {nontemporal(0)};
+  if (fetched) {
+    const Primitive& prefetch = *find_primitive("prefetch");
+    knob.steps.push_back({.primitive = std::string(prefetch.name),
+                          .version = prefetch.version,
+                          .arguments = {ref, ref, loop, int64_t{0}, std::monostate{}}});
+  }
+  if (bytes >= kStreamedBytes) knob.steps.push_back(nontemporal(1));
+  for (size_t c = 0; c < knob.steps.size(); ++c) knob.choices.push_back({int64_t(c)});
+  schedule_.apply(knob.steps[0]);
   add_knob(std::move(knob));
 }
 

@@ -46,9 +46,12 @@ class Builder {
   Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
   // A pragma auto_unroll_max_step on the axis, with a knob of its own.
   void add_unroll_knob(const Stage& stage, const IterVar& axis);
-  // Whether vector stores below the axis go around the caches, where the operation's result is
-  // larger than what should stay in them.
-  void add_store_knob(size_t op, const Stage& stage, const IterVar& axis);
+  // How what is stored below the axis meets its lines, where the operation's result is large: as it
+  // comes; fetched when an iteration of the axis begins, where rows lie apart, so that no
+  // prefetcher foresees them; or around the caches, where the result is larger than what should
+  // stay in them.
+  enum class Rows : uint8_t { Apart, Contiguous };
+  void add_store_knob(size_t op, const Stage& stage, const IterVar& axis, Rows rows = Rows::Apart);
 
   // Computes the stage inside one of the loops, or at the root. The caller knows that all of them
   // are around what reads it, and inside what it reads.

@@ -47,7 +47,7 @@ size_t neighbour(const Knob& knob, size_t current, std::mt19937_64& rng) {
 
 // Whether the trace holds choice c at the knob's places.
 bool chosen(const Knob& knob, size_t c, const Trace& trace) {
-  if (knob.kind == Knob::Kind::Location) {
+  if (!knob.steps.empty()) {
     return trace.steps[knob.places[0].step] == knob.steps[c];
   }
   for (size_t i = 0; i < knob.places.size(); ++i) {
@@ -108,7 +108,7 @@ Trace Space::trace(const Point& p) const {
   for (size_t k = 0; k < sketch.knobs.size(); ++k) {
     const Knob& knob = sketch.knobs[k];
     const size_t c = p.choice[k];
-    if (knob.kind == Knob::Kind::Location) {
+    if (!knob.steps.empty()) {
       trace.steps[knob.places[0].step] = knob.steps[c];
       continue;
     }

@@ -20,7 +20,7 @@ struct Knob {
     Tile,      // extents of the nested tiles of one axis, outer to inner
     Unroll,    // auto_unroll_max_step
     Location,  // where a stage is computed
-    Store,     // pragma store_nontemporal
+    Store,     // whether lines that are stored are fetched before, or passed by
   };
   // An integer argument of a step: argument `argument` of step `step`.
   struct Place {
@@ -30,7 +30,7 @@ struct Knob {
   Kind kind = Kind::Tile;
   std::string label;                          // "compute.ff", for people
   std::vector<std::vector<int64_t>> choices;  // for people and for distances between choices
-  // Location: step `places[0].step` becomes steps[c]. The others: values[c][p] goes to places[p].
+  // With steps, step `places[0].step` becomes steps[c]. Without, values[c][p] goes to places[p].
   std::vector<Place> places;
   std::vector<std::vector<int64_t>> values;
   std::vector<Step> steps;

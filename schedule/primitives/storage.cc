@@ -67,21 +67,23 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
 
 namespace {
 
-// The output of `source` that argument `k` names; the stage must read it.
-int output_read(const PrimitiveCall& call, const StageData& source, const IterVar& axis, size_t k) {
+// The output of `source` that argument `k` names; the stage must read it, or `writer` store it.
+int output_accessed(const PrimitiveCall& call, const StageData& source, const StageData& writer,
+                    const IterVar& axis, size_t k) {
   const StageData& stage = call.stage();
   const int64_t output = call.given(k) ? call.integer(k) : 0;
+  const bool stored = &source == &writer && output >= 0 && output < writer.op->num_outputs();
   const bool read = std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const te::Tensor& t) {
     return find_stage(call.schedule(), t.op().get()) == &source && t.value_index() == output;
   });
-  if (!read) {
+  if (!read && !stored) {
     std::string legal;
-    for (const te::Tensor& t : stage.inputs)
-      legal += fmt::format("{}{}", legal.empty() ? "" : ", ", t.name());
+    for (const te::Tensor& t : stage.inputs) legal += t.name() + ", ";
     call.fail({.code = ErrorCode::NotAConsumer,
-               .what = fmt::format("it does not read output {} of '{}'", output, source.name()),
+               .what = fmt::format("it does not read output {} of '{}', nor does '{}' store it",
+                                   output, source.name(), writer.name()),
                .axis = axis.name(),
-               .legal = legal.empty() ? "none" : legal});
+               .legal = fmt::format("{}or what '{}' stores", legal, writer.name())});
   }
   return static_cast<int>(output);
 }
@@ -95,7 +97,7 @@ void mark(const PrimitiveCall& call, const IterVar& axis, PrefetchMark mark) {
 StepResults apply_prefetch(const PrimitiveCall& call) {
   const StageData& source = call.stage(1);
   const IterVar& axis = call.axis(2);
-  const int output = output_read(call, source, axis, 4);
+  const int output = output_accessed(call, source, call.stage(), axis, 4);
   if (call.integer(3) < 0 || call.integer(3) > INT32_MAX) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = fmt::format("offset is {}", call.integer(3)),
@@ -110,7 +112,7 @@ StepResults apply_prefetch(const PrimitiveCall& call) {
 StepResults apply_prefetch_ahead(const PrimitiveCall& call) {
   const StageData& source = call.stage(2);
   const IterVar& axis = call.axis(1);
-  const int output = output_read(call, source, axis, 6);
+  const int output = output_accessed(call, source, call.stage(3), axis, 6);
   const int64_t group = call.given(5) ? call.integer(5) : 1;
   require_positive(call, call.axis(4), "group", group);
   mark(call, axis, {source.op, output, group, call.axis(4)});

@@ -291,14 +291,18 @@ TEST(ScheduleErrors, RowPitches) {
 }
 
 TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
-  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s2, s4:0, 1)").legal, "C");
+  const ErrorInfo e = refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s2, s4:0, 1)");
+  EXPECT_EQ(e.what, "it does not read output 0 of 'B', nor does 'D' store it");
+  EXPECT_EQ(e.legal, "C, or what 'D' stores");
   refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s3, s4:0, 1, value_index=1)");
   refused(ErrorCode::BadArgument, "prefetch@2(s4, s3, s4:0, -1)");
+  refused(ErrorCode::NotAConsumer, "prefetch@2(s4, s4, s4:0, 0, value_index=1)");
+  refused(ErrorCode::NotAConsumer, "prefetch@2(s3, s4, s3:0, 0)");
 }
 
 TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
-  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch_ahead@1(s4, s4:1, s2, s4, s4:0)").legal,
-            "C");
+  EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch_ahead@1(s3, s3:1, s3, s4, s4:0)").legal,
+            "P, B, or what 'D' stores");
   refused(ErrorCode::FactorNotPositive, "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0, group=0)");
   // Of a loop that is not around: found when the schedule is lowered, as later steps may move it.
   for (const char* trace :

@@ -128,7 +128,12 @@ class RandomSchedule {
       switch (p.type) {
         case ParameterType::Stage:
         case ParameterType::Producer:
-          if (p.name == "tensor") {  // what the stage reads
+          if (p.name == "tensor") {  // what the stage reads, or what is stored around it
+            if (random_.chance(30)) {
+              const Stage writer = random_.chance(50) ? stage : some_consumer(stage);
+              step.arguments.emplace_back(schedule_.ref_of(writer));
+              break;
+            }
             if (stage.data().inputs.empty()) return;
             step.arguments.emplace_back(
                 schedule_.ref_of(schedule_[random_.pick(stage.data().inputs)]));

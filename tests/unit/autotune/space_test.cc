@@ -81,13 +81,45 @@ TEST(Space, LargeResultsMayGoAroundTheCaches) {
                                            {"softmax:m=1024,n=1024", 1},
                                            {"conv2d_bias_relu:ci=8,h=64,co=64,k=1", 1},
                                            {"elementwise:m=64,n=64", 0},
-                                           {"conv2d_bias_relu:ci=8,h=32,co=64,k=1", 0},
+                                           {"conv2d_bias_relu:ci=8,h=16,co=64,k=1", 0},
                                            {"row_sum:m=1024,n=1024", 0}}) {
     const Space space(task_of(workload));
     for (const Sketch& sketch : space.sketches()) {
       EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Store), static_cast<size_t>(expected))
           << workload;
     }
+  }
+}
+
+// Tiles are stored in rows that lie apart: smaller results than those may have their lines fetched.
+// The fall-back stores row after row.
+TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
+  for (const auto& [workload, expected] :
+       {std::pair{"conv2d_bias_relu:ci=8,h=64,co=64,k=1",
+                  std::vector<std::string>{"pragma", "prefetch", "pragma"}},
+        {"conv2d_bias_relu:ci=8,h=32,co=64,k=1", {"pragma", "prefetch"}},
+        {"elementwise:m=1024,n=1024", {"pragma", "pragma"}}}) {
+    const Task task = task_of(workload);
+    const Space space(task);
+    for (size_t k = 0; k < space.sketches().size(); ++k) {
+      const Sketch& sketch = space.sketches()[k];
+      for (const Knob& knob : sketch.knobs) {
+        if (knob.kind != Knob::Kind::Store) continue;
+        std::vector<std::string> names;
+        for (const Step& step : knob.steps) names.push_back(step.primitive);
+        EXPECT_EQ(names, expected) << workload;
+      }
+    }
+    std::mt19937_64 rng(3);
+    size_t fetched = 0;
+    for (int i = 0; i < 40; ++i) {
+      const Point p = space.random(rng);
+      const Trace trace = space.trace(p);
+      EXPECT_TRUE(applies(task, trace)) << to_text(trace);
+      EXPECT_EQ(space.find(parse_trace(to_text(trace))), p) << to_text(trace);
+      fetched += to_text(trace).find("prefetch@") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_EQ(fetched > 0, expected.size() > 1 && expected[1] == "prefetch");
   }
 }
 

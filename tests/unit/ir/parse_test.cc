@@ -183,14 +183,16 @@ TEST(Parse, RoundTripsEveryStatement) {
                                     .value_index = 1,
                                     .value = make(ProducerLoad{.producer = T, .indices = {i}}),
                                     .indices = {i}});
-  expect_round_trip(make(
-      Realize{.producer = T,
-              .value_index = 1,
-              .bounds = {{i, n}},
-              .scope = "local.2",
-              .body = make(Produce{
-                  .producer = T,
-                  .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}), provide})})}));
+  expect_round_trip(make(Realize{
+      .producer = T,
+      .value_index = 1,
+      .bounds = {{i, n}},
+      .scope = "local.2",
+      .body = make(Produce{
+          .producer = T,
+          .body = block({make(Prefetch{.producer = T, .bounds = {{0, 4}}}),
+                         make(Prefetch{.producer = T, .bounds = {{0, 4}}, .for_write = true}),
+                         provide})})}));
 }
 
 // A loop variable that several loops share stays one variable.

@@ -110,6 +110,8 @@ TEST(Print, Producers) {
             "}\n");
   EXPECT_EQ(to_string(make(Prefetch{.producer = T, .value_index = 1, .bounds = {{0, 8}}})),
             "prefetch T.v1([0, 8])\n");
+  EXPECT_EQ(to_string(make(Prefetch{.producer = A, .bounds = {{0, 8}, {i, 1}}, .for_write = true})),
+            "prefetch_write A([0, 8], [i, 1])\n");
 }
 
 TEST(Print, Reductions) {

@@ -308,6 +308,16 @@ TEST(LlvmKernels, SumsStayInRegistersAcrossPrefetches) {
   EXPECT_EQ(count(loop, "vmovups\t%zmm"), 0) << loop;
 }
 
+// Fetching a line for writing asks for it alone, without a second request when it is stored to.
+TEST(LlvmKernels, PrefetchesForWritingOwnTheLine) {
+  const Kernel kernel =
+      make_kernel("for (i, 0, 3) { prefetch<int32>(O[(i*16)], 1, 3, 1) }", {kA, kO});
+  EXPECT_THAT(assembly_for("llvm -mcpu=sapphirerapids", kernel), HasSubstr("prefetchw\t"));
+  EXPECT_THAT(assembly_for("llvm -mcpu=znver4", kernel), HasSubstr("prefetchw\t"));
+  // Haswell has no such instruction, and takes the line for reading.
+  EXPECT_THAT(assembly_for("llvm -mcpu=x86-64-v3", kernel), HasSubstr("prefetcht0\t"));
+}
+
 TEST(LlvmKernels, PredicateBecomesAMask) {
   const Kernel kernel = make_kernel(
       "for (i, 0, 3) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] if (ramp((i*16), 1, 16) < "
