@@ -172,6 +172,7 @@ int divisions(const Expr& e) {
 // tensor, and p/w*w + p%w, are p. Gives the expressions that are computed no more.
 std::vector<Expr> rejoin_fused(std::vector<Expr>& indices, std::vector<int64_t>& extents) {
   std::vector<Expr> gone;
+  if (std::ranges::none_of(indices, [](const Expr& e) { return divisions(e) > 0; })) return gone;
   Analyzer analyzer;
   const auto replace = [&](Expr& index, const Expr& by) {
     gone.push_back(index);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -180,18 +180,15 @@ struct Search::State {
     rank(all);
     if (all.empty()) return all;
     const double least = all.front().score - std::log(kPlausible);
-    std::vector<size_t> turns(all.size());  // how many of its sketch are fitter
-    std::unordered_map<size_t, size_t> seen;
-    for (size_t i = 0; i < all.size(); ++i) {
-      const bool plausible = all[i].score >= least;
-      turns[i] = plausible ? seen[all[i].point.sketch]++ : all.size();
+    const auto end = std::ranges::find_if(all, [&](const auto& i) { return i.score < least; });
+    std::unordered_map<size_t, size_t> of_sketch;
+    std::vector<std::pair<size_t, Individual>> turns;  // how many of its sketch are fitter
+    for (auto i = all.begin(); i != end; ++i) {
+      turns.emplace_back(of_sketch[i->point.sketch]++, *i);
     }
-    std::vector<size_t> order(all.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::ranges::stable_sort(order, {}, [&](size_t i) { return turns[i]; });
-    std::vector<Individual> result;
-    for (size_t i : order) result.push_back(std::move(all[i]));
-    return result;
+    std::ranges::stable_sort(turns, {}, &std::pair<size_t, Individual>::first);
+    std::ranges::copy(turns | std::views::values, all.begin());
+    return all;
   }
 
   // Points one step from the fastest measured ones, fittest first. The model ranks them among each

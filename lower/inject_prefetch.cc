@@ -22,11 +22,11 @@
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "lower/passes.h"
+#include "schedule/prefetches.h"
 
 namespace tw::pass {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 constexpr int64_t kMaxUnrolled = 8;
 constexpr int64_t kAllLevels = 3, kData = 1;
 

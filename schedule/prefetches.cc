@@ -13,8 +13,6 @@
 namespace tw {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
-
 struct Place {
   const ScheduleData& schedule;
   const StageData& stage;

@@ -7,6 +7,9 @@
 
 namespace tw {
 
+// Of a line of a cache: one is fetched at a time (lower/inject_prefetch.cc).
+inline constexpr int64_t kLineBytes = 64;
+
 // The prefetches that stand first in the body of leaf `k` of the stage; undefined when there are
 // none. Of a region whose extents are not known nothing is fetched, nor of a tensor that was
 // inlined or is computed further in.

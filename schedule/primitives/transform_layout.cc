@@ -216,16 +216,16 @@ StepResults apply_collapse_layout(const PrimitiveCall& call) {
                       Var(here ? name : axis.name(), own), axis->kind);
     if (!here) values[axis->var] = axes.back()->var;
   }
+  std::vector<Expr> sizes;
+  for (size_t d = first; d < end; ++d) sizes.push_back(cast(type, compute.axis[d]->domain.extent));
   // From the last dimension on, each takes its remainder of what those behind it leave.
   Expr rest = axes[first]->var;
   for (size_t d = end; d-- > first;) {
     const IterVar& axis = compute.axis[d];
-    const Expr size = cast(type, axis->domain.extent);
+    const Expr& size = sizes[d - first];
     values[axis->var] = cast(axis->var.dtype(), d == first ? rest : floor_mod(rest, size));
     rest = simplify(floor_div(rest, size));
   }
-  std::vector<Expr> sizes;
-  for (size_t d = first; d < end; ++d) sizes.push_back(cast(type, compute.axis[d]->domain.extent));
   const auto new_indices = [&](const std::vector<Expr>& old, const te::Operation& reader) {
     Analyzer analyzer;
     for (const IterVar& axis : reader->root_axes()) analyzer.bind(axis->var, axis->domain);

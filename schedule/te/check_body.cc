@@ -64,16 +64,8 @@ class Types : public Visitor {
     condition("Select", op.condition);
     Visitor::on(op);
   }
-  void on(const And& op) override {
-    condition("and", op.a);
-    condition("and", op.b);
-    Visitor::on(op);
-  }
-  void on(const Or& op) override {
-    condition("or", op.a);
-    condition("or", op.b);
-    Visitor::on(op);
-  }
+  void on(const And& op) override { connective("and", op); }
+  void on(const Or& op) override { connective("or", op); }
   void on(const Not& op) override {
     condition("not", op.a);
     Visitor::on(op);
@@ -109,6 +101,12 @@ class Types : public Visitor {
            .what = fmt::format("{} with {} of type {}", operation, part, to_string(type)),
            .stage = stage_,
            .legal = legal});
+  }
+  template <class N>
+  void connective(const char* operation, const N& op) {
+    condition(operation, op.a);
+    condition(operation, op.b);
+    Visitor::on(op);
   }
   void condition(const char* operation, const Expr& e) const {
     if (e.dtype().is_bool()) return;

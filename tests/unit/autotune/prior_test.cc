@@ -220,8 +220,6 @@ TEST(Prior, AnotherTileHasOtherAccumulators) {
   EXPECT_EQ(accumulators(256), 4);  // 16 tiles in one piece of code, one after the other
 }
 
-// A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
-// tile each waits for the one before.
 // A tile of sums of 14 rows by two vectors: whether the elements of A wait for the second vector of
 // B, or the two vectors for the next element.
 TEST(Prior, OperandsThatWaitTakeRegisters) {
@@ -271,6 +269,8 @@ TEST(Prior, FusedLoopsWalkOneDimension) {
   EXPECT_EQ(statement.operations.integer, 0);
 }
 
+// A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
+// tile each waits for the one before.
 TEST(Prior, ProductsOfTilesTakeTheirCycles) {
   const test::TileTypes types{"uint8", "int8", "int32", "u8s8", 4};
   const te::Program program = test::tile_program(types, 64, 64, 256);
