@@ -94,19 +94,45 @@ std::optional<SizeProblem> check_conv2d(const Sizes& s) {
         fmt::format("{} groups do not divide ci={} and co={}", s["g"], s["ci"], s["co"]),
         "g that divides both channel counts"};
   }
+  if (s["b"] != 0 && s["g"] != 1) {
+    return SizeProblem{fmt::format("channels in blocks (b={}) and in {} groups", s["b"], s["g"]),
+                       "one of the two"};
+  }
   return check_window(s);
 }
+// Channels in a block: the most that divide them, up to size 'b'.
+int64_t channel_block(const Sizes& s, std::string_view channels) {
+  int64_t block = s["b"];
+  while (s[channels] % block != 0) --block;
+  return block;
+}
+Tensor blocked_convolution(const Sizes& s) {
+  const int64_t c = channel_block(s, "ci"), f = channel_block(s, "co");
+  const Tensor data = input(s, {s["n"], s["ci"] / c, s["h"], s["w"], c}, "data");
+  const Tensor weight = weights(s, {s["co"] / f, s["ci"] / c, s["k"], s["k"], c, f}, "weight");
+  return topi::nn::conv2d_nchwc(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s.types.sums());
+}
+// What there is one of for each channel of the result.
+Tensor by_channel(const Sizes& s, DType type, const char* name) {
+  if (s["b"] == 0) return tensor({s["co"], 1, 1}, type, name, true);
+  const int64_t f = channel_block(s, "co");
+  return tensor({s["co"] / f, 1, 1, f}, type, name, true);
+}
 Tensor convolution(const Sizes& s) {
+  if (s["b"] != 0) return blocked_convolution(s);
   const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
   const Tensor weight = weights(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
   return topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["g"], s.types.sums());
 }
 te::Program conv2d(const Sizes& s) { return te::make_program({convolution(s)}); }
+Tensor with_bias(const Sizes& s) {
+  if (s["b"] != 0) return topi::add(convolution(s), by_channel(s, s.types.sums(), "bias"));
+  return topi::nn::bias_add(convolution(s), tensor({s["co"]}, s.types.sums(), "bias", true));
+}
 te::Program conv2d_bias_relu(const Sizes& s) {
-  const Tensor bias = tensor({s["co"]}, s.types.sums(), "bias", true);
-  const Tensor sums = topi::nn::bias_add(convolution(s), bias);
+  const Tensor sums = with_bias(s);
   if (s.types.result == s.types.sums()) return te::make_program({topi::nn::relu(sums)});
-  const Tensor scale = tensor({s["co"], 1, 1}, kF32, "scale", true);
+  const Tensor scale = by_channel(s, kF32, "scale");
   const Tensor scaled = topi::nn::relu(topi::multiply(topi::cast(sums, kF32), scale));
   const auto nearest = [&](const std::vector<Var>& i) {
     const Expr value = scaled({i.begin(), i.end()});
@@ -162,6 +188,7 @@ std::string conv2d_shape(const Sizes& s) {
   std::string text = fmt::format("{}{}->{} at {}x{}, {}", batch_prefix(s), s["ci"], s["co"], s["h"],
                                  s["w"], window(s));
   if (s["g"] != 1) text += fmt::format(", {} groups", s["g"]);
+  if (s["b"] != 0) text += fmt::format(", NCHW{}c", s["b"]);
   return text;
 }
 std::string depthwise_shape(const Sizes& s) {
@@ -182,7 +209,9 @@ const std::vector<SizeName> kConv2d = {kBatch,
                                        kStride,
                                        kPadding,
                                        kDilation,
-                                       {"g", "groups", 1, "", 1, false}};
+                                       {"g", "groups", 1, "", 1, false},
+                                       {"b", "channels in a block, of image, kernel and result; 0: NCHW",
+                                        0, "", 0, false}};
 const std::vector<SizeName> kDepthwise = {kBatch,
                                           {"c", "channels"},
                                           kHeight,

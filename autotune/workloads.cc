@@ -59,9 +59,9 @@ std::string nearest(std::string_view text) {
 
 [[noreturn]] void unknown(std::string_view text, std::string what) {
   raise({.code = ErrorCode::UnknownWorkload,
-         .what = what + suggestion(nearest(text)),
+         .what = what + suggestion(nearest(text.substr(0, text.find(',')))),
          .where = std::string(text),
-         .legal = "kind:name as `autotune --list` shows, or kind:size=value,…"});
+         .legal = "kind:name as `autotune --list` shows, with more sizes if need be, or kind:size=value,…"});
 }
 
 std::string size_names(const WorkloadKind& kind) {
@@ -182,12 +182,15 @@ Workload parse_workload(std::string_view text) {
         fmt::format("{}:{}=…; sizes {}", kind_name, kind->sizes.front().name, size_names(*kind)));
   }
   std::string_view list = text.substr(colon + 1);
-  if (list.find('=') == std::string_view::npos) {
+  const std::string_view first = list.substr(0, list.find(','));
+  std::string renamed;
+  if (first.find('=') == std::string_view::npos) {
     const auto named = std::ranges::find_if(
-        kNamed, [&](const NamedWorkload& w) { return w.kind == kind_name && w.name == list; });
+        kNamed, [&](const NamedWorkload& w) { return w.kind == kind_name && w.name == first; });
     if (named == std::end(kNamed))
-      unknown(text, fmt::format("no {} is named '{}'", kind_name, list));
-    list = named->sizes;
+      unknown(text, fmt::format("no {} is named '{}'", kind_name, first));
+    renamed = std::string(named->sizes) + std::string(list.substr(first.size()));
+    list = renamed;
   }
   const Sizes sizes = parse_sizes(text, *kind, list);
   if (const auto problem = kind->check(sizes)) bad(text, problem->what, problem->legal);

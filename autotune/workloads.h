@@ -26,7 +26,8 @@ struct Workload {
   std::string shape;  // "128x3072x768", for people
   te::Program program;
 };
-// "kind:name" or "kind:size=value,…". UnknownWorkload names the nearest; BadWorkload says which
+// "kind:name", also with sizes that the name says nothing of ("conv2d_bias_relu:resnet50.3,b=16"),
+// or "kind:size=value,…". UnknownWorkload names the nearest; BadWorkload says which
 // size is impossible and what is legal.
 Workload parse_workload(std::string_view text);
 std::vector<Workload> default_workloads();

@@ -297,6 +297,7 @@ te::Tensor computed_input(const te::Tensor& of) {
 // the loop inside: its iterations are many, and those of a window so few that its ends would be
 // felt.
 std::optional<Trace> convolution(const autotune::Task& task) {
+  if (task.program.outputs[0].rank() != 4) return {};  // channels in planes
   // Bytes want their channels in groups of four, which untuned schedules have.
   if (task.program.arguments[0].dtype().bits == 8) return {};
   const te::Tensor result = task.program.outputs[0], weight = task.program.arguments[1];

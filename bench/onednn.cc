@@ -63,6 +63,30 @@ bool is_float32(const Problem& problem) {
 
 memory::desc plain(const Dims& dims, Tag tag) { return {dims, kFloat, tag}; }
 memory::desc any(const Dims& dims, memory::data_type type) { return {dims, type, Tag::any}; }
+
+// Channels in blocks, behind the dimensions: {{1, 16}} of an image is its layout nChw16c.
+struct Block {
+  int dimension;
+  int64_t extent;
+};
+memory::desc in_blocks(const Dims& dims, memory::data_type type, const std::vector<Block>& blocks) {
+  memory::desc desc(dims, type, Tag::abcd);
+  dnnl_blocking_desc_t& layout = desc.data.format_desc.blocking;
+  Dims outer = dims;
+  int64_t stride = 1;
+  for (const auto& [dimension, extent] : blocks) {
+    layout.inner_blks[layout.inner_nblks] = extent;
+    layout.inner_idxs[layout.inner_nblks++] = dimension;
+    outer[static_cast<size_t>(dimension)] /= extent;
+    stride *= extent;
+  }
+  for (size_t d = dims.size(); d-- > 0;) {
+    layout.strides[d] = stride;
+    stride *= outer[d];
+  }
+  return desc;
+}
+
 memory over(const memory::desc& desc, const NDArray& array) {
   return {desc, engine(), array.data()};
 }
@@ -172,14 +196,23 @@ void set_up_convolution(const Problem& p, Primitive& out) {
                                 pads);
   const Convolution::primitive_desc primitive(description, attributes, engine());
   out.set(Convolution(primitive));
-  const Tag kernels_tag = grouped ? Tag::goihw : Tag::oihw;
-  out.input(DNNL_ARG_SRC, over({image, image_type, Tag::nchw}, p.inputs[0]), primitive.src_desc());
-  out.input(DNNL_ARG_WEIGHTS, over({weights, weights_type, kernels_tag}, p.inputs[1]),
-            primitive.weights_desc());
+  // Ours have channels in planes, or in blocks: then each of the three.
+  std::vector<Block> of_image, of_kernels, of_result;
+  if (size_or(p, "b", 0) != 0) {
+    const int64_t c = p.inputs[0].shape()[4], f = p.output.shape()[4];
+    of_image = {{1, c}};
+    of_kernels = {{1, c}, {0, f}};
+    of_result = {{1, f}};
+  }
+  const memory::desc our_kernels = grouped ? memory::desc(weights, weights_type, Tag::abcde)
+                                           : in_blocks(weights, weights_type, of_kernels);
+  out.input(DNNL_ARG_SRC, over(in_blocks(image, image_type, of_image), p.inputs[0]),
+            primitive.src_desc());
+  out.input(DNNL_ARG_WEIGHTS, over(our_kernels, p.inputs[1]), primitive.weights_desc());
   if (fused) {
     out.input(DNNL_ARG_BIAS, over({bias, sum_type, Tag::a}, p.inputs[2]), primitive.bias_desc());
   }
-  out.output(over({result, result_type, Tag::nchw}, p.output), primitive.dst_desc());
+  out.output(over(in_blocks(result, result_type, of_result), p.output), primitive.dst_desc());
 }
 
 Dims rows_and_columns(const Problem& p) { return {p.size.at("m"), p.size.at("n")}; }

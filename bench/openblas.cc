@@ -163,7 +163,9 @@ void enter(const Problem& problem, int threads, const Options&, Contestants& lis
   if (!is_float32(problem)) return;
   if (problem.kind == "gemm") list.push_back(std::make_unique<Gemm>(problem, threads));
   const bool convolution = problem.kind == "conv2d" || problem.kind == "conv2d_bias_relu";
-  if (convolution && size_or(problem, "g", 1) == 1 && size_or(problem, "d", 1) == 1) {
+  const bool plain = size_or(problem, "g", 1) == 1 && size_or(problem, "d", 1) == 1 &&
+                     size_or(problem, "b", 0) == 0;
+  if (convolution && plain) {
     list.push_back(std::make_unique<Convolution>(problem, threads));
   }
 }

@@ -29,6 +29,7 @@ SUBJECTS = {
     "gemm": "matrix products",
     "lowp": "products of narrow numbers",
     "conv": "convolutions with bias and relu",
+    "blocked": "convolutions of channels in blocks",
     "depthwise": "depthwise convolutions",
     "memory": "kernels bound by memory",
 }

@@ -156,6 +156,7 @@ constexpr Row kKinds[] = {{"gemm", product},
 void enter(const Problem& problem, int threads, const Options&, Contestants& list) {
   const auto* row = std::ranges::find(kKinds, problem.kind, &Row::kind);
   if (row == std::end(kKinds) || !is_float32(problem)) return;
+  if (row->compute == convolution && size_or(problem, "b", 0) != 0) return;  // it takes planes
   const c10::InferenceMode inference;
   at::set_num_threads(threads);
   const Tensor out = over(problem.output);

@@ -51,6 +51,9 @@ NO_AMX = " without AMX"
 # Every distinct convolution of ResNet-50 and the pointwise ones of MobileNet, by their names (`autotune --list`).
 CONV_LAYERS = [*(f"conv2d_bias_relu:resnet50.{i}" for i in range(23)), *(f"conv2d_bias_relu:mobilenet.{i}" for i in range(9))]
 QUICK_CONV_LAYERS = [CONV_LAYERS[i] for i in (3, 0, 5, 15)]
+# The same with channels in blocks, the layout in which oneDNN keeps images: both sides read and write the same one.
+BLOCKED_LAYERS = [f"{layer},b=16" for layer in CONV_LAYERS]
+QUICK_BLOCKED_LAYERS = [BLOCKED_LAYERS[i] for i in (3, 1)]
 DEPTHWISE_LAYERS = [f"depthwise_conv2d:mobilenet.{i}" for i in range(9)]
 QUICK_DEPTHWISE_LAYERS = [DEPTHWISE_LAYERS[i] for i in (2, 3)]
 # What reads and writes more than it computes.
@@ -175,6 +178,10 @@ def lowp(context: Context) -> Result:
     return result
 
 
+def blocked(context: Context) -> Result:
+    return against_peers(context, "blocked", QUICK_BLOCKED_LAYERS if context.quick else BLOCKED_LAYERS)
+
+
 def depthwise(context: Context) -> Result:
     return against_peers(context, "depthwise", QUICK_DEPTHWISE_LAYERS if context.quick else DEPTHWISE_LAYERS)
 
@@ -288,6 +295,7 @@ SECTIONS = {
     "gemm": Section(gemm, "matrix products against OpenBLAS and oneDNN"),
     "lowp": Section(lowp, "products of bytes and of bfloat16 against oneDNN, with AMX and without"),
     "conv": Section(conv, "convolutions of ResNet-50 and MobileNet against OpenBLAS and oneDNN"),
+    "blocked": Section(blocked, "the same with channels in blocks, NCHW16c, against oneDNN"),
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),

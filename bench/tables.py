@@ -406,6 +406,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "gemm": lambda section, results: of_peers("Matrix products", section, results),
     "lowp": lambda section, results: of_peers("Products of narrow numbers", section, results, unit="Gop/s"),
     "conv": lambda section, results: of_peers("Convolutions", section, results),
+    "blocked": lambda section, results: of_peers("Convolutions of channels in blocks", section, results),
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
     "model": of_model,

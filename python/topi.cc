@@ -82,6 +82,10 @@ void bind_nn(py::module_& m) {
     return topi::nn::conv2d_nchw(data, weight, strides, padding, dilation, groups,
                                  optional_type(type));
   });
+  m.def("conv2d_nchwc", [](const Tensor& data, const Tensor& weight, const Ints& strides,
+                           const Ints& padding, const Ints& dilation, py::object type) {
+    return topi::nn::conv2d_nchwc(data, weight, strides, padding, dilation, optional_type(type));
+  });
   m.def("dense", [](const Tensor& data, const Tensor& weight, py::object bias, py::object type) {
     return topi::nn::dense(data, weight, optional_tensor(bias), optional_type(type));
   });

@@ -85,6 +85,20 @@ TEST(TopiErrors, ConvolutionsThatDoNotFit) {
   expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1}, {1}, 0));
 }
 
+TEST(TopiErrors, ConvolutionsOfBlocksThatDoNotFit) {
+  const Tensor x = tensor({1, 2, 8, 8, 4}), w = tensor({3, 2, 3, 3, 4, 2});
+  const auto conv = [](const Tensor& data, const Tensor& weight) {
+    return [=] { nn::conv2d_nchwc(data, weight); };
+  };
+  const ErrorInfo e =
+      expect_error(ErrorCode::BadShape, conv(x, tensor({3, 2, 3, 3, 8, 2})));
+  EXPECT_EQ(e.what, "conv2d_NCHWc, weight: dimension 4 of shape [3, 2, 3, 3, 8, 2] is 8");
+  expect_error(ErrorCode::BadShape, conv(x, tensor({3, 1, 3, 3, 4, 2})));
+  expect_error(ErrorCode::BadShape, conv(tensor({1, 8, 8, 8}), w));
+  expect_error(ErrorCode::BadShape, conv(x, tensor({6, 8, 3, 3})));
+  expect_error(ErrorCode::BadShape, conv(x, tensor({3, 2, 9, 3, 4, 2})));
+}
+
 TEST(TopiErrors, ProductsThatDoNotFit) {
   expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2, 3}), tensor({4, 5})); });
   expect_error(ErrorCode::BadShape, [] { nn::dense(tensor({2}), tensor({4, 2})); });

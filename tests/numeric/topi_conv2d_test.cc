@@ -77,6 +77,48 @@ TEST(TopiConv2d, FollowsTheDefinition) {
   }
 }
 
+// [A, B, …] as [A, B / block, …, block].
+Array in_blocks(const Array& a, size_t dimension, int64_t block) {
+  std::vector<int64_t> shape = a.shape;
+  shape[dimension] /= block;
+  shape.push_back(block);
+  Array result(shape, [](int64_t) { return 0.0; });
+  std::vector<int64_t> at(shape.size());
+  for (double& element : result.data) {
+    std::vector<int64_t> from(at.begin(), at.end() - 1);
+    from[dimension] = from[dimension] * block + at.back();
+    element = a(from);
+    for (size_t d = at.size(); d-- > 0 && ++at[d] == shape[d];) at[d] = 0;
+  }
+  return result;
+}
+
+TEST(TopiConv2d, ChannelsInBlocksGiveTheSame) {
+  struct BlockedCase {
+    Case plain;
+    int64_t c, f;
+  };
+  const BlockedCase cases[] = {
+      {{.data = {2, 8, 7, 9}, .weight = {12, 8, 3, 5}}, 4, 4},
+      {{.data = {1, 3, 9, 8}, .weight = {8, 3, 3, 3}, .stride = {2, 1}, .padding = {1, 0, 1, 2}},
+       3,
+       8},
+      {{.data = {1, 4, 9, 8}, .weight = {6, 4, 3, 2}, .dilation = {2, 3}}, 2, 6},
+      {{.data = {1, 8, 5, 5}, .weight = {4, 8, 1, 1}}, 8, 1},
+  };
+  for (const auto& [plain, c, f] : cases) {
+    SCOPED_TRACE(shape_text(placeholder_like(Array(plain.data, std::vector<double>())).shape()));
+    const Array x = sample(plain.data), w = sample(plain.weight, 1);
+    const Array bx = in_blocks(x, 1, c), bw = in_blocks(in_blocks(w, 1, c), 0, f);
+    const Tensor conv =
+        conv2d_nchwc(placeholder_like(bx), placeholder_like(bw, float_type(32), "W"), plain.stride,
+                     plain.padding, plain.dilation);
+    const Array got = test::run(conv, {bx, bw}), want = in_blocks(reference(plain, x, w), 1, f);
+    EXPECT_EQ(got.shape, want.shape);
+    EXPECT_EQ(got.data, want.data);
+  }
+}
+
 TEST(TopiConv2d, LowPrecisionSumsInTheTypeAskedFor) {
   const Case c{.data = {1, 8, 4, 4}, .weight = {2, 8, 3, 3}};
   const Array x(c.data, [](int64_t) { return 100.0; }), w(c.weight, [](int64_t) { return 100.0; });

@@ -20,6 +20,8 @@ WORKLOADS = {
     "conv2d:n=2,ci=3,h=9,w=8,co=5,k=3,s=2,p=1": {"openblas", "onednn", "pytorch"},
     "conv2d_bias_relu:n=1,ci=16,h=8,w=7,co=32,k=3,s=1,p=1": {"openblas", "onednn", "pytorch"},
     "conv2d_bias_relu:n=1,ci=8,h=7,w=7,co=8,k=1,s=1,p=0": {"openblas", "onednn", "pytorch"},
+    "conv2d_bias_relu:n=2,ci=16,h=8,w=7,co=32,k=3,s=2,p=1,b=16": {"onednn"},
+    "conv2d:n=1,ci=3,h=7,w=7,co=8,k=3,s=1,p=1,b=8": {"onednn"},
     "depthwise_conv2d:n=1,c=16,h=9,w=9,k=3,s=2,p=1": {"onednn", "pytorch"},
     "softmax:m=3,n=20": {"onednn", "pytorch"},
     "layer_norm:m=3,n=20": {"onednn", "pytorch"},

@@ -211,6 +211,11 @@ def test_lowering_and_building(program):
 def test_operators_and_calls_name_the_line_too(program):
     with refused("bad-shape", "conv2d_nchw, weight: dimension 1"):
         tw.topi.nn.conv2d(te.placeholder((1, 3, 8, 8)), te.placeholder((4, 5, 3, 3)), 1, 1, 1)
+    blocks, kernel = te.placeholder((1, 2, 8, 8, 4)), te.placeholder((2, 2, 3, 3, 4, 8))
+    with refused("bad-argument", "layout 'NCHW8c' for shape [1, 2, 8, 8, 4]", legal="NCHW4c"):
+        tw.topi.nn.conv2d_NCHWc(blocks, kernel, 1, 1, 1, "NCHW8c", "NCHW8c")
+    with refused("bad-argument", "layout 'NCHW4c' for shape [2, 2, 3, 3, 4, 8]", legal="NCHW8c"):
+        tw.topi.nn.conv2d_NCHWc(blocks, kernel, 1, 1, 1, "NCHW4c", "NCHW4c")
     A, B, C, s = program
     f = tw.build(s, [A, C])
     a, c = np.zeros((8, 8), "float32"), np.zeros((8, 8), "float32")

@@ -245,6 +245,19 @@ def test_topi_convolution_matches_numpy():
     np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_topi_convolution_of_blocks_matches_numpy():
+    from tilewright import topi
+
+    data, weight = te.placeholder((1, 2, 6, 7, 4), name="data"), te.placeholder((3, 2, 3, 3, 4, 8), name="weight")
+    out = topi.nn.conv2d_NCHWc(data, weight, (1, 2), 1, 1, "NCHW4c", "NCHW8c", "float32")
+    x, w = (np.random.randn(*t.shape_).astype("float32") for t in map(Shaped, (data, weight)))
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, :, ::2]
+    expected = np.einsum("nchwbyx,fcyxbg->nfhwg", windows, w)
+    y = run(te.create_schedule(out.op), [data, weight, out], x, w, np.zeros(expected.shape, "float32"))
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
+
 class Shaped:
     def __init__(self, tensor):
         self.shape_ = tuple(int(e) for e in tensor.shape)

@@ -55,6 +55,17 @@ r = compute([n: 1, f: 9, y: 6, z: 21], max(s(n, f, y, z), 0))
 arguments x w b r
 outputs r
 )"},
+    {"convolution of channels in blocks, padded, biased", R"(te 1
+x = placeholder(int32, [1, 2, 5, 9, 4])
+w = placeholder(int32, [3, 2, 3, 3, 4, 16], constant)
+b = placeholder(int32, [3, 1, 1, 16], constant)
+p = compute([n: 1, c: 2, y: 7, z: 11, l: 4], tvm_if_then_else(((((1 <= y) && (y < 6)) && (1 <= z)) && (z < 10)), x(n, c, (y - 1), (z - 1), l), 0))
+o = compute([n: 1, f: 3, y: 5, z: 9, g: 16], reduce [c: 2, i: 3, j: 3, l: 4], sum((p(n, c, (y + i), (z + j), l)*w(f, c, i, j, l, g))))
+s = compute([n: 1, f: 3, y: 5, z: 9, g: 16], (o(n, f, y, z, g) + b(f, 0, 0, g)))
+r = compute([n: 1, f: 3, y: 5, z: 9, g: 16], max(s(n, f, y, z, g), 0))
+arguments x w b r
+outputs r
+)"},
     {"depthwise, strided", R"(te 1
 x = placeholder(int32, [1, 6, 17, 17])
 w = placeholder(int32, [6, 3, 3])

@@ -58,7 +58,7 @@ def parse(argv):
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("workloads", metavar="WORKLOAD", nargs="*", type=_text,
-        help="kind:name or kind:size=value,...; without any, a small set of real layers")
+        help="kind:name[,size=value,...] or kind:size=value,...; without any, a small set of real layers")
     add("--trials", metavar="N", type=_count, default=64, help="candidates to measure over all workloads (64)")
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
         help="stop after this time (0: never)")

@@ -14,6 +14,13 @@ def _nchw(layout):
         _core.raise_error("bad-argument", f"unknown layout {layout!r}", "NCHW")
 
 
+def _blocked(layout, shape, dimension):
+    """Refuses a layout that does not name the blocks of this dimension."""
+    legal = f"NCHW{shape[dimension]}c" if dimension < len(shape) else "NCHW[x]c"
+    if layout != legal:
+        _core.raise_error("bad-argument", f"layout {layout!r} for shape [{', '.join(map(str, shape))}]", legal)
+
+
 def relu(x):
     """max(x, 0)."""
     return _topi.relu(x)
@@ -42,6 +49,16 @@ def conv2d_nchw(Input, Filter, stride, padding, dilation, out_dtype=None):
 def group_conv2d_nchw(Input, Filter, stride, padding, dilation, groups, out_dtype=None):
     """Input [N, C, H, W] with Filter [F, C / groups, KH, KW] gives [N, F, OH, OW]."""
     return _topi.conv2d(Input, Filter, _ints(stride), _ints(padding), _ints(dilation), groups, out_dtype)
+
+
+def conv2d_NCHWc(data, kernel, stride, padding, dilation, layout, out_layout, out_dtype=None):
+    """data [N, C / c, H, W, c] with kernel [F / f, C / c, KH, KW, c, f] gives [N, F / f, OH, OW, f].
+
+    layout, out_layout: "NCHW16c" where c, or f, is 16.
+    """
+    _blocked(layout, data.shape, 4)
+    _blocked(out_layout, kernel.shape, 5)
+    return _topi.conv2d_nchwc(data, kernel, _ints(stride), _ints(padding), _ints(dilation), out_dtype)
 
 
 def conv2d(input, filter, strides, padding, dilation, layout="NCHW", out_dtype=None, data_layout="NCHW"):

@@ -22,4 +22,14 @@ Tensor conv2d_nchw(const Tensor& data, const Tensor& weight,
                    const std::vector<int64_t>& dilation = {1}, int64_t groups = 1,
                    std::optional<DType> out_type = {});
 
+// The same with channels in blocks, as oneDNN keeps images: TVM's topi.nn.conv2d_NCHWc.
+//   data [N, C / c, H, W, c], weight [F / f, C / c, KH, KW, c, f] -> [N, F / f, OH, OW, f]
+// The axes of the stage "conv2d_NCHWc" are nn, ff, yy, xx, fb, rc, ry, rx, rb, where fb and rb are
+// places in a block.
+Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight,
+                    const std::vector<int64_t>& strides = {1},
+                    const std::vector<int64_t>& padding = {0},
+                    const std::vector<int64_t>& dilation = {1},
+                    std::optional<DType> out_type = {});
+
 }  // namespace tw::topi::nn

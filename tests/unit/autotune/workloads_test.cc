@@ -7,6 +7,7 @@
 #include <set>
 
 #include "autotune/reference.h"
+#include "schedule/topi/common.h"
 #include "tests/support/expect_error.h"
 
 namespace tw::autotune {
@@ -86,6 +87,21 @@ TEST(Workloads, ProductsOfNarrowNumbersHaveWideSums) {
             bfloat_type(16));
 }
 
+TEST(Workloads, ChannelsInBlocks) {
+  const Workload w = parse_workload("conv2d_bias_relu:resnet50.3,b=16");
+  EXPECT_EQ(w.text, "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1,b=16");
+  EXPECT_EQ(w.shape, "64->64 at 56x56, 3x3, NCHW16c");
+  const auto shape = [](const te::Tensor& t) { return topi::shape_text(t.shape()); };
+  EXPECT_EQ(shape(w.program.arguments[0]), "[1, 4, 56, 56, 16]");
+  EXPECT_EQ(shape(w.program.arguments[1]), "[4, 4, 3, 3, 16, 16]");
+  EXPECT_EQ(shape(w.program.arguments[2]), "[4, 1, 1, 16]");
+  EXPECT_EQ(shape(w.program.outputs[0]), "[1, 4, 56, 56, 16]");
+  // The most channels that divide, where 16 do not.
+  const Workload stem = parse_workload("conv2d:ci=3,h=9,co=24,k=3,b=16");
+  EXPECT_EQ(shape(stem.program.arguments[0]), "[1, 1, 9, 9, 3]");
+  EXPECT_EQ(shape(stem.program.outputs[0]), "[1, 2, 7, 7, 12]");
+}
+
 TEST(Workloads, UnknownOnesNameTheNearest) {
   const auto nearest = [](std::string_view text, std::string_view expected) {
     const ErrorInfo info =
@@ -95,6 +111,7 @@ TEST(Workloads, UnknownOnesNameTheNearest) {
   nearest("gem:bert.ffn", "gemm:bert.ffn");
   nearest("gemm:bert.fnn", "gemm:bert.ffn");
   nearest("bert.qkv", "gemm:bert.qkv");
+  nearest("conv2d_bias_relu:resnet51.3,b=16", "conv2d_bias_relu:resnet50.3");
   nearest("conv2d_bias_relu:resnet50.99", "conv2d_bias_relu:resnet50.");
   nearest("", "");
   const ErrorInfo alone =
@@ -131,6 +148,8 @@ TEST(Workloads, ImpossibleSizesSayWhatIsLegal) {
   bad("conv2d:ci=3,h=4,co=8,k=5", "does not fit", "at most 4");
   bad("conv2d:ci=3,h=9,w=2,co=8,k=3,d=2", "does not fit", "at most 2");
   bad("conv2d:ci=3,h=9,co=8,k=3,g=2", "groups", "divides");
+  bad("conv2d:ci=4,h=9,co=8,k=3,g=2,b=4", "in blocks (b=4) and in 2 groups", "one of the two");
+  bad("conv2d_bias_relu:resnet50.3,h=9", "'h' is given twice", "once");
   bad("conv2d:ci=3,h=9,co=8,k=3,p=3", "padding", "0 to 2");
   bad("conv2d:ci=3,h=9,co=8,k=3,s=0", "size 's'", "1 to ");
 }

@@ -65,6 +65,17 @@ TEST(TopiStructure, ConvolutionShapes) {
   EXPECT_EQ(shape({1}, {0, 1, 2, 3}, {2, 1}), "[1, 64, 214, 114]");
 }
 
+TEST(TopiStructure, ConvolutionOfChannelsInBlocks) {
+  const Tensor data = tensor({1, 4, 9, 9, 16}, "x"), weight = tensor({2, 4, 3, 3, 16, 8}, "w");
+  const Tensor conv = nn::conv2d_nchwc(data, weight, {2}, {1});
+  EXPECT_EQ(stages(conv), "pad_temp conv2d_NCHWc");
+  EXPECT_EQ(axes(conv), "nn ff yy xx fb rc ry rx rb");
+  EXPECT_EQ(shape_text(conv.shape()), "[1, 2, 5, 5, 8]");
+  EXPECT_EQ(node(conv).tag, "conv2d_NCHWc");
+  EXPECT_EQ(to_string(as<Reduce>(node(conv).body[0])->source[0]),
+            "(pad_temp(nn, rc, ((yy*2) + ry), ((xx*2) + rx), rb)*w(ff, rc, ry, rx, rb, fb))");
+}
+
 TEST(TopiStructure, ConvolutionOfSymbolicBatchAndWiderSums) {
   const Var n = te::var("n");
   const Tensor conv =
