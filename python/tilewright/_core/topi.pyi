@@ -55,6 +55,10 @@ def conv2d(arg0: tilewright._core.Tensor, arg1: tilewright._core.Tensor, arg2: c
     ...
 
 
+def conv2d_nchwc(arg0: tilewright._core.Tensor, arg1: tilewright._core.Tensor, arg2: collections.abc.Sequence[int], arg3: collections.abc.Sequence[int], arg4: collections.abc.Sequence[int], arg5: typing.Any) -> tilewright._core.Tensor:
+    ...
+
+
 def dense(arg0: tilewright._core.Tensor, arg1: tilewright._core.Tensor, arg2: typing.Any, arg3: typing.Any) -> tilewright._core.Tensor:
     ...
 
