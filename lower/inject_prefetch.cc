@@ -13,6 +13,7 @@
 // by the processor's own prefetcher. Rows that will be stored are fetched to their last line,
 // wherever they begin, as nothing follows stores into the rows of a tile. Addresses may lie outside
 // the tensor, which is harmless.
+#include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -27,7 +28,7 @@
 namespace tw::pass {
 namespace {
 
-constexpr int64_t kMaxUnrolled = 8;
+constexpr int64_t kMaxUnrolled = 8;  // prefetches; more take longer to compile than they win
 constexpr int64_t kAllLevels = 3, kData = 1;
 
 class Inject : public Mutator {
@@ -78,13 +79,14 @@ class Inject : public Mutator {
                                     {address, make_const(number, op.for_write ? 1 : 0),
                                      make_const(number, kAllLevels), make_const(number, kData)},
                                     CallKind::Intrinsic)});
+    int64_t unrolled = 1;  // as long as all loops inside are
     for (size_t k = loops.size(); k-- > 0;) {
       const auto& [var, count] = loops[k];
-      const auto few = as_const_int(count);
+      unrolled *= std::min(as_const_int(count).value_or(kMaxUnrolled + 1), kMaxUnrolled + 1);
       body = make(For{.var = var,
                       .min = make_zero(var.dtype()),
                       .extent = count,
-                      .for_kind = few && *few <= kMaxUnrolled ? ForKind::Unrolled : ForKind::Serial,
+                      .for_kind = unrolled <= kMaxUnrolled ? ForKind::Unrolled : ForKind::Serial,
                       .body = body});
     }
     return body;
