@@ -200,18 +200,18 @@ const SizeName kBatch = {"n", "images", 1}, kHeight = {"h", "height"};
 const SizeName kWidth = {"w", "width; h unless given", {}, "h"};
 const SizeName kStride = {"s", "stride", 1}, kDilation = {"d", "dilation", 1, "", 1, false};
 const SizeName kPadding = {"p", "padding on each side", 0, "", 0};
-const std::vector<SizeName> kConv2d = {kBatch,
-                                       {"ci", "input channels"},
-                                       kHeight,
-                                       kWidth,
-                                       {"co", "output channels"},
-                                       {"k", "kernel height and width"},
-                                       kStride,
-                                       kPadding,
-                                       kDilation,
-                                       {"g", "groups", 1, "", 1, false},
-                                       {"b", "channels in a block, of image, kernel and result; 0: NCHW",
-                                        0, "", 0, false}};
+const std::vector<SizeName> kConv2d = {
+    kBatch,
+    {"ci", "input channels"},
+    kHeight,
+    kWidth,
+    {"co", "output channels"},
+    {"k", "kernel height and width"},
+    kStride,
+    kPadding,
+    kDilation,
+    {"g", "groups", 1, "", 1, false},
+    {"b", "channels in a block, of image, kernel and result; 0: NCHW", 0, "", 0, false}};
 const std::vector<SizeName> kDepthwise = {kBatch,
                                           {"c", "channels"},
                                           kHeight,

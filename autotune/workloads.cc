@@ -61,7 +61,8 @@ std::string nearest(std::string_view text) {
   raise({.code = ErrorCode::UnknownWorkload,
          .what = what + suggestion(nearest(text.substr(0, text.find(',')))),
          .where = std::string(text),
-         .legal = "kind:name as `autotune --list` shows, with more sizes if need be, or kind:size=value,…"});
+         .legal = "kind:name as `autotune --list` shows, with more sizes if need be, or "
+                  "kind:size=value,…"});
 }
 
 std::string size_names(const WorkloadKind& kind) {

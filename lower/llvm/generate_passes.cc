@@ -32,6 +32,8 @@ constexpr auto kLeftOut = std::to_array<std::string_view>({
     "Tail Duplication",
     "Machine Copy Propagation Pass",
     "Live Range Shrink",
+    "Control Flow Optimizer",
+    "Machine Late Instructions Cleanup Pass",
     "Detect Dead Lanes",
     "Rename Disconnected Subregister Components",
 

@@ -90,8 +90,7 @@ TEST(TopiErrors, ConvolutionsOfBlocksThatDoNotFit) {
   const auto conv = [](const Tensor& data, const Tensor& weight) {
     return [=] { nn::conv2d_nchwc(data, weight); };
   };
-  const ErrorInfo e =
-      expect_error(ErrorCode::BadShape, conv(x, tensor({3, 2, 3, 3, 8, 2})));
+  const ErrorInfo e = expect_error(ErrorCode::BadShape, conv(x, tensor({3, 2, 3, 3, 8, 2})));
   EXPECT_EQ(e.what, "conv2d_NCHWc, weight: dimension 4 of shape [3, 2, 3, 3, 8, 2] is 8");
   expect_error(ErrorCode::BadShape, conv(x, tensor({3, 1, 3, 3, 4, 2})));
   expect_error(ErrorCode::BadShape, conv(tensor({1, 8, 8, 8}), w));

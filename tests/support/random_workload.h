@@ -171,7 +171,8 @@ class RandomWorkload {
     if (random_.chance(30))
       for (int k = 0; k < 3; ++k) padding.push_back(random_.between(0, most_padding));
     const int64_t least_h = (kh - 1) * dilation + 1, least_w = (kw - 1) * dilation + 1;
-    const int64_t height = least_h + random_.between(0, 9), width = least_w + random_.between(0, 14);
+    const int64_t height = least_h + random_.between(0, 9),
+                  width = least_w + random_.between(0, 14);
     if (groups == 1 && random_.chance(35)) {  // channels in blocks
       const int64_t c = size(6), f = size(20);
       const Tensor data = input({size(2), each, height, width, c}, t.a);

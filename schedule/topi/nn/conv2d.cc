@@ -121,8 +121,8 @@ Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<
       {in[0], kernel[0], windows.height(), windows.width(), kernel[5]},
       [&](const std::vector<Var>& i) {
         const Var &nn = i[0], &ff = i[1], &yy = i[2], &xx = i[3], &fb = i[4];
-        const Expr element = windows.padded()(nn, rc.var(), windows.row(yy, ry),
-                                              windows.column(xx, rx), rb.var());
+        const Expr element =
+            windows.padded()(nn, rc.var(), windows.row(yy, ry), windows.column(xx, rx), rb.var());
         const Expr tap = weight(ff, rc.var(), ry.var(), rx.var(), rb.var(), fb);
         return te::sum(tw::cast(type, element) * tw::cast(type, tap), {rc, ry, rx, rb});
       },

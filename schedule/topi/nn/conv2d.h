@@ -29,7 +29,6 @@ Tensor conv2d_nchw(const Tensor& data, const Tensor& weight,
 Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight,
                     const std::vector<int64_t>& strides = {1},
                     const std::vector<int64_t>& padding = {0},
-                    const std::vector<int64_t>& dilation = {1},
-                    std::optional<DType> out_type = {});
+                    const std::vector<int64_t>& dilation = {1}, std::optional<DType> out_type = {});
 
 }  // namespace tw::topi::nn
