@@ -7,6 +7,7 @@
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/BasicAliasAnalysis.h>
 #include <llvm/Analysis/ScopedNoAliasAA.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
@@ -16,6 +17,62 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 namespace tw::codegen {
+namespace {
+
+// Whether the value is the same in all iterations, or will be once what computes it stands before
+// the loop.
+bool is_invariant(const llvm::Loop& loop, const llvm::Value* value, int depth = 6) {
+  if (loop.isLoopInvariant(value)) return true;
+  const auto* computed = llvm::cast<llvm::Instruction>(value);
+  if (depth == 0 || llvm::isa<llvm::PHINode>(computed) || computed->mayReadOrWriteMemory()) {
+    return false;
+  }
+  return llvm::all_of(computed->operands(), [&](const llvm::Use& operand) {
+    return is_invariant(loop, operand.get(), depth - 1);
+  });
+}
+
+// f(instruction, address) for each load and store of the loop until it returns true.
+template <class F>
+bool any_access(const llvm::Loop& loop, F f) {
+  return llvm::any_of(loop.blocks(), [&](const llvm::BasicBlock* block) {
+    return llvm::any_of(*block, [&](const llvm::Instruction& i) {
+      const llvm::Value* address = llvm::getLoadStorePointerOperand(&i);
+      return address != nullptr && f(i, address);
+    });
+  });
+}
+
+// Whether the loop adds to local memory, or memory of others, at a place that is not the place of
+// the loop around it too. What is no local array is taken for such.
+bool has_sums_of_its_own(const llvm::Loop& loop) {
+  const llvm::Loop* around = loop.getParentLoop();
+  llvm::SmallPtrSet<const llvm::Value*, 4> arrays;
+  const bool own = any_access(loop, [&](const llvm::Instruction& i, const llvm::Value* address) {
+    if (!llvm::isa<llvm::StoreInst>(i) || !is_invariant(loop, address)) return false;
+    const llvm::Value* array = llvm::getUnderlyingObject(address);
+    arrays.insert(array);
+    return around == nullptr || !llvm::isa<llvm::AllocaInst>(array);
+  });
+  if (own || arrays.empty()) return own;
+  return any_access(*around, [&](const llvm::Instruction&, const llvm::Value* address) {
+    return arrays.contains(llvm::getUnderlyingObject(address)) && !is_invariant(*around, address);
+  });
+}
+
+// LICM that moves sums into registers at once, in the outermost of the loops that add to them. It
+// would do so in each of these loops, which compares all places that they add to each time.
+struct MoveInvariants : llvm::PassInfoMixin<MoveInvariants> {
+  llvm::PreservedAnalyses run(llvm::Loop& loop, llvm::LoopAnalysisManager& loops,
+                              llvm::LoopStandardAnalysisResults& results,
+                              llvm::LPMUpdater& updater) {
+    llvm::LICMOptions options;
+    if (!has_sums_of_its_own(loop)) options.MssaNoAccForPromotionCap = 0;
+    return llvm::LICMPass(options).run(loop, loops, results, updater);
+  }
+};
+
+}  // namespace
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const OptimizeOptions& options) {
   if (options.level == 0) return;
@@ -56,8 +113,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const Optimize
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   if (options.level >= 2) {
-    llvm::LoopPassManager loop_passes;
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(MoveInvariants(),
                                                          /*UseMemorySSA=*/true,
                                                          /*UseBlockFrequencyInfo=*/false));
   }

@@ -269,6 +269,32 @@ TEST(LlvmKernels, RegisterTileStaysInRegisters) {
   expect_as_interpreted(kernel, {numbers(14 * 64), numbers(32 * 64), numbers(14 * 32)});
 }
 
+// The sums have one place for all of both loops over k, and another for each turn of the copy's
+// loop, which keeps the array in memory.
+TEST(LlvmKernels, SumsStayInRegistersThatALoopCopies) {
+  const Kernel kernel = make_kernel(
+      R"(
+    for (t, 0, 4) {
+      // attr [acc] storage_scope = "local"
+      allocate acc[float32 * 128]
+      unrolled (i, 0, 8) { acc[ramp((i*16), 1, 16)] = x16(0.000000f) }
+      for (ko, 0, 4) { for (ki, 0, 8) {
+        unrolled (i, 0, 8) {
+          acc[ramp((i*16), 1, 16)] = (acc[ramp((i*16), 1, 16)] +
+              (x16(A[((((t*32) + (ko*8)) + ki)*8 + i)])*B[ramp((((ko*8) + ki)*16), 1, 16)]))
+        }
+      } }
+      for (i, 0, 8) { O[ramp(((t*128) + (i*16)), 1, 16)] = acc[ramp((i*16), 1, 16)] }
+    })",
+      {{"A", float_type(32), {1024}},
+       {"B", float_type(32), {512}},
+       {"O", float_type(32), {512}, true}});
+  const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
+  EXPECT_EQ(count(loop, "vfmadd"), 8) << loop;
+  EXPECT_THAT(loop, Not(HasSubstr("%rsp"))) << loop;
+  expect_as_interpreted(kernel, {numbers(1024), numbers(512), numbers(512)});
+}
+
 TEST(LlvmKernels, BroadcastFoldsIntoFma) {
   const std::string assembly = assembly_for("llvm -mcpu=znver4", register_tile_kernel(14, 16, 64));
   EXPECT_EQ(count(inner_loop(assembly), "{1to16}"), 14);
