@@ -19,6 +19,10 @@
 namespace tw::codegen {
 namespace {
 
+// In a loop with more accesses LICM leaves sums in memory: it compares each with all places that
+// the loop adds to.
+constexpr unsigned kMostAccesses = 250;
+
 // Whether the value is the same in all iterations, or will be once what computes it stands before
 // the loop.
 bool is_invariant(const llvm::Loop& loop, const llvm::Value* value, int depth = 6) {
@@ -32,32 +36,52 @@ bool is_invariant(const llvm::Loop& loop, const llvm::Value* value, int depth = 
   });
 }
 
-// f(instruction, address) for each load and store of the loop until it returns true.
 template <class F>
-bool any_access(const llvm::Loop& loop, F f) {
-  return llvm::any_of(loop.blocks(), [&](const llvm::BasicBlock* block) {
-    return llvm::any_of(*block, [&](const llvm::Instruction& i) {
-      const llvm::Value* address = llvm::getLoadStorePointerOperand(&i);
-      return address != nullptr && f(i, address);
-    });
-  });
+bool any_instruction(const llvm::Loop& loop, F f) {
+  return llvm::any_of(loop.blocks(),
+                      [&](const llvm::BasicBlock* block) { return llvm::any_of(*block, f); });
 }
 
-// Whether the loop adds to local memory, or memory of others, at a place that is not the place of
-// the loop around it too. What is no local array is taken for such.
+using Arrays = llvm::SmallPtrSet<const llvm::Value*, 4>;
+
+// Whether it accesses an element of the arrays that is not the same in all iterations, or is more
+// than a load or a store.
+bool moves_in(const llvm::Loop& loop, const Arrays& arrays, const llvm::Instruction& i) {
+  const auto is_element = [&](const llvm::Value* value) {
+    return value->getType()->isPointerTy() && arrays.contains(llvm::getUnderlyingObject(value));
+  };
+  if (const llvm::Value* address = llvm::getLoadStorePointerOperand(&i)) {
+    return is_element(address) && !is_invariant(loop, address);
+  }
+  return i.mayReadOrWriteMemory() && llvm::any_of(i.operands(), is_element);
+}
+
+bool has_many_accesses(const llvm::Loop& loop) {
+  unsigned accesses = 0;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    accesses +=
+        llvm::count_if(*block, [](const llvm::Instruction& i) { return i.mayReadOrWriteMemory(); });
+  }
+  return accesses >= kMostAccesses;
+}
+
+// Whether the loop adds to places of memory that LICM will not move into registers in the loop
+// around it as well: it does so with elements of a local array where that loop, too, accesses no
+// others, and not too many.
 bool has_sums_of_its_own(const llvm::Loop& loop) {
   const llvm::Loop* around = loop.getParentLoop();
-  llvm::SmallPtrSet<const llvm::Value*, 4> arrays;
-  const bool own = any_access(loop, [&](const llvm::Instruction& i, const llvm::Value* address) {
-    if (!llvm::isa<llvm::StoreInst>(i) || !is_invariant(loop, address)) return false;
-    const llvm::Value* array = llvm::getUnderlyingObject(address);
+  Arrays arrays;
+  const bool own = any_instruction(loop, [&](const llvm::Instruction& i) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
+    if (store == nullptr || !is_invariant(loop, store->getPointerOperand())) return false;
+    const llvm::Value* array = llvm::getUnderlyingObject(store->getPointerOperand());
     arrays.insert(array);
     return around == nullptr || !llvm::isa<llvm::AllocaInst>(array);
   });
   if (own || arrays.empty()) return own;
-  return any_access(*around, [&](const llvm::Instruction&, const llvm::Value* address) {
-    return arrays.contains(llvm::getUnderlyingObject(address)) && !is_invariant(*around, address);
-  });
+  return has_many_accesses(*around) || any_instruction(*around, [&](const llvm::Instruction& i) {
+           return moves_in(*around, arrays, i);
+         });
 }
 
 // LICM that moves sums into registers at once, in the outermost of the loops that add to them. It
@@ -67,7 +91,7 @@ struct MoveInvariants : llvm::PassInfoMixin<MoveInvariants> {
                               llvm::LoopStandardAnalysisResults& results,
                               llvm::LPMUpdater& updater) {
     llvm::LICMOptions options;
-    if (!has_sums_of_its_own(loop)) options.MssaNoAccForPromotionCap = 0;
+    options.MssaNoAccForPromotionCap = has_sums_of_its_own(loop) ? kMostAccesses : 0;
     return llvm::LICMPass(options).run(loop, loops, results, updater);
   }
 };

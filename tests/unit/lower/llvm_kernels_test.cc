@@ -295,6 +295,35 @@ TEST(LlvmKernels, SumsStayInRegistersThatALoopCopies) {
   expect_as_interpreted(kernel, {numbers(1024), numbers(512), numbers(512)});
 }
 
+// The outer of the loops over k fills an array, in more statements than LICM would compare with the
+// sums.
+TEST(LlvmKernels, SumsStayInRegistersInsideALoopOfManyAccesses) {
+  const Kernel kernel = make_kernel(
+      R"(
+    // attr [acc] storage_scope = "local"
+    allocate acc[float32 * 128]
+    unrolled (i, 0, 8) { acc[ramp((i*16), 1, 16)] = x16(0.000000f) }
+    for (ko, 0, 4) {
+      // attr [packed] storage_scope = "local"
+      allocate packed[float32 * 160]
+      unrolled (i, 0, 160) { packed[i] = A[((i*4) + ko)] }
+      for (ki, 0, 20) {
+        unrolled (i, 0, 8) {
+          acc[ramp((i*16), 1, 16)] = (acc[ramp((i*16), 1, 16)] +
+              (x16(packed[((ki*8) + i)])*B[ramp((ki*16), 1, 16)]))
+        }
+      }
+    }
+    for (i, 0, 8) { O[ramp((i*16), 1, 16)] = acc[ramp((i*16), 1, 16)] })",
+      {{"A", float_type(32), {640}},
+       {"B", float_type(32), {320}},
+       {"O", float_type(32), {128}, true}});
+  const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
+  EXPECT_EQ(count(loop, "vfmadd"), 8) << loop;
+  EXPECT_EQ(count(loop, "vmovups\t%zmm") + count(loop, "vmovaps\t%zmm"), 0) << loop;
+  expect_as_interpreted(kernel, {numbers(640), numbers(320), numbers(128)});
+}
+
 TEST(LlvmKernels, BroadcastFoldsIntoFma) {
   const std::string assembly = assembly_for("llvm -mcpu=znver4", register_tile_kernel(14, 16, 64));
   EXPECT_EQ(count(inner_loop(assembly), "{1to16}"), 14);
