@@ -53,7 +53,7 @@ CONV_LAYERS = [*(f"conv2d_bias_relu:resnet50.{i}" for i in range(23)), *(f"conv2
 QUICK_CONV_LAYERS = [CONV_LAYERS[i] for i in (3, 0, 5, 15)]
 # The same with channels in blocks, the layout in which oneDNN keeps images: both sides read and write the same one.
 BLOCKED_LAYERS = [f"{layer},b=16" for layer in CONV_LAYERS]
-QUICK_BLOCKED_LAYERS = [BLOCKED_LAYERS[i] for i in (3, 1)]
+QUICK_BLOCKED_LAYERS = [BLOCKED_LAYERS[3]]
 DEPTHWISE_LAYERS = [f"depthwise_conv2d:mobilenet.{i}" for i in range(9)]
 QUICK_DEPTHWISE_LAYERS = [DEPTHWISE_LAYERS[i] for i in (2, 3)]
 # What reads and writes more than it computes.
