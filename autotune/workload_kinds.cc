@@ -102,7 +102,7 @@ std::optional<SizeProblem> check_conv2d(const Sizes& s) {
 }
 // Channels in a block: the most that divide them, up to size 'b'.
 int64_t channel_block(const Sizes& s, std::string_view channels) {
-  int64_t block = s["b"];
+  int64_t block = std::min(s["b"], s[channels]);
   while (s[channels] % block != 0) --block;
   return block;
 }

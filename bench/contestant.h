@@ -30,6 +30,10 @@ struct Problem {
   double operations = 0;
 };
 
+// The size of that name; where its kind of workloads has none or its text leaves it out,
+// `otherwise`.
+int64_t size_or(const Problem& problem, const char* name, int64_t otherwise);
+bool is_float32(const Problem& problem);  // all that goes in and out
 // Floats are uniform in [-1, 1), integers of 8 bits uniform over their type.
 Problem make_problem(const std::string& workload, std::mt19937& rng);
 

@@ -39,11 +39,6 @@ void set_openmp_threads(int threads) {
   set(threads);
 }
 
-int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
-  const auto found = problem.size.find(name);
-  return found == problem.size.end() ? otherwise : found->second;
-}
-
 memory::data_type type_of(const NDArray& array) {
   const DType type = array.dtype();
   if (type == bfloat_type(16)) return memory::data_type::bf16;
@@ -52,13 +47,6 @@ memory::data_type type_of(const NDArray& array) {
   if (type == uint_type(8)) return memory::data_type::u8;
   if (type == int_type(32)) return memory::data_type::s32;
   return kFloat;
-}
-
-// What takes part where it knows the types at all.
-bool is_float32(const Problem& problem) {
-  return problem.output.dtype() == float_type(32) &&
-         std::ranges::all_of(problem.inputs,
-                             [](const NDArray& a) { return a.dtype() == float_type(32); });
 }
 
 memory::desc plain(const Dims& dims, Tag tag) { return {dims, kFloat, tag}; }

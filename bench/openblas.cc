@@ -16,11 +16,6 @@
 namespace tw::bench {
 namespace {
 
-bool is_float32(const Problem& problem) {
-  return std::all_of(problem.inputs.begin(), problem.inputs.end(),
-                     [](const NDArray& a) { return a.dtype() == float_type(32); });
-}
-
 void multiply(int64_t m, int64_t n, int64_t k, const float* a, const float* b, float* c) {
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
               static_cast<int>(k), 1.0F, a, static_cast<int>(k), b, static_cast<int>(n), 0.0F, c,
@@ -153,11 +148,6 @@ class Convolution final : public Contestant {
   int64_t height_, width_;
   ThreadPool pool_;
 };
-
-int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
-  const auto found = problem.size.find(name);
-  return found == problem.size.end() ? otherwise : found->second;
-}
 
 void enter(const Problem& problem, int threads, const Options&, Contestants& list) {
   if (!is_float32(problem)) return;

@@ -48,6 +48,17 @@ void fill(const NDArray& array, std::mt19937& rng) {
 
 }  // namespace
 
+int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
+  const auto found = problem.size.find(name);
+  return found == problem.size.end() ? otherwise : found->second;
+}
+
+bool is_float32(const Problem& problem) {
+  return problem.output.dtype() == float_type(32) &&
+         std::ranges::all_of(problem.inputs,
+                             [](const NDArray& a) { return a.dtype() == float_type(32); });
+}
+
 Problem make_problem(const std::string& text, std::mt19937& rng) {
   Problem problem{.workload = autotune::parse_workload(text)};
   parse_sizes(problem.workload.text, problem);

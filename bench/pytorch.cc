@@ -32,17 +32,6 @@ Tensor over(const NDArray& array) {
   return at::from_blob(array.data(), shape, at::kFloat);
 }
 
-int64_t size_or(const Problem& problem, const char* name, int64_t otherwise) {
-  const auto found = problem.size.find(name);
-  return found == problem.size.end() ? otherwise : found->second;
-}
-
-bool is_float32(const Problem& problem) {
-  return problem.output.dtype() == float_type(32) &&
-         std::ranges::all_of(problem.inputs,
-                             [](const NDArray& a) { return a.dtype() == float_type(32); });
-}
-
 // Operators that PyTorch's compiler calls and ATen has no functions for. What follows the sums in
 // the same operator has a name, and may have numbers and a variant.
 using Scalars = c10::List<std::optional<at::Scalar>>;
