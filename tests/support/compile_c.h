@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/source_dir.h"
+
 namespace tw::test {
 
 // Path of the library, in a temporary place; empty (and a failure) when `cc` refuses. The source
@@ -21,7 +23,7 @@ inline std::string compile_c(const std::string& source) {
     return {};
   }
   close(file);
-  const std::string root = TW_SOURCE_DIR;
+  const std::string root = source_dir();
   const std::string command = "cc -std=c99 -pedantic -Wall -Wextra -Werror -O1 -fPIC -shared -I '" +
                               root + "' -o '" + path + "' '" + root + "/" + source + "'";
   if (std::system(command.c_str()) != 0) {

@@ -9,10 +9,12 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/source_dir.h"
+
 namespace tw {
 
 inline std::string read_golden(const std::string& name) {
-  std::ifstream in(std::string(TW_SOURCE_DIR "/tests/golden/") + name);
+  std::ifstream in(source_dir() + "/tests/golden/" + name);
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -20,7 +22,7 @@ inline std::string read_golden(const std::string& name) {
 
 inline void expect_golden(const std::string& name, const std::string& text) {
   if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(std::string(TW_SOURCE_DIR "/tests/golden/") + name) << text;
+    std::ofstream(source_dir() + "/tests/golden/" + name) << text;
     return;
   }
   EXPECT_EQ(text, read_golden(name))

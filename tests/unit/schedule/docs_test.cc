@@ -10,11 +10,12 @@
 
 #include "schedule/primitive.h"
 #include "schedule/tensor_intrin.h"
+#include "tests/support/source_dir.h"
 
 namespace tw {
 namespace {
 
-const std::string kRoot = TW_SOURCE_DIR "/";
+const std::string kRoot = source_dir() + "/";
 
 std::string contents(const std::string& file) {
   std::ifstream in(kRoot + file);
