@@ -52,7 +52,8 @@ endif()
 # The same relative prefix is cut from __FILE__, which leaves "ir/node.cc" in error messages.
 find_program(TW_CCACHE ccache)
 if(TW_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${TW_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros "${TW_CCACHE}")
   file(RELATIVE_PATH prefix "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}/")
   add_compile_options("-fmacro-prefix-map=${prefix}=")
 else()
