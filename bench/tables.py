@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -17,27 +19,16 @@ class Table:
 
 
 def show(table: Table) -> None:
-    """On the terminal, in at most 80 columns unless it is wider."""
-    import sys
+    """On the terminal, in as many columns as it or COLUMNS has; into a file, each row on a line."""
+    from tilewright.cli.output import line_width, table_lines
 
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    console = Console(width=None if sys.stdout.isatty() else 80, highlight=False)
-    grid = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    for i, column in enumerate(table.columns):
-        grid.add_column(column, justify="left" if i == 0 else "right", overflow="fold")
-    for row in table.rows:
-        grid.add_row(*(Text(cell) for cell in row))
-    with console.capture() as capture:
-        console.print(grid)
-        for note in table.notes:
-            console.print(Text(note))
-        if table.notes:
-            console.print()
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    width = line_width(sys.stdout)
+    lines = [table.title, "", *table_lines(table.columns, table.rows, width), ""]
+    for note in table.notes:
+        lines += textwrap.wrap(note, width) if width else [note]
+    if table.notes:
+        lines.append("")
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))

@@ -121,13 +121,31 @@ def test_every_table_is_rectangular(results):
         assert {len(row) for row in table.rows} == {len(table.columns)}, table.title
 
 
-def test_the_terminal_needs_80_columns(results, capsys):
+def test_the_terminal_needs_80_columns(results, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     for table in [*all_tables(results), goals.table(results)]:
         tables.show(table)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines == [line.rstrip() for line in lines]
     assert "8x8, 3x3" in "".join(lines)
+
+
+CONTESTANTS = ["unscheduled", "untuned", "tuned", "hand", "onednn", "openblas", "pytorch", "limit"]
+LAYER = "512 → 1024, 28×28, 1×1, stride 2"
+
+
+@pytest.mark.parametrize(("columns", "lines_a_row"), [("80", 2), ("", 1), ("200", 1)])
+def test_the_name_of_a_layer_stays_on_one_line(capsys, monkeypatch, columns, lines_a_row):
+    monkeypatch.setenv("COLUMNS", columns)
+    figures = ["1.59", *["134"] * 7, "0.98", "91%"]
+    tables.show(tables.Table("Convolutions", ["", *CONTESTANTS, "ratio", "of limit"], [[LAYER, *figures]] * 2))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.startswith(LAYER) for line in lines].count(True) == 2
+    assert [line.split()[-10:] == figures for line in lines].count(True) == 2
+    assert (LAYER in lines) == (lines_a_row == 2)
+    if columns:
+        assert max(map(len, lines)) <= int(columns)
 
 
 def test_peers_are_compared_with_the_better_of_ours_and_with_the_limit(results):

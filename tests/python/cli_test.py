@@ -87,38 +87,64 @@ def test_a_terminal_of_80_columns(tmp_path):
     assert re.search(r"gemm:m=16,n=16,k=16 +[\d.]+ .s +[\d.]+ .s", table), table
 
 
-def final_table(monkeypatch, columns):
-    """Lines of the final table for the longest name of the default set."""
+def final_table(monkeypatch, columns, name="conv2d_bias_relu:resnet50.3", terminal=True):
+    """Lines of the final table for one workload; without `columns` their number is not limited."""
 
-    class Terminal(io.StringIO):
+    class Stream(io.StringIO):
         def isatty(self):
-            return True
+            return terminal
 
-    row = {"workload": "conv2d_bias_relu:resnet50.3", "untuned_seconds": 1e-3, "best_seconds": 1e-4, "gflops": 1234.5,
+    row = {"workload": name, "untuned_seconds": 1e-3, "best_seconds": 1e-4, "gflops": 1234.5,
            "percent_of_peak": 55.0, "trials": 1000, "failures": {}}
-    stream = Terminal()
-    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = Stream()
+    if columns:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    else:
+        monkeypatch.delenv("COLUMNS", raising=False)
     report.print_result({"tasks": [row], "peak_gflops": 1, "threads": 1, "seconds": 1, "interrupted": False,
                          "log": "tuning.db", "replay": "autotune"}, stream)
-    lines = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue()).splitlines()
+    lines = stream.getvalue().splitlines()
     return lines[:next(k for k, line in enumerate(lines) if line.startswith("measured"))]
 
 
+FIGURES = r"1\.00 ms +100 us +1234\.5 +55 +1000 +0$"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
 @pytest.mark.parametrize("columns", [80, 72])
-def test_lines_fit_a_terminal(monkeypatch, columns):
-    lines = final_table(monkeypatch, columns)
-    (line,) = [line for line in lines if line.startswith("conv2d_bias_relu:resne")]
-    assert re.search(r"1\.00 ms +100 us +1234\.5 +55 +1000 +0$", line)
+def test_lines_fit_a_terminal(monkeypatch, columns, terminal):
+    lines = final_table(monkeypatch, columns, terminal=terminal)
+    assert re.fullmatch(r"conv2d_bias_relu:resnet50\.3 +" + FIGURES, lines[-1])
     assert max(map(len, lines)) <= columns
 
 
-@pytest.mark.parametrize("columns", [71, 40, 20])
+def test_every_named_workload_has_one_line_of_80_columns(monkeypatch):
+    for kind_and_name, *_ in autotune.named_workloads():
+        *_, line = lines = final_table(monkeypatch, 80, kind_and_name)
+        assert re.fullmatch(re.escape(kind_and_name) + " +" + FIGURES, line)
+        assert max(map(len, lines)) <= 80
+
+
+SIZES = "conv2d_bias_relu:n=1,ci=1024,h=14,w=14,co=2048,k=1,s=2,p=0,dtype=float32"
+
+
+def test_figures_stand_below_a_name_that_leaves_no_room_for_them(monkeypatch):
+    *_, name, figures = lines = final_table(monkeypatch, 80, SIZES)
+    assert name == SIZES and re.fullmatch(" +" + FIGURES, figures) and max(map(len, lines)) <= 80
+
+
+def test_a_row_in_a_file_is_a_line(monkeypatch):
+    assert re.fullmatch(SIZES + " +" + FIGURES, final_table(monkeypatch, None, SIZES, terminal=False)[-1])
+
+
+@pytest.mark.parametrize("columns", [40, 20])
 def test_a_narrow_terminal_shows_all_numbers(monkeypatch, columns):
     first, *others = final_table(monkeypatch, columns)
     assert first == "conv2d_bias_relu:resnet50.3"
     assert max(map(len, others)) <= columns
-    assert [line.strip() for line in " ".join(others).split(",")] == [
-        "untuned 1.00 ms", "best 100 us", "GFLOP/s 1234.5", "% peak 55", "trials 1000", "failed 0"]
+    found = " ".join(line.strip() for line in others)
+    for figure in ("untuned 1.00 ms", "best 100 us", "GFLOP/s 1234.5", "% peak 55", "trials 1000", "failed 0"):
+        assert figure in found
 
 
 @pytest.mark.parametrize(("columns", "term"), [(40, "xterm"), (80, "dumb")])

@@ -12,7 +12,7 @@ import pytest
 import tree
 
 # What tw uses before it has installed anything: all of it is in every Debian system.
-ESSENTIAL = "awk cat cmp df dirname env flock grep head id mkdir mktemp nproc readlink rm sed sh tail tee touch tr".split()
+ESSENTIAL = "awk cat chmod cmp df dirname env flock grep head id mkdir mktemp nproc readlink rm sed sh tail tee touch tr".split()
 
 
 @pytest.fixture
@@ -48,6 +48,18 @@ def fake(programs: Path, name: str, body: str) -> None:
 
 def all_installed(programs: Path) -> None:
     fake(programs, "dpkg-query", """shift 3; for package in "$@"; do echo "ii $package"; done""")
+
+
+def equip_to_build(checkout: Path, programs: Path) -> Path:
+    """A .venv, cmake and ninja that only note what they are called for; returns the notes."""
+    python = checkout / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    fake(python.parent, "python", f"""[ "$1" = -m ] || echo '{checkout}'""")
+    (checkout / ".venv/.recipe").write_text(f"{checkout}\n")
+    notes = checkout / "notes.txt"
+    fake(programs, "cmake", f"""echo cmake "$@" >>'{notes}'; mkdir -p build/release; touch build/release/build.ninja""")
+    fake(programs, "ninja", f"""echo ninja >>'{notes}'""")
+    return notes
 
 
 def tw(checkout: Path, machine: Path, *arguments: str) -> tuple[int, list[str]]:
@@ -130,3 +142,25 @@ def test_a_checkout_that_cannot_be_written(checkout, machine):
     status, lines = tw(checkout, machine, "build")
     checkout.chmod(0o755)
     assert status == 1 and len(lines) == 1 and "cannot write" in lines[0]
+
+
+def test_libraries_that_arrive_later_are_looked_for_again(checkout, machine):
+    notes = equip_to_build(checkout, machine)
+    installs = machine.parent / "installed"
+    peers = "libbenchmark-dev|libopenblas-dev|libdnnl-dev"
+    fake(machine, "dpkg-query", f"""shift 3; for package in "$@"; do
+      case $package in {peers}) [ -e '{installs}' ] || continue ;; esac; echo "ii $package"; done""")
+    fake(machine, "apt-get", f"""touch '{installs}'""")
+
+    configure = "cmake --fresh --preset release"
+    assert tw(checkout, machine, "build")[0] == 0
+    assert notes.read_text().splitlines() == [configure, "ninja"] and not installs.exists()
+    # Nothing has changed: it is not configured again.
+    assert tw(checkout, machine, "build")[0] == 0
+    assert notes.read_text().splitlines() == [configure, "ninja", "ninja"]
+    # The benchmark installs its peers, and CMake finds them although the folder was configured without.
+    tw(checkout, machine, "bench")
+    assert installs.exists()
+    assert notes.read_text().splitlines()[3:] == [configure, "ninja"]
+    assert tw(checkout, machine, "build")[0] == 0
+    assert notes.read_text().splitlines()[5:] == ["ninja"]

@@ -3,12 +3,11 @@
 
 import json
 import math
+import os
 import sys
 import textwrap
 
 from .. import _core
-
-NARROW = 72  # columns that a table needs to show its numbers and something of the names
 
 
 def duration(seconds):
@@ -40,31 +39,64 @@ def number(value, text="{:.1f}"):
     return "-" if value is None else text.format(value)
 
 
-def print_table(stream, names, rows):
-    """Rows of texts under the names of their columns; the first column says what a row is about.
+def line_width(stream):
+    """Columns that lines may take: COLUMNS, or those of the terminal; None, no limit, where nobody looks at a screen."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
-    A terminal that is too narrow for a table gets a paragraph a row.
+
+def table_lines(names, rows, width):
+    """The lines of a table: texts under the names of their columns, the first of which says what a row is about.
+
+    That text is never broken while it fits into `width` (None: no limit). Where it and the others do not fit side by side,
+    the others stand below it; where even these do not fit into a line, each is written with the name of its column.
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    width = width or math.inf
+    widths = [max(map(len, column)) for column in zip(names, *rows)]
+    for gap, below in ((2, False), (1, False), (2, True), (1, True)):
+        first = gap if below else widths[0] + gap
+        if first + sum(widths[1:]) + gap * (len(widths) - 2) <= width:
+            break
+    else:
+        return _paragraphs(names, rows, width)
+    def figures(texts):
+        return (" " * gap).join(f"{text:>{columns}}" for text, columns in zip(texts, widths[1:]))
 
-    # Rows stay whole where nobody looks at a screen.
-    console = Console(file=stream, width=None if stream.isatty() else 120, highlight=False)
-    if console.width < NARROW:
-        for first, *others in rows:
-            parts = ", ".join(f"{name} {text}".replace(" ", "\0") for name, text in zip(names[1:], others))
-            lines = textwrap.wrap(parts, max(console.width - 2, 10), break_long_words=False)
-            stream.write("\n  ".join([first, *lines]).replace("\0", " ") + "\n")
-        return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for k, name in enumerate(names):
-        table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
-    for row in rows:
-        table.add_row(*row)
-    with console.capture() as capture:
-        console.print(table)
-    stream.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    def row(texts):
+        if below:
+            return [*_wrapped(texts[0], width), " " * first + figures(texts[1:])]
+        return [f"{texts[0]:{widths[0]}}{' ' * gap}{figures(texts[1:])}"]
+
+    head = [line for line in row(names) if line.strip()]
+    return [line.rstrip() for line in [*head, "─" * max(map(len, head)), *(line for texts in rows for line in row(texts))]]
+
+
+def _wrapped(text, width):
+    return [text] if len(text) <= width else textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _paragraphs(names, rows, width):
+    lines = []
+    for first, *others in rows:
+        parts = [f"{name} {text}".strip() for name, text in zip(names[1:], others)]
+        # A figure stays beside its name.
+        parts = [part.replace(" ", "\0") if len(part) <= width - 3 else part for part in parts]
+        lines += _wrapped(first, width)
+        lines += textwrap.wrap(", ".join(parts), max(width, 12), initial_indent="  ", subsequent_indent="  ",
+                               break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
+def print_table(stream, names, rows):
+    """Writes what `table_lines` makes for the width of the stream."""
+    stream.writelines(f"{line}\n" for line in table_lines(names, rows, line_width(stream)))
 
 
 def rates(operations, seconds, peak):

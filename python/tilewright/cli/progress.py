@@ -6,8 +6,9 @@ import os
 import threading
 import time
 
-from .output import NARROW, duration, rate
+from .output import duration, rate
 
+NARROW = 72  # columns that the table needs to show its numbers and something of the names
 ROWS = 8  # tasks shown at once
 
 
@@ -154,7 +155,7 @@ class _Live(_Progress):
 
         with self.lock:
             shown = sorted(self.recent[-ROWS:]) or [0]
-            table = Table(box=None, padding=(0, 1), expand=True)
+            table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, expand=True)
             table.add_column("workload", no_wrap=True, overflow="ellipsis", ratio=1)
             names = ("best GF/s", "% peak", "now GF/s", "trials", "failed")
             if self.console.width < NARROW:
