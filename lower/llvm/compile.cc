@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
+#include <type_traits>
 
 #include "ir/print.h"
 #include "lower/llvm/emit.h"
+#include "lower/llvm/fatal_error.h"
 #include "lower/llvm/generate.h"
 #include "lower/llvm/jit.h"
 #include "lower/llvm/link.h"
@@ -81,40 +85,92 @@ void verify_module(llvm::Module& module) {
 }
 
 // An optimised module on its way to machine code, in a context of its own.
-struct Compilation {
-  llvm::LLVMContext context;
-  llvm::Module module;
-  codegen::Machine& machine;
-  bool uses_tiles = false;
-
+class Compilation {
+ public:
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
               const CompileOptions& options, CompileTimings& timings, bool embed_constants = false)
-      : module("tilewright", context), machine(codegen::machine_for(target)) {
+      : context_(std::make_unique<llvm::LLVMContext>()),
+        module_(std::make_unique<llvm::Module>("tilewright", *context_)),
+        machine_(codegen::machine_for(target)) {
     Stopwatch watch;
-    context.setDiscardValueNames(!options.keep_sources);
-    module.setTargetTriple(target.triple);
-    module.setDataLayout(machine.llvm->createDataLayout());
-    module.setPICLevel(llvm::PICLevel::BigPIC);
+    context_->setDiscardValueNames(!options.keep_sources);
+    context_->setDiagnosticHandlerCallBack(collect_error, &errors_);
+    module_->setTargetTriple(target.triple);
+    module_->setDataLayout(machine_.llvm->createDataLayout());
+    module_->setPICLevel(llvm::PICLevel::BigPIC);
     const codegen::EmitResult emitted = codegen::emit(kernels, target,
                                                       {.contract = options.fast_math_contract,
                                                        .vectorize = options.llvm_vectorize,
                                                        .embed_constants = embed_constants},
-                                                      module);
-    uses_tiles = emitted.uses_tiles;
-    verify_module(module);
+                                                      *module_);
+    uses_tiles_ = emitted.uses_tiles;
+    all_passes_ = options.llvm_vectorize || emitted.names_llvm_intrinsics;
+    verify_module(*module_);
     timings.emit += watch.lap();
-    codegen::optimize(module, *machine.llvm,
-                      {.level = target.opt_level,
-                       .vectorize = options.llvm_vectorize,
-                       .unroll = emitted.has_unroll_requests});
+    guarded([&] {
+      codegen::optimize(*module_, *machine_.llvm,
+                        {.level = target.opt_level,
+                         .vectorize = options.llvm_vectorize,
+                         .unroll = emitted.has_unroll_requests});
+    });
     timings.optimize += watch.lap();
   }
+
+  bool uses_tiles() const { return uses_tiles_; }
+  llvm::Module& module() { return *module_; }
   std::string text() const {
     std::string s;
     llvm::raw_string_ostream out(s);
-    module.print(out, nullptr);
+    module_->print(out, nullptr);
     return s;
   }
+  // These use the module up.
+  codegen::Object object() {
+    return generated([&] { return codegen::generate_object(*module_, machine_, all_passes_); });
+  }
+  std::string assembly() {
+    return generated([&] { return codegen::generate_assembly(*module_, machine_, all_passes_); });
+  }
+
+ private:
+  // What LLVM reports, and goes on.
+  static void collect_error(const llvm::DiagnosticInfo* info, void* errors) {
+    if (info->getSeverity() != llvm::DS_Error) return;
+    llvm::raw_string_ostream out(*static_cast<std::string*>(errors));
+    llvm::DiagnosticPrinterRawOStream printer(out);
+    info->print(printer);
+    out << "\n";
+  }
+  [[noreturn]] static void refuse(std::string_view why) {
+    raise({.code = ErrorCode::CodeGeneration,
+           .what = fmt::format("LLVM {} gives up: {}", llvm_version(), llvm::StringRef(why).trim().str()),
+           .legal = "LLVM's intrinsics as its language reference has them, on processors that have "
+                    "what they stand for"});
+  }
+  template <class F>
+  std::invoke_result_t<F> guarded(F work) {
+    try {
+      const codegen::FatalErrorScope scope;
+      return work();
+    } catch (const codegen::FatalError& e) {
+      (void)module_.release();
+      (void)context_.release();
+      refuse(e.what());
+    }
+  }
+  template <class F>
+  std::invoke_result_t<F> generated(F work) {
+    auto result = guarded(work);
+    if (!errors_.empty()) refuse(errors_);
+    return result;
+  }
+
+  std::string errors_;
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::Module> module_;
+  codegen::Machine& machine_;
+  bool uses_tiles_ = false;
+  bool all_passes_ = false;
 };
 
 bool is_foreign(const Target& target) {
@@ -136,11 +192,10 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         ll_ = compilation.text();
         asm_ = assembly();
       }
-      if (!compilation.machine.missing_features.empty()) return codegen::Object();
-      if (compilation.uses_tiles) request_tile_data();
+      if (is_foreign(target_)) return codegen::Object();
+      if (compilation.uses_tiles()) request_tile_data();
       watch.lap();
-      codegen::Object object = codegen::generate_object(compilation.module, compilation.machine,
-                                                        options_.llvm_vectorize);
+      codegen::Object object = compilation.object();
       timings.generate += watch.lap();
       return object;
     };
@@ -201,9 +256,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     info.instruction_sets = target_.instruction_sets();
     codegen::export_code(path, kernels_, [&] {
       auto compilation = compile_again(/*embed_constants=*/true);
-      codegen::add_constant(compilation->module, TW_METADATA_SYMBOL, metadata_to_json(info));
-      return codegen::generate_object(compilation->module, compilation->machine,
-                                      options_.llvm_vectorize);
+      codegen::add_constant(compilation->module(), TW_METADATA_SYMBOL, metadata_to_json(info));
+      return compilation->object();
     });
   }
 
@@ -214,11 +268,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
     options.keep_sources = true;
     return std::make_unique<Compilation>(kernels_, target_, options, ignored, embed_constants);
   }
-  std::string assembly() const {
-    auto compilation = compile_again();
-    return codegen::generate_assembly(compilation->module, compilation->machine,
-                                      options_.llvm_vectorize);
-  }
+  std::string assembly() const { return compile_again()->assembly(); }
 
   std::vector<Kernel> kernels_;
   Target target_;

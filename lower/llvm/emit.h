@@ -33,6 +33,8 @@ std::string constant_symbol(const Kernel& kernel, size_t constant);
 struct EmitResult {
   bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
   bool uses_tiles = false;           // tile registers
+  // Intrinsics of LLVM that a program names. Which passes they need, LLVM knows alone.
+  bool names_llvm_intrinsics = false;
 };
 
 // Adds the functions of `kernels` to `module`. Throws CodeGeneration.

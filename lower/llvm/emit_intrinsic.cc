@@ -43,6 +43,7 @@ llvm::Value* FunctionEmitter::address_of(const Load& load) {
 // Types that an intrinsic leaves open are found from its arguments and its result.
 llvm::Value* FunctionEmitter::emit_llvm_intrinsic(const Call& op,
                                                   llvm::ArrayRef<llvm::Value*> args) {
+  k_.result.names_llvm_intrinsics = true;
   const llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(op.name);
   if (id == llvm::Intrinsic::not_intrinsic) {
     raise({.code = ErrorCode::UnknownIntrinsic,

@@ -5,6 +5,7 @@
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 
+#include "lower/llvm/fatal_error.h"
 #include "lower/llvm/generate_passes.h"
 #include "lower/llvm/pipeline.h"
 #include "runtime/error.h"
@@ -48,21 +49,38 @@ llvm::SmallVector<char, 0> ObjectPipeline::run(llvm::Module& module) {
   return bytes_;
 }
 
+namespace {
+
+// Through the pipeline, which is lost where LLVM throws: it is in no state to be destroyed.
+llvm::SmallVector<char, 0> run(std::unique_ptr<ObjectPipeline>& pipeline, llvm::Module& module) {
+  try {
+    return pipeline->run(module);
+  } catch (const FatalError&) {
+    (void)pipeline.release();
+    throw;
+  }
+}
+
+llvm::SmallVector<char, 0> run_once(llvm::Module& module, const Machine& machine,
+                                    llvm::CodeGenFileType type, bool all_passes) {
+  auto pipeline = std::make_unique<ObjectPipeline>(*machine.llvm, type, all_passes);
+  return run(pipeline, module);
+}
+
+}  // namespace
+
 llvm::SmallVector<char, 0> generate_object(llvm::Module& module, Machine& machine,
                                            bool all_passes) {
-  if (all_passes) {
-    return ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::ObjectFile, true).run(module);
-  }
+  constexpr auto kType = llvm::CodeGenFileType::ObjectFile;
+  if (all_passes) return run_once(module, machine, kType, true);
   if (machine.pipeline == nullptr) {
-    machine.pipeline =
-        std::make_unique<ObjectPipeline>(*machine.llvm, llvm::CodeGenFileType::ObjectFile);
+    machine.pipeline = std::make_unique<ObjectPipeline>(*machine.llvm, kType);
   }
-  return machine.pipeline->run(module);
+  return run(machine.pipeline, module);
 }
 
 std::string generate_assembly(llvm::Module& module, Machine& machine, bool all_passes) {
-  const auto text =
-      ObjectPipeline(*machine.llvm, llvm::CodeGenFileType::AssemblyFile, all_passes).run(module);
+  const auto text = run_once(module, machine, llvm::CodeGenFileType::AssemblyFile, all_passes);
   return std::string(text.begin(), text.end());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LLVM IR to machine code. The module's IR is used up: it may not be generated from twice. With
-// `all_passes` nothing is left out, for IR that the emitter's promises do not hold of.
+// `all_passes` nothing is left out, for IR that the emitter's promises do not hold of. Inside a
+// FatalErrorScope they throw FatalError.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
