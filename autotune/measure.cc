@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <utility>
 
 #include "autotune/measure_pool.h"
+#include "autotune/reference_cache.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 
@@ -27,40 +23,14 @@ using Kind = WorkerEvent::Kind;
 constexpr double kReferenceTimeout = 600;
 // Workers that may be lost, by no fault of a candidate's, before it counts as lost.
 constexpr int kMostLosses = 2;
+// Reference results kept at a time; each takes two descriptors, of which a process may have 1,024.
+constexpr size_t kMostReferences = 64;
 // How often `stop` is looked at.
 constexpr double kTick = 0.05;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
-
-// A file without a name, which workers open through this process. Nothing is left behind, however
-// the process ends.
-class MemoryFile {
- public:
-  MemoryFile() : descriptor_(memfd_create("tilewright-reference", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) {
-      raise({.code = ErrorCode::OutOfMemory,
-             .what = fmt::format("no memory for reference results: {}", std::strerror(errno))});
-    }
-  }
-  ~MemoryFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  MemoryFile(MemoryFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  MemoryFile& operator=(MemoryFile&&) = delete;
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
-
- private:
-  int descriptor_;
-};
-
-// What all candidates of a task are compared with.
-struct Reference {
-  MemoryFile result, tolerance;
-  std::optional<ErrorCode> error;  // it could not be made
-  std::string message;
-};
 
 ErrorCode parse_error(const json& reply) {
   static constexpr ErrorCode kClasses[] = {ErrorCode::CompileFailed, ErrorCode::RunCrashed,
@@ -111,15 +81,17 @@ struct Measurer::State {
   MeasureOptions options;
   WorkerPool pool;
   MeasureTimings timings;
-  std::map<std::string, Reference> references;  // by workload, target
-  int64_t candidates = 0;                       // ids of candidates, over all batches
+  ReferenceCache references;  // by workload, target
+  int64_t candidates = 0;     // ids of candidates, over all batches
 
   static size_t worker_count(const MeasureOptions& options) {
     return static_cast<size_t>(
         std::max(1, options.workers > 0 ? options.workers : host().usable_cpus));
   }
   explicit State(const MeasureOptions& given)
-      : options(given), pool(worker_count(given), worker_program(given.worker_path), given.seed) {}
+      : options(given),
+        pool(worker_count(given), worker_program(given.worker_path), given.seed),
+        references(given.reference_bytes, kMostReferences) {}
 
   const Reference* reference(const Task& task, const std::function<bool()>& stop);
 };
@@ -127,7 +99,7 @@ struct Measurer::State {
 // Both halves at once, on two workers where there are two. Null when stopped.
 const Reference* Measurer::State::reference(const Task& task, const std::function<bool()>& stop) {
   const std::string key = task.workload + " " + task.target_text;
-  if (const auto found = references.find(key); found != references.end()) return &found->second;
+  if (const Reference* found = references.find(key)) return found;
   const auto start = Clock::now();
   Reference made;
   const std::pair<const char*, const MemoryFile*> parts[] = {{"reference", &made.result},
@@ -173,7 +145,7 @@ const Reference* Measurer::State::reference(const Task& task, const std::functio
   }
   pool.reset();
   timings.reference += seconds_since(start);
-  return &references.emplace(key, std::move(made)).first->second;
+  return references.add(key, std::move(made));
 }
 
 namespace {

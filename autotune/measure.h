@@ -28,6 +28,9 @@ struct MeasureOptions {
   double give_up_factor = 4;
   int recycle_after = 200;  // candidates a worker handles before it is replaced
   bool verify = true;
+  // Reference results of so many bytes stay in memory; those of tasks that were not measured lately
+  // are made again. All convolutions of ResNet-50 together need 39 MB.
+  int64_t reference_bytes = 128 << 20;
   uint64_t seed = 0;        // of the input data
   std::string worker_path;  // empty: beside this library, or TILEWRIGHT_WORKER
 };

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -298,6 +299,87 @@ bool soon(F condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+// What a process holds open, and how many bytes of it are reference results.
+struct Held {
+  int descriptors = 0;
+  int64_t reference_bytes = 0;
+};
+Held held_by(pid_t pid) {
+  Held held;
+  std::error_code gone;
+  const std::filesystem::path folder = "/proc/" + std::to_string(pid) + "/fd";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    ++held.descriptors;
+    if (std::filesystem::read_symlink(entry.path(), gone).string().find("tilewright-reference") !=
+        std::string::npos) {
+      held.reference_bytes += static_cast<int64_t>(std::filesystem::file_size(entry.path(), gone));
+    }
+  }
+  return held;
+}
+
+int64_t resident_bytes_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  int64_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST_F(Measure, ManyTasksNeedNoMoreThanAFew) {
+  constexpr int64_t kMiB = 1 << 20;
+  constexpr int kTasks = 14, kSettled = 6;
+  MeasureOptions o = options(2);
+  o.reference_bytes = 24 * kMiB;  // of three tasks, a result and a tolerance of 4 MiB each
+  Measurer measurer(o);
+  int descriptors = 0;
+  int64_t ours = 0, theirs = 0;
+  std::map<pid_t, int> of_workers;
+  for (int k = 0; k < kTasks; ++k) {
+    const std::string text = "elementwise:m=1024,n=" + std::to_string(1024 + k);
+    const Task task = gemm_task(text.c_str());
+    const Schedule s = Schedule::create(task.program.outputs);
+    // One for each worker.
+    for (const Record& r :
+         measurer.measure(task, {{.trace = s.trace()}, {.trace = s.trace()}}, 0, {})) {
+      ASSERT_TRUE(r.ok()) << r.message;
+    }
+    const Held held = held_by(getpid());
+    EXPECT_GT(held.reference_bytes, 0) << k;
+    EXPECT_LE(held.reference_bytes, o.reference_bytes) << k;
+    if (k < kSettled) {
+      descriptors = held.descriptors;
+      ours = resident_bytes_of(getpid());
+      theirs = measurer.worker_memory();
+      for (const pid_t pid : workers_of(getpid())) of_workers[pid] = held_by(pid).descriptors;
+      continue;
+    }
+    EXPECT_EQ(held.descriptors, descriptors) << k;
+    EXPECT_LT(resident_bytes_of(getpid()), ours + 8 * kMiB) << k;
+    EXPECT_LT(measurer.worker_memory(), theirs + 24 * kMiB) << k;
+    for (const pid_t pid : workers_of(getpid())) {
+      EXPECT_EQ(held_by(pid).descriptors, of_workers.at(pid)) << k;
+    }
+  }
+}
+
+TEST_F(Measure, AReferenceThatWasGivenUpIsMadeAgain) {
+  MeasureOptions o = options(1);
+  o.reference_bytes = 1;  // that of one task at a time
+  Measurer measurer(o);
+  double spent = 0;
+  for (const char* text : {"gemm:m=16,n=24,k=20", "dense:m=8,n=12,k=70", "gemm:m=16,n=24,k=20"}) {
+    const Task task = gemm_task(text);
+    for (const Record& r : measurer.measure(task, candidates(task, 2), 0, {})) {
+      EXPECT_TRUE(r.ok()) << text << ": " << r.message;
+    }
+    EXPECT_GT(measurer.timings().reference, spent) << text;
+    spent = measurer.timings().reference;
+    const Task same = gemm_task(text);
+    measurer.measure(same, candidates(same, 1), 0, {});
+    EXPECT_EQ(measurer.timings().reference, spent) << text;
+  }
 }
 
 TEST_F(Measure, AnIdleWorkerThatIsKilledIsReplaced) {
