@@ -41,6 +41,7 @@ using enum Property;
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
+// - place_allocations after lower_parallel: the functions that buffers live in are known then.
 // - lower_intrin last: what is simplified before must still be floor division.
 const std::vector<Pass>& table() {
   // clang-format off
@@ -79,6 +80,8 @@ const std::vector<Pass>& table() {
        "unpacks and checks the arguments of the calling convention"},
       {"lower_parallel", pass::lower_parallel, {KernelSignature}, {NoParallelLoops}, false,
        "parallel loops become tasks for the thread pool"},
+      {"place_allocations", pass::place_allocations, {Flat, NoParallelLoops}, {}, false,
+       "buffers go to the stack, as far as it is theirs, or to workspace"},
       {"lower_intrin", pass::lower_intrin, {Flat}, {Legalised}, false,
        "spells intrinsics with what code generation knows"},
   };

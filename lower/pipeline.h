@@ -25,7 +25,8 @@ struct PassOptions {
   bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
   bool partition_const_loop = true;  // loop_partition also on loops of constant extent
   bool predicate_tail = true;        // vectorize_loop: masked lanes instead of scalar tails
-  int64_t max_stack_bytes = 64 << 10;  // "local" allocations up to this size live on the stack
+  // What buffers of one kernel take of a thread's stack at a time; the others are workspace.
+  int64_t max_stack_bytes = 64 << 10;
 };
 
 struct LowerOptions {

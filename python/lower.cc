@@ -22,7 +22,7 @@ namespace {
   OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
   OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
   OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
-  OPTION(max_stack_bytes, passes, "local allocations up to this size live on the stack")    \
+  OPTION(max_stack_bytes, passes, "what buffers may take of a thread's stack at a time")     \
   OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent") \
   OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                             \
   OPTION(source_lines, schedule, "stores carry the script line of their stage")
