@@ -77,7 +77,7 @@ std::string ir_hash(const Kernel& kernel) {
   return fmt::format("{:016x}", structural_hash(unnamed));
 }
 
-LoweredParts lower_program(const te::Program& program, const Schedule& schedule,
+KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
                            const std::string& name) {
   LowerOptions options;
@@ -87,12 +87,12 @@ LoweredParts lower_program(const te::Program& program, const Schedule& schedule,
   for (const te::Tensor& t : program.arguments) {
     if (std::ranges::find(constants, t) == constants.end()) arguments.emplace_back(t);
   }
-  return lower_parts(schedule, arguments, constants, target, options);
+  return lower_module(schedule, arguments, constants, target, options);
 }
 
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
                      const std::string& name) {
-  return lower_program(program, schedule, {}, target, name).main;
+  return lower_program(program, schedule, {}, target, name).entry();
 }
 
 }  // namespace tw::autotune

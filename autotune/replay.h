@@ -19,7 +19,7 @@ Schedule replay(const te::Program& program, const std::string& trace_text);
 std::string ir_hash(const Kernel& kernel);
 // Lowers as the tuner, its workers and replay all do. `constants`: those of the program's constant
 // placeholders that are no arguments, since they will be bound.
-LoweredParts lower_program(const te::Program& program, const Schedule& schedule,
+KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
                            const std::string& name);
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,

@@ -68,7 +68,7 @@ void check_same_kernel(const autotune::Task& task, const std::string& trace) {
   const Kernel theirs =
       autotune::lower_program(program, autotune::replay(program, trace), te::constants_of(program),
                               task.target, ours.lowered.name)
-          .main;
+          .entry();
   if (autotune::ir_hash(ours.lowered) != autotune::ir_hash(theirs)) {
     raise({.code = ErrorCode::Internal,
            .what = "the benchmark lowers otherwise than autotune::lower_program"});

@@ -2,8 +2,7 @@
 #include "bench/kernels.h"
 
 #include <chrono>
-#include <map>
-#include <string_view>
+#include <string>
 
 #include "autotune/replay.h"
 #include "lower/llvm/compile.h"
@@ -64,34 +63,25 @@ BuiltKernel build_kernel(const std::string& te_text, const std::string& trace_te
   for (const te::Tensor& t : program.arguments) {
     if (!te::is_constant(t)) arguments.emplace_back(t);
   }
-  LoweredParts parts = schedule_to_kernels(schedule, arguments, constants, options);
+  KernelModule kernels = schedule_to_module(schedule, arguments, constants, options);
   phases->emplace_back("infer_bound and schedule_ops", watch.lap());
-  std::map<std::string_view, double> passes;
-  std::vector<std::string_view> order;
+  LowerReport report;
   CompileTimings timings;
-  const auto run = [&](Kernel kernel) {
-    LowerReport report;
-    kernel = run_passes(std::move(kernel), target, options, &report);
-    for (const PassTiming& pass : report.timings) {
-      if (passes.try_emplace(pass.name, 0).second) order.push_back(pass.name);
-      passes[pass.name] += pass.seconds;
-    }
-    return kernel;
-  };
-  if (parts.preparation) parts.preparation = run(std::move(*parts.preparation));
-  parts.main = run(std::move(parts.main));
-  bind_constants(parts, values_of(program, inputs));
-  if (parts.preparation) {
-    const Function preparation = compile_preparation(*parts.preparation, target, &timings);
+  kernels = run_passes(std::move(kernels), target, options, &report);
+  bind_constants(kernels, values_of(program, inputs));
+  if (kernels.preparation() != nullptr) {
+    const Function preparation = compile_preparation(*kernels.preparation(), target, &timings);
     if (!inputs.empty()) preparation.call({});
   }
-  const auto module = compile({parts.main}, target, {}, &timings);
-  for (std::string_view pass : order) phases->emplace_back(std::string(pass), passes[pass]);
+  const Kernel& entry = kernels.entry();
+  const auto module = compile(entry, target, {}, &timings);
+  for (const PassTiming& pass : report.timings)
+    phases->emplace_back(std::string(pass.name), pass.seconds);
   phases->emplace_back("emit", timings.emit);
   phases->emplace_back("optimize", timings.optimize);
   phases->emplace_back("generate", timings.generate);
   phases->emplace_back("link", timings.link);
-  return {std::move(parts.main), module->get_function(kName)};
+  return {entry, module->get_function(kName)};
 }
 
 }  // namespace tw::bench

@@ -40,26 +40,24 @@ void check_value(const KernelConstant& constant, const NDArray& value) {
   }
 }
 
-// The constants of both kernels, those that are one array together.
-std::vector<std::vector<KernelConstant*>> arrays_of(LoweredParts& parts) {
+// The constants of all kernels, those that are one array together.
+std::vector<std::vector<KernelConstant*>> arrays_of(KernelModule& module) {
   std::vector<std::vector<KernelConstant*>> arrays;
-  const auto add = [&](Kernel& kernel) {
+  for (Kernel& kernel : module.kernels) {
     for (KernelConstant& c : kernel.constants) {
       auto same = std::ranges::find_if(
           arrays, [&](const auto& array) { return array.front()->var.same_as(c.var); });
       if (same == arrays.end()) same = arrays.insert(arrays.end(), std::vector<KernelConstant*>());
       same->push_back(&c);
     }
-  };
-  add(parts.main);
-  if (parts.preparation) add(*parts.preparation);
+  }
   return arrays;
 }
 
 }  // namespace
 
-void bind_constants(LoweredParts& parts, const std::vector<ConstantValue>& values) {
-  for (const std::vector<KernelConstant*>& array : arrays_of(parts)) {
+void bind_constants(KernelModule& module, const std::vector<ConstantValue>& values) {
+  for (const std::vector<KernelConstant*>& array : arrays_of(module)) {
     const KernelConstant& constant = *array.front();
     const auto given = std::ranges::find_if(values, [&](const ConstantValue& v) {
       return v.placeholder.op().get() == constant.producer.get();

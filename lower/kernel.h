@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lowered kernel: what passes work on once a schedule has become statements.
+// Kernels as passes see them, once a schedule has become statements.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/node.h"
@@ -36,13 +38,35 @@ struct KernelConstant {
   NDArray value;  // undefined until bind_constants
 };
 
+// What a kernel is to the others of its module.
+enum class KernelRole {
+  Entry,        // is called from outside
+  Preparation,  // takes no arguments, runs once before an entry is called, and fills its constants
+};
+
 // Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them
 // from the calling convention (runtime/c_api.h) and checks them.
 struct Kernel {
   std::string name = "default_function";
+  KernelRole role = KernelRole::Entry;
   std::vector<KernelArgument> arguments;
   std::vector<KernelConstant> constants;
   Stmt body;
+};
+
+// Kernels that are lowered and compiled together, of different names.
+struct KernelModule {
+  std::vector<Kernel> kernels;
+
+  KernelModule() = default;
+  KernelModule(Kernel kernel) { kernels.push_back(std::move(kernel)); }       // NOLINT
+  KernelModule(std::vector<Kernel> several) : kernels(std::move(several)) {}  // NOLINT
+  KernelModule(std::initializer_list<Kernel> several) : kernels(several) {}
+
+  // Throws InternalError unless there is exactly one.
+  const Kernel& entry() const;
+  // The first; null where nothing has to be prepared.
+  const Kernel* preparation() const;
 };
 
 }  // namespace tw

@@ -26,6 +26,7 @@ Kernel unsign_dot_products(Kernel kernel, const PassContext& context);
 Kernel nontemporal_stores(Kernel kernel, const PassContext& context);
 Kernel make_api(Kernel kernel, const PassContext& context);
 Kernel lower_parallel(Kernel kernel, const PassContext& context);
+Kernel place_allocations(Kernel kernel, const PassContext& context);
 Kernel lower_intrin(Kernel kernel, const PassContext& context);
 
 }  // namespace tw::pass

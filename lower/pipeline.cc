@@ -41,6 +41,7 @@ using enum Property;
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
+// - place_allocations after lower_parallel: the functions that buffers live in are known then.
 // - lower_intrin last: what is simplified before must still be floor division.
 const std::vector<Pass>& table() {
   // clang-format off
@@ -79,6 +80,8 @@ const std::vector<Pass>& table() {
        "unpacks and checks the arguments of the calling convention"},
       {"lower_parallel", pass::lower_parallel, {KernelSignature}, {NoParallelLoops}, false,
        "parallel loops become tasks for the thread pool"},
+      {"place_allocations", pass::place_allocations, {Flat, NoParallelLoops}, {}, false,
+       "buffers go to the stack, as far as it is theirs, or to workspace"},
       {"lower_intrin", pass::lower_intrin, {Flat}, {Legalised}, false,
        "spells intrinsics with what code generation knows"},
   };
@@ -155,12 +158,34 @@ std::vector<Var> free_vars_of(const Kernel& kernel, bool has_signature) {
   return vars;
 }
 
+void verify_kernels(const KernelModule& module, const std::vector<Property>& held,
+                    std::string_view pass) {
+  const bool has_signature = std::ranges::find(held, KernelSignature) != held.end();
+  for (const Kernel& kernel : module.kernels) {
+    try {
+      verify(kernel.body, held, free_vars_of(kernel, has_signature));
+    } catch (const Error& e) {
+      ErrorInfo info = e.info();
+      info.where = fmt::format("after pass {}", pass);
+      raise(std::move(info));
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const Pass> passes() { return table(); }
 
-Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& options,
-                  LowerReport* report, const PassObserver& observer) {
+KernelModule apply(const Pass& pass, KernelModule module, const PassContext& context) {
+  if (const ModulePass* whole = std::get_if<ModulePass>(&pass.function))
+    return (*whole)(std::move(module), context);
+  for (Kernel& kernel : module.kernels)
+    kernel = std::get<KernelPass>(pass.function)(std::move(kernel), context);
+  return module;
+}
+
+KernelModule run_passes(KernelModule module, const Target& target, const LowerOptions& options,
+                        LowerReport* report, const PassObserver& observer) {
   const std::set<std::string_view> disabled = disabled_passes(options);
   if (!options.stop_after.empty()) find_pass(options.stop_after);
   const auto dumped = selected("TILEWRIGHT_DUMP");
@@ -184,29 +209,24 @@ Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& optio
                .legal = "disable fewer passes"});
       }
       const auto start = std::chrono::steady_clock::now();
-      kernel = p.function(std::move(kernel), context);
+      module = apply(p, std::move(module), context);
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       if (report != nullptr) report->timings.push_back({p.name, took.count()});
       for (Property e : p.ensures) {
         if (!holds(e)) held.push_back(e);
       }
       if (verifies) {
-        try {
-          verify(kernel.body, held, free_vars_of(kernel, holds(KernelSignature)));
-        } catch (const Error& e) {
-          ErrorInfo info = e.info();
-          info.where = fmt::format("after pass {}", p.name);
-          raise(std::move(info));
-        }
+        verify_kernels(module, held, p.name);
       }
-      if (observer) observer(p.name, kernel);
+      if (observer) observer(p.name, module);
       if (dumped(p.name)) {
-        fmt::print(stderr, "// after {}: {}\n{}\n", p.name, kernel.name, to_string(kernel.body));
+        for (const Kernel& kernel : module.kernels)
+          fmt::print(stderr, "// after {}: {}\n{}\n", p.name, kernel.name, to_string(kernel.body));
       }
     }
     if (p.name == options.stop_after) break;
   }
-  return kernel;
+  return module;
 }
 
 }  // namespace tw

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a schedule to a kernel that code generation takes. The passes are one table (pipeline.cc),
-// and one runner times, dumps, verifies and disables them.
+// From a schedule to a module of kernels that code generation takes. The passes are one table
+// (pipeline.cc), and one runner times, dumps, verifies and disables them.
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "ir/verify.h"
@@ -22,10 +22,11 @@ namespace tw {
 struct PassOptions {
   int auto_unroll_max_step = 0;  // unroll serial loops up to this many statements
   int auto_unroll_max_depth = 8;
-  bool unroll_explicit = true;         // false: leave `unrolled` loops to code generation
-  bool partition_const_loop = true;    // loop_partition also on loops of constant extent
-  bool predicate_tail = true;          // vectorize_loop: masked lanes instead of scalar tails
-  int64_t max_stack_bytes = 64 << 10;  // "local" allocations up to this size live on the stack
+  bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
+  bool partition_const_loop = true;  // loop_partition also on loops of constant extent
+  bool predicate_tail = true;        // vectorize_loop: masked lanes instead of scalar tails
+  // What buffers of one kernel take of a thread's stack at a time; the others are workspace.
+  int64_t max_stack_bytes = 64 << 10;
 };
 
 struct LowerOptions {
@@ -36,24 +37,29 @@ struct LowerOptions {
   ScheduleOptions schedule;
   PassOptions passes;
   std::vector<std::string> disabled;  // pass names; UnknownPass lists the candidates
-  std::string stop_after;             // a pass name: the kernel as it is then
+  std::string stop_after;             // a pass name: the kernels as they are then
   bool verify = false;                // verify after each pass what it ensures
 };
 
-// One row of the table.
 struct PassContext {
   const PassOptions& options;
   const Target& target;
 };
+// A pure function on one kernel, which the runner applies to each kernel of the module, or on the
+// module, for passes that make kernels of kernels or look at several.
+using KernelPass = Kernel (*)(Kernel, const PassContext&);
+using ModulePass = KernelModule (*)(KernelModule, const PassContext&);
+// One row of the table.
 struct Pass {
   std::string_view name;
-  Kernel (*function)(Kernel, const PassContext&);
+  std::variant<KernelPass, ModulePass> function;
   std::vector<Property> requires_;
   std::vector<Property> ensures;
   bool optional;  // may be disabled without making the kernel impossible to compile
   std::string_view doc;
 };
 std::span<const Pass> passes();
+KernelModule apply(const Pass& pass, KernelModule module, const PassContext& context);
 
 struct PassTiming {
   std::string_view name;
@@ -64,7 +70,7 @@ struct PassTiming {
 struct LowerReport {
   std::vector<PassTiming> timings;
 };
-using PassObserver = std::function<void(std::string_view pass, const Kernel& kernel)>;
+using PassObserver = std::function<void(std::string_view pass, const KernelModule& module)>;
 
 // `arguments`: tensors (placeholders and outputs) and scalar variables, in call order. Each output
 // and input of the schedule must be among them (ArgumentNotInProgram).
@@ -74,21 +80,18 @@ struct LowerArgument {
   LowerArgument(te::Tensor t) : tensor(std::move(t)) {}
   LowerArgument(Var v) : scalar(std::move(v)) {}
 };
+// One entry, of that name.
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
              const Target& target, const LowerOptions& options = {}, LowerReport* report = nullptr,
              const PassObserver& observer = {});
 
-// A schedule whose `constants`, placeholders, have their values when the kernel is built: one
-// kernel to call, and where stages are precomputed (schedule/primitives.def) one to run before.
-// Report and observer are of the first.
-struct LoweredParts {
-  Kernel main;                        // of the arguments that are no constants
-  std::optional<Kernel> preparation;  // takes no arguments; fills constants of `main`
-};
-LoweredParts lower_parts(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
-                         const std::vector<te::Tensor>& constants, const Target& target,
-                         const LowerOptions& options = {}, LowerReport* report = nullptr,
-                         const PassObserver& observer = {});
+// A schedule whose `constants`, placeholders, have their values when the kernel is built: they are
+// no arguments. One entry, and where stages are precomputed (schedule/primitives.def) a
+// preparation.
+KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                          const std::vector<te::Tensor>& constants, const Target& target,
+                          const LowerOptions& options = {}, LowerReport* report = nullptr,
+                          const PassObserver& observer = {});
 // Gives the constants their values: the placeholders those of `values`, which are kept (a copy
 // where they are not aligned as ours are) and must not change; what the preparation computes,
 // memory. Each must be given (ArgumentNotInProgram), with the placeholder's type and shape, compact
@@ -97,18 +100,16 @@ struct ConstantValue {
   te::Tensor placeholder;
   NDArray value;
 };
-void bind_constants(LoweredParts& parts, const std::vector<ConstantValue>& values);
+void bind_constants(KernelModule& module, const std::vector<ConstantValue>& values);
 
 // The first half, up to statements that still speak of tensors: normalize, infer_bound,
 // schedule_ops.
-Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
-                          const LowerOptions& options);
-LoweredParts schedule_to_kernels(const Schedule& schedule,
-                                 const std::vector<LowerArgument>& arguments,
-                                 const std::vector<te::Tensor>& constants,
-                                 const LowerOptions& options);
+KernelModule schedule_to_module(const Schedule& schedule,
+                                const std::vector<LowerArgument>& arguments,
+                                const std::vector<te::Tensor>& constants,
+                                const LowerOptions& options);
 // The second half: runs the table.
-Kernel run_passes(Kernel kernel, const Target& target, const LowerOptions& options,
-                  LowerReport* report = nullptr, const PassObserver& observer = {});
+KernelModule run_passes(KernelModule module, const Target& target, const LowerOptions& options,
+                        LowerReport* report = nullptr, const PassObserver& observer = {});
 
 }  // namespace tw

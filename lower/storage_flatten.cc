@@ -63,7 +63,7 @@ void require_reachable(const std::string& name, const std::vector<Expr>& extents
 
 class Flatten : public ScopedMutator {
  public:
-  Flatten(const Kernel& kernel, const PassOptions& options) : options_(options) {
+  explicit Flatten(const Kernel& kernel) {
     for (const KernelArgument& a : kernel.arguments) {
       if (!a.is_tensor || !a.producer.defined()) continue;
       require_reachable(a.name, a.shape);
@@ -85,13 +85,6 @@ class Flatten : public ScopedMutator {
  protected:
   using ScopedMutator::on;
 
-  Stmt on(const For& op, const Stmt& self) override {
-    ++loop_depth_;
-    Stmt s = ScopedMutator::on(op, self);
-    --loop_depth_;
-    return s;
-  }
-
   Stmt on(const Realize& op, const Stmt&) override {
     const auto key = std::make_pair(op.producer.get(), op.value_index);
     if (auto it = buffers_.find(key); it != buffers_.end() && it->second.is_argument) {
@@ -112,11 +105,8 @@ class Flatten : public ScopedMutator {
     std::vector<Expr> extents = buffer.extents;
     if (extents.empty()) extents.push_back(1);
     if (!buffer.strides.empty()) extents = {extents[0] * buffer.strides[0]};
-    return make(Allocate{.buffer = buffer.var,
-                         .type = type,
-                         .extents = extents,
-                         .scope = scope_of(op, extents, type),
-                         .body = body});
+    return make(Allocate{
+        .buffer = buffer.var, .type = type, .extents = extents, .scope = op.scope, .body = body});
   }
 
   Stmt on(const AttrStmt& op, const Stmt& self) override {
@@ -190,19 +180,6 @@ class Flatten : public ScopedMutator {
                                           : op.producer->name;
   }
 
-  // A stage whose scope nobody chose stays on the stack when it is small and lives inside a loop.
-  std::string scope_of(const Realize& op, const std::vector<Expr>& extents, DType type) const {
-    if (!op.scope.empty()) return op.scope;
-    if (loop_depth_ == 0) return "global";
-    int64_t bytes = type.element_bytes();
-    for (const Expr& e : extents) {
-      auto extent = as_const_int(e);
-      if (!extent || *extent <= 0 || bytes > options_.max_stack_bytes / *extent) return "global";
-      bytes *= *extent;
-    }
-    return "local";
-  }
-
   const Buffer& find(const ProducerRef& producer, int value_index) const {
     auto it = buffers_.find({producer.get(), value_index});
     if (it == buffers_.end()) {
@@ -242,16 +219,14 @@ class Flatten : public ScopedMutator {
     return index + make_const(index.dtype(), constant);
   }
 
-  const PassOptions& options_;
-  int loop_depth_ = 0;
   std::vector<Pitch> pitches_;                                 // of the Realize that comes
   std::map<std::pair<const Producer*, int>, Buffer> buffers_;  // look-ups only
 };
 
 }  // namespace
 
-Kernel storage_flatten(Kernel kernel, const PassContext& context) {
-  kernel.body = Flatten(kernel, context.options).mutate(kernel.body);
+Kernel storage_flatten(Kernel kernel, const PassContext&) {
+  kernel.body = Flatten(kernel).mutate(kernel.body);
   return kernel;
 }
 

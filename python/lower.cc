@@ -22,7 +22,7 @@ namespace {
   OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
   OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
   OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
-  OPTION(max_stack_bytes, passes, "local allocations up to this size live on the stack")     \
+  OPTION(max_stack_bytes, passes, "what buffers may take of a thread's stack at a time")     \
   OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent") \
   OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                             \
   OPTION(source_lines, schedule, "stores carry the script line of their stage")
@@ -122,9 +122,9 @@ struct ConstantValues {
   std::vector<te::Tensor> placeholders;
   std::vector<ConstantValue> values;
 
-  Kernel prepare(LoweredParts parts, const Target& target) const {
-    bind_constants(parts, values);
-    return tw::prepare(std::move(parts), target);
+  Kernel prepare(KernelModule module, const Target& target) const {
+    bind_constants(module, values);
+    return tw::prepare(std::move(module), target).entry();
   }
 };
 ConstantValues to_constants(const py::list& pairs) {
@@ -154,9 +154,9 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
   const std::vector<LowerArgument> kernel_arguments = to_arguments(arguments);
   PassObserver observe;
   if (!observer.is_none()) {
-    observe = [&observer](std::string_view pass, const Kernel& kernel) {
+    observe = [&observer](std::string_view pass, const KernelModule& module) {
       py::gil_scoped_acquire hold;
-      observer(std::string(pass), kernel);
+      for (const Kernel& kernel : module.kernels) observer(std::string(pass), kernel);
     };
   }
   LowerReport report;
@@ -164,9 +164,9 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
   {
     const ConstantValues values = to_constants(constants);
     py::gil_scoped_release release;
-    LoweredParts parts = lower_parts(schedule, kernel_arguments, values.placeholders, target,
-                                     options, &report, observe);
-    kernel = values.prepare(std::move(parts), target);
+    kernel = values.prepare(lower_module(schedule, kernel_arguments, values.placeholders, target,
+                                         options, &report, observe),
+                            target);
   }
   for (const PassTiming& t : report.timings)
     timings.append(py::make_tuple(std::string(t.name), t.seconds));

@@ -9,9 +9,9 @@ namespace tw::autotune {
 LoweredCandidate lower_candidate(const te::Program& program, const std::string& trace,
                                  const Target& target) {
   LoweredCandidate result;
-  result.parts = lower_program(program, replay(program, trace), te::constants_of(program), target,
-                               "candidate");
-  result.ir_hash = ir_hash(result.parts.main);
+  result.module = lower_program(program, replay(program, trace), te::constants_of(program), target,
+                                "candidate");
+  result.ir_hash = ir_hash(result.module.entry());
   return result;
 }
 

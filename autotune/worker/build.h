@@ -9,7 +9,7 @@
 namespace tw::autotune {
 
 struct LoweredCandidate {
-  LoweredParts parts;  // with the program's constants, not bound yet
+  KernelModule module;  // with the program's constants, not bound yet
   std::string ir_hash;
 };
 // Applies a trace to the program and lowers it, exactly as a replay of the record will that has the

@@ -151,10 +151,10 @@ struct Session::State {
     LoweredCandidate lowered =
         lower_candidate(program, request.at("trace").get<std::string>(), target);
     maybe_fail(FaultPoint::Compile, id);
-    bind(lowered.parts);
-    compiled[id] = {compile_one(lowered.parts.main), {}};
-    if (lowered.parts.preparation)
-      compiled[id].preparation = compile_preparation(*lowered.parts.preparation, target);
+    bind(lowered.module);
+    compiled[id] = {compile_one(lowered.module.entry()), {}};
+    if (const Kernel* preparation = lowered.module.preparation())
+      compiled[id].preparation = compile_preparation(*preparation, target);
     return {{"ok", true}, {"seconds", seconds_since(start)}, {"ir_hash", lowered.ir_hash}};
   }
 
@@ -162,12 +162,13 @@ struct Session::State {
     return compile({kernel}, target)->get_function(kernel.name);
   }
 
-  void bind(LoweredParts& parts) {
-    if (parts.main.constants.empty() && !parts.preparation) return;
+  void bind(KernelModule& module) {
+    if (std::ranges::all_of(module.kernels, [](const Kernel& k) { return k.constants.empty(); }))
+      return;
     make_arrays();
     std::vector<ConstantValue> values;
     for (const te::Tensor& t : te::constants_of(program)) values.push_back({t, array_of(t)});
-    bind_constants(parts, values);
+    bind_constants(module, values);
   }
 
   // The unscheduled kernel of `p`, compiled as it is written: no contraction.

@@ -280,12 +280,12 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
 
 }  // namespace
 
-std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
+std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& target,
                                 const CompileOptions& options, CompileTimings* timings) {
   if (!options.cross && is_foreign(target))
     raise_missing_features(target, "a build", "or cross=True, to export and read it");
   CompileTimings ignored;
-  return std::make_shared<CompiledModule>(kernels, target, options,
+  return std::make_shared<CompiledModule>(kernels.kernels, target, options,
                                           timings != nullptr ? *timings : ignored);
 }
 
@@ -294,11 +294,13 @@ Function compile_preparation(const Kernel& preparation, const Target& target,
   return compile({preparation}, target, {.reuse = true}, timings)->get_function(preparation.name);
 }
 
-Kernel prepare(LoweredParts parts, const Target& target) {
-  if (parts.preparation) {
-    compile_preparation(*parts.preparation, is_foreign(target) ? Target::host() : target).call({});
+KernelModule prepare(KernelModule module, const Target& target) {
+  for (const Kernel& kernel : module.kernels) {
+    if (kernel.role == KernelRole::Preparation)
+      compile_preparation(kernel, is_foreign(target) ? Target::host() : target).call({});
   }
-  return std::move(parts.main);
+  std::erase_if(module.kernels, [](const Kernel& k) { return k.role == KernelRole::Preparation; });
+  return module;
 }
 
 }  // namespace tw

@@ -32,17 +32,17 @@ struct CompileTimings {
 // last function taken from it goes. Supports get_function, source("ll" | "asm" | "ir"),
 // export_library(path). Throws TargetFeature where this machine lacks what the target has, unless
 // cross.
-std::shared_ptr<Module> compile(const std::vector<Kernel>& kernels, const Target& target,
+std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& target,
                                 const CompileOptions& options = {},
                                 CompileTimings* timings = nullptr);
 
-// The preparation of bound parts, compiled, or loaded anew where an equal one was compiled before:
-// candidates of one task pack their weights into a handful of layouts.
+// The preparation of a bound module, compiled, or loaded anew where an equal one was compiled
+// before: candidates of one task pack their weights into a handful of layouts.
 Function compile_preparation(const Kernel& preparation, const Target& target,
                              CompileTimings* timings = nullptr);
 
-// Compiles and runs the preparation of bound parts: what remains is the kernel to call. Code for a
+// Compiles and runs the preparations of a bound module: what remains is to be called. Code for a
 // machine other than this one is prepared by code for this one.
-Kernel prepare(LoweredParts parts, const Target& target);
+KernelModule prepare(KernelModule module, const Target& target);
 
 }  // namespace tw

@@ -11,9 +11,7 @@
 namespace tw::codegen {
 namespace {
 
-constexpr int64_t kMaxStackBytes = 64 << 10;        // of one "local" allocation
-constexpr int64_t kMaxStackScratchBytes = 1 << 10;  // of one "global" allocation of constant size
-constexpr int64_t kMaxUnrolledStatements = 4096;    // beyond this LLVM is asked to unroll
+constexpr int64_t kMaxUnrolledStatements = 4096;  // beyond this LLVM is asked to unroll
 
 int64_t count_statements(const Stmt& s) {
   int64_t count = 0;
@@ -309,10 +307,7 @@ void FunctionEmitter::emit_allocate(const Allocate& op) {
     count = count && c ? std::optional(*count * *c) : std::nullopt;
   }
   Binding binding{.level = depth(), .alignment = 64, .root = var};
-  const std::optional<int64_t> bytes =
-      count ? std::optional(std::max<int64_t>(*count, 1) * element.element_bytes()) : std::nullopt;
-  const int64_t limit = op.scope == "local" ? kMaxStackBytes : kMaxStackScratchBytes;
-  if (bytes && *bytes <= limit) {
+  if (op.scope == "local" && count) {
     binding.value =
         entry_alloca(llvm::ArrayType::get(memory_type(element),
                                           static_cast<uint64_t>(std::max<int64_t>(*count, 1))),

@@ -59,8 +59,8 @@ TEST(Golden, SeedConvolution) {
 // Text after every pass, in one file.
 std::string text_after_each_pass(const std::function<Kernel(const PassObserver&)>& lowered) {
   std::string text;
-  lowered([&](std::string_view pass, const Kernel& kernel) {
-    text += "// after " + std::string(pass) + "\n" + to_string(kernel.body) + "\n";
+  lowered([&](std::string_view pass, const KernelModule& module) {
+    text += "// after " + std::string(pass) + "\n" + to_string(module.entry().body) + "\n";
   });
   return text;
 }

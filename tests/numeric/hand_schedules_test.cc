@@ -20,8 +20,8 @@ using test::assembly_for;
 using test::count;
 using test::inner_loop;
 
-// The kernel to call, constants bound in the order of the program's arguments.
-LoweredParts lowered(const std::string& workload, const Target& target, int threads,
+// Constants are bound in the order of the program's arguments.
+KernelModule lowered(const std::string& workload, const Target& target, int threads,
                      const std::vector<NDArray>& values) {
   const autotune::Workload w = autotune::parse_workload(workload);
   const autotune::Task task = autotune::make_task(w.program, target, threads);
@@ -32,11 +32,11 @@ LoweredParts lowered(const std::string& workload, const Target& target, int thre
   Schedule s = Schedule::create(task.program.outputs);
   s.apply(*trace);
   const std::vector<te::Tensor> constants = te::constants_of(task.program);
-  LoweredParts parts = autotune::lower_program(task.program, s, constants, target, "kernel");
+  KernelModule module = autotune::lower_program(task.program, s, constants, target, "kernel");
   std::vector<ConstantValue> bound;
   for (size_t k = 0; k < constants.size(); ++k) bound.push_back({constants[k], values.at(k)});
-  bind_constants(parts, bound);
-  return parts;
+  bind_constants(module, bound);
+  return module;
 }
 
 // Integers in floats, so that sums are exact in any order.
@@ -50,7 +50,7 @@ NDArray integers(const std::vector<int64_t>& shape, std::mt19937& rng) {
 void call(const std::string& workload, int threads, const std::vector<NDArray>& constants,
           const std::vector<CallArgument>& arguments) {
   const Target target = Target::host();
-  const Kernel kernel = prepare(lowered(workload, target, threads, constants), target);
+  const Kernel kernel = prepare(lowered(workload, target, threads, constants), target).entry();
   ThreadPool::global().set_num_threads(threads);
   compile({kernel}, target)->get_function("kernel").call(arguments);
 }
@@ -145,8 +145,8 @@ TEST(HandSchedules, SumsOfAProductStayInRegisters) {
       const std::string workload = fmt::format("gemm:m={},n={},k={},w={}", m, n, k, w);
       const Target target = Target::parse(row.target);
       const NDArray b = NDArray::empty({k, n}, float_type(32));
-      const LoweredParts parts = lowered(workload, target, 1, {b});
-      const std::string loop = inner_loop(assembly_for(target, parts.main));
+      const KernelModule module = lowered(workload, target, 1, {b});
+      const std::string loop = inner_loop(assembly_for(target, module.entry()));
       SCOPED_TRACE(fmt::format("{} for {}:\n{}", workload, row.target, loop));
       EXPECT_EQ(count(loop, "vfmadd"), row.sums);
       EXPECT_GE(count(loop, row.registers), row.sums);

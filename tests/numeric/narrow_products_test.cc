@@ -73,15 +73,15 @@ void check(const Case& c) {
   const Schedule s = Schedule::create(task.program.outputs);
   s.apply(prior_schedule(task));
   const std::vector<te::Tensor> constants = te::constants_of(task.program);
-  LoweredParts parts = lower_program(task.program, s, constants, task.target, "kernel");
+  KernelModule module = lower_program(task.program, s, constants, task.target, "kernel");
   std::vector<ConstantValue> bound;
   for (const te::Tensor& t : constants) bound.push_back({t, b.array});
-  bind_constants(parts, bound);
+  bind_constants(module, bound);
   ThreadPool::global().set_num_threads(c.threads);
   std::vector<CallArgument> arguments = {a.array};
   if (!c.weights) arguments.emplace_back(b.array);
   arguments.insert(arguments.end(), {bias.array, d});
-  const Kernel kernel = prepare(std::move(parts), task.target);
+  const Kernel kernel = prepare(std::move(module), task.target).entry();
   compile({kernel}, task.target)->get_function("kernel").call(arguments);
 
   for (int64_t i = 0; i < c.m; ++i) {

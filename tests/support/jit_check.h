@@ -41,9 +41,9 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
     variables.push_back(all[k]);
     if (k < arrays.size()) arguments.emplace_back(arrays[k]);
   }
-  LoweredParts parts = lower_parts(c.schedule(), variables, constants, target, options);
-  bind_constants(parts, values);
-  const Kernel kernel = prepare(std::move(parts), target);
+  KernelModule module = lower_module(c.schedule(), variables, constants, target, options);
+  bind_constants(module, values);
+  const Kernel kernel = prepare(std::move(module), target).entry();
   const Function function = compile({kernel}, target)->get_function(kernel.name);
   for (const auto& [var, value] : c.scalars) arguments.emplace_back(value);
   function.call(arguments);

@@ -77,9 +77,10 @@ inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
                                     const LowerOptions& options) {
   std::string wrong;
   bool has_signature = false;
-  std::string current = "schedule_to_kernel";
+  std::string current = "schedule_to_module";
   Kernel last;
-  const auto observer = [&](std::string_view pass, const Kernel& kernel) {
+  const auto observer = [&](std::string_view pass, const KernelModule& module) {
+    const Kernel& kernel = module.entry();
     if (!wrong.empty()) return;
     current = pass;
     has_signature |= pass == "make_api";
@@ -137,7 +138,7 @@ inline std::string check_parts(const ScheduleCase& c, const CaseData& data,
           {.value = {.type = int_type(64), .i = c.scalars[k - buffers.size()].second}});
     }
   }
-  const LoweredParts parts = lower_parts(c.schedule(), variables, constants, Target{}, options);
+  const KernelModule module = lower_module(c.schedule(), variables, constants, Target{}, options);
   std::deque<InterpreterBuffer> prepared;
   const auto bind = [&](const Kernel& kernel, InterpreterScope& into) {
     for (const KernelConstant& constant : kernel.constants) {
@@ -154,13 +155,13 @@ inline std::string check_parts(const ScheduleCase& c, const CaseData& data,
     }
   };
   const InterpretOptions how{.shuffle_parallel = true, .seed = c.data_seed};
-  if (parts.preparation) {
+  if (const Kernel* preparation = module.preparation()) {
     InterpreterScope before;
-    bind(*parts.preparation, before);
-    interpret(parts.preparation->body, before, how);
+    bind(*preparation, before);
+    interpret(preparation->body, before, how);
   }
-  bind(parts.main, scope);
-  interpret(parts.main.body, scope, how);
+  bind(module.entry(), scope);
+  interpret(module.entry().body, scope, how);
   return data.difference(c, buffers);
 }
 

@@ -11,15 +11,13 @@
 
 namespace tw {
 
-using PassFunction = Kernel (*)(Kernel, const PassContext&);
-
-inline Kernel run_pass(PassFunction pass, Kernel kernel, const PassOptions& options = {},
+inline Kernel run_pass(KernelPass pass, Kernel kernel, const PassOptions& options = {},
                        const Target& target = {}) {
   return pass(std::move(kernel), PassContext{options, target});
 }
 
 // `text` starts with declarations, as parse_stmt takes them; the result has none.
-inline std::string run_pass(PassFunction pass, std::string_view text,
+inline std::string run_pass(KernelPass pass, std::string_view text,
                             const PassOptions& options = {}) {
   return to_string(run_pass(pass, Kernel{.body = parse_stmt(text)}, options).body);
 }

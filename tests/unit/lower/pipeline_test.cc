@@ -29,7 +29,7 @@ Kernel example() {
 std::vector<std::string> passes_run(const LowerOptions& options) {
   std::vector<std::string> names;
   run_passes(example(), Target{}, options, nullptr,
-             [&](std::string_view name, const Kernel&) { names.emplace_back(name); });
+             [&](std::string_view name, const KernelModule&) { names.emplace_back(name); });
   return names;
 }
 
@@ -98,6 +98,62 @@ TEST(Pipeline, EnvironmentSelectsDumps) {
   EXPECT_THAT(text, testing::HasSubstr("// after vectorize_loop: default_function\n"));
   EXPECT_THAT(text, testing::HasSubstr("// after simplify: default_function\n"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("// after make_api")));
+}
+
+KernelModule two_kernels() {
+  KernelModule module = {example(), example()};
+  module.kernels[1].name = "second";
+  return module;
+}
+
+bool is_lowered(const Kernel& kernel) {
+  return to_string(kernel.body).find("parallel_launch") != std::string::npos;
+}
+
+TEST(Pipeline, PassesReachEveryKernelOfAModule) {
+  LowerReport report;
+  std::vector<size_t> seen;
+  const KernelModule module = run_passes(
+      two_kernels(), Target{}, {.verify = true}, &report,
+      [&](std::string_view, const KernelModule& m) { seen.push_back(m.kernels.size()); });
+  ASSERT_EQ(module.kernels.size(), 2u);
+  EXPECT_TRUE(is_lowered(module.kernels[0]));
+  EXPECT_TRUE(is_lowered(module.kernels[1]));
+  EXPECT_EQ(module.kernels[1].name, "second");
+  // One row of timings and one call of the observer a pass, however many kernels there are.
+  EXPECT_EQ(report.timings.size(), passes().size());
+  EXPECT_THAT(seen, testing::AllOf(testing::SizeIs(passes().size()), testing::Each(2u)));
+}
+
+TEST(Pipeline, EachKernelIsVerifiedAndDumped) {
+  KernelModule module = two_kernels();
+  setenv("TILEWRIGHT_DUMP", "simplify", 1);
+  testing::internal::CaptureStderr();
+  run_passes(module, Target{}, {});
+  const std::string text = testing::internal::GetCapturedStderr();
+  unsetenv("TILEWRIGHT_DUMP");
+  EXPECT_THAT(text, testing::HasSubstr("// after simplify: default_function\n"));
+  EXPECT_THAT(text, testing::HasSubstr("// after simplify: second\n"));
+  module.kernels[1].arguments.clear();
+  EXPECT_THROW(run_passes(module, Target{}, {.verify = true}), InternalError);
+}
+
+// What split_host_device will be like: a kernel more than before.
+KernelModule add_a_copy(KernelModule module, const PassContext&) {
+  Kernel copy = module.entry();
+  copy.name += "_copy";
+  module.kernels.push_back(std::move(copy));
+  return module;
+}
+
+TEST(Pipeline, ARowMayBeAFunctionOfTheModule) {
+  const Pass row{.name = "add_a_copy", .function = add_a_copy, .optional = true, .doc = "copies"};
+  const PassOptions options;
+  const Target target;
+  const KernelModule module = apply(row, example(), {options, target});
+  ASSERT_EQ(module.kernels.size(), 2u);
+  EXPECT_EQ(module.kernels[1].name, "default_function_copy");
+  EXPECT_THROW(module.entry(), InternalError);
 }
 
 TEST(Pipeline, WhatEntersIsVerified) {

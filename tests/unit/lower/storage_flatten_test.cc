@@ -61,24 +61,6 @@ TEST(StorageFlatten, ArgumentsAreNotAllocated) {
 )");
 }
 
-TEST(StorageFlatten, UnchosenScopeIsLocalInsideLoopsWhenSmall) {
-  const Example e;
-  const Stmt inside = make(For{.var = e.y, .min = 0, .extent = 6, .body = e.row("")});
-  const auto scope = [&](const Stmt& body, int64_t max_stack_bytes) {
-    const Kernel kernel =
-        run_pass(pass::storage_flatten, Kernel{.arguments = {argument(e.a)}, .body = body},
-                 {.max_stack_bytes = max_stack_bytes});
-    std::string found;
-    for_each_stmt(kernel.body, [&](const Stmt& s) {
-      if (const Allocate* a = as<Allocate>(s)) found = a->scope;
-    });
-    return found;
-  };
-  EXPECT_EQ(scope(inside, 32), "local");
-  EXPECT_EQ(scope(inside, 31), "global");
-  EXPECT_EQ(scope(e.row(""), 1024), "global");
-}
-
 TEST(StorageFlatten, UnrealizedTensorIsAnError) {
   const Example e;
   try {

@@ -9,6 +9,11 @@
 namespace tw {
 namespace {
 
+Kernel schedule_to_kernel(const Schedule& s, const std::vector<LowerArgument>& arguments,
+                          const LowerOptions& options) {
+  return schedule_to_module(s, arguments, {}, options).entry();
+}
+
 struct Example {
   te::Tensor a = te::placeholder({8}, float_type(32), "A");
   te::Tensor b = te::compute({8}, [&](const auto& i) { return a(i[0]) + 1; }, "B");
@@ -25,7 +30,7 @@ struct Example {
   }
 };
 
-TEST(ScheduleToKernel, ArgumentsInCallOrder) {
+TEST(ScheduleToModule, ArgumentsInCallOrder) {
   const Example e;
   const Kernel kernel = schedule_to_kernel(e.s, {e.c, e.a}, {.name = "f"});
   EXPECT_EQ(kernel.name, "f");
@@ -36,12 +41,12 @@ TEST(ScheduleToKernel, ArgumentsInCallOrder) {
   EXPECT_FALSE(kernel.arguments[1].is_output);
 }
 
-TEST(ScheduleToKernel, AnIntermediateMayBeAnArgument) {
+TEST(ScheduleToModule, AnIntermediateMayBeAnArgument) {
   const Example e;
   EXPECT_EQ(schedule_to_kernel(e.s, {e.a, e.b, e.c}, {}).arguments.size(), 3u);
 }
 
-TEST(ScheduleToKernel, InputsAndOutputsMustBeGiven) {
+TEST(ScheduleToModule, InputsAndOutputsMustBeGiven) {
   const Example e;
   const Error no_output = e.error_of({e.a});
   EXPECT_EQ(no_output.code(), ErrorCode::ArgumentNotInProgram);
@@ -49,14 +54,14 @@ TEST(ScheduleToKernel, InputsAndOutputsMustBeGiven) {
   EXPECT_THAT(e.error_of({e.c}).what(), testing::HasSubstr("input 'A'"));
 }
 
-TEST(ScheduleToKernel, StrangersAndRepetitions) {
+TEST(ScheduleToModule, StrangersAndRepetitions) {
   const Example e;
   const te::Tensor other = te::placeholder({8}, float_type(32), "D");
   EXPECT_EQ(e.error_of({e.a, e.c, other}).code(), ErrorCode::ArgumentNotInProgram);
   EXPECT_EQ(e.error_of({e.a, e.c, e.a}).code(), ErrorCode::BadArgument);
 }
 
-TEST(ScheduleToKernel, CachedOutputsKeepTheirArgument) {
+TEST(ScheduleToModule, CachedOutputsKeepTheirArgument) {
   const Example e;
   e.s.cache_write(e.c, "local");
   EXPECT_EQ(schedule_to_kernel(e.s, {e.a, e.c}, {}).arguments[1].name, "C");
@@ -80,41 +85,41 @@ std::vector<std::string> names_of(const std::vector<KernelConstant>& constants) 
   return names;
 }
 
-TEST(ScheduleToKernel, PrecomputedStagesAreAKernelOfTheirOwn) {
+TEST(ScheduleToModule, PrecomputedStagesAreAKernelOfTheirOwn) {
   const ConstantExample e;
-  const LoweredParts parts = schedule_to_kernels(e.s, {e.a, e.c}, {e.w, e.bias}, {.name = "f"});
-  ASSERT_TRUE(parts.preparation);
-  EXPECT_EQ(parts.preparation->name, "f_preparation");
-  EXPECT_TRUE(parts.preparation->arguments.empty());
-  EXPECT_THAT(names_of(parts.preparation->constants), testing::ElementsAre("W", "P"));
-  EXPECT_THAT(names_of(parts.main.constants), testing::ElementsAre("bias", "P"));
-  EXPECT_EQ(parts.main.arguments.size(), 2u);
-  EXPECT_THAT(to_string(parts.main.body), testing::Not(testing::HasSubstr("produce P")));
-  EXPECT_THAT(to_string(parts.preparation->body), testing::Not(testing::HasSubstr("produce C")));
+  const KernelModule module = schedule_to_module(e.s, {e.a, e.c}, {e.w, e.bias}, {.name = "f"});
+  ASSERT_NE(module.preparation(), nullptr);
+  EXPECT_EQ(module.preparation()->name, "f_preparation");
+  EXPECT_TRUE(module.preparation()->arguments.empty());
+  EXPECT_THAT(names_of(module.preparation()->constants), testing::ElementsAre("W", "P"));
+  EXPECT_THAT(names_of(module.entry().constants), testing::ElementsAre("bias", "P"));
+  EXPECT_EQ(module.entry().arguments.size(), 2u);
+  EXPECT_THAT(to_string(module.entry().body), testing::Not(testing::HasSubstr("produce P")));
+  EXPECT_THAT(to_string(module.preparation()->body), testing::Not(testing::HasSubstr("produce C")));
 }
 
-TEST(ScheduleToKernel, WithoutValuesPrecomputedStagesAreComputedInTheCall) {
+TEST(ScheduleToModule, WithoutValuesPrecomputedStagesAreComputedInTheCall) {
   const ConstantExample e;
-  const LoweredParts parts = schedule_to_kernels(e.s, {e.a, e.w, e.c}, {e.bias}, {});
-  EXPECT_FALSE(parts.preparation);
-  EXPECT_THAT(names_of(parts.main.constants), testing::ElementsAre("bias"));
-  EXPECT_THAT(to_string(parts.main.body), testing::HasSubstr("produce P"));
+  const KernelModule module = schedule_to_module(e.s, {e.a, e.w, e.c}, {e.bias}, {});
+  EXPECT_EQ(module.preparation(), nullptr);
+  EXPECT_THAT(names_of(module.entry().constants), testing::ElementsAre("bias"));
+  EXPECT_THAT(to_string(module.entry().body), testing::HasSubstr("produce P"));
   // The same for what the caller wants to have.
-  const LoweredParts asked = schedule_to_kernels(e.s, {e.a, e.p, e.c}, {e.w, e.bias}, {});
-  EXPECT_FALSE(asked.preparation);
-  EXPECT_THAT(to_string(asked.main.body), testing::HasSubstr("produce P"));
+  const KernelModule asked = schedule_to_module(e.s, {e.a, e.p, e.c}, {e.w, e.bias}, {});
+  EXPECT_EQ(asked.preparation(), nullptr);
+  EXPECT_THAT(to_string(asked.entry().body), testing::HasSubstr("produce P"));
 }
 
-TEST(ScheduleToKernel, ConstantsNeedValuesThatFit) {
+TEST(ScheduleToModule, ConstantsNeedValuesThatFit) {
   const ConstantExample e;
   const auto code = [&](const std::vector<ConstantValue>& values) {
-    LoweredParts parts = lower_parts(e.s, {e.a, e.c}, {e.w, e.bias}, Target{});
+    KernelModule module = lower_module(e.s, {e.a, e.c}, {e.w, e.bias}, Target{});
     try {
-      bind_constants(parts, values);
+      bind_constants(module, values);
     } catch (const Error& error) {
       return error.code();
     }
-    for (const KernelConstant& c : parts.main.constants) EXPECT_TRUE(c.value.defined());
+    for (const KernelConstant& c : module.entry().constants) EXPECT_TRUE(c.value.defined());
     return ErrorCode::Internal;
   };
   const NDArray good = NDArray::zeros({8}, float_type(32));
@@ -129,7 +134,7 @@ TEST(ScheduleToKernel, ConstantsNeedValuesThatFit) {
                   {e.bias, good}}),
             ErrorCode::ArgumentStrides);
   try {
-    schedule_to_kernels(e.s, {e.w, e.bias, e.c}, {e.a}, {});
+    schedule_to_module(e.s, {e.w, e.bias, e.c}, {e.a}, {});
     FAIL() << "a value for what is no constant";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::NotConstant);

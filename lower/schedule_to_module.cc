@@ -160,9 +160,9 @@ std::vector<KernelConstant> constants_in(const Stmt& body, const std::vector<Ker
 
 }  // namespace
 
-LoweredParts schedule_to_kernels(const Schedule& schedule, const std::vector<LowerArgument>& given,
-                                 const std::vector<te::Tensor>& constants,
-                                 const LowerOptions& options) {
+KernelModule schedule_to_module(const Schedule& schedule, const std::vector<LowerArgument>& given,
+                                const std::vector<te::Tensor>& constants,
+                                const LowerOptions& options) {
   const std::vector<LowerArgument> arguments =
       options.simple_mode ? with_outputs(schedule, given) : given;
   check_arguments(schedule, arguments, constants);
@@ -175,49 +175,39 @@ LoweredParts schedule_to_kernels(const Schedule& schedule, const std::vector<Low
   }
   const DomainMap domains = infer_bound(normalized, options.schedule);
   const ScheduleParts parts = parts_of(normalized, constants);
-  LoweredParts kernels{.main = {.name = options.name}, .preparation = {}};
-  kernels.main.body = schedule_ops(normalized, domains, options.schedule, parts.main);
+  Kernel entry{.name = options.name};
+  entry.body = schedule_ops(normalized, domains, options.schedule, parts.main);
   for (const LowerArgument& a : arguments) {
-    kernels.main.arguments.push_back(a.tensor.defined() ? tensor_argument(normalized, a.tensor)
-                                                        : KernelArgument{.name = a.scalar.name(),
-                                                                         .dtype = a.scalar.dtype(),
-                                                                         .is_tensor = false,
-                                                                         .var = a.scalar});
+    entry.arguments.push_back(a.tensor.defined() ? tensor_argument(normalized, a.tensor)
+                                                 : KernelArgument{.name = a.scalar.name(),
+                                                                  .dtype = a.scalar.dtype(),
+                                                                  .is_tensor = false,
+                                                                  .var = a.scalar});
   }
-  if (constants.empty()) return kernels;
+  if (constants.empty()) return entry;
   std::vector<KernelConstant> known;
   for (const te::Tensor& t : constants) known.push_back(constant_of(t));
   for (const te::Tensor& t : parts.preparation.given) known.push_back(constant_of(t));
-  kernels.main.constants = constants_in(kernels.main.body, known);
-  if (!parts.is_split()) return kernels;
-  Kernel& preparation = kernels.preparation.emplace(Kernel{.name = options.name + "_preparation"});
+  entry.constants = constants_in(entry.body, known);
+  if (!parts.is_split()) return entry;
+  Kernel preparation{.name = options.name + "_preparation", .role = KernelRole::Preparation};
   preparation.body = schedule_ops(normalized, domains, options.schedule, parts.preparation);
   preparation.constants = constants_in(preparation.body, known);
-  return kernels;
+  return {std::move(entry), std::move(preparation)};
 }
 
-Kernel schedule_to_kernel(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
-                          const LowerOptions& options) {
-  return schedule_to_kernels(schedule, arguments, {}, options).main;
+KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
+                          const std::vector<te::Tensor>& constants, const Target& target,
+                          const LowerOptions& options, LowerReport* report,
+                          const PassObserver& observer) {
+  return run_passes(schedule_to_module(schedule, arguments, constants, options), target, options,
+                    report, observer);
 }
 
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
              const Target& target, const LowerOptions& options, LowerReport* report,
              const PassObserver& observer) {
-  return run_passes(schedule_to_kernel(schedule, arguments, options), target, options, report,
-                    observer);
-}
-
-LoweredParts lower_parts(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
-                         const std::vector<te::Tensor>& constants, const Target& target,
-                         const LowerOptions& options, LowerReport* report,
-                         const PassObserver& observer) {
-  LoweredParts parts = schedule_to_kernels(schedule, arguments, constants, options);
-  if (parts.preparation) {
-    parts.preparation = run_passes(std::move(*parts.preparation), target, options);
-  }
-  parts.main = run_passes(std::move(parts.main), target, options, report, observer);
-  return parts;
+  return lower_module(schedule, arguments, {}, target, options, report, observer).entry();
 }
 
 }  // namespace tw
