@@ -7,7 +7,7 @@
 namespace tw::test {
 namespace {
 
-TEST(LowerFuzz, EveryPassKeepsTheMeaning) { fuzz_schedules(lower_checks(), 150, 0.8); }
+TEST(LowerFuzz, EveryPassKeepsTheMeaning) { fuzz_schedules(lower_checks(), 150, 0.85); }
 
 }  // namespace
 }  // namespace tw::test

@@ -9,7 +9,7 @@ namespace tw {
 namespace {
 
 TEST(ScheduleFuzz, LoopNestComputesTheDefinition) {
-  test::fuzz_schedules(test::schedule_checks(), 400, 0.8);
+  test::fuzz_schedules(test::schedule_checks(), 400, 0.85);
 }
 
 // The shrinker finds the one step and the one operation that a fault needs.

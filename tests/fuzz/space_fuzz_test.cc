@@ -21,7 +21,7 @@ TEST_P(SpaceFuzz, PointsComputeTheDefinition) {
   const Space space(task);
   std::mt19937_64 rng(test::fuzz_seed());
   const auto checks = test::jit_checks(task.target);
-  test::FuzzCases cases(12, 0.9);
+  test::FuzzCases cases(12, 1);
   while (cases.next()) {
     test::ScheduleCase c{.program = task.program, .data_seed = rng()};
     const Point point = space.random(rng);
@@ -63,7 +63,7 @@ TEST(TileRegistersFuzz, SketchesComputeTheDefinition) {
       const Sketch& sketch = space.sketches()[k];
       if (sketch.description.find("amx") == std::string::npos) continue;
       ++sketches;
-      test::FuzzCases cases(2, 0.9);
+      test::FuzzCases cases(2, 1);
       while (cases.next()) {
         Point point = space.random(rng);
         for (int draws = 0; point.sketch != k && draws < 100; ++draws) point = space.random(rng);

@@ -28,7 +28,7 @@ constexpr std::string_view kTargets[] = {"llvm",
 class WorkloadFuzz : public testing::TestWithParam<test::RandomWorkload::Kind> {};
 
 TEST_P(WorkloadFuzz, PointsComputeTheDefinition) {
-  test::FuzzCases cases(3, 0.9);
+  test::FuzzCases cases(3, 1);
   while (cases.next()) {
     const uint64_t seed = cases.seed();
     SCOPED_TRACE(fmt::format("case seed {}", seed));
