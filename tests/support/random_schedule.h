@@ -4,7 +4,7 @@
 //
 //   std::vector<ScheduleCheck> checks = schedule_checks();
 //   checks.push_back({"after every pass", [](const ScheduleCase& c, const CaseData& data) { … }});
-//   fuzz_schedules(checks, fuzz_cases(100), fuzz_seed());
+//   fuzz_schedules(checks, 100, 0.8);
 #pragma once
 
 #include <gtest/gtest.h>
@@ -224,13 +224,15 @@ inline ScheduleCase random_case(uint64_t seed, RandomProgramOptions options = {}
   return c;
 }
 
-// Tries `cases` random cases; the first that fails is shrunk and reported as texts.
-inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int cases, uint64_t seed,
-                           RandomProgramOptions options = {}) {
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t case_seed = seed * 1'000'003 + static_cast<uint64_t>(k);
+// Tries random cases, `base` at scale 1, of which a share of `least` must not be refused; the first
+// that fails is shrunk and reported as texts. Those of each `series` are others.
+inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int base, double least,
+                           uint64_t series = 0, RandomProgramOptions options = {}) {
+  FuzzCases cases(base, least);
+  while (cases.next()) {
+    const uint64_t case_seed = cases.seed() + series * 1'000'003;
     const ScheduleCase c = random_case(case_seed, options);
-    const std::optional<std::string> failure = failure_of(c, checks);
+    const std::optional<std::string> failure = failure_of(c, checks, cases);
     if (!failure) continue;
     // The same check must fail, so that one fault does not turn into another.
     const std::string check = failure->substr(0, failure->find(": "));
