@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
@@ -106,6 +107,12 @@ StepResults apply_prefetch(const PrimitiveCall& call) {
   }
   mark(call, axis, {source.op, output, call.integer(3), {}});
   return {};
+}
+
+// The axis stood before the tensor.
+std::vector<Argument> upgrade_prefetch_1(std::vector<Argument> arguments) {
+  std::swap(arguments[1], arguments[2]);
+  return arguments;
 }
 
 // Whether the scope is around the axis can change with every later step; validate asks at the end.
