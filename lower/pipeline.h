@@ -13,8 +13,8 @@
 #include "ir/verify.h"
 #include "lower/kernel.h"
 #include "lower/llvm/target.h"
-#include "schedule/infer_bound.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 

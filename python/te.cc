@@ -7,6 +7,7 @@
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "python/bind.h"
+#include "schedule/te/compute.h"
 #include "schedule/topi/common.h"
 
 namespace tw::python {
@@ -221,7 +222,7 @@ te::Program to_program(const std::vector<te::Tensor>& tensors) {
   te::Program program{.arguments = tensors, .outputs = {}};
   bool has_placeholder = false;
   for (const te::Tensor& t : tensors) {
-    const bool placeholder = te::as_op<te::PlaceholderNode>(t.op()) != nullptr;
+    const bool placeholder = t.op()->is_placeholder();
     has_placeholder |= placeholder;
     if (!placeholder) program.outputs.push_back(t);
   }

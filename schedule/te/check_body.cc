@@ -41,6 +41,12 @@ void check_size(const Expr& body, const std::string& stage) {
   }
 }
 
+bool reads_tensor(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
+  return found;
+}
+
 class Types : public Visitor {
  public:
   explicit Types(const std::string& stage) : stage_(stage) {}
@@ -221,15 +227,53 @@ void check_index(const Expr& index, const std::string& tensor) {
          .legal = "scalar integer indices; cast the index"});
 }
 
+void check_element_type(DType type, std::string_view what, const std::string& name) {
+  if (type.is_vector() || type.is_handle()) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("{} of type {}", what, to_string(type)),
+           .stage = name,
+           .legal = "scalar int, uint, float, bfloat or bool elements"});
+  }
+}
+
+void check_extent(const Expr& extent, std::string_view what, const std::string& name) {
+  const auto bad = [&](const std::string& why) {
+    raise({.code = ErrorCode::BadShape,
+           .what = fmt::format("{} {}", what, why),
+           .stage = name,
+           .legal = "positive integers and integer expressions of variables"});
+  };
+  if (!extent.defined()) bad("is undefined");
+  if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
+    bad(fmt::format("has type {}", to_string(extent.dtype())));
+  }
+  if (auto value = as_const_int(extent); value && *value <= 0) {
+    bad(fmt::format("is {}", *value));
+  }
+  if (reads_tensor(extent)) bad("reads a tensor");
+}
+
+void check_shape(const std::vector<Expr>& shape, const std::string& name) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    check_extent(shape[d], fmt::format("extent {} of the shape", d), name);
+  }
+}
+
+void check_start(const Expr& min, const std::string& axis) {
+  if (min.dtype().is_integer() && !min.dtype().is_vector() && !reads_tensor(min)) return;
+  raise({.code = ErrorCode::BadShape,
+         .what = fmt::format("the start of reduce axis '{}' is no integer of its own", axis),
+         .legal = "an integer or an integer expression of variables"});
+}
+
 void check_body(const Expr& body, const std::string& stage) {
   check_size(body, stage);
   Types(stage).visit(body);
 }
 
 void check_bounds(const Operation& op) {
-  const ComputeNode* compute = as_op<ComputeNode>(op);
-  Bounds bounds(compute->all_axes, compute->name);
-  for (const Expr& e : compute->body) bounds.visit(e);
+  Bounds bounds(op->root_axes(), op->name);
+  for (const Expr& e : op->evaluated()) bounds.visit(e);
 }
 
 }  // namespace tw::te
