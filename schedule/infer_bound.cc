@@ -11,11 +11,15 @@
 #include "schedule/index_range.h"
 #include "schedule/region.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/check_body.h"
 #include "schedule/validate.h"
 #include "schedule/whole_blocks.h"
 
 namespace tw {
 namespace {
+
+// Beyond that many nodes in the start of a region, a stage is computed whole instead.
+constexpr int kMostParts = 2000;
 
 // The region of one stage's output that a consumer's body reads.
 class ReadRegion : public Visitor {
@@ -144,7 +148,9 @@ class BoundInference {
     }
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = axes[d];
-      const Range range = clip(region[d], axis->domain);
+      // Where each of several reads begins elsewhere, the expressions double from stage to stage.
+      const bool plain = !is_known(region[d]) || !te::has_more_parts_than(region[d].min, kMostParts);
+      const Range range = plain ? clip(region[d], axis->domain) : axis->domain;
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),
                              region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};

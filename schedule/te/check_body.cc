@@ -20,11 +20,28 @@ constexpr int kMostLevels = 2000;
 // with every compute_inline.
 constexpr int kMostParts = 65536;
 
-bool has_more_parts_than(const Expr& body, int most) {
-  int parts = 0;
-  for_each_expr(body, [&](const Expr&) { ++parts; });
-  return parts > most;
-}
+// Parts that stand in several places count in each, as every later walk meets them there; this one
+// ends when it knows.
+class Parts : public Visitor {
+ public:
+  explicit Parts(int most) : left_(most) {}
+  bool exceeded = false;
+
+ protected:
+  using Visitor::on;
+#define EXPR_NODE(Name)                  \
+  void on(const Name& op) override {     \
+    exceeded = exceeded || left_-- == 0; \
+    if (!exceeded) Visitor::on(op);      \
+  }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+ private:
+  int left_;
+};
 
 void check_size(const Expr& body, const std::string& stage) {
   const auto refuse = [&](int most, const char* unit, const char* legal) {
@@ -218,6 +235,12 @@ class Bounds : public Visitor {
 
 }  // namespace
 
+bool has_more_parts_than(const Expr& e, int most) {
+  Parts parts(most);
+  parts.visit(e);
+  return parts.exceeded;
+}
+
 void check_index(const Expr& index, const std::string& tensor) {
   TW_CHECK(index.defined(), "an index is undefined");
   if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
@@ -244,6 +267,7 @@ void check_extent(const Expr& extent, std::string_view what, const std::string& 
            .legal = "positive integers and integer expressions of variables"});
   };
   if (!extent.defined()) bad("is undefined");
+  check_size(extent, name);
   if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
     bad(fmt::format("has type {}", to_string(extent.dtype())));
   }
