@@ -8,6 +8,7 @@
 #include "ir/visit.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
+#include "schedule/check_reads.h"
 #include "schedule/infer_bound.h"
 #include "schedule/kernel_part.h"
 #include "schedule/normalize.h"
@@ -178,6 +179,7 @@ KernelModule schedule_to_module(const Schedule& schedule, const std::vector<Lowe
     find_stage(normalized.data(), normalized[a.tensor].op().get())->storage.precomputed = false;
   }
   const DomainMap domains = infer_bound(normalized, options.schedule);
+  if (!options.passes.check_bounds) check_reads(normalized, domains);
   const ScheduleParts parts = parts_of(normalized, constants);
   Kernel entry{.name = options.name};
   entry.body = schedule_ops(normalized, domains, options.schedule, parts.main);

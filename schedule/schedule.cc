@@ -5,7 +5,7 @@
 
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
-#include "schedule/te/check_body.h"
+#include "schedule/te/check_bounds.h"
 
 namespace tw {
 namespace {
@@ -264,8 +264,11 @@ Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
            .where = SourceScope::current(),
            .legal = "outputs that are computed"});
   }
-  // Of other stages no more may be computed than what is read of them.
-  for (const te::Tensor& output : outputs) te::check_bounds(output.op());
+  // Of other stages no more may be computed than what is read of them: lowering judges those.
+  for (const te::Tensor& output : outputs) {
+    const auto doubt = te::doubtful_read(output.op());
+    if (doubt && doubt->reach == te::Reach::Outside) raise(doubt->error);
+  }
   if (outputs.empty()) {
     raise({.code = ErrorCode::BadArgument,
            .what = "a schedule of no output",

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <vector>
 
 #include "ir/expr.h"
@@ -143,96 +142,6 @@ class Types : public Visitor {
   const std::string& stage_;
 };
 
-struct Interval {
-  int64_t low = 0, high = 0;
-};
-
-// The values of an index, of which both ends are taken; nothing where that is not plain.
-class Ends {
- public:
-  explicit Ends(const std::vector<IterVar>& axes) : axes_(axes) {}
-
-  std::optional<Interval> operator()(const Expr& e) {
-    if (const auto c = as_const_int(e)) return Interval{*c, *c};
-    if (const Variable* v = as<Variable>(e)) return of_axis(v);
-    if (const Add* op = as<Add>(e)) {
-      const auto a = (*this)(op->a), b = (*this)(op->b);
-      if (a && b) return Interval{a->low + b->low, a->high + b->high};
-    } else if (const Sub* op = as<Sub>(e)) {
-      const auto a = (*this)(op->a), b = (*this)(op->b);
-      if (a && b) return Interval{a->low - b->high, a->high - b->low};
-    } else if (const Mul* op = as<Mul>(e)) {
-      const auto a = (*this)(op->a);
-      const auto c = as_const_int(op->b);
-      constexpr int64_t kLarge = INT32_MAX;
-      if (a && c && *c <= kLarge && *c >= -kLarge && a->low >= -kLarge && a->high <= kLarge) {
-        return Interval{std::min(a->low * *c, a->high * *c), std::max(a->low * *c, a->high * *c)};
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::optional<Interval> of_axis(const Variable* v) {
-    for (const Variable* seen : seen_) {
-      if (seen == v) return std::nullopt;  // its two places depend on each other
-    }
-    seen_.push_back(v);
-    for (const IterVar& axis : axes_) {
-      const auto min = as_const_int(axis->domain.min), extent = as_const_int(axis->domain.extent);
-      if (axis->var.operator->() != v || !min || !extent) continue;
-      return Interval{*min, *min + *extent - 1};
-    }
-    return std::nullopt;
-  }
-
-  const std::vector<IterVar>& axes_;
-  std::vector<const Variable*> seen_;
-};
-
-class Bounds : public Visitor {
- public:
-  Bounds(const std::vector<IterVar>& axes, const std::string& stage) : axes_(axes), stage_(stage) {}
-
- protected:
-  using Visitor::on;
-
-  // What stands under a condition may be meant for some iterations only.
-  void on(const Select&) override {}
-  void on(const Reduce& op) override {
-    if (op.condition.defined() && as_const_int(op.condition) != 1) return;
-    for (const Expr& e : op.source) visit(e);
-  }
-  void on(const Call& op) override {
-    if (op.name != "if_then_else") Visitor::on(op);
-  }
-  void on(const And&) override {}
-  void on(const Or&) override {}
-
-  void on(const ProducerLoad& op) override {
-    const std::vector<Expr> shape = op.producer->output_shape(op.value_index);
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const auto extent = as_const_int(shape[d]);
-      const auto taken = Ends(axes_)(op.indices[d]);
-      if (!extent || !taken || (taken->low >= 0 && taken->high < *extent)) continue;
-      const std::string values = taken->low == taken->high
-                                     ? fmt::format("is {}", taken->low)
-                                     : fmt::format("goes from {} to {}", taken->low, taken->high);
-      raise({.code = ErrorCode::OutOfBounds,
-             .what = fmt::format("index {} of '{}', {}, {}", d, op.producer->name,
-                                 to_string(op.indices[d]), values),
-             .stage = stage_,
-             .legal =
-                 fmt::format("0 to {}; te.if_then_else around what may lie outside", *extent - 1)});
-    }
-    Visitor::on(op);
-  }
-
- private:
-  const std::vector<IterVar>& axes_;
-  const std::string& stage_;
-};
-
 }  // namespace
 
 bool has_more_parts_than(const Expr& e, int most) {
@@ -293,11 +202,6 @@ void check_start(const Expr& min, const std::string& axis) {
 void check_body(const Expr& body, const std::string& stage) {
   check_size(body, stage);
   Types(stage).visit(body);
-}
-
-void check_bounds(const Operation& op) {
-  Bounds bounds(op->root_axes(), op->name);
-  for (const Expr& e : op->evaluated()) bounds.visit(e);
 }
 
 }  // namespace tw::te

@@ -30,9 +30,4 @@ bool has_more_parts_than(const Expr& e, int most);
 // they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount).
 void check_body(const Expr& body, const std::string& stage);
 
-// Of an operation that is computed whole: OutOfBounds when an index is sure to leave the tensor it
-// reads: outside every condition, and a sum of constants and of multiples of axes of constant
-// extent, each of them once.
-void check_bounds(const Operation& op);
-
 }  // namespace tw::te
