@@ -394,3 +394,16 @@ def test_a_stage_that_reads_outside_is_refused_when_it_is_lowered():
         tw.build(s, [A, C])
     s[B].compute_inline()
     tw.build(s, [A, C])
+
+
+def test_an_axis_of_reductions_that_nothing_reduces_over():
+    A = te.placeholder((4, 6), name="A")
+    k, r = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 6), "r")
+    with refused("unbound-variable", "'k' is an axis of reductions", legal="te.sum") as check:
+        te.compute((4,), lambda i: A[i, k], name="B")
+    assert (check.error.stage, check.error.axis) == ("B", "k")
+    with refused("unbound-variable", "'k' is an axis"):
+        te.compute((4,), lambda i: te.sum(A[i, r] * A[i, k], axis=r), name="B")
+    te.compute((4,), lambda i: te.sum(A[i, r] * A[i, k], axis=[r, k]), name="B")
+    n = te.var("n")
+    te.compute((4,), lambda i: A[i, 0] * n.astype("float32"), name="B")
