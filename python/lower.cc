@@ -22,6 +22,7 @@ namespace {
   OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
   OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
   OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
+  OPTION(check_bounds, passes, "test indices that are not proven inside when used")          \
   OPTION(max_stack_bytes, passes, "what buffers may take of a thread's stack at a time")     \
   OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent") \
   OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                             \

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "schedule/te/compute.h"
 #include "schedule/te/text.h"
 
 namespace tw::autotune {

@@ -6,6 +6,7 @@
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/compute.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
 #include "tests/support/fuzz.h"

@@ -17,9 +17,11 @@
 #include "ir/print.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/compute.h"
 #include "schedule/tensor_intrin.h"
 #include "tests/support/random_program.h"
 #include "tests/support/schedule_case.h"
@@ -78,7 +80,7 @@ class RandomSchedule {
   }
   // A permutation of the stage's dimensions, one of which may have been tiled.
   std::vector<int64_t> some_order(const Stage& stage, bool tiled) {
-    const te::ComputeNode* compute = compute_of(stage.data());
+    const te::ComputeNode* compute = te::as_op<te::ComputeNode>(stage.op());
     std::vector<int64_t> order(compute ? compute->axis.size() + (tiled ? 1 : 0) : 1);
     for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
     for (size_t k = order.size(); k-- > 1;)
