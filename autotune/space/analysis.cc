@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <unordered_map>
 
+#include "autotune/space/tails.h"
 #include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
@@ -45,7 +49,17 @@ bool moves_with_all_axes(const ProducerLoad& load, const te::ComputeNode& consum
   return true;
 }
 
-bool same_shape(const OperationFacts& a, const OperationFacts& b) { return a.extents == b.extents; }
+// A reduction reads elements for several of its points: some data axis moves none of the load's
+// indices, or windows overlap.
+bool repeats(const ProducerLoad& load, const OperationFacts& consumer) {
+  if (!consumer.is_reduction) return false;
+  const auto plain = [&](const Expr& index) {
+    return std::ranges::any_of(consumer.compute->all_axes,
+                               [&](const IterVar& axis) { return index.same_as(axis.var()); });
+  };
+  return !moves_with_all_axes(load, *consumer.compute, consumer.extents) ||
+         !std::ranges::all_of(load.indices, plain);
+}
 
 // Reads of one operation's body.
 struct Reads {
@@ -72,13 +86,39 @@ bool reuses_input(const te::ComputeNode& op, const std::vector<int64_t>& extents
   });
 }
 
+// What is read of one operation in the body of another.
+struct ReadsOf {
+  Consumer consumer = {.op = 0, .reads = 0, .repeats = false};
+  bool own_position = true, anew = true;
+};
+
+// By producer, in the order of operations.
+std::map<size_t, ReadsOf> reads_by_producer(
+    const std::vector<const ProducerLoad*>& loads, size_t op, const OperationFacts& f,
+    const std::unordered_map<const Producer*, size_t>& numbers) {
+  std::map<size_t, ReadsOf> result;
+  for (const ProducerLoad* load : loads) {
+    ReadsOf& r = result[numbers.at(load->producer.get())];
+    r.consumer.op = op;
+    ++r.consumer.reads;
+    r.consumer.repeats |= repeats(*load, f);
+    r.own_position &= reads_own_position(*load, *f.compute, f.extents);
+    r.anew &= moves_with_all_axes(*load, *f.compute, f.extents);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<OperationFacts> analyze(const te::Program& program) {
   const std::vector<te::Operation> ops = te::operations(program.outputs);
   std::vector<OperationFacts> facts(ops.size());
+  std::unordered_map<const Producer*, size_t> numbers;
+  // All that read it are elementwise, and in its own shape.
+  std::vector<bool> elementwise(ops.size(), true);
   for (size_t i = 0; i < ops.size(); ++i) {
     OperationFacts& f = facts[i];
+    numbers.emplace(ops[i].get(), i);
     f.op = ops[i];
     f.compute = te::as_op<te::ComputeNode>(ops[i]);
     for (const te::Tensor& t : program.outputs) f.is_output |= t.op().same_as(ops[i]);
@@ -92,28 +132,47 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     }
     const Reads reads(*f.compute);
     f.has_condition = reads.has_condition;
-    f.has_math = reads.has_math;
+    f.has_math = f.carries_math = reads.has_math;
     f.has_reuse = f.is_reduction && reuses_input(*f.compute, f.extents, reads);
-    for (size_t p = 0; p < i; ++p) {
-      bool consumed = false, own_position = true, anew = true;
-      for (const ProducerLoad* load : reads.loads) {
-        if (load->producer.get() != ops[p].get()) continue;
-        consumed = true;
-        own_position &= reads_own_position(*load, *f.compute, f.extents);
-        anew &= moves_with_all_axes(*load, *f.compute, f.extents);
+    for (const auto& [producer, r] : reads_by_producer(reads.loads, i, f, numbers)) {
+      OperationFacts& p = facts[producer];
+      p.consumers.push_back(r.consumer);
+      p.read_anew = r.anew && p.consumers.size() == 1;
+      if (!r.own_position || f.is_reduction || f.op->num_outputs() != 1 || p.extents != f.extents) {
+        elementwise[producer] = false;
       }
-      if (!consumed) continue;
-      facts[p].consumers.push_back(i);
-      facts[p].read_anew = anew && facts[p].consumers.size() == 1;
-      const bool elementwise = own_position && !f.is_reduction && same_shape(facts[p], f);
-      facts[p].elementwise_consumer =
-          elementwise && facts[p].consumers.size() == 1 ? static_cast<int>(i) : -1;
+      f.reads_reduction |= p.is_reduction || p.reads_reduction;
     }
   }
-  for (OperationFacts& f : facts) {
-    if (f.is_output || f.consumers.size() != 1) f.elementwise_consumer = -1;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    OperationFacts& f = facts[i];
+    if (f.is_output || f.op->num_outputs() != 1) elementwise[i] = false;
+    const bool stored = f.is_output || f.is_reduction || f.has_condition;
+    if (f.carries_math && !stored && f.consumers.size() == 1) {
+      facts[f.consumers[0].op].carries_math = true;
+    }
   }
+  assign_tails(facts, elementwise);
   return facts;
+}
+
+std::vector<size_t> tiling_order(const std::vector<OperationFacts>& facts) {
+  std::vector<int> owner(facts.size(), -1);
+  for (size_t op = 0; op < facts.size(); ++op) {
+    for (size_t other : facts[op].company) owner[other] = static_cast<int>(op);
+  }
+  std::vector<size_t> order;
+  std::vector<bool> listed(facts.size(), false);
+  const std::function<void(size_t)> list = [&](size_t op) {
+    if (listed[op]) return;
+    listed[op] = true;
+    if (owner[op] >= 0) list(static_cast<size_t>(owner[op]));
+    order.push_back(op);
+  };
+  for (size_t op = facts.size(); op-- > 0;) {
+    if (facts[op].is_tiled()) list(op);
+  }
+  return order;
 }
 
 }  // namespace tw::autotune

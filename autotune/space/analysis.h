@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sketch rules ask of a program. Everything is read off the expressions; no operator has a
-// name here.
+// name here. Facts about the graph of operations are found in one walk over it, here, so that no
+// rule walks it again.
 #pragma once
 
 #include <vector>
@@ -9,6 +10,15 @@
 #include "schedule/te/text.h"
 
 namespace tw::autotune {
+
+// An operation that reads another.
+struct Consumer {
+  size_t op;
+  int64_t reads;  // of the other, as its body writes them
+  // A reduction that reads an element for several of its points: what is computed where it is read
+  // is computed again and again.
+  bool repeats;
+};
 
 struct OperationFacts {
   te::Operation op;
@@ -19,17 +29,36 @@ struct OperationFacts {
   bool has_reuse = false;
   bool has_condition = false;  // if_then_else or select: padding and the like
   bool has_math = false;       // calls exp, tanh, …
-  std::vector<size_t> consumers;
-  // The only consumer, when it reads this at its own position, point for point.
-  int elementwise_consumer = -1;
+  // It, or an operation that is read by nothing but it and such operations, has math.
+  bool carries_math = false;
+  // Results of reductions enter, also through other operations.
+  bool reads_reduction = false;
+  std::vector<Consumer> consumers;  // each once, in order
   // Read by one operation only, at positions that move with each of its data axes: nothing but
   // overlapping windows reads an element twice.
   bool read_anew = false;
   std::vector<int64_t> extents;  // of the data axes
   std::vector<int64_t> reduce_extents;
+
+  bool is_tiled() const { return has_reuse && !extents.empty(); }
+
+  // Tails: the elementwise operations behind a tiled reduction, which its tiles compute too. Where
+  // the tails of several meet, the one with the most arithmetic owns what follows. The others are
+  // its company: they end before it, or are computed in its tiles with all that leads to it.
+  int tail_owner = -1;          // the reduction whose tiles may compute the operation
+  std::vector<size_t> tail;     // of a reduction: its own, in order; the last is stored
+  std::vector<size_t> company;  // of a reduction: those whose tails end in its own
+  std::vector<size_t> way;      // of one in company: what is between its tail and the owner's
 };
 
 // In the program's canonical order of operations. NoDesignSpace when an extent is symbolic.
 std::vector<OperationFacts> analyze(const te::Program& program);
+
+// The order in which tiled reductions choose their schedules: consumers first, and owners of tails
+// before their company.
+std::vector<size_t> tiling_order(const std::vector<OperationFacts>& facts);
+
+// Operations are written into their consumers' expressions so many times at most.
+inline constexpr int64_t kMostCopies = 8;
 
 }  // namespace tw::autotune

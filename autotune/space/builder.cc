@@ -27,8 +27,36 @@ Builder::Builder(const Task& task, const std::vector<OperationFacts>& facts)
       schedule_(Schedule::create(task.program.outputs)),
       done_(facts.size(), false),
       inlined_(facts.size(), false),
+      inlined_reads_(facts.size()),
       attach_points_(facts.size()) {
   sketch_.nests.resize(facts.size());
+}
+
+void Builder::mark_inlined(size_t op) {
+  inlined_reads_[op] = reads_of(op);
+  inlined_[op] = true;
+}
+
+void Builder::take_tail(std::vector<size_t> ops) {
+  std::ranges::sort(ops);
+  ops.erase(std::ranges::unique(ops).begin(), ops.end());
+  for (size_t op : ops) {
+    mark_done(op);
+    if (op == ops.back()) continue;
+    stage(op).compute_inline();
+    describe("inline", op);
+  }
+  for (size_t k = ops.size(); k-- > 1;) mark_inlined(ops[k - 1]);
+}
+
+Builder::Reads Builder::reads_of(size_t op) const {
+  Reads all;
+  for (const Consumer& c : facts_[op].consumers) {
+    const Reads behind = inlined_[c.op] ? inlined_reads_[c.op] : Reads{.copies = 1};
+    all.copies = std::min(all.copies + c.reads * behind.copies, kMostCopies + 1);
+    all.repeated |= c.repeats || behind.repeated;
+  }
+  return all;
 }
 
 void Builder::describe(std::string_view rule, size_t op) {
@@ -96,8 +124,18 @@ AttachPoint Builder::point(const Stage& stage, const IterVar& axis) const {
 }
 
 void Builder::add_attach_point(size_t op, const Stage& stage, const IterVar& axis) {
-  attach_points_[op].push_back(point(stage, axis));
-  sketch_.nests[op].loops.push_back(attach_points_[op].back().axis);
+  AttachPoint p = point(stage, axis);
+  Nest& nest = sketch_.nests[op];
+  // Operations whose tiles are one offer the same loops.
+  const auto known = std::ranges::find(loop_axes_, p.axis);
+  p.loop = static_cast<size_t>(known - loop_axes_.begin());
+  if (known == loop_axes_.end()) {
+    const int outer = nest.loops.empty() ? -1 : static_cast<int>(nest.loops.back());
+    sketch_.loops.push_back({.outer = outer, .nest = op});
+    loop_axes_.push_back(p.axis);
+  }
+  nest.loops.push_back(p.loop);
+  attach_points_[op].push_back(p);
 }
 
 void Builder::inherit_attach_points(size_t op, const std::vector<AttachPoint>& points) {
@@ -105,16 +143,17 @@ void Builder::inherit_attach_points(size_t op, const std::vector<AttachPoint>& p
 }
 
 std::vector<AttachPoint> Builder::common_attach_points(size_t op) const {
+  const std::vector<Consumer>& consumers = facts_[op].consumers;
   std::vector<AttachPoint> common;
-  bool first = true;
-  for (size_t consumer : facts_[op].consumers) {
-    const auto& points = attach_points_[consumer];
-    if (first) common = points;
+  for (size_t k = 0; k < consumers.size(); ++k) {
+    const auto& points = attach_points_[consumers[k].op];
+    if (k == 0) {
+      common = points;
+      continue;
+    }
     std::erase_if(common, [&](const AttachPoint& p) {
-      return std::none_of(points.begin(), points.end(),
-                          [&](const AttachPoint& q) { return q.axis == p.axis; });
+      return std::ranges::find(points, p.loop, &AttachPoint::loop) == points.end();
     });
-    first = false;
   }
   return common;
 }
@@ -125,38 +164,31 @@ void Builder::place(size_t op, const Stage& stage) {
   if (!points.empty()) {
     Nest& nest = sketch_.nests[op];
     nest.knob = static_cast<int>(num_knobs());
-    for (const AttachPoint& p : points) nest.places.push_back(p.axis);
+    for (const AttachPoint& p : points) nest.places.push_back(p.loop);
     add_location_knob(stage, points);
   }
   inherit_attach_points(op, points);
 }
 
-std::vector<size_t> Builder::elementwise_tail(size_t op) const {
-  std::vector<size_t> tail;
-  while (facts_[op].elementwise_consumer >= 0) {
-    op = static_cast<size_t>(facts_[op].elementwise_consumer);
-    tail.push_back(op);
-  }
-  return tail;
-}
-
 // Those whose stages hold the reads of the operation's result.
-std::vector<size_t> Builder::readers_of(size_t op) const {
-  std::vector<size_t> readers;
-  for (size_t consumer : facts_[op].consumers) {
-    if (!inlined_[consumer]) {
-      readers.push_back(consumer);
-      continue;
+std::vector<size_t> Builder::stored_readers_of(size_t op) const {
+  std::vector<size_t> readers, open = {op};
+  std::vector<bool> met(facts_.size(), false);
+  while (!open.empty()) {
+    const size_t at = open.back();
+    open.pop_back();
+    for (const Consumer& c : facts_[at].consumers) {
+      if (met[c.op]) continue;
+      met[c.op] = true;
+      (inlined_[c.op] ? open : readers).push_back(c.op);
     }
-    const std::vector<size_t> behind = readers_of(consumer);
-    readers.insert(readers.end(), behind.begin(), behind.end());
   }
   return readers;
 }
 
 Sketch Builder::finish() {
   for (size_t op = 0; op < facts_.size(); ++op) {
-    if (sketch_.nests[op].knob >= 0) sketch_.nests[op].readers = readers_of(op);
+    if (sketch_.nests[op].knob >= 0) sketch_.nests[op].readers = stored_readers_of(op);
   }
   sketch_.skeleton = schedule_.trace();
   return std::move(sketch_);

@@ -18,6 +18,7 @@ namespace tw::autotune {
 struct AttachPoint {
   StageRef stage;
   AxisRef axis;
+  size_t loop = 0;  // among those of the sketch that operations offer to others
 };
 
 class Builder {
@@ -31,8 +32,17 @@ class Builder {
   Stage stage(size_t op) const { return schedule_[facts_[op].op]; }
   bool done(size_t op) const { return done_[op]; }
   void mark_done(size_t op) { done_[op] = true; }
-  // Its consumers compute it: what it reads must be visible to them.
-  void mark_inlined(size_t op) { inlined_[op] = true; }
+  // Its consumers compute it: what it reads must be visible to them. Consumers first.
+  void mark_inlined(size_t op);
+  // The last of the operations computes the others; all of them are done.
+  void take_tail(std::vector<size_t> ops);
+  // How those read the operation whose stages are decided already: how often its expression would
+  // stand in theirs, and whether any of them reads elements again and again.
+  struct Reads {
+    int64_t copies = 0;
+    bool repeated = false;
+  };
+  Reads reads_of(size_t op) const;
 
   // Steps are numbered as they are applied: the number the next one gets.
   size_t next_step() const { return schedule_.trace().steps.size(); }
@@ -66,20 +76,19 @@ class Builder {
   // Computes the operation's stage inside one of those or at the root, by choice of a knob of its
   // own; outputs at the root.
   void place(size_t op, const Stage& stage);
-  // The elementwise operations between a reduction and the end of its chain, which is last.
-  std::vector<size_t> elementwise_tail(size_t op) const;
-
   Sketch finish();
 
  private:
-  std::vector<size_t> readers_of(size_t op) const;
+  std::vector<size_t> stored_readers_of(size_t op) const;
 
   const Target& target_;
   const std::vector<OperationFacts>& facts_;
   Schedule schedule_;
   Sketch sketch_;
   std::vector<bool> done_, inlined_;
+  std::vector<Reads> inlined_reads_;                     // of inlined operations
   std::vector<std::vector<AttachPoint>> attach_points_;  // own and inherited
+  std::vector<AxisRef> loop_axes_;                       // of the sketch's loops
 };
 
 // Lanes of the vectors that a tile is cut into: a power of two, since code generation takes others

@@ -68,14 +68,20 @@ bool walk_together(const OperationFacts& f, size_t k) {
 
 }  // namespace
 
-std::vector<DataAxis> data_axes(const OperationFacts& f) {
+std::vector<DataAxis> data_axes(const OperationFacts& facts) {
+  return data_axes(std::vector{&facts});
+}
+
+std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts) {
+  const OperationFacts& f = *facts[0];
   std::vector<DataAxis> result;
   for (size_t k = 0; k < f.extents.size(); ++k) {
     const std::string& name = f.compute->axis[k].name();
-    const bool joins = !result.empty() && f.op->num_outputs() == 1 && f.extents[k] > 1 &&
-                       result.back().extent > 1 &&
+    const bool joins = !result.empty() && f.extents[k] > 1 && result.back().extent > 1 &&
                        result.back().extent <= std::numeric_limits<int32_t>::max() / f.extents[k] &&
-                       walk_together(f, k - 1);
+                       std::ranges::all_of(facts, [k](const OperationFacts* each) {
+                         return each->op->num_outputs() == 1 && walk_together(*each, k - 1);
+                       });
     if (!joins) {
       result.push_back({{k}, f.extents[k], name});
       continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct DataAxis {
   std::string name;
 };
 std::vector<DataAxis> data_axes(const OperationFacts& facts);
+// Those of several operations of one shape: axes are one where they are in each of them. Names are
+// the first one's.
+std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts);
 
 // An operand that one data axis moves along one dimension, by itself; along `dimensions` of them
 // that follow each other where the axis is several.

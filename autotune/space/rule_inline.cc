@@ -4,17 +4,24 @@
 namespace tw::autotune {
 namespace {
 
+// It may be written into its consumers, and what that makes of their expressions stays small.
+bool may_inline(const Builder& b, size_t op) {
+  const OperationFacts& f = b.facts(op);
+  return !f.is_output && !f.is_reduction && f.op->num_outputs() == 1 &&
+         b.reads_of(op).copies <= kMostCopies;
+}
+
 int variants(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
-  if (f.is_output || f.is_reduction || f.op->num_outputs() != 1) return 0;
+  if (!may_inline(b, op)) return 0;
   if (f.has_condition) return 0;  // a test at every use costs more than a copy without
-  return !f.has_math || f.consumers.size() == 1 ? 1 : 0;
+  const Builder::Reads reads = b.reads_of(op);
+  return !f.carries_math || (reads.copies == 1 && !reads.repeated) ? 1 : 0;
 }
 
 int variants_of_condition(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
-  if (f.is_output || f.is_reduction || f.op->num_outputs() != 1) return 0;
-  return f.has_condition && !f.has_math && f.read_anew ? 1 : 0;
+  return may_inline(b, op) && f.has_condition && !f.carries_math && f.read_anew ? 1 : 0;
 }
 
 void apply(Builder& b, size_t op, int) {

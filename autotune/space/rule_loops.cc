@@ -72,16 +72,6 @@ LastAxis split_last(Builder& b, const Stage& stage, const OperationFacts& f, con
   return axis;
 }
 
-// Whether results of reductions enter: they are wanted for whole rows at once.
-bool reads_reduction(const Builder& b, size_t op) {
-  for (size_t producer = 0; producer < op; ++producer) {
-    const OperationFacts& f = b.facts(producer);
-    if (f.compute == nullptr || std::ranges::find(f.consumers, op) == f.consumers.end()) continue;
-    if (f.is_reduction || reads_reduction(b, producer)) return true;
-  }
-  return false;
-}
-
 // Rows of a chunk, by a knob.
 Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar& rows,
                        int64_t extent) {
@@ -111,7 +101,8 @@ void apply(Builder& b, size_t op, int) {
   for (const IterVar& axis : compute->axis) extents.push_back(*as_const_int(axis->domain.extent));
   const int64_t all_rows =
       std::accumulate(extents.begin(), extents.end() - 1, int64_t{1}, std::multiplies<>());
-  const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && reads_reduction(b, op);
+  // Results of reductions are wanted for whole rows at once.
+  const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && f.reads_reduction;
   std::vector<IterVar> inner;  // inside the parallel loop
   LastAxis last;
   if (in_rows) {

@@ -62,7 +62,7 @@ std::vector<Variant> variants_of(const Builder& b, size_t op) {
   const bool divide = columns % kTile == 0 && depth % product->depth() == 0;
   const bool interleaved = divide && interleaves(*product, b.target());
   std::vector<Variant> result;
-  if (in_place && columns % kTile == 0 && b.elementwise_tail(op).empty())
+  if (in_place && columns % kTile == 0 && f.tail.empty())
     result.push_back({*product, in_place, /*in_copy=*/false, interleaved});
   result.push_back({*product, in_place, /*in_copy=*/true, interleaved});
   return result;
@@ -138,7 +138,7 @@ class TileRegisters {
 
   void make_stages() {
     const Schedule& s = b_.schedule();
-    tail_ = b_.elementwise_tail(op_);
+    tail_ = facts_.tail;
     end_ = tail_.empty() ? op_ : tail_.back();
     te::Tensor result = facts_.op.output(0);
     if (variant_.in_copy) {
@@ -146,12 +146,7 @@ class TileRegisters {
       if (end_ != op_) b_.stage(op_).compute_inline();
     }
     b_.mark_done(op_);
-    for (size_t t : tail_) {
-      b_.mark_done(t);
-      if (t == end_) break;
-      b_.stage(t).compute_inline();
-      b_.describe("inline", t);
-    }
+    b_.take_tail(tail_);
     const te::Tensor sums = s.cache_write(result, "amx.tile");
     sums_ = s[sums];
     pack_columns();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/space/rules.h"
 
+#include <map>
 #include <span>
 #include <utility>
+
+#include "autotune/space/decisions.h"
 
 namespace tw::autotune {
 namespace {
@@ -12,55 +15,38 @@ constexpr const Rule* kRules[] = {
     &kTileRegistersRule, &kTileRule,      &kInlineRule, &kInlineConditionRule,
     &kLanesRule,         &kTransposeRule, &kLoopsRule};
 constexpr size_t kTilings = 2;  // of the first rules, which take elementwise operations along
-// A sketch with more variants than this is cut short: the first ones are the likeliest.
-constexpr size_t kMostSketches = 8;
 
-// Counts through the variants of the decisions that making one sketch meets.
-class Choices {
- public:
-  // The variant to take at this decision.
-  int next(int variants) {
-    if (position_ == taken_.size()) taken_.push_back({0, variants});
-    return taken_[position_++].variant;
-  }
-  // On to the next combination; false after the last.
-  bool advance() {
-    position_ = 0;
-    while (!taken_.empty() && ++taken_.back().variant == taken_.back().variants) taken_.pop_back();
-    return !taken_.empty();
-  }
-
- private:
-  struct Taken {
-    int variant, variants;
-  };
-  std::vector<Taken> taken_;
-  size_t position_ = 0;
+// One of the ways that are open to an operation.
+struct Way {
+  const Rule* rule;
+  int variant;
 };
 
-// One of the variants of the rules that are open to the operation.
-void apply(Builder& b, std::span<const Rule* const> rules, size_t op, Choices& choices) {
-  std::vector<std::pair<const Rule*, int>> open;
+std::vector<Way> open_ways(const Builder& b, std::span<const Rule* const> rules, size_t op) {
+  std::vector<Way> open;
   for (const Rule* rule : rules) {
     const int variants = rule->variants(b, op);
-    for (int v = 0; v < variants; ++v) open.emplace_back(rule, v);
+    for (int v = 0; v < variants; ++v) open.push_back({rule, v});
     if (variants > 0 && !rule->has_alternatives) break;
   }
-  if (open.empty()) return;
-  const auto [rule, variant] =
-      open[static_cast<size_t>(choices.next(static_cast<int>(open.size())))];
-  rule->apply(b, op, variant);
+  return open;
 }
 
-Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts, Choices& choices) {
+Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts,
+                   const std::vector<size_t>& tiled_first, Decisions& decisions) {
   Builder b(task, facts);
-  // Consumers first; a tiled reduction goes before the elementwise operations that it takes along.
+  const auto decide = [&](std::span<const Rule* const> rules, size_t op) {
+    if (facts[op].compute == nullptr || b.done(op)) return;
+    const std::vector<Way> open = open_ways(b, rules, op);
+    if (open.empty()) return;
+    const Way& way = open[decisions.next(op, open.size())];
+    way.rule->apply(b, op, way.variant);
+  };
+  // A tiled reduction goes before the elementwise operations that it takes along; else consumers go
+  // first.
   const std::span<const Rule* const> all(kRules);
-  for (const auto rules : {all.first(kTilings), all}) {
-    for (size_t op = facts.size(); op-- > 0;) {
-      if (facts[op].compute != nullptr && !b.done(op)) apply(b, rules, op, choices);
-    }
-  }
+  for (size_t op : tiled_first) decide(all.first(kTilings), op);
+  for (size_t op = facts.size(); op-- > 0;) decide(all, op);
   return b.finish();
 }
 
@@ -68,11 +54,16 @@ Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts, C
 
 std::vector<Sketch> make_sketches(const Task& task) {
   const std::vector<OperationFacts> facts = analyze(task.program);
+  const std::vector<size_t> tiled_first = tiling_order(facts);
+  // The likelier ways of each decision first, whatever order they were tried in.
+  std::map<std::vector<size_t>, Sketch> by_ways;
+  Decisions decisions;
+  while (decisions.begin()) {
+    Sketch sketch = make_sketch(task, facts, tiled_first, decisions);
+    by_ways.emplace(decisions.taken(), std::move(sketch));
+  }
   std::vector<Sketch> sketches;
-  Choices choices;
-  do {
-    sketches.push_back(make_sketch(task, facts, choices));
-  } while (choices.advance() && sketches.size() < kMostSketches);
+  for (auto& [ways, sketch] : by_ways) sketches.push_back(std::move(sketch));
   return sketches;
 }
 

@@ -59,36 +59,33 @@ bool chosen(const Knob& knob, size_t c, const Trace& trace) {
   return true;
 }
 
-// The loop that the point places a nest's stage in; null at the root.
-const AxisRef* place_of(const Nest& nest, const Point& p) {
-  if (nest.knob < 0) return nullptr;
+// The loop that the point places a nest's stage in; -1 at the root.
+int place_of(const Nest& nest, const Point& p) {
+  if (nest.knob < 0) return -1;
   const size_t choice = p.choice[static_cast<size_t>(nest.knob)];
-  return choice < nest.places.size() ? &nest.places[choice] : nullptr;
+  return choice < nest.places.size() ? static_cast<int>(nest.places[choice]) : -1;
 }
 
 // Whether the stage of `reader` stands inside the loop, or has it.
-bool sees(const Sketch& sketch, const Nest& reader, const AxisRef& loop, const Point& p) {
+bool sees(const Sketch& sketch, const Nest& reader, size_t loop, const Point& p) {
   if (std::ranges::find(reader.loops, loop) != reader.loops.end()) return true;
-  const AxisRef* place = place_of(reader, p);
-  if (place == nullptr) return false;
-  for (const Nest& owner : sketch.nests) {
-    const auto inner = std::ranges::find(owner.loops, *place);
-    if (inner == owner.loops.end()) continue;
-    // Loops around the place are those before it, and those around their owner.
-    if (const auto outer = std::ranges::find(owner.loops, loop); outer != owner.loops.end()) {
-      return outer <= inner;
-    }
-    return sees(sketch, owner, loop, p);
+  int around = place_of(reader, p);
+  while (around >= 0 && around != static_cast<int>(loop)) {
+    const SketchLoop& l = sketch.loops[static_cast<size_t>(around)];
+    around = l.outer >= 0 ? l.outer : place_of(sketch.nests[l.nest], p);
   }
-  return false;
+  return around >= 0;
 }
 
 bool places_are_legal(const Sketch& sketch, const Point& p) {
   return std::ranges::all_of(sketch.nests, [&](const Nest& nest) {
-    const AxisRef* place = place_of(nest, p);
-    return place == nullptr || std::ranges::all_of(nest.readers, [&](size_t reader) {
-             return sees(sketch, sketch.nests[reader], *place, p);
-           });
+    const int place = place_of(nest, p);
+    return place < 0 ||
+           std::ranges::all_of(
+               nest.readers,
+               [&](size_t reader) {
+                 return sees(sketch, sketch.nests[reader], static_cast<size_t>(place), p);
+               });
   });
 }
 

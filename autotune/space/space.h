@@ -45,11 +45,17 @@ struct Limit {
   int64_t greatest;
 };
 
+// A loop of some operation's stage that others may be computed in.
+struct SketchLoop {
+  int outer = -1;  // the loop around it in the same nest; -1: the nest's own place
+  size_t nest;     // whose stage has it
+};
+
 // Where an operation's stage may stand, and what its own loops offer to others.
 struct Nest {
   int knob = -1;                // decides the place; -1: at the root
-  std::vector<AxisRef> places;  // loops of other stages, by the knob's choice; those after: root
-  std::vector<AxisRef> loops;   // of its own, outermost first
+  std::vector<size_t> places;   // loops of other stages, by the knob's choice; those after: root
+  std::vector<size_t> loops;    // of its own, outermost first
   std::vector<size_t> readers;  // nests of the operations that read it
 };
 
@@ -59,6 +65,7 @@ struct Sketch {
   std::vector<Knob> knobs;
   std::vector<Limit> limits;
   std::vector<Nest> nests;  // an entry an operation
+  std::vector<SketchLoop> loops;
   double log_size() const;  // log2 of the number of points, limits aside
 };
 

@@ -296,6 +296,88 @@ y = compute([i: 40], reduce [k: 64], sum((A(i, k)*v(k))))
 arguments A v y
 outputs y
 )"},
+    {"sum of two products", R"(te 1
+A = placeholder(int32, [13, 20])
+B = placeholder(int32, [20, 37])
+C = placeholder(int32, [13, 11])
+D = placeholder(int32, [37, 11], constant)
+P = compute([i: 13, j: 37], reduce [k: 20], sum((A(i, k)*B(k, j))))
+Q = compute([i: 13, j: 37], reduce [k: 11], sum((C(i, k)*D(j, k))))
+S = compute([i: 13, j: 37], (P(i, j) + Q(i, j)))
+arguments A B C D S
+outputs S
+)"},
+    {"product gated by another of the same rows", R"(te 1
+X = placeholder(int32, [12, 18])
+W = placeholder(int32, [18, 40], constant)
+V = placeholder(int32, [18, 40], constant)
+b = placeholder(int32, [40])
+c = placeholder(int32, [40])
+P = compute([i: 12, j: 40], reduce [k: 18], sum((X(i, k)*W(k, j))))
+Q = compute([i: 12, j: 40], reduce [k: 18], sum((X(i, k)*V(k, j))))
+R = compute([i: 12, j: 40], (P(i, j) + b(j)))
+S = compute([i: 12, j: 40], (Q(i, j) + c(j)))
+T = compute([i: 12, j: 40], max(S(i, j), 0))
+G = compute([i: 12, j: 40], (R(i, j)*T(i, j)))
+arguments X W V b c G
+outputs G
+)"},
+    {"residual block of two convolutions", R"(te 1
+x = placeholder(int32, [1, 5, 7, 14])
+v = placeholder(int32, [6, 5, 3, 3])
+a = placeholder(int32, [6])
+w = placeholder(int32, [5, 6, 3, 3])
+b = placeholder(int32, [5])
+p = compute([n: 1, c: 5, y: 9, z: 16], tvm_if_then_else(((((1 <= y) && (y < 8)) && (1 <= z)) && (z < 15)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 1, f: 6, y: 7, z: 14], reduce [c: 5, i: 3, j: 3], sum((p(n, c, (y + i), (z + j))*v(f, c, i, j))))
+s = compute([n: 1, f: 6, y: 7, z: 14], (o(n, f, y, z) + a(f)))
+r = compute([n: 1, f: 6, y: 7, z: 14], max(s(n, f, y, z), 0))
+q = compute([n: 1, c: 6, y: 9, z: 16], tvm_if_then_else(((((1 <= y) && (y < 8)) && (1 <= z)) && (z < 15)), r(n, c, (y - 1), (z - 1)), 0))
+u = compute([n: 1, f: 5, y: 7, z: 14], reduce [c: 6, i: 3, j: 3], sum((q(n, c, (y + i), (z + j))*w(f, c, i, j))))
+t = compute([n: 1, f: 5, y: 7, z: 14], (u(n, f, y, z) + b(f)))
+m = compute([n: 1, f: 5, y: 7, z: 14], (t(n, f, y, z) + x(n, f, y, z)))
+arguments x v a w b m
+outputs m
+)"},
+    {"convolution beside a shortcut that is convolved", R"(te 1
+x = placeholder(int32, [1, 4, 6, 18])
+w = placeholder(int32, [7, 4, 3, 3], constant)
+v = placeholder(int32, [7, 4, 1, 1], constant)
+p = compute([n: 1, c: 4, y: 8, z: 20], tvm_if_then_else(((((1 <= y) && (y < 7)) && (1 <= z)) && (z < 19)), x(n, c, (y - 1), (z - 1)), 0))
+o = compute([n: 1, f: 7, y: 6, z: 18], reduce [c: 4, i: 3, j: 3], sum((p(n, c, (y + i), (z + j))*w(f, c, i, j))))
+q = compute([n: 1, f: 7, y: 6, z: 18], reduce [c: 4, i: 1, j: 1], sum((x(n, c, (y + i), (z + j))*v(f, c, i, j))))
+s = compute([n: 1, f: 7, y: 6, z: 18], (o(n, f, y, z) + q(n, f, y, z)))
+r = compute([n: 1, f: 7, y: 6, z: 18], max(s(n, f, y, z), 0))
+arguments x w v r
+outputs r
+)"},
+    {"products that meet one after the other, and again", R"(te 1
+X = placeholder(int32, [16, 24])
+U = placeholder(int32, [24, 32])
+V = placeholder(int32, [24, 32])
+W = placeholder(int32, [12, 32])
+Y = placeholder(int32, [16, 12])
+Z = compute([i: 16, k: 24], max(X(i, k), 0))
+P = compute([i: 16, j: 32], reduce [k: 24], sum((Z(i, k)*U(k, j))))
+Q = compute([i: 16, j: 32], reduce [k: 24], sum((Z(i, k)*V(k, j))))
+R = compute([i: 16, j: 32], reduce [k: 12], sum((Y(i, k)*W(k, j))))
+a = compute([i: 16, j: 32], (P(i, j) - Q(i, j)))
+b = compute([i: 16, j: 32], max(a(i, j), 0))
+c = compute([i: 16, j: 32], (b(i, j)*a(i, j)))
+d = compute([i: 16, j: 32], (c(i, j) + R(i, j)))
+arguments X U V W Y d
+outputs d
+)"},
+    {"bytes made of sums of bytes, which another product takes apart", R"(te 1
+x = placeholder(uint8, [1, 8, 5, 20])
+w = placeholder(int8, [8, 8, 1, 1], constant)
+v = placeholder(int8, [20, 8, 3, 3], constant)
+o = compute([n: 1, f: 8, y: 5, z: 20], reduce [c: 8, i: 1, j: 1], sum((int32(x(n, c, (y + i), (z + j)))*int32(w(f, c, i, j)))))
+q = compute([n: 1, f: 8, y: 5, z: 20], saturating_cast<uint8>(o(n, f, y, z)))
+u = compute([n: 1, f: 20, y: 3, z: 18], reduce [c: 8, i: 3, j: 3], sum((int32(q(n, c, (y + i), (z + j)))*int32(v(f, c, i, j)))))
+arguments x w v u
+outputs u
+)"},
 };
 
 }  // namespace tw::test

@@ -203,5 +203,57 @@ TEST(Space, PackedArgumentsMayMoveIntoBlocks) {
   }
 }
 
+// A sum of two products: both in the tiles of the sum, or the one stored and the other added to it.
+TEST(Space, ProductsThatMeetShareTilesOrAreStored) {
+  const te::Program program = te::parse_program(
+      "te 1\nA = placeholder(float32, [64, 32])\nB = placeholder(float32, [32, 48])\n"
+      "C = placeholder(float32, [64, 32])\nD = placeholder(float32, [32, 48])\n"
+      "P = compute([i: 64, j: 48], reduce [k: 32], sum((A(i, k)*B(k, j))))\n"
+      "Q = compute([i: 64, j: 48], reduce [k: 32], sum((C(i, k)*D(k, j))))\n"
+      "S = compute([i: 64, j: 48], (P(i, j) + Q(i, j)))\narguments A B C D S\noutputs S\n");
+  const Task task = make_task(program, Target::parse("llvm -mcpu=x86-64-v4"), 1);
+  const Space space(task);
+  EXPECT_GE(sketches_with(space, "beside"), 3u) << "plain, and both packed either way";
+  EXPECT_EQ(sketches_with(space, "tile(Q) beside(P)"), 1u);
+  EXPECT_EQ(sketches_with(space, "tile(Q) tile(P)"), 1u);
+  EXPECT_EQ(sketches_with(space, "tile[packed j](Q) tile[packed j](P)"), 1u);
+  std::mt19937_64 rng(3);
+  for (size_t k = 0; k < space.sketches().size(); ++k) {
+    const std::string text = to_text(space.trace(space.random(k, rng)));
+    EXPECT_TRUE(applies(task, space.trace(space.random(k, rng)))) << text;
+  }
+}
+
+// x = exp(x) + tanh(x) and the like, again and again: what is read twice is computed once.
+class Diamonds : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(Diamonds, AreWalkedOnce) {
+  constexpr int kLevels = 60;
+  const auto [left, right] = GetParam();
+  std::string text =
+      "te 1\nA = placeholder(float32, [16, 24])\nB = placeholder(float32, [24, 32])\n"
+      "y0 = compute([i: 16, j: 32], reduce [k: 24], sum((A(i, k)*B(k, j))))\n";
+  for (int k = 0; k < kLevels; ++k) {
+    text += fmt::format(
+        "l{0} = compute([i: 16, j: 32], {1})\nr{0} = compute([i: 16, j: 32], {2})\n"
+        "y{3} = compute([i: 16, j: 32], (l{0}(i, j) + r{0}(i, j)))\n",
+        k, fmt::format(fmt::runtime(left), k), fmt::format(fmt::runtime(right), k), k + 1);
+  }
+  text += fmt::format("arguments A B y{0}\noutputs y{0}\n", kLevels);
+  const Task task = make_task(te::parse_program(text), Target::parse("llvm -mcpu=x86-64-v4"), 1);
+  const Space space(task);
+  std::mt19937_64 rng(3);
+  for (size_t k = 0; k < space.sketches().size(); ++k) {
+    const Point p = space.random(k, rng);
+    EXPECT_TRUE(applies(task, space.trace(p))) << to_text(space.trace(p));
+    EXPECT_TRUE(space.within_limits(space.mutate(p, rng)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Space, Diamonds,
+                         testing::Values(std::pair{"exp(y{}(i, j))", "tanh(y{}(i, j))"},
+                                         std::pair{"(y{}(i, j)*2.0f)", "max(y{}(i, j), 1.0f)"},
+                                         std::pair{"(y{0}(i, j)*y{0}(i, j))", "y{}(i, j)"}));
+
 }  // namespace
 }  // namespace tw::autotune
