@@ -11,6 +11,7 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 namespace {

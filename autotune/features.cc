@@ -9,6 +9,10 @@
 #include "autotune/prior.h"
 #include "autotune/replay.h"
 #include "runtime/half.h"
+#include "schedule/infer_bound.h"
+#include "schedule/kernel_part.h"
+#include "schedule/normalize.h"
+#include "schedule/schedule_ops.h"
 
 namespace tw::autotune {
 namespace {

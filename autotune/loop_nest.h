@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/node.h"
-#include "schedule/infer_bound.h"
+#include "schedule/relation.h"
 
 namespace tw::autotune {
 

@@ -50,10 +50,9 @@ std::string tuning_command(const std::string& workload, const Log& log, const Ta
 
 }  // namespace
 
-Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
-                       int threads) {
+Record best_record(const te::Program& program, const Log& log, const Target& target, int threads) {
   const std::string workload = te::workload_id(program);
-  const auto record = log.best(workload, target.text(), threads);
+  auto record = log.best(workload, target.text(), threads);
   if (!record) {
     raise({.code = ErrorCode::NoRecord,
            .what = fmt::format("no record of workload {} on target \"{}\" with {} thread{}",
@@ -61,7 +60,12 @@ Schedule best_schedule(const te::Program& program, const Log& log, const Target&
            .where = log.path(),
            .legal = "tune it first: " + tuning_command(workload, log, target, threads)});
   }
-  return replay(program, record->trace);
+  return *std::move(record);
+}
+
+Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
+                       int threads) {
+  return replay(program, best_record(program, log, target, threads).trace);
 }
 
 Schedule replay(const te::Program& program, const std::string& trace_text) {

@@ -9,8 +9,10 @@
 
 namespace tw::autotune {
 
-// The schedule of the best record for (workload, target, threads) on `program`. NoRecord names the
-// workload, the target and the command that would tune it.
+// The best record for (workload, target, threads). NoRecord names the workload, the target and the
+// command that would tune it.
+Record best_record(const te::Program& program, const Log& log, const Target& target, int threads);
+// Its schedule on `program`.
 Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
                        int threads);
 // A schedule from a trace recorded on an equal program.

@@ -11,6 +11,7 @@
 #include "bench/contestant.h"
 #include "runtime/machine.h"
 #include "schedule/schedule.h"
+#include "schedule/te/compute.h"
 
 namespace tw::bench {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <unordered_map>
 
 #include "ir/fields.h"
 #include "runtime/error.h"
@@ -221,13 +222,13 @@ class Depth : public Visitor {
   bool exceeded = false;
 
  protected:
-#define EXPR_NODE(Name)              \
-  void on(const Name& op) override { \
-    exceeded |= left_ == 0;          \
-    if (exceeded) return;            \
-    --left_;                         \
-    Visitor::on(op);                 \
-    ++left_;                         \
+#define EXPR_NODE(Name)                   \
+  void on(const Name& op) override {      \
+    exceeded |= left_ == 0;               \
+    if (exceeded || !is_new(&op)) return; \
+    --left_;                              \
+    Visitor::on(op);                      \
+    ++left_;                              \
   }
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
@@ -236,7 +237,15 @@ class Depth : public Visitor {
 
  private:
   using Visitor::on;
+  // A node that stands in several places is looked into again only where it stands deeper.
+  bool is_new(const ExprBase* node) {
+    const auto [it, first] = left_at_.try_emplace(node, left_);
+    if (!first && it->second <= left_) return false;
+    it->second = left_;
+    return true;
+  }
   int left_;
+  std::unordered_map<const ExprBase*, int> left_at_;
 };
 
 class Rewrite : public Mutator {

@@ -69,7 +69,7 @@ void bind_constants(KernelModule& module, const std::vector<ConstantValue>& valu
       // Code generation relies on it.
       if (reinterpret_cast<uintptr_t>(value.data()) % NDArray::kAlignment != 0)
         value = value.copy();
-    } else if (te::as_op<te::PlaceholderNode>(constant.producer) == nullptr) {
+    } else if (!te::as_op<te::OperationNode>(constant.producer)->is_placeholder()) {
       value = NDArray::empty(shape_of(constant), constant.dtype);
     } else {
       raise({.code = ErrorCode::ArgumentNotInProgram,

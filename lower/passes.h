@@ -8,6 +8,7 @@
 
 namespace tw::pass {
 
+Kernel check_bounds(Kernel kernel, const PassContext& context);
 Kernel inject_prefetch(Kernel kernel, const PassContext& context);
 Kernel storage_flatten(Kernel kernel, const PassContext& context);
 Kernel tensorize(Kernel kernel, const PassContext& context);

@@ -23,6 +23,7 @@ namespace {
 using enum Property;
 
 // The order matters:
+// - check_bounds first: an index still stands beside the dimension that it is an index of.
 // - tensorize right after storage_flatten: offsets and strides of an intrinsic's operands are read
 //   off the loop nest as schedule_ops wrote it.
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
@@ -46,6 +47,8 @@ using enum Property;
 const std::vector<Pass>& table() {
   // clang-format off
   static const std::vector<Pass> passes = {
+      {"check_bounds", pass::check_bounds, {WellFormed}, {WellFormed}, true,
+       "with the option of that name, indices that are not proven inside are tested"},
       {"inject_prefetch", pass::inject_prefetch, {WellFormed}, {WellFormed}, false,
        "regions to fetch become prefetches of their cache lines"},
       {"storage_flatten", pass::storage_flatten, {WellFormed}, {WellFormed, Flat}, false,

@@ -13,8 +13,8 @@
 #include "ir/verify.h"
 #include "lower/kernel.h"
 #include "lower/llvm/target.h"
-#include "schedule/infer_bound.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 
@@ -25,6 +25,7 @@ struct PassOptions {
   bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
   bool partition_const_loop = true;  // loop_partition also on loops of constant extent
   bool predicate_tail = true;        // vectorize_loop: masked lanes instead of scalar tails
+  bool check_bounds = false;         // test indices that are not proven inside when they are used
   // What buffers of one kernel take of a thread's stack at a time; the others are workspace.
   int64_t max_stack_bytes = 64 << 10;
 };

@@ -8,7 +8,12 @@
 #include "ir/visit.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
+#include "schedule/check_reads.h"
+#include "schedule/infer_bound.h"
+#include "schedule/kernel_part.h"
+#include "schedule/normalize.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_ops.h"
 
 namespace tw {
 namespace {
@@ -124,7 +129,7 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
           .dtype = tensor.dtype(),
           .shape = tensor.shape(),
           .var = buffer_var(name, tensor.dtype()),
-          .is_output = op->op_kind != te::OperationKind::Placeholder,
+          .is_output = !op->is_placeholder(),
           .producer = op,
           .value_index = tensor.value_index()};
 }
@@ -171,9 +176,10 @@ KernelModule schedule_to_module(const Schedule& schedule, const std::vector<Lowe
   for (const LowerArgument& a : arguments) {
     if (!a.tensor.defined()) continue;
     check_stored(normalized, a.tensor);
-    find_stage(normalized.data(), normalized[a.tensor].op().get())->precomputed = false;
+    find_stage(normalized.data(), normalized[a.tensor].op().get())->storage.precomputed = false;
   }
   const DomainMap domains = infer_bound(normalized, options.schedule);
+  if (!options.passes.check_bounds) check_reads(normalized, domains);
   const ScheduleParts parts = parts_of(normalized, constants);
   Kernel entry{.name = options.name};
   entry.body = schedule_ops(normalized, domains, options.schedule, parts.main);

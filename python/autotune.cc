@@ -6,9 +6,9 @@
 #include <cmath>
 #include <memory>
 
+#include "autotune/build.h"
 #include "autotune/log.h"
 #include "autotune/peak.h"
-#include "autotune/prior_schedule.h"
 #include "autotune/replay.h"
 #include "autotune/tuner.h"
 #include "autotune/workload_kinds.h"
@@ -173,17 +173,8 @@ TunerReport run_tuner(const std::vector<Task>& tasks, Log& log, const TunerOptio
   return tune(tasks, log, options, on_event, stop.flag.get());
 }
 
-// The prior's schedule of a program; what has no design space is computed as it stands.
 Schedule untuned_schedule(const te::Program& program, const Target& target, int threads) {
-  try {
-    return replay(program, to_text(prior_schedule(make_task(program, target, threads))));
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::NoDesignSpace && error.code() != ErrorCode::SymbolicExtent &&
-        error.code() != ErrorCode::NotTextual) {
-      throw;
-    }
-    return Schedule::create(program.outputs);
-  }
+  return choose_schedule(program, target, {.threads = threads}).schedule;
 }
 
 void bind_tuner(py::module_& m) {

@@ -9,6 +9,7 @@
 #include "ir/intrinsics.h"
 #include "ir/print.h"
 #include "python/bind.h"
+#include "python/named_axes.h"
 
 namespace tw::python {
 
@@ -49,7 +50,11 @@ DType to_dtype(py::handle object) {
 
 std::optional<Expr> try_expr(py::handle object) {
   if (py::isinstance<PyExpr>(object)) return object.cast<const PyExpr&>().e;
-  if (py::isinstance<IterVar>(object)) return object.cast<const IterVar&>().var();
+  if (py::isinstance<IterVar>(object)) {
+    const auto& axis = object.cast<const IterVar&>();
+    NamedAxes::add(axis);
+    return axis.var();
+  }
   if (py::isinstance<TensorSlice>(object)) {
     const auto& slice = object.cast<const TensorSlice&>();
     return slice.tensor(slice.indices);

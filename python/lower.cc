@@ -7,7 +7,7 @@
 #include "ir/print.h"
 #include "lower/llvm/compile.h"
 #include "lower/pipeline.h"
-#include "python/array.h"
+#include "python/constants.h"
 #include "python/schedule.h"
 #include "runtime/nearest_word.h"
 
@@ -22,6 +22,7 @@ namespace {
   OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
   OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
   OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
+  OPTION(check_bounds, passes, "test indices that are not proven inside when used")          \
   OPTION(max_stack_bytes, passes, "what buffers may take of a thread's stack at a time")     \
   OPTION(clamp_split_factor, schedule, "a split factor above the extent becomes the extent") \
   OPTION(keep_trivial_loops, schedule, "loops of extent 1 stay")                             \
@@ -117,30 +118,21 @@ std::vector<LowerArgument> to_arguments(const py::sequence& objects) {
   return arguments;
 }
 
-// What is given for constants: arrays of our own, as they must not change.
-struct ConstantValues {
-  std::vector<te::Tensor> placeholders;
+// What is given for constants.
+struct Constants {
   std::vector<ConstantValue> values;
+  explicit Constants(const py::list& pairs) : values(to_constants(pairs)) {}
 
+  std::vector<te::Tensor> placeholders() const {
+    std::vector<te::Tensor> result;
+    for (const ConstantValue& v : values) result.push_back(v.placeholder);
+    return result;
+  }
   Kernel prepare(KernelModule module, const Target& target) const {
     bind_constants(module, values);
     return tw::prepare(std::move(module), target).entry();
   }
 };
-ConstantValues to_constants(const py::list& pairs) {
-  ConstantValues result;
-  for (py::handle pair : pairs) {
-    const auto& [tensor, array] = pair.cast<std::pair<py::object, py::object>>();
-    if (!py::isinstance<te::Tensor>(tensor)) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("a value is given for {}", describe(tensor)),
-             .legal = "constants={placeholder: array}"});
-    }
-    result.placeholders.push_back(tensor.cast<te::Tensor>());
-    result.values.push_back({result.placeholders.back(), borrow(array).copy()});
-  }
-  return result;
-}
 
 Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, const Target& target,
                       const std::string& name, bool simple_mode, const py::dict& config,
@@ -162,9 +154,9 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
   LowerReport report;
   Kernel kernel;
   {
-    const ConstantValues values = to_constants(constants);
+    const Constants values(constants);
     py::gil_scoped_release release;
-    kernel = values.prepare(lower_module(schedule, kernel_arguments, values.placeholders, target,
+    kernel = values.prepare(lower_module(schedule, kernel_arguments, values.placeholders(), target,
                                          options, &report, observe),
                             target);
   }
@@ -215,10 +207,10 @@ void bind_lower(py::module_& m) {
   m.def("lower_program", [](const te::Program& program, const Schedule& schedule,
                             const Target& target, const std::string& name,
                             const py::list& constants) {
-    const ConstantValues values = to_constants(constants);
+    const Constants values(constants);
     py::gil_scoped_release release;
     return values.prepare(
-        autotune::lower_program(program, schedule, values.placeholders, target, name), target);
+        autotune::lower_program(program, schedule, values.placeholders(), target, name), target);
   });
   m.def("passes", &pass_table, "Rows of (name, optional, requires, ensures, documentation).");
   m.def("pass_options", &option_table, "Rows of (name, default, documentation).");

@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 
+#include "autotune/build.h"
 #include "lower/kernel.h"
 #include "lower/llvm/compile.h"
 #include "python/array.h"
+#include "python/constants.h"
 #include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/time_evaluator.h"
@@ -28,6 +30,7 @@ struct PyFunction {
 struct PyModule {
   std::shared_ptr<Module> module;
   std::map<std::string, Written> written;
+  std::string origin = {};
 };
 
 // The arguments of one call; holds the arrays until the call is over.
@@ -136,6 +139,21 @@ PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& targe
   return result;
 }
 
+// The best record's schedule where a log is given, else the prior's.
+PyModule build_program(const te::Program& program, const Target& target, const std::string& name,
+                       const py::list& constants, const py::object& log, int threads, bool cross) {
+  autotune::BuildOptions options = {
+      .name = name, .threads = threads, .constants = to_constants(constants), .cross = cross};
+  if (!log.is_none()) options.log = log.cast<const autotune::Log*>();
+  PyModule result;
+  py::gil_scoped_release release;
+  autotune::BuiltProgram built = autotune::build(program, target, options);
+  result.module = std::move(built.module);
+  result.written[name] = std::make_shared<const std::vector<bool>>(std::move(built.written));
+  result.origin = to_string(built.origin);
+  return result;
+}
+
 TimeResult time_call(const PyFunction& f, int64_t number, int repeat, double min_repeat_ms,
                      bool cold, const py::args& objects) {
   const CallArguments arguments(f, objects);
@@ -198,17 +216,23 @@ void bind_module(py::module_& m) {
                              [](const PyModule& self) { return entry(self).function.name(); })
       .def_property_readonly("function_names",
                              [](const PyModule& self) { return self.module->function_names(); })
+      .def_readonly("schedule_origin", &PyModule::origin,
+                    "Of tensors built without a schedule: \"record\", \"prior\", or "
+                    "\"unscheduled\" where they have no design space. Else \"\".")
       .def("get_source", &source, py::arg("fmt") = "",
            "Text in format \"ll\" (LLVM, the default), \"asm\" or \"ir\".")
       .def("export_library", &export_library, py::arg("file_name"),
            "Writes a shared library (.so), an object (.o) or a C header (.h).");
   m.def("compile", &compile_kernels, py::arg("kernels"), py::arg("target"), py::arg("cross"));
+  m.def("build_program", &build_program, py::arg("program"), py::arg("target"), py::arg("name"),
+        py::arg("constants"), py::arg("log"), py::arg("threads"), py::arg("cross"),
+        "threads 0: those of the thread pool. log: a LogFile or None.");
   m.def(
       "load_module",
       [](py::object path) {
         const auto text = py::module_::import("os").attr("fspath")(path).cast<std::string>();
         py::gil_scoped_release release;
-        return PyModule{load_library(text), {}};
+        return PyModule{.module = load_library(text), .written = {}};
       },
       py::arg("path"));
   m.def("num_threads", [] { return ThreadPool::global().num_threads(); });

@@ -281,7 +281,7 @@ void bind_schedule(py::module_& m) {
                                return op.defined() ? wrap(op) : py::none();
                              })
       .def_property_readonly("name", [](const PyStage& s) { return s.stage.data().name(); })
-      .def_property_readonly("scope", [](const PyStage& s) { return s.stage.data().scope; })
+      .def_property_readonly("scope", [](const PyStage& s) { return s.stage.data().storage.scope; })
       .def_property_readonly("is_output", [](const PyStage& s) { return s.stage.data().is_output; })
       .def_property_readonly("leaf_iter_vars", [](const PyStage& s) { return s.stage.leaf_axes(); })
       .def_property_readonly("all_iter_vars",

@@ -6,7 +6,10 @@
 
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "ir/substitute.h"
 #include "python/bind.h"
+#include "python/named_axes.h"
+#include "schedule/te/compute.h"
 #include "schedule/topi/common.h"
 
 namespace tw::python {
@@ -73,6 +76,23 @@ std::vector<Expr> to_indices(py::handle object) {
   return indices;
 }
 
+// An axis has values inside of a reduction over it, and nowhere else.
+void check_reduced(const te::OperationNode& op, const std::vector<IterVar>& named) {
+  for (const IterVar& axis : named) {
+    const auto is_it = [&](const IterVar& a) { return a->var.same_as(axis->var); };
+    if (axis->kind != IterKind::Reduction || std::ranges::any_of(op.root_axes(), is_it)) continue;
+    for (const Expr& e : op.evaluated()) {
+      if (!uses(e, axis->var)) continue;
+      raise({.code = ErrorCode::UnboundVariable,
+             .what = fmt::format("'{}' is an axis of reductions, and no reduction here is over it",
+                                 axis.name()),
+             .stage = op.name,
+             .axis = axis.name(),
+             .legal = fmt::format("te.sum(…, axis={}), or an axis of the compute", axis.name())});
+    }
+  }
+}
+
 std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::function& f,
                                 const std::string& name, const std::string& tag,
                                 const py::dict& attributes,
@@ -89,7 +109,11 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
     }
     return bodies;
   };
-  return te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
+  const NamedAxes named;
+  const std::vector<te::Tensor> outputs =
+      te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
+  check_reduced(*outputs[0].op(), named.list());
+  return outputs;
 }
 
 Expr reduce_expr(const std::string& name, const Expr& source, const std::vector<IterVar>& axes,
@@ -221,7 +245,7 @@ te::Program to_program(const std::vector<te::Tensor>& tensors) {
   te::Program program{.arguments = tensors, .outputs = {}};
   bool has_placeholder = false;
   for (const te::Tensor& t : tensors) {
-    const bool placeholder = te::as_op<te::PlaceholderNode>(t.op()) != nullptr;
+    const bool placeholder = t.op()->is_placeholder();
     has_placeholder |= placeholder;
     if (!placeholder) program.outputs.push_back(t);
   }

@@ -11,11 +11,15 @@
 #include "schedule/index_range.h"
 #include "schedule/region.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/check_body.h"
 #include "schedule/validate.h"
 #include "schedule/whole_blocks.h"
 
 namespace tw {
 namespace {
+
+// Beyond that many nodes in the start of a region, a stage is computed whole instead.
+constexpr int kMostParts = 2000;
 
 // The region of one stage's output that a consumer's body reads.
 class ReadRegion : public Visitor {
@@ -39,7 +43,7 @@ class ReadRegion : public Visitor {
     Visitor::on(op);
     if (find_stage(schedule_, op.producer.get()) != &producer_) return;
     for (size_t d = 0; d < region_.size(); ++d) {
-      const Range range = range_of(op.indices[d]);
+      const Range range = op.indices[d].defined() ? range_of(op.indices[d]) : Range{};
       region_[d] = found_ ? unite(region_[d], range, analyzer_) : range;
     }
     found_ = true;
@@ -131,8 +135,8 @@ class BoundInference {
 
   // Data axes of a stage inside a loop: the union of what its consumers read in one iteration.
   void infer_region(const StageData& stage) {
-    const te::ComputeNode& compute = *compute_of(stage);
-    std::vector<Range> region(compute.axis.size());
+    const std::vector<IterVar>& axes = stage.op->data_axes();
+    std::vector<Range> region(axes.size());
     bool found = false;
     for (const StageData* consumer : consumers_of(schedule_, stage)) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
@@ -140,14 +144,13 @@ class BoundInference {
           schedule_, stage,
           root_ranges(*consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_),
           values_where_fused(*consumer, stage), analyzer_, region, found);
-      const te::ComputeNode& body = *compute_of(*consumer);
-      // The bodies of a reduction differ in the component they take only.
-      for (size_t k = 0; k < (body.is_reduction() ? 1 : body.body.size()); ++k)
-        reads.visit(body.body[k]);
+      for (const Expr& e : consumer->op->evaluated()) reads.visit(e);
     }
     for (size_t d = 0; d < region.size(); ++d) {
-      const IterVar& axis = compute.axis[d];
-      const Range range = clip(region[d], axis->domain);
+      const IterVar& axis = axes[d];
+      // Where each of several reads begins elsewhere, the expressions double from stage to stage.
+      const bool plain = !is_known(region[d]) || !te::has_more_parts_than(region[d].min, kMostParts);
+      const Range range = plain ? clip(region[d], axis->domain) : axis->domain;
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),
                              region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};
@@ -178,7 +181,5 @@ class BoundInference {
 DomainMap infer_bound(const Schedule& schedule, const ScheduleOptions& options) {
   return BoundInference(schedule.data(), options).run();
 }
-
-DomainMap infer_bound(const Schedule& schedule) { return infer_bound(schedule, ScheduleOptions()); }
 
 }  // namespace tw

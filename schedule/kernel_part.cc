@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which stages are computed when: in each call, or once when the kernel is built.
+#include "schedule/kernel_part.h"
+
 #include <algorithm>
 #include <unordered_set>
 
-#include "schedule/infer_bound.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -13,11 +13,12 @@ using StageSet = std::unordered_set<const StageData*>;
 
 class Split {
  public:
-  Split(const ScheduleData& schedule, const std::vector<te::Tensor>& bound)
-      : schedule_(schedule), bound_(bound) {
+  Split(const ScheduleData& schedule, const std::vector<te::Tensor>& bound) : schedule_(schedule) {
     for (const auto& stage : schedule_.stages) {
       TW_CHECK(stage->attach_type != AttachType::Inline, "a schedule that is not normalised");
-      if (stage->precomputed && has_values(*stage)) prepared_.insert(stage.get());
+      // Producers stand before consumers.
+      if (has_values(*stage, bound)) known_.insert(stage.get());
+      if (stage->storage.precomputed && known_.contains(stage.get())) prepared_.insert(stage.get());
     }
   }
 
@@ -47,11 +48,10 @@ class Split {
 
  private:
   // Whether all placeholders that the stage depends on are bound.
-  bool has_values(const StageData& stage) const {
+  bool has_values(const StageData& stage, const std::vector<te::Tensor>& bound) const {
+    if (is_placeholder(stage)) return std::ranges::find(bound, stage.op.output(0)) != bound.end();
     return std::ranges::all_of(stage.inputs, [&](const te::Tensor& t) {
-      const StageData& source = *find_stage(schedule_, t.op().get());
-      return is_placeholder(source) ? std::ranges::find(bound_, t) != bound_.end()
-                                    : has_values(source);
+      return known_.contains(find_stage(schedule_, t.op().get()));
     });
   }
 
@@ -75,7 +75,7 @@ class Split {
   }
 
   const ScheduleData& schedule_;
-  const std::vector<te::Tensor>& bound_;
+  StageSet known_;  // their values are when the kernel is built
   StageSet prepared_;
 };
 

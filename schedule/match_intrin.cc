@@ -10,6 +10,7 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/compute.h"
 
 namespace tw {
 namespace {
@@ -306,12 +307,14 @@ std::optional<std::vector<IntrinOperand>> match_intrin(const te::Operation& op,
                                                        const DomainMap& parts,
                                                        const TensorIntrinNode& intrin,
                                                        Analyzer& analyzer) {
-  return Matcher(*te::as_op<te::ComputeNode>(op), parts, intrin, analyzer).match();
+  const auto* compute = te::as_op<te::ComputeNode>(op);
+  if (compute == nullptr) return {};
+  return Matcher(*compute, parts, intrin, analyzer).match();
 }
 
 std::vector<IntrinOperand> outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
                                       std::vector<IntrinOperand> operands) {
-  const std::vector<IterVar>& axes = te::as_op<te::ComputeNode>(op)->axis;
+  const std::vector<IterVar>& axes = op->data_axes();
   for (size_t k = first; k < operands.size(); ++k) {
     for (size_t d = 0; d < axes.size(); ++d) operands[k].indices[d] = parts.at(axes[d]->var).min;
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// normalize: inlining and rebasing.
+// Inlining and rebasing.
+#include "schedule/normalize.h"
+
 #include <algorithm>
 
 #include "ir/expr.h"
-#include "ir/substitute.h"
-#include "schedule/infer_bound.h"
-#include "schedule/rewrite_operation.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -13,17 +12,6 @@ namespace {
 
 bool is_inlined(const StageData& stage) {
   return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
-}
-
-// What a read of an inlined stage stands for.
-Expr inlined_value(const StageData& stage, const ProducerLoad& read) {
-  const te::ComputeNode& compute = *compute_of(stage);
-  VarMap map;
-  for (size_t k = 0; k < compute.axis.size(); ++k) {
-    const Var& var = compute.axis[k]->var;
-    map[var] = cast(var.dtype(), read.indices[k]);
-  }
-  return substitute(compute.body[static_cast<size_t>(read.value_index)], map);
 }
 
 // Producers stand before consumers: a stage's reads are rewritten once, by bodies that are final.
@@ -39,14 +27,14 @@ void inline_stages(ScheduleData& schedule) {
     const bool stale = std::any_of(stage->inputs.begin(), stage->inputs.end(),
                                    [&](const te::Tensor& t) { return changed(t.op().get()); });
     if (!stale) continue;
-    set_operation(schedule, *stage, rewrite_reads(stage->op, [&](const ProducerLoad& read) -> Expr {
-                    const StageData* source = changed(read.producer.get());
-                    if (source == nullptr) return {};
-                    if (is_inlined(*source)) return inlined_value(*source, read);
-                    ProducerLoad next = read;
-                    next.producer = source->op;
-                    return make(std::move(next));
-                  }));
+    set_operation(schedule, *stage, stage->op->with_reads([&](const ProducerLoad& read) -> Expr {
+      const StageData* source = changed(read.producer.get());
+      if (source == nullptr) return {};
+      if (is_inlined(*source)) return source->op->value_at(read.value_index, read.indices);
+      ProducerLoad next = read;
+      next.producer = source->op;
+      return make(std::move(next));
+    }));
   }
   for (const auto& stage : schedule.stages) {
     if (stage->attach_type == AttachType::Inline) stage->attach_type = AttachType::InlinedAlready;

@@ -24,15 +24,14 @@ class Reads : public Visitor {
   explicit Reads(const Check& check) : check_(check) {}
   bool good = true;
 
-  void given(const Expr& condition, const std::function<void()>& inside) {
-    const size_t before = known_.size();
-    assume(condition);
-    inside();
-    known_.resize(before);
-  }
-
  protected:
   using Visitor::on;
+  void on(const Reduce& op) override {
+    visit(op.condition);
+    given(op.condition.defined() ? op.condition : make_bool(true), [&] {
+      for (const Expr& source : op.source) visit(source);
+    });
+  }
   void on(const Call& op) override {
     if (op.name != "if_then_else") return Visitor::on(op);
     visit(op.args[0]);
@@ -50,6 +49,12 @@ class Reads : public Visitor {
   void on(const FloorMod& op) override { divide(op); }
 
  private:
+  void given(const Expr& condition, const std::function<void()>& inside) {
+    const size_t before = known_.size();
+    assume(condition);
+    inside();
+    known_.resize(before);
+  }
   template <class N>
   void divide(const N& op) {
     good = good && (is_const(op.b) || op.b.dtype().is_float());
@@ -76,7 +81,7 @@ Overhang::Overhang(const ScheduleData& schedule, const DomainMap& domains, Analy
     const StageData& stage = *schedule_.stages[k];
     if (stage.attach_type != AttachType::Scope) continue;
     std::set<size_t> axes;
-    for (size_t d = 0; d < compute_of(stage)->axis.size(); ++d) {
+    for (size_t d = 0; d < stage.op->data_axes().size(); ++d) {
       if (is_register_tile(stage, d) && overhangs(stage, d)) axes.insert(d);
     }
     if (axes.empty()) continue;
@@ -96,13 +101,13 @@ Overhang::Overhang(const ScheduleData& schedule, const DomainMap& domains, Analy
 
 // Whether the region may reach outside the tensor.
 bool Overhang::overhangs(const StageData& stage, size_t d) {
-  const IterVar& axis = compute_of(stage)->axis[d];
+  const IterVar& axis = stage.op->data_axes()[d];
   return !contains(axis->domain, domains_.at(axis->var));
 }
 
 // All loops that the axis moves with are unrolled, run in lanes or are an intrinsic's.
 bool Overhang::is_register_tile(const StageData& stage, size_t d) const {
-  VarSet moving = {compute_of(stage)->axis[d]->var};
+  VarSet moving = {stage.op->data_axes()[d]->var};
   for (const RelationRef& relation : stage.relations) {
     bool moves = false;
     for (const IterVar& parent : relation->parents()) moves |= moving.contains(parent->var);
@@ -128,11 +133,11 @@ bool Overhang::contains(const Range& outer, const Range& inner) {
 }
 
 bool Overhang::is_harmless(const StageData& stage, const std::set<size_t>& axes, Points& points) {
-  const te::ComputeNode& compute = *compute_of(stage);
+  const std::vector<IterVar>& axes_of_stage = stage.op->data_axes();
   DomainMap ranges;
-  for (const IterVar& axis : compute.reduce_axis) ranges[axis->var] = domains_.at(axis->var);
-  for (size_t d = 0; d < compute.axis.size(); ++d) {
-    const IterVar& axis = compute.axis[d];
+  for (const IterVar& axis : stage.op->root_axes()) ranges[axis->var] = domains_.at(axis->var);
+  for (size_t d = 0; d < axes_of_stage.size(); ++d) {
+    const IterVar& axis = axes_of_stage[d];
     const bool outside = axes.contains(d) || points.contains({&stage, d});
     const Range& region = domains_.at(axis->var);
     ranges[axis->var] = outside || contains(axis->domain, region) ? region : axis->domain;
@@ -142,7 +147,7 @@ bool Overhang::is_harmless(const StageData& stage, const std::set<size_t>& axes,
     const StageData* source = find_stage(schedule_, read.producer.get());
     const std::vector<Expr> shape = read.producer->output_shape(read.value_index);
     for (size_t j = 0; j < read.indices.size(); ++j) {
-      Range range = range_of(read.indices[j]);
+      const Range range = range_of(read.indices[j]);
       if (!is_known(range)) return false;
       const Range whole{make_zero(shape[j].dtype()), shape[j]};
       bool below = false;
@@ -152,7 +157,7 @@ bool Overhang::is_harmless(const StageData& stage, const std::set<size_t>& axes,
       // Outside the tensor there is memory only where the producer's region is, and values only
       // where the producer computes all of it.
       if (source == nullptr || source->attach_type != AttachType::Scope) return false;
-      if (!contains(domains_.at(compute_of(*source)->axis[j]->var), range)) return false;
+      if (!contains(domains_.at(source->op->data_axes()[j]->var), range)) return false;
       if (points.contains({source, j})) continue;
       if (!is_harmless(*source, {j}, points)) return false;
       points.insert({source, j});
@@ -160,17 +165,7 @@ bool Overhang::is_harmless(const StageData& stage, const std::set<size_t>& axes,
     return true;
   };
   Reads reads(check);
-  for (size_t k = 0; k < (compute.is_reduction() ? 1 : compute.body.size()); ++k) {
-    const Reduce* reduce = as<Reduce>(compute.body[k]);
-    if (reduce == nullptr) {
-      reads.visit(compute.body[k]);
-      continue;
-    }
-    if (reduce->condition.defined()) reads.visit(reduce->condition);
-    reads.given(reduce->condition.defined() ? reduce->condition : make_bool(true), [&] {
-      for (const Expr& source : reduce->source) reads.visit(source);
-    });
-  }
+  for (const Expr& e : stage.op->evaluated()) reads.visit(e);
   return reads.good;
 }
 

@@ -25,10 +25,10 @@ struct Place {
 // caches, or in registers, which an address would keep it from.
 std::optional<std::vector<Range>> stored_region(const Place& place, const StageData& writer,
                                                 const IterVar& axis) {
-  if (!writer.scope.empty() && writer.scope != "global") return {};
+  if (!writer.storage.scope.empty() && writer.storage.scope != "global") return {};
   const DomainMap ranges = root_ranges(writer, writer, axis, place.domains, place.analyzer);
   std::vector<Range> region;
-  for (const IterVar& root : compute_of(writer)->axis) {
+  for (const IterVar& root : writer.op->data_axes()) {
     const Range& range = ranges.at(root->var);
     if (!is_known(range)) return {};
     region.push_back({range.min, place.analyzer.simplify(range.extent)});
@@ -61,9 +61,8 @@ std::optional<std::vector<Range>> read_region(const Place& place, const Prefetch
       known = known && is_known(region[d]);
     }
   };
-  const te::ComputeNode& compute = *compute_of(place.stage);
-  for (size_t k = 0; k < (compute.is_reduction() ? 1 : compute.body.size()); ++k) {
-    for_each_expr(compute.body[k], [&](const Expr& e) {
+  for (const Expr& evaluated : place.stage.op->evaluated()) {
+    for_each_expr(evaluated, [&](const Expr& e) {
       if (const ProducerLoad* load = as<ProducerLoad>(e)) read(*load);
     });
   }

@@ -40,16 +40,9 @@ std::vector<std::string_view> words(std::string_view text) {
   return result;
 }
 
-Primitive row(std::string_view name, int version, std::string_view parameters,
-              std::string_view results, std::string_view doc,
-              StepResults (*apply)(const PrimitiveCall&)) {
-  Primitive primitive{.name = name,
-                      .version = version,
-                      .parameters = {},
-                      .results = {},
-                      .doc = doc,
-                      .apply = apply};
-  for (std::string_view word : words(parameters)) {
+std::vector<Parameter> parse_parameters(std::string_view text) {
+  std::vector<Parameter> result;
+  for (std::string_view word : words(text)) {
     const size_t colon = word.find(':');
     Parameter parameter{.name = word.substr(0, colon)};
     std::string_view type = word.substr(colon + 1);
@@ -58,10 +51,46 @@ Primitive row(std::string_view name, int version, std::string_view parameters,
       type.remove_suffix(1);
     }
     parameter.type = type_named(type);
-    primitive.parameters.push_back(parameter);
+    result.push_back(parameter);
   }
+  return result;
+}
+
+Primitive row(std::string_view name, int version, std::string_view parameters,
+              std::string_view results, std::string_view doc,
+              StepResults (*apply)(const PrimitiveCall&)) {
+  Primitive primitive{.name = name,
+                      .version = version,
+                      .parameters = parse_parameters(parameters),
+                      .results = {},
+                      .doc = doc,
+                      .apply = apply};
   for (std::string_view word : words(results)) primitive.results.push_back(type_named(word));
   return primitive;
+}
+
+std::vector<Primitive> make_table() {
+  std::vector<Primitive> table = {
+#define PRIMITIVE(name, version, parameters, results, doc) \
+  row(#name, version, parameters, results, doc, &apply_##name),
+#include "schedule/primitives.def"
+#undef PRIMITIVE
+  };
+  const auto earlier = [&](std::string_view name, EarlierVersion version) {
+    const auto it = std::ranges::find(table, name, &Primitive::name);
+    TW_CHECK(it != table.end(), name);
+    it->earlier.push_back(std::move(version));
+  };
+#define EARLIER_VERSION(name, version, parameters) \
+  earlier(#name, {version, parse_parameters(parameters), &upgrade_##name##_##version});
+#include "schedule/primitive_versions.def"
+#undef EARLIER_VERSION
+  for (const Primitive& p : table) {
+    TW_CHECK(static_cast<int>(p.earlier.size()) == p.version - 1, p.name);
+    for (size_t k = 0; k < p.earlier.size(); ++k)
+      TW_CHECK(p.earlier[k].version == static_cast<int>(k) + 1, p.name);
+  }
+  return table;
 }
 
 // Resolves and checks the arguments of one step.
@@ -203,12 +232,7 @@ std::string_view to_string(ParameterType type) {
 }
 
 std::span<const Primitive> primitives() {
-  static const std::vector<Primitive> table = {
-#define PRIMITIVE(name, version, parameters, results, doc) \
-  row(#name, version, parameters, results, doc, &apply_##name),
-#include "schedule/primitives.def"
-#undef PRIMITIVE
-  };
+  static const std::vector<Primitive> table = make_table();
   return table;
 }
 
@@ -229,6 +253,32 @@ void raise_unknown_primitive(std::string_view name, std::string_view where) {
          .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 
+const std::vector<Parameter>& Primitive::parameters_of(int of_version) const {
+  return of_version == version ? parameters
+                               : earlier.at(static_cast<size_t>(of_version - 1)).parameters;
+}
+
+void require_known_version(const Primitive& primitive, int version, std::string_view where) {
+  if (version >= 1 && version <= primitive.version) return;
+  raise({.code = ErrorCode::PrimitiveVersion,
+         .what =
+             fmt::format("primitive '{}' of version {} is not known here", primitive.name, version),
+         .where = std::string(where),
+         .legal = fmt::format("version {} or older", primitive.version)});
+}
+
+Step upgraded(Step step, std::string_view where) {
+  const Primitive* primitive = find_primitive(step.primitive);
+  if (primitive == nullptr) raise_unknown_primitive(step.primitive, where);
+  require_known_version(*primitive, step.version, where);
+  for (; step.version < primitive->version; ++step.version) {
+    const EarlierVersion& earlier = primitive->earlier[static_cast<size_t>(step.version - 1)];
+    step.arguments.resize(std::max(step.arguments.size(), earlier.parameters.size()));
+    step.arguments = earlier.upgrade(std::move(step.arguments));
+  }
+  return step;
+}
+
 int PrimitiveCall::number() const { return static_cast<int>(schedule_->trace.steps.size()); }
 
 void PrimitiveCall::fail(ErrorInfo info) const {
@@ -239,15 +289,9 @@ void PrimitiveCall::fail(ErrorInfo info) const {
 
 const StepResults& apply_step(ScheduleData& schedule, Step step) {
   if (step.where.empty()) step.where = SourceScope::current();
+  const std::string where = step.where;
+  step = upgraded(std::move(step), where);
   const Primitive* primitive = find_primitive(step.primitive);
-  if (primitive == nullptr) raise_unknown_primitive(step.primitive, step.where);
-  if (step.version < 1 || step.version > primitive->version) {
-    raise({.code = ErrorCode::PrimitiveVersion,
-           .what = fmt::format("primitive '{}' of version {} is not known here", step.primitive,
-                               step.version),
-           .where = step.where,
-           .legal = fmt::format("version {} or older", primitive->version)});
-  }
   step.arguments.resize(std::max(step.arguments.size(), primitive->parameters.size()));
   const PrimitiveCall call(schedule, *primitive, step, Binder(schedule, *primitive, step).bind());
   StepResults results = primitive->apply(call);

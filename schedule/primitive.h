@@ -49,6 +49,13 @@ struct StepResult {
 using StepResults = std::vector<StepResult>;
 
 class PrimitiveCall;
+// How steps of an older version read, and what makes the arguments of one those of the version
+// after it: as many as that one has parameters, absent ones as monostate.
+struct EarlierVersion {
+  int version = 1;
+  std::vector<Parameter> parameters;
+  std::vector<Argument> (*upgrade)(std::vector<Argument> arguments) = nullptr;
+};
 struct Primitive {
   std::string_view name;
   int version = 1;
@@ -56,6 +63,10 @@ struct Primitive {
   std::vector<ParameterType> results;  // Stage or Axis
   std::string_view doc;
   StepResults (*apply)(const PrimitiveCall& call) = nullptr;
+  std::vector<EarlierVersion> earlier = {};  // all of them, in order
+
+  // Those of a version that is known.
+  const std::vector<Parameter>& parameters_of(int of_version) const;
 };
 
 // In the order of primitives.def.
@@ -64,6 +75,13 @@ std::span<const Primitive> primitives();
 const Primitive* find_primitive(std::string_view name);
 // The error for a name that is not in the table: the nearest name, and all of them.
 [[noreturn]] void raise_unknown_primitive(std::string_view name, std::string_view where);
+
+// The step in the present version of its primitive, with the same meaning. UnknownPrimitive, and
+// PrimitiveVersion for a version that there never was or that is newer than this program; `where`
+// goes into the error.
+Step upgraded(Step step, std::string_view where);
+// PrimitiveVersion unless the version is known.
+void require_known_version(const Primitive& primitive, int version, std::string_view where);
 
 // An argument with its references resolved; monostate for an optional one that was not given.
 using BoundArgument =

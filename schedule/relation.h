@@ -11,11 +11,11 @@
 
 #include "ir/arithmetic/analyzer.h"
 #include "ir/node.h"
+#include "ir/substitute.h"
 
 namespace tw {
 
 struct ScheduleOptions;
-using DomainMap = std::unordered_map<Var, Range, IdentityHash, IdentityEqual>;
 
 struct Relation : Object {
   // Axes that this relation consumes and gives.

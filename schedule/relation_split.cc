@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/expr.h"
 #include "schedule/index_range.h"
-#include "schedule/infer_bound.h"
 #include "schedule/relation.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {

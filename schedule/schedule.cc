@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include "schedule/primitive.h"
-#include "schedule/rewrite_operation.h"
 #include "schedule/schedule_data.h"
-#include "schedule/te/check_body.h"
+#include "schedule/te/check_bounds.h"
 
 namespace tw {
 namespace {
@@ -17,7 +16,7 @@ thread_local std::string current_source;
 // replaced goes into `aliases`.
 te::Operation with_own_axes(const te::Operation& op, VarSet& taken,
                             std::vector<std::pair<Var, IterVar>>& aliases) {
-  AxisReplacement fresh;
+  te::AxisReplacement fresh;
   for (const IterVar& axis : op->root_axes()) {
     if (taken.insert(axis->var).second) continue;
     const IterVar own(axis->domain, Var(axis.name(), axis->var.dtype()), axis->kind);
@@ -25,7 +24,7 @@ te::Operation with_own_axes(const te::Operation& op, VarSet& taken,
     fresh.emplace_back(axis, own);
     aliases.emplace_back(axis->var, own);
   }
-  return fresh.empty() ? op : replace_axes(op, op->name, fresh);
+  return fresh.empty() ? op : op->with_axes(op->name, fresh);
 }
 
 // Renumbers references to steps.
@@ -78,15 +77,12 @@ IterVar nth_axis(const StageData& stage, const std::vector<IterVar>& axes, int k
   return axis_of_stage(stage, axes[static_cast<size_t>(k)]);
 }
 
-const te::ComputeNode& compute_or_raise(const StageData& stage) {
-  const te::ComputeNode* compute = compute_of(stage);
-  if (compute == nullptr) {
-    raise({.code = ErrorCode::PlaceholderStage,
-           .what = "a placeholder has no axes",
-           .stage = stage.name(),
-           .where = SourceScope::current()});
-  }
-  return *compute;
+void require_axes(const StageData& stage) {
+  if (!is_placeholder(stage)) return;
+  raise({.code = ErrorCode::PlaceholderStage,
+         .what = "a placeholder has no axes",
+         .stage = stage.name(),
+         .where = SourceScope::current()});
 }
 
 AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const IterVar& axis) {
@@ -114,10 +110,14 @@ AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const Ite
 }  // namespace
 
 IterVar Stage::axis(int k) const {
-  return nth_axis(*data_, compute_or_raise(*data_).axis, k, "axis");
+  require_axes(*data_);
+  return nth_axis(*data_, data_->op->data_axes(), k, "axis");
 }
 IterVar Stage::reduce_axis(int k) const {
-  return nth_axis(*data_, compute_or_raise(*data_).reduce_axis, k, "reduction axis");
+  require_axes(*data_);
+  std::vector<IterVar> axes = data_->op->root_axes();
+  std::erase_if(axes, [](const IterVar& a) { return a->kind != IterKind::Reduction; });
+  return nth_axis(*data_, axes, k, "reduction axis");
 }
 
 namespace {
@@ -257,15 +257,18 @@ void Stage::collapse_layout(const std::vector<IterVar>& axes) const {
 
 Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
   for (const te::Tensor& output : outputs) {
-    if (output.op()->op_kind != te::OperationKind::Placeholder) continue;
+    if (!output.op()->is_placeholder()) continue;
     raise({.code = ErrorCode::PlaceholderStage,
            .what = "an output that is a placeholder is computed by nobody",
            .stage = output.name(),
            .where = SourceScope::current(),
            .legal = "outputs that are computed"});
   }
-  // Of other stages no more may be computed than what is read of them.
-  for (const te::Tensor& output : outputs) te::check_bounds(output.op());
+  // Of other stages no more may be computed than what is read of them: lowering judges those.
+  for (const te::Tensor& output : outputs) {
+    const auto doubt = te::doubtful_read(output.op());
+    if (doubt && doubt->reach == te::Reach::Outside) raise(doubt->error);
+  }
   if (outputs.empty()) {
     raise({.code = ErrorCode::BadArgument,
            .what = "a schedule of no output",

@@ -50,6 +50,13 @@ struct RowPitch {
   int64_t factor = 1, offset = 0;
 };
 
+// Where and how the outputs of a stage are stored.
+struct Storage {
+  std::string scope;                  // "" (chosen by lowering), "global", "local", …
+  std::vector<RowPitch> row_pitches;  // of dimensions that are padded
+  bool precomputed = false;           // computed once when the kernel is built, and kept
+};
+
 struct StageData {
   te::Operation op;                // as rewritten by cache stages and inlining
   te::Operation origin_op;         // as the program has it; undefined for stages that a step made
@@ -65,9 +72,7 @@ struct StageData {
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
-  std::vector<RowPitch> row_pitches;
-  bool precomputed = false;  // at the outermost level, and once when the kernel is built
-  std::string scope;         // "" (chosen by lowering), "global", "local"
+  Storage storage;
   bool is_output = false;
   std::string where;  // script line of the last step on this stage, where known
 

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "schedule/rewrite_operation.h"
-
 namespace tw {
 namespace {
 
@@ -113,13 +111,7 @@ std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageDat
   return result;
 }
 
-bool is_placeholder(const StageData& stage) {
-  return stage.op->op_kind == te::OperationKind::Placeholder;
-}
-
-const te::ComputeNode* compute_of(const StageData& stage) {
-  return te::as_op<te::ComputeNode>(stage.op);
-}
+bool is_placeholder(const StageData& stage) { return stage.op->is_placeholder(); }
 
 void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op) {
   for (te::Tensor& output : schedule.outputs) {
@@ -151,13 +143,13 @@ void refresh_consumers(ScheduleData& schedule, const StageData& first) {
     const bool stale = std::any_of(stage->inputs.begin(), stage->inputs.end(),
                                    [&](const te::Tensor& t) { return current(t.op().get()); });
     if (!stale) continue;
-    set_operation(schedule, *stage, rewrite_reads(stage->op, [&](const ProducerLoad& read) -> Expr {
-                    const StageData* source = current(read.producer.get());
-                    if (source == nullptr) return {};
-                    ProducerLoad next = read;
-                    next.producer = source->op;
-                    return make(std::move(next));
-                  }));
+    set_operation(schedule, *stage, stage->op->with_reads([&](const ProducerLoad& read) -> Expr {
+      const StageData* source = current(read.producer.get());
+      if (source == nullptr) return {};
+      ProducerLoad next = read;
+      next.producer = source->op;
+      return make(std::move(next));
+    }));
   }
 }
 

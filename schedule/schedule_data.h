@@ -40,8 +40,6 @@ std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const Sta
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
 
 bool is_placeholder(const StageData& stage);
-// Null for placeholders.
-const te::ComputeNode* compute_of(const StageData& stage);
 
 // Makes `op` the operation of the stage, keeping axes and everything else.
 void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op);

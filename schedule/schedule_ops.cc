@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// schedule_ops: from stages and domains to statements. Each stage's nest is built once, from the
+// From stages and domains to statements. Each stage's nest is built once, from the
 // innermost statement outwards; stages computed inside one of its loops are put around that loop's
 // body as it is built.
+#include "schedule/schedule_ops.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
-#include "schedule/infer_bound.h"
 #include "schedule/overhang.h"
 #include "schedule/prefetches.h"
 #include "schedule/region.h"
@@ -66,17 +67,15 @@ class NestBuilder {
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
     Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
-    std::vector<Range> bounds;
-    for (const IterVar& axis : compute_of(stage)->axis) bounds.push_back(domains_.at(axis->var));
     for (int k = stage.op->num_outputs(); k-- > 0;) {
       if (std::find(given_->begin(), given_->end(), stage.op.output(k)) != given_->end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
-                          .bounds = bounds,
-                          .scope = stage.scope.empty() ? "global" : stage.scope,
+                          .bounds = stage.op->realized(k, domains_),
+                          .scope = stage.storage.scope.empty() ? "global" : stage.storage.scope,
                           .body = body});
-      for (size_t p = stage.row_pitches.size(); p-- > 0;)
-        body = pitched(stage.row_pitches[p], body);
+      for (size_t p = stage.storage.row_pitches.size(); p-- > 0;)
+        body = pitched(stage.storage.row_pitches[p], body);
     }
     return body;
   }
@@ -97,14 +96,14 @@ class NestBuilder {
   }
 
   Stmt nest(const StageData& stage) {
-    const te::ComputeNode& compute = *compute_of(stage);
+    const bool reduces = stage.op->is_reduction();
     const std::vector<IterVar>& leaves = stage.leaf_axes;
     Walk main;
     for (const IterVar& leaf : leaves) main.vars.push_back(leaf->var);
     const Tests tests = tests_of(stage, main);
     complete(stage, main, tests);
     size_t first_reduction = leaves.size();
-    if (compute.is_reduction()) {
+    if (reduces) {
       first_reduction = 0;
       while (leaves[first_reduction]->kind != IterKind::Reduction) ++first_reduction;
     }
@@ -112,12 +111,12 @@ class NestBuilder {
     // Copies of a body and lanes share a condition that does not depend on them.
     size_t trailing = leaves.size();
     while (trailing > 0 && runs_at_once(stage, leaves[trailing - 1])) --trailing;
-    if (compute.is_reduction()) trailing = std::max(trailing, first_reduction + 1);
+    if (reduces) trailing = std::max(trailing, first_reduction + 1);
     const Tensorized tensorized = tensorized_part(schedule_, stage, first_reduction, main.vars,
                                                   main.conditions, domains_, analyzer_);
     if (tensorized.defined()) trailing = std::min(trailing, tensorized.position);
     std::vector<Expr> conditions = main.conditions;
-    Stmt body = compute.is_reduction() ? update(stage, main, conditions) : assignments(stage, main);
+    Stmt body = with_source(stage, stage.op->update(main.roots, conditions));
     for (size_t k = leaves.size();; --k) {
       // Those that depend on loop k - 1 and none inside it stand right inside it.
       std::vector<Expr> here;
@@ -139,7 +138,7 @@ class NestBuilder {
         body = block({initialization(stage, at, tests, tensorized), body});
       }
       if (tensorized.defined() && at == tensorized.position) {
-        const bool update = compute.is_reduction() && tensorized.in_parts(first_reduction);
+        const bool update = reduces && tensorized.in_parts(first_reduction);
         body = mark_nest(*tensorized.intrin, update ? IntrinPart::Update : IntrinPart::Body,
                          tensorized.operands, body);
       }
@@ -242,7 +241,7 @@ class NestBuilder {
     // A region that was inferred may reach outside the tensor.
     if (stage.attach_type != AttachType::Scope) return tests;
     const VarMap offsets = offsets_of(stage, main);
-    const std::vector<IterVar>& axes = compute_of(stage)->axis;
+    const std::vector<IterVar>& axes = stage.op->data_axes();
     for (size_t d = 0; d < axes.size(); ++d) {
       const IterVar& axis = axes[d];
       const Range& domain = domains_.at(axis->var);
@@ -328,7 +327,6 @@ class NestBuilder {
   // their own. Loops before it are shared.
   Stmt initialization(const StageData& stage, size_t begin, const Tests& tests,
                       const Tensorized& tensorized) {
-    const te::ComputeNode& compute = *compute_of(stage);
     Walk walk;
     for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
       const IterVar& leaf = stage.leaf_axes[k];
@@ -339,13 +337,8 @@ class NestBuilder {
       }
     }
     complete(stage, walk, tests);
-    const CommReducer& combiner = as<Reduce>(compute.body[0])->combiner;
-    std::vector<Stmt> stores;
-    for (size_t k = 0; k < compute.body.size(); ++k) {
-      stores.push_back(provide(stage, walk, k, combiner.identity[component(compute, k)]));
-    }
     const bool reset = tensorized.in_parts(begin);
-    Stmt body = with_source(stage, block(stores));
+    Stmt body = with_source(stage, stage.op->initialization(walk.roots));
     if (!reset) body = guarded(walk.conditions, body);
     for (size_t k = stage.leaf_axes.size(); k-- > begin;) {
       if (walk.vars[k].defined()) body = loop(stage, stage.leaf_axes[k], walk.vars[k], body);
@@ -357,83 +350,6 @@ class NestBuilder {
       body = guarded(walk.conditions, body);
     }
     return body;
-  }
-
-  static size_t component(const te::ComputeNode& compute, size_t k) {
-    return static_cast<size_t>(as<Reduce>(compute.body[k])->value_index);
-  }
-
-  // Combines one more term into each element. Adds the condition of the reduction to `conditions`
-  // where it can be tested before them.
-  Stmt update(const StageData& stage, const Walk& walk, std::vector<Expr>& conditions) {
-    const te::ComputeNode& compute = *compute_of(stage);
-    const Reduce& reduce = *as<Reduce>(compute.body[0]);
-    const CommReducer& combiner = reduce.combiner;
-    VarMap operands;
-    VarSet elements;
-    // The element of a component that no output holds never leaves its identity.
-    for (size_t c = 0; c < combiner.lhs.size(); ++c)
-      operands[combiner.lhs[c]] = combiner.identity[c];
-    for (size_t k = 0; k < compute.body.size(); ++k) {
-      const Var& lhs = combiner.lhs[component(compute, k)];
-      operands[lhs] = make(ProducerLoad{.producer = stage.op,
-                                        .value_index = static_cast<int>(k),
-                                        .indices = position(stage, walk)});
-    }
-    for (size_t c = 0; c < combiner.rhs.size(); ++c) {
-      operands[combiner.rhs[c]] = substitute(reduce.source[c], walk.roots);
-    }
-    // A component that reads an element stored before it needs the value from before that store.
-    std::vector<std::pair<Var, Expr>> early;
-    std::vector<Stmt> stores;
-    for (size_t k = 0; k < compute.body.size(); ++k) {
-      const Expr& result = combiner.result[component(compute, k)];
-      Expr value = substitute(result, operands);
-      if (uses_any(result, elements)) {
-        const Var var(fmt::format("{}.v{}", stage.name(), k), value.dtype());
-        early.emplace_back(var, value);
-        value = var;
-      }
-      elements.insert(combiner.lhs[component(compute, k)]);
-      stores.push_back(provide(stage, walk, k, value));
-    }
-    Stmt body = with_source(stage, block(stores));
-    for (size_t k = early.size(); k-- > 0;) {
-      body = make(LetStmt{.var = early[k].first, .value = early[k].second, .body = body});
-    }
-    if (!reduce.condition.defined() || is_const_int(reduce.condition, 1)) return body;
-    const Expr condition = substitute(reduce.condition, walk.roots);
-    bool reads = false;
-    for_each_expr(condition, [&](const Expr& e) { reads |= is<ProducerLoad>(e); });
-    if (reads) return make(IfThenElse{.condition = condition, .then_case = body});
-    conditions.push_back(condition);
-    return body;
-  }
-
-  Stmt assignments(const StageData& stage, const Walk& walk) {
-    const te::ComputeNode& compute = *compute_of(stage);
-    std::vector<Stmt> stores;
-    for (size_t k = 0; k < compute.body.size(); ++k) {
-      stores.push_back(provide(stage, walk, k, substitute(compute.body[k], walk.roots)));
-    }
-    return with_source(stage, block(stores));
-  }
-
-  std::vector<Expr> position(const StageData& stage, const Walk& walk) {
-    std::vector<Expr> indices;
-    for (const IterVar& axis : compute_of(stage)->axis) indices.push_back(walk.roots.at(axis->var));
-    return indices;
-  }
-
-  Stmt provide(const StageData& stage, const Walk& walk, size_t k, Expr value) {
-    // Inlining and reducers repeat expressions; each binding is to be of its own variable.
-    bool binds = false;
-    for_each_expr(value, [&](const Expr& e) { binds |= is<Let>(e); });
-    const Stmt store = make(Provide{.producer = stage.op,
-                                    .value_index = static_cast<int>(k),
-                                    .value = std::move(value),
-                                    .indices = position(stage, walk)});
-    return binds ? rename_bindings(store) : store;
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {

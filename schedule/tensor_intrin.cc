@@ -11,6 +11,7 @@
 #include "ir/substitute.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
+#include "schedule/te/compute.h"
 
 namespace tw {
 namespace {
@@ -30,7 +31,7 @@ void check_operation(const TensorIntrinParts& node) {
         "axes from zero to a constant");
   }
   for (const te::Tensor& input : node.inputs) {
-    if (input.op()->op_kind == te::OperationKind::Placeholder) continue;
+    if (input.op()->is_placeholder()) continue;
     bad(node.name, fmt::format("it reads '{}', which is computed", input.name()),
         "one operation that reads placeholders");
   }
@@ -68,7 +69,7 @@ void check_statements(const TensorIntrinParts& node) {
   if (!node.body.defined() && !node.update.defined()) {
     bad(node.name, "it has no statements", "a body, or a body, a reset and an update");
   }
-  if (node.update.defined() && !te::as_op<te::ComputeNode>(node.op)->is_reduction()) {
+  if (node.update.defined() && !node.op->is_reduction()) {
     bad(node.name, "it has an update and is no reduction", "a body");
   }
 }

@@ -88,9 +88,10 @@ class Check {
     for (size_t k = 0; k < operands.size(); ++k) {
       const StageData* source = find_stage(schedule_, operands[k].tensor.op().get());
       const std::string& wanted = intrin_.buffers[k].scope;
-      if (memory(source->scope) == memory(wanted)) continue;
+      if (memory(source->storage.scope) == memory(wanted)) continue;
       fail(fmt::format("'{}' is stored in scope {}, and '{}' takes it from {}", source->name(),
-                       source->scope.empty() ? "global" : source->scope, intrin_.name, wanted),
+                       source->storage.scope.empty() ? "global" : source->storage.scope,
+                       intrin_.name, wanted),
            fmt::format("set_scope, cache_read or cache_write with scope {}", wanted));
     }
   }

@@ -72,14 +72,8 @@ class LineParser {
     step.version = static_cast<int>(integer());
     const Primitive* primitive = find_primitive(step.primitive);
     if (primitive == nullptr) raise_unknown_primitive(step.primitive, place());
-    if (step.version > primitive->version) {
-      raise({.code = ErrorCode::PrimitiveVersion,
-             .what = fmt::format("primitive '{}' of version {} is newer than this program",
-                                 step.primitive, step.version),
-             .where = place(),
-             .legal = fmt::format("version {} or older", primitive->version)});
-    }
-    const std::vector<Parameter>& parameters = primitive->parameters;
+    require_known_version(*primitive, step.version, place());
+    const std::vector<Parameter>& parameters = primitive->parameters_of(step.version);
     step.arguments.resize(parameters.size());
     expect('(');
     size_t next = 0;
@@ -107,7 +101,7 @@ class LineParser {
       at_ = line_.size();
     }
     if (at_ < line_.size()) fail("text after the step", "the end of the line");
-    return step;
+    return upgraded(std::move(step), place());
   }
 
  private:
@@ -257,13 +251,17 @@ std::string to_text(const AxisRef& ref) {
 std::string to_text(const Step& step) {
   const Primitive* primitive = find_primitive(step.primitive);
   std::string result = fmt::format("{}@{}(", step.primitive, step.version);
+  const std::vector<Parameter>* parameters =
+      primitive && step.version >= 1 && step.version <= primitive->version
+          ? &primitive->parameters_of(step.version)
+          : nullptr;
   bool first = true;
   for (size_t k = 0; k < step.arguments.size(); ++k) {
     if (std::holds_alternative<std::monostate>(step.arguments[k])) continue;
     if (!first) result += ", ";
     first = false;
-    if (primitive && k < primitive->parameters.size() && primitive->parameters[k].optional) {
-      result += fmt::format("{}=", primitive->parameters[k].name);
+    if (parameters && k < parameters->size() && (*parameters)[k].optional) {
+      result += fmt::format("{}=", (*parameters)[k].name);
     }
     result += argument_text(step.arguments[k]);
   }

@@ -57,8 +57,9 @@ std::string to_text(const Trace& trace);
 std::string to_text(const Step& step);
 std::string to_text(const StageRef& ref);
 std::string to_text(const AxisRef& ref);
-// The inverse of to_text. BadTrace with the line and column; UnknownPrimitive and PrimitiveVersion
-// for what this program cannot know.
+// The inverse of to_text, but that steps of older versions of their primitives become steps of the
+// present ones with the same meaning. BadTrace with the line and column; UnknownPrimitive and
+// PrimitiveVersion for what this program cannot know.
 Trace parse_trace(std::string_view text);
 // Depends on primitives, versions and arguments only; the same on every machine.
 uint64_t trace_hash(const Trace& trace);

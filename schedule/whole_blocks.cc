@@ -93,11 +93,8 @@ class ZeroBeyond {
     }
     const StageData* source = find_stage(schedule_, load.producer.get());
     if (source == nullptr || is_placeholder(*source)) return false;
-    const te::ComputeNode& compute = *compute_of(*source);
-    if (compute.is_reduction()) return false;
-    VarMap values;
-    for (size_t d = 0; d < compute.axis.size(); ++d) values[compute.axis[d]->var] = load.indices[d];
-    return zero(substitute(compute.body[static_cast<size_t>(load.value_index)], values), copies);
+    const Expr value = source->op->value_at(load.value_index, load.indices);
+    return value.defined() && zero(value, copies);
   }
 
   bool never(const Expr& condition) const {
@@ -114,9 +111,10 @@ class ZeroBeyond {
 };
 
 // The terms of a sum of one component without a condition; undefined for other reductions.
-Expr terms_of(const te::ComputeNode& compute) {
-  if (compute.body.size() != 1) return {};
-  const Reduce& reduce = *as<Reduce>(compute.body[0]);
+Expr terms_of(const te::Operation& op) {
+  const std::vector<Expr> evaluated = op->evaluated();
+  if (evaluated.size() != 1 || !is<Reduce>(evaluated[0])) return {};
+  const Reduce& reduce = *as<Reduce>(evaluated[0]);
   if (reduce.combiner.result.size() != 1) return {};
   if (reduce.condition.defined() && !is_const_int(reduce.condition, 1)) return {};
   const Add* add = as<Add>(reduce.combiner.result[0]);
@@ -136,7 +134,7 @@ Range domain_of_blocks(const ScheduleData& schedule, const StageData& stage, con
                        Analyzer& analyzer) {
   const Range& domain = axis->domain;
   const Expr whole = in_blocks(stage, axis, domain.extent);
-  const Expr terms = whole.defined() ? terms_of(*compute_of(stage)) : Expr();
+  const Expr terms = whole.defined() ? terms_of(stage.op) : Expr();
   if (!terms.defined() || !is_zero(domain.min)) return domain;
   const Var beyond(axis.name() + ".beyond", axis->var.dtype());
   analyzer.bind(beyond, Range{domain.extent, whole - domain.extent});

@@ -20,6 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from selection import Selection, select
+
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 BUDGETS = tomllib.loads((TESTS / "budgets.toml").read_text())
@@ -86,15 +88,6 @@ class Process:
     environment: dict[str, str]
     log: Path
     read: Callable[[str, int | None], Tally]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What the words of the command line chose: folders, Python files (none: all), and parts of test names."""
-
-    folders: frozenset[str]
-    files: tuple[Path, ...]
-    names: tuple[str, ...]
 
 
 def program(folder: str) -> str:
@@ -224,17 +217,14 @@ def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[st
 
 
 def pytest_processes(folder: str, selection: Selection, environment: dict[str, str]) -> list[Process]:
-    files = sorted((TESTS / folder).rglob("*_test.py"))
-    # Files that were named narrow their own folder down, and no other.
-    files = [file for file in files if file in selection.files] or files
     logs = ROOT / "build" / "release" / "test-logs"
     processes = []
-    for file in files:
+    for file in selection.files_of(folder):
         report = logs / f"{folder}.{file.stem}.xml"
         report.unlink(missing_ok=True)
         command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--color=no", f"--junit-xml={report}", str(file)]
-        if selection.names:
-            command += ["-k", " or ".join(selection.names)]
+        if names := selection.names_in(folder):
+            command += ["-k", " or ".join(names)]
         processes.append(Process(str(file.relative_to(ROOT)), command, environment, report.with_suffix(".txt"),
                                  read_pytest(report)))
     return processes
@@ -274,27 +264,6 @@ def check_headers(jobs: int) -> Row:
 # Command line -------------------------------------------------------------------------------------------------------
 
 
-def select(words: list[str]) -> Selection:
-    known = (*BUDGETS["folders"], *SANITIZERS)
-    folders: set[str] = set()
-    files: list[Path] = []
-    names: list[str] = []
-    for word in words:
-        path = Path(word).resolve()
-        if path.exists() and path.is_relative_to(TESTS):
-            word = path.relative_to(TESTS).as_posix()
-        matching = [f for f in known if f == word or f.startswith(word.rstrip("/") + "/") or word.startswith(f + "/")]
-        if matching:
-            folders.update(matching)
-            if path.suffix == ".py" and path.is_file():
-                files.append(path)
-        else:
-            names.append(word)
-    if not folders:
-        folders.update(known if not names else (*CPP_FOLDERS, *PYTHON_FOLDERS))
-    return Selection(frozenset(folders), tuple(files), tuple(names))
-
-
 def sanitizer_environment(scale: float) -> dict[str, str]:
     symbolizer = "/usr/bin/llvm-symbolizer-19"
     return {
@@ -307,18 +276,21 @@ def sanitizer_environment(scale: float) -> dict[str, str]:
 
 
 def run(options: argparse.Namespace, jobs: int) -> list[Row]:
-    selection = select(options.filter)
+    selection = select(options.filter, (*CPP_FOLDERS, *PYTHON_FOLDERS), (HEADERS,), SANITIZERS)
     scale = BUDGETS["fuzz_scale"]["long" if options.long else "default"]
     environment = {"TW_FUZZ_SCALE": str(scale), "TW_FUZZ_SEED": str(options.seed)}
-    pattern = ":".join(f"*{name}*" for name in selection.names) or "*"
     cpp = [folder for folder in CPP_FOLDERS if has_sources(folder)]
-    chosen = [folder for folder in cpp if folder in selection.folders]
-    rows = [build("release", ["all", *map(program, chosen)])]
-    if not rows[0].ok:
+    chosen = [folder for folder in cpp if folder in selection.rows]
+    # Python tests need all of the package; a C++ program what it is linked from.
+    targets = [*(["all"] if "python" in selection.rows else []), *map(program, chosen)]
+    if HEADERS in selection.rows and not targets:
+        targets = ["build.ninja"]
+    rows = [build("release", targets)] if targets else []
+    if not all(row.ok for row in rows):
         return rows
 
     for folder, minutes in BUDGETS["folders"].items():
-        if folder not in selection.folders:
+        if folder not in selection.rows:
             continue
         if folder == HEADERS:
             rows.append(check_headers(jobs))
@@ -326,15 +298,15 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
             rows.append(run_row(folder, minutes, pytest_processes(folder, selection, environment), jobs))
         elif folder in chosen:
             minutes *= scale if folder == "fuzz" else 1
-            rows.append(run_row(folder, minutes, gtest_processes(folder, "release", pattern, environment, jobs), jobs))
+            rows.append(run_row(folder, minutes, gtest_processes(folder, "release", selection.pattern(folder), environment, jobs), jobs))
 
     def concurrent(folder: str) -> bool:
         return any("ThreadSanitizer" in file.read_text() for file in (TESTS / folder).rglob("*_test.cc"))
 
     for preset in SANITIZERS:
-        if preset not in selection.folders:
+        if preset not in selection.rows:
             continue
-        tested = [folder for folder in cpp if preset != "tsan" or concurrent(folder)]
+        tested = selection.narrowed([folder for folder in cpp if preset != "tsan" or concurrent(folder)])
         if not tested:
             continue
         rows.append(build(preset, [program(folder) for folder in tested]))
@@ -342,8 +314,8 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
             continue
         processes: list[Process] = []
         for folder in tested:
-            names = pattern if preset != "tsan" else "*ThreadSanitizer*"
-            processes += gtest_processes(folder, preset, names, sanitizer_environment(scale), jobs)
+            pattern = selection.pattern(folder) if preset != "tsan" else "*ThreadSanitizer*"
+            processes += gtest_processes(folder, preset, pattern, sanitizer_environment(scale), jobs)
         minutes = BUDGETS["sanitizers"][preset] * (scale if options.long else 1)
         rows.append(run_row(preset, minutes, processes, jobs))
     return rows
@@ -362,7 +334,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./tw test", description="Run the tests.")
     parser.add_argument("--long", action="store_true", help="larger fuzz budgets")
     parser.add_argument("--seed", type=int, default=1, help="seed of the fuzz tests (TW_FUZZ_SEED)")
-    parser.add_argument("filter", nargs="*", help="test folders (unit, unit/ir, python, asan ...), files, or parts of test names")
+    parser.add_argument("filter", nargs="*", help="test folders (unit, unit/ir, python, asan ...), files, and parts of test names; only what they need is built")
     options = parser.parse_args()
     jobs = int(os.environ.get("TW_JOBS") or len(os.sched_getaffinity(0)))
 

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "schedule/te/compute.h"
 #include "schedule/te/text.h"
 
 namespace tw::autotune {

@@ -33,7 +33,7 @@ size_t occurrences(const Expr& e, const Var& var) {
 
 // Whether the load's producer lies in memory as [a, b] of those extents, from dimension d on.
 bool lies_as(const ProducerLoad& load, size_t d, int64_t a, int64_t b) {
-  if (dynamic_cast<const te::PlaceholderNode*>(load.producer.get()) == nullptr) return false;
+  if (!te::as_op<te::OperationNode>(load.producer)->is_placeholder()) return false;
   const std::vector<Expr> shape = load.producer->output_shape(load.value_index);
   return is_const_int(shape[d], a) && is_const_int(shape[d + 1], b);
 }

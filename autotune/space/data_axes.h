@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autotune/space/analysis.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "lower/llvm/target.h"
+#include "schedule/te/compute.h"
 #include "schedule/te/text.h"
 
 namespace tw::autotune {

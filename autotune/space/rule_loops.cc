@@ -19,6 +19,7 @@
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
 #include "ir/expr.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 namespace {

@@ -20,6 +20,7 @@
 #include "autotune/space/dot_product.h"
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 namespace {

@@ -13,6 +13,7 @@
 #include "autotune/space/tiles.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 namespace {

@@ -200,7 +200,7 @@ struct Session::State {
     if (!bound.program.outputs.empty()) {
       std::vector<NDArray> given;
       for (const te::Tensor& argument : bound.program.arguments) {
-        if (te::as_op<te::PlaceholderNode>(argument.op()) != nullptr) {
+        if (argument.op()->is_placeholder()) {
           given.push_back(array_of(argument));
         } else {
           given.push_back(allocate(argument));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM's headers that several sources of lower/llvm include; they take longer to read than the sources to compile.
+// LLVM's headers that several sources of lower/llvm include; they take longer to read than the
+// sources to compile.
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>

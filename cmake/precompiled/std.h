@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most sources include of the standard library and fmt; compiled once a build folder (cmake/Precompiled.cmake).
+// What most sources include of the standard library and fmt; compiled once a build folder
+// (cmake/Precompiled.cmake).
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>

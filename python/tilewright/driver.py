@@ -43,7 +43,9 @@ def build(
 
     inputs is a schedule (then args are its arguments in call order), what `lower` gave, a list of those, or a list of
     tensors without a schedule: all arguments, or the outputs alone. The schedule of tensors is the best record of
-    autotune.apply_best where that is active, otherwise the analytical prior's.
+    autotune.apply_best where that is active, otherwise the analytical prior's; `schedule_origin` of the Module says which.
+    Tensors that were built before, by the same names, for the same target, with the same schedule and without constants,
+    share what was compiled then.
 
     A call checks its arguments. What a kernel writes must share no memory with another argument.
 
@@ -57,7 +59,24 @@ def build(
     if target_host is not None:
         _core.raise_error("bad-argument", "target_host is given", "target alone: code runs where it is called")
     target = _resolve(target)
+    if _is_program(inputs):
+        return _build_program(inputs, target, name, _constants(constants), cross)
     return _core.compile(_kernels(inputs, args, target, name, constants), target.model, cross)
+
+
+def _is_program(inputs):
+    tensors = (_core.Tensor, _core.Program)
+    return isinstance(inputs, tensors) or (
+        isinstance(inputs, (list, tuple)) and bool(inputs) and all(isinstance(t, _core.Tensor) for t in inputs))
+
+
+def _build_program(tensors, target, name, constants, cross):
+    from .autotune import apply_best
+    from .te.text import _program
+
+    best = apply_best._innermost()
+    log, threads = (best.log._file, best.threads) if best else (None, None)
+    return _core.build_program(_program(tensors), target.model, name, constants, log, threads or 0, cross)
 
 
 def _kernels(inputs, args, target, name, constants):
@@ -71,15 +90,8 @@ def _kernels(inputs, args, target, name, constants):
         if args is None:
             _core.raise_error("bad-argument", "a schedule without args", "build(s, [A, B, C])")
         return [_lower(inputs, args, target, name, constants=constants)]
-    if isinstance(inputs, (_core.Tensor, _core.Program)):
-        inputs = [inputs] if isinstance(inputs, _core.Tensor) else inputs
     if isinstance(inputs, (list, tuple)) and inputs and all(isinstance(f, _core.LoweredFunc) for f in inputs):
         return list(inputs)
-    if isinstance(inputs, _core.Program) or (
-            isinstance(inputs, (list, tuple)) and inputs and all(isinstance(t, _core.Tensor) for t in inputs)):
-        from .autotune import _best_or_prior
-
-        return [_best_or_prior(inputs, target, name, _constants(constants))]
     _core.raise_error(
         "bad-argument", f"cannot build {type(inputs).__name__}",
         "a schedule with args, a lowered function, a list of those, or a list of tensors")

@@ -5,9 +5,9 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "runtime/nearest_word.h"
-#include "schedule/infer_bound.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {

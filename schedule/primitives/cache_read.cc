@@ -7,7 +7,6 @@
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
-#include "schedule/rewrite_operation.h"
 
 namespace tw {
 namespace {
@@ -20,12 +19,12 @@ bool reads(const ScheduleData& schedule, const StageData& reader, const te::Tens
 }
 
 te::Operation copy_of(const te::Tensor& tensor, const std::string& scope) {
-  const te::ComputeNode* compute = te::as_op<te::ComputeNode>(tensor.op());
+  const std::vector<IterVar>& from = tensor.op()->data_axes();
   const std::vector<Expr> shape = tensor.shape();
   std::vector<IterVar> axes;
   std::vector<Expr> indices;
   for (size_t d = 0; d < shape.size(); ++d) {
-    const std::string name = compute ? compute->axis[d].name() : fmt::format("ax{}", d);
+    const std::string name = d < from.size() ? from[d].name() : fmt::format("ax{}", d);
     const Var var(name, shape[d].dtype());
     axes.emplace_back(Range{make_zero(var.dtype()), shape[d]}, var, IterKind::DataParallel);
     indices.push_back(var);
@@ -77,21 +76,21 @@ StepResults apply_cache_read(const PrimitiveCall& call) {
   }
 
   auto owned = std::make_unique<StageData>();
-  owned->scope = scope;
+  owned->storage.scope = scope;
   owned->where = call.where();
   StageData& cache = insert_stage(schedule, source, true, std::move(owned));
   reset_axes(schedule, cache, copy_of(tensor, scope));
   for (StageData* reader : readers) {
-    set_operation(schedule, *reader, rewrite_reads(reader->op, [&](const ProducerLoad& read) {
-                    if (find_stage(schedule, read.producer.get()) != &source ||
-                        read.value_index != tensor.value_index()) {
-                      return Expr();
-                    }
-                    ProducerLoad next = read;
-                    next.producer = cache.op;
-                    next.value_index = 0;
-                    return make(std::move(next));
-                  }));
+    set_operation(schedule, *reader, reader->op->with_reads([&](const ProducerLoad& read) {
+      if (find_stage(schedule, read.producer.get()) != &source ||
+          read.value_index != tensor.value_index()) {
+        return Expr();
+      }
+      ProducerLoad next = read;
+      next.producer = cache.op;
+      next.value_index = 0;
+      return make(std::move(next));
+    }));
   }
   refresh_consumers(schedule, cache);
   return {&cache};

@@ -4,7 +4,6 @@
 
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
-#include "schedule/rewrite_operation.h"
 
 namespace tw {
 
@@ -14,25 +13,24 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
   require_untouched(call, stage);
-  const te::ComputeNode& compute = *compute_of(stage);
 
   // The cache takes the computation, reduction axes included, over data axes of its own.
-  AxisReplacement fresh;
+  te::AxisReplacement fresh;
   std::vector<Expr> indices;
-  for (const IterVar& axis : compute.axis) {
+  for (const IterVar& axis : stage.op->data_axes()) {
     fresh.emplace_back(
         axis, IterVar(axis->domain, Var(axis.name() + ".c", axis->var.dtype()), axis->kind));
     indices.push_back(axis->var);
   }
   const te::Operation cache_op =
-      replace_axes(stage.op, fmt::format("{}.{}", stage.name(), scope), fresh);
+      stage.op->with_axes(fmt::format("{}.{}", stage.name(), scope), fresh);
   std::vector<Expr> copies;
   for (int k = 0; k < cache_op->num_outputs(); ++k) copies.push_back(cache_op.output(k)(indices));
-  const te::Operation copy_op = te::compute_op(stage.name(), compute.axis, std::move(copies),
-                                               stage.op->tag, stage.op->attributes);
+  const te::Operation copy_op = te::compute_op(
+      stage.name(), stage.op->data_axes(), std::move(copies), stage.op->tag, stage.op->attributes);
 
   auto owned = std::make_unique<StageData>();
-  owned->scope = scope;
+  owned->storage.scope = scope;
   owned->aliases = stage.aliases;
   StageData& cache = insert_stage(schedule, stage, false, std::move(owned));
   reset_axes(schedule, cache, cache_op);

@@ -12,7 +12,7 @@ namespace {
 
 bool has_own_loops(const StageData& stage) {
   if (!stage.relations.empty() || !stage.axis_attributes.empty()) return true;
-  if (!stage.row_pitches.empty()) return true;
+  if (!stage.storage.row_pitches.empty()) return true;
   for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
     if (!stage.leaf_axes[k]->var.same_as(stage.op->root_axes()[k]->var)) return true;
   }
@@ -20,6 +20,16 @@ bool has_own_loops(const StageData& stage) {
 }
 
 }  // namespace
+
+const te::ComputeNode& require_compute(const PrimitiveCall& call) {
+  const auto* compute = te::as_op<te::ComputeNode>(call.stage().op);
+  if (compute != nullptr) return *compute;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of a stage whose elements are no expressions of their "
+                                 "positions",
+                                 call.primitive().name),
+             .legal = "a stage of te.compute"});
+}
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
   if (scope == "global" || scope == "local" || scope == attr::kTileScope) return;

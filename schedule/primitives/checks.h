@@ -6,9 +6,13 @@
 #include <string>
 
 #include "schedule/schedule_data.h"
+#include "schedule/te/compute.h"
 
 namespace tw {
 
+// The stage that the primitive is called on as expressions of positions, for one that takes them
+// apart; BadArgument when it is computed in another way.
+const te::ComputeNode& require_compute(const PrimitiveCall& call);
 // BadArgument for a storage scope that lowering does not know.
 void require_scope(const PrimitiveCall& call, const std::string& scope);
 // Refuses a stage whose relations, order of loops, marks or attached stages a new operation would

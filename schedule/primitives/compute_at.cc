@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
 
@@ -14,16 +16,19 @@ void attach(StageData& stage, AttachType type, StageData* parent = nullptr, Iter
   stage.attach_type = type;
   stage.attach_stage = parent;
   stage.attach_axis = std::move(axis);
-  stage.precomputed = false;
+  stage.storage.precomputed = false;
 }
 
 // A placeholder that the stage depends on and whose values only a call has; null if there is none.
-const StageData* variable_input(const ScheduleData& schedule, const StageData& stage) {
+// `seen` are the stages that depend on none.
+const StageData* variable_input(const ScheduleData& schedule, const StageData& stage,
+                                std::unordered_set<const StageData*>& seen) {
   for (const te::Tensor& t : stage.inputs) {
     const StageData* source = find_stage(schedule, t.op().get());
+    if (!seen.insert(source).second) continue;
     if (is_placeholder(*source)) {
       if (!te::is_constant(t)) return source;
-    } else if (const StageData* found = variable_input(schedule, *source)) {
+    } else if (const StageData* found = variable_input(schedule, *source, seen)) {
       return found;
     }
   }
@@ -71,7 +76,11 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
         {.code = ErrorCode::CannotInline, .what = std::move(what), .legal = std::move(legal)});
   };
   if (stage.is_output) refuse("an output has to be stored", "a stage between inputs and outputs");
-  if (compute_of(stage)->is_reduction()) refuse("a reduction has to be stored", "compute_at");
+  if (stage.op->is_reduction()) refuse("a reduction has to be stored", "compute_at");
+  const std::vector<Expr> origin(stage.op->output_shape(0).size(), Expr(0));
+  if (!stage.op->is_reduction() && !stage.op->value_at(0, origin).defined()) {
+    refuse("its elements are no expressions of their positions", "compute_at");
+  }
   if (stage.op->num_outputs() != 1) refuse("the operation has several outputs", "compute_at");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
     refuse(fmt::format("'{}' is computed inside its loops", inside[0]->name()),
@@ -94,24 +103,25 @@ StepResults apply_precompute(const PrimitiveCall& call) {
                .legal = "a stage between constant placeholders and the rest, such as what "
                         "cache_read gives"});
   }
-  if (const StageData* input = variable_input(call.schedule(), stage)) {
+  std::unordered_set<const StageData*> seen;
+  if (const StageData* input = variable_input(call.schedule(), stage, seen)) {
     call.fail(
         {.code = ErrorCode::NotConstant,
          .what = fmt::format("it depends on '{}', whose values only a call has", input->name()),
          .legal = "a stage that depends on placeholders with constant=True only"});
   }
-  if (stage.scope != "" && stage.scope != "global") {
+  if (stage.storage.scope != "" && stage.storage.scope != "global") {
     call.fail({.code = ErrorCode::BadArgument,
-               .what = fmt::format("the scope is {}", stage.scope),
+               .what = fmt::format("the scope is {}", stage.storage.scope),
                .legal = "global: what is precomputed outlives a call"});
   }
-  if (!stage.row_pitches.empty()) {
+  if (!stage.storage.row_pitches.empty()) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "its storage is padded by storage_align",
                .legal = "transform_layout, whose tiles are compact"});
   }
   attach(stage, AttachType::GroupRoot);
-  stage.precomputed = true;
+  stage.storage.precomputed = true;
   return {};
 }
 

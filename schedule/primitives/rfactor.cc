@@ -11,10 +11,9 @@
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
-#include "schedule/infer_bound.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
-#include "schedule/rewrite_operation.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {
@@ -32,7 +31,7 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage,
     refuse("the data axes were split, fused, or moved among or behind the reduction axes already",
            "rfactor first");
   }
-  if (!stage.axis_attributes.empty() || !stage.row_pitches.empty())
+  if (!stage.axis_attributes.empty() || !stage.storage.row_pitches.empty())
     refuse("axes of the stage are marked (vectorize, parallel, unroll or a pragma) already",
            "rfactor first, then mark");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
@@ -108,7 +107,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   ScheduleData& schedule = call.schedule();
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);
-  const te::ComputeNode& compute = *compute_of(stage);
+  const te::ComputeNode& compute = require_compute(call);
   if (axis->kind != IterKind::Reduction) {
     call.fail({.code = ErrorCode::CannotFactor,
                .what = "a data axis is not reduced over",
@@ -139,7 +138,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   Expr condition = factored.condition;
   if (reduce.condition.defined() && !is_const_int(reduce.condition, 1)) {
     const Expr own = substitute(reduce.condition, values);
-    condition = condition.defined() ? guarded_condition(condition, own) : own;
+    condition = condition.defined() ? te::guarded_condition(condition, own) : own;
   }
   std::vector<Expr> sources;
   for (const Expr& source : reduce.source) sources.push_back(substitute(source, values));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
@@ -14,7 +15,7 @@ namespace tw {
 StepResults apply_set_scope(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
-  if (call.stage().precomputed && scope != "global") {
+  if (call.stage().storage.precomputed && scope != "global") {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "what is precomputed outlives a call",
                .legal = "global, or compute_root first"});
@@ -24,7 +25,7 @@ StepResults apply_set_scope(const PrimitiveCall& call) {
                .what = "the memory of an output belongs to the caller",
                .legal = "cache_write, and the scope of the cache"});
   }
-  call.stage().scope = scope;
+  call.stage().storage.scope = scope;
   return {};
 }
 
@@ -38,13 +39,13 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
                .axis = axis.name(),
                .legal = "a stage between, such as what cache_write gives"});
   }
-  if (stage.precomputed) {
+  if (stage.storage.precomputed) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "what is precomputed is stored without gaps",
                .axis = axis.name(),
                .legal = "transform_layout, or compute_root first"});
   }
-  const std::vector<IterVar>& axes = compute_of(stage)->axis;
+  const std::vector<IterVar>& axes = stage.op->data_axes();
   size_t d = 0;
   while (d < axes.size() && !axes[d]->var.same_as(axis->var)) ++d;
   if (d == axes.size()) {
@@ -60,8 +61,8 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
                .axis = axis.name(),
                .legal = fmt::format("0 to {}", factor - 1)});
   }
-  std::erase_if(stage.row_pitches, [&](const RowPitch& p) { return p.dimension == d; });
-  stage.row_pitches.push_back({d, factor, offset});
+  std::erase_if(stage.storage.row_pitches, [&](const RowPitch& p) { return p.dimension == d; });
+  stage.storage.row_pitches.push_back({d, factor, offset});
   return {};
 }
 
@@ -106,6 +107,12 @@ StepResults apply_prefetch(const PrimitiveCall& call) {
   }
   mark(call, axis, {source.op, output, call.integer(3), {}});
   return {};
+}
+
+// The axis stood before the tensor.
+std::vector<Argument> upgrade_prefetch_1(std::vector<Argument> arguments) {
+  std::swap(arguments[1], arguments[2]);
+  return arguments;
 }
 
 // Whether the scope is around the axis can change with every later step; validate asks at the end.

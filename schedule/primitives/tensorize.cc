@@ -27,8 +27,8 @@ StepResults apply_tensorize(const PrimitiveCall& call) {
                .axis = axis.name(),
                .legal = "one intrinsic a stage"});
   }
-  const bool wanted = te::as_op<te::ComputeNode>(intrin->op)->is_reduction();
-  if (compute_of(stage)->is_reduction() != wanted) {
+  const bool wanted = intrin->op->is_reduction();
+  if (stage.op->is_reduction() != wanted) {
     call.fail({.code = ErrorCode::CannotTensorize,
                .what = fmt::format("the stage is {}, and '{}' computes {}",
                                    wanted ? "no reduction" : "a reduction", intrin->name,

@@ -25,7 +25,6 @@
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/primitives/split.h"
-#include "schedule/rewrite_operation.h"
 
 namespace tw {
 namespace {
@@ -58,13 +57,13 @@ void replace_layout(ScheduleData& schedule, StageData& stage, const te::Operatio
   reset_axes(schedule, stage, after);
   stage.aliases.clear();  // they stand for axes that are gone
   for (StageData* reader : readers) {
-    set_operation(schedule, *reader, rewrite_reads(reader->op, [&](const ProducerLoad& read) {
-                    if (read.producer.get() != before.get()) return Expr();
-                    ProducerLoad next = read;
-                    next.producer = after;
-                    next.indices = new_indices(read.indices, reader->op);
-                    return make(std::move(next));
-                  }));
+    set_operation(schedule, *reader, reader->op->with_reads([&](const ProducerLoad& read) {
+      if (read.producer.get() != before.get()) return Expr();
+      ProducerLoad next = read;
+      next.producer = after;
+      next.indices = new_indices(read.indices, reader->op);
+      return make(std::move(next));
+    }));
   }
   refresh_consumers(schedule, stage);
 }
@@ -80,7 +79,7 @@ void require_own_layout(const PrimitiveCall& call) {
 
 // The number of the dimension that the axis walks.
 size_t dimension_of(const PrimitiveCall& call, const IterVar& axis) {
-  const te::ComputeNode& compute = *compute_of(call.stage());
+  const te::ComputeNode& compute = require_compute(call);
   if (axis->kind == IterKind::Reduction) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "a reduction axis is no dimension of what is stored",
@@ -105,7 +104,7 @@ std::vector<T> in_order(const std::vector<T>& list, const std::vector<int64_t>& 
 StepResults apply_transform_layout(const PrimitiveCall& call) {
   ScheduleData& schedule = call.schedule();
   StageData& stage = call.stage();
-  const te::ComputeNode& compute = *compute_of(stage);
+  const te::ComputeNode& compute = require_compute(call);
   require_own_layout(call);
   if (call.given(1) != call.given(2) || (!call.given(1) && !call.given(3))) {
     call.fail({.code = ErrorCode::BadArgument,
@@ -163,7 +162,7 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
     }
     return in_order(indices, order);
   };
-  replace_layout(schedule, stage, change_axes(stage.op, in_order(axes, order), values, inside),
+  replace_layout(schedule, stage, compute.change_axes(in_order(axes, order), values, inside),
                  new_indices);
   return {};
 }
@@ -171,7 +170,7 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
 StepResults apply_collapse_layout(const PrimitiveCall& call) {
   ScheduleData& schedule = call.schedule();
   StageData& stage = call.stage();
-  const te::ComputeNode& compute = *compute_of(stage);
+  const te::ComputeNode& compute = require_compute(call);
   require_own_layout(call);
   const std::vector<IterVar>& collapsed = call.axes(1);
   if (collapsed.size() < 2) {
@@ -240,7 +239,7 @@ StepResults apply_collapse_layout(const PrimitiveCall& call) {
     }
     return indices;
   };
-  replace_layout(schedule, stage, change_axes(stage.op, axes, values, Expr()), new_indices);
+  replace_layout(schedule, stage, compute.change_axes(axes, values, Expr()), new_indices);
   return {};
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <vector>
 
 #include "ir/expr.h"
@@ -20,11 +19,28 @@ constexpr int kMostLevels = 2000;
 // with every compute_inline.
 constexpr int kMostParts = 65536;
 
-bool has_more_parts_than(const Expr& body, int most) {
-  int parts = 0;
-  for_each_expr(body, [&](const Expr&) { ++parts; });
-  return parts > most;
-}
+// Parts that stand in several places count in each, as every later walk meets them there; this one
+// ends when it knows.
+class Parts : public Visitor {
+ public:
+  explicit Parts(int most) : left_(most) {}
+  bool exceeded = false;
+
+ protected:
+  using Visitor::on;
+#define EXPR_NODE(Name)                  \
+  void on(const Name& op) override {     \
+    exceeded = exceeded || left_-- == 0; \
+    if (!exceeded) Visitor::on(op);      \
+  }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+ private:
+  int left_;
+};
 
 void check_size(const Expr& body, const std::string& stage) {
   const auto refuse = [&](int most, const char* unit, const char* legal) {
@@ -39,6 +55,12 @@ void check_size(const Expr& body, const std::string& stage) {
   if (has_more_parts_than(body, kMostParts)) {
     refuse(kMostParts, "parts", "stages that are computed and not inlined, where much is repeated");
   }
+}
+
+bool reads_tensor(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
+  return found;
 }
 
 class Types : public Visitor {
@@ -120,97 +142,13 @@ class Types : public Visitor {
   const std::string& stage_;
 };
 
-struct Interval {
-  int64_t low = 0, high = 0;
-};
-
-// The values of an index, of which both ends are taken; nothing where that is not plain.
-class Ends {
- public:
-  explicit Ends(const std::vector<IterVar>& axes) : axes_(axes) {}
-
-  std::optional<Interval> operator()(const Expr& e) {
-    if (const auto c = as_const_int(e)) return Interval{*c, *c};
-    if (const Variable* v = as<Variable>(e)) return of_axis(v);
-    if (const Add* op = as<Add>(e)) {
-      const auto a = (*this)(op->a), b = (*this)(op->b);
-      if (a && b) return Interval{a->low + b->low, a->high + b->high};
-    } else if (const Sub* op = as<Sub>(e)) {
-      const auto a = (*this)(op->a), b = (*this)(op->b);
-      if (a && b) return Interval{a->low - b->high, a->high - b->low};
-    } else if (const Mul* op = as<Mul>(e)) {
-      const auto a = (*this)(op->a);
-      const auto c = as_const_int(op->b);
-      constexpr int64_t kLarge = INT32_MAX;
-      if (a && c && *c <= kLarge && *c >= -kLarge && a->low >= -kLarge && a->high <= kLarge) {
-        return Interval{std::min(a->low * *c, a->high * *c), std::max(a->low * *c, a->high * *c)};
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::optional<Interval> of_axis(const Variable* v) {
-    for (const Variable* seen : seen_) {
-      if (seen == v) return std::nullopt;  // its two places depend on each other
-    }
-    seen_.push_back(v);
-    for (const IterVar& axis : axes_) {
-      const auto min = as_const_int(axis->domain.min), extent = as_const_int(axis->domain.extent);
-      if (axis->var.operator->() != v || !min || !extent) continue;
-      return Interval{*min, *min + *extent - 1};
-    }
-    return std::nullopt;
-  }
-
-  const std::vector<IterVar>& axes_;
-  std::vector<const Variable*> seen_;
-};
-
-class Bounds : public Visitor {
- public:
-  Bounds(const std::vector<IterVar>& axes, const std::string& stage) : axes_(axes), stage_(stage) {}
-
- protected:
-  using Visitor::on;
-
-  // What stands under a condition may be meant for some iterations only.
-  void on(const Select&) override {}
-  void on(const Reduce& op) override {
-    if (op.condition.defined() && as_const_int(op.condition) != 1) return;
-    for (const Expr& e : op.source) visit(e);
-  }
-  void on(const Call& op) override {
-    if (op.name != "if_then_else") Visitor::on(op);
-  }
-  void on(const And&) override {}
-  void on(const Or&) override {}
-
-  void on(const ProducerLoad& op) override {
-    const std::vector<Expr> shape = op.producer->output_shape(op.value_index);
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const auto extent = as_const_int(shape[d]);
-      const auto taken = Ends(axes_)(op.indices[d]);
-      if (!extent || !taken || (taken->low >= 0 && taken->high < *extent)) continue;
-      const std::string values = taken->low == taken->high
-                                     ? fmt::format("is {}", taken->low)
-                                     : fmt::format("goes from {} to {}", taken->low, taken->high);
-      raise({.code = ErrorCode::OutOfBounds,
-             .what = fmt::format("index {} of '{}', {}, {}", d, op.producer->name,
-                                 to_string(op.indices[d]), values),
-             .stage = stage_,
-             .legal =
-                 fmt::format("0 to {}; te.if_then_else around what may lie outside", *extent - 1)});
-    }
-    Visitor::on(op);
-  }
-
- private:
-  const std::vector<IterVar>& axes_;
-  const std::string& stage_;
-};
-
 }  // namespace
+
+bool has_more_parts_than(const Expr& e, int most) {
+  Parts parts(most);
+  parts.visit(e);
+  return parts.exceeded;
+}
 
 void check_index(const Expr& index, const std::string& tensor) {
   TW_CHECK(index.defined(), "an index is undefined");
@@ -221,15 +159,49 @@ void check_index(const Expr& index, const std::string& tensor) {
          .legal = "scalar integer indices; cast the index"});
 }
 
+void check_element_type(DType type, std::string_view what, const std::string& name) {
+  if (type.is_vector() || type.is_handle()) {
+    raise({.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("{} of type {}", what, to_string(type)),
+           .stage = name,
+           .legal = "scalar int, uint, float, bfloat or bool elements"});
+  }
+}
+
+void check_extent(const Expr& extent, std::string_view what, const std::string& name) {
+  const auto bad = [&](const std::string& why) {
+    raise({.code = ErrorCode::BadShape,
+           .what = fmt::format("{} {}", what, why),
+           .stage = name,
+           .legal = "positive integers and integer expressions of variables"});
+  };
+  if (!extent.defined()) bad("is undefined");
+  check_size(extent, name);
+  if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
+    bad(fmt::format("has type {}", to_string(extent.dtype())));
+  }
+  if (auto value = as_const_int(extent); value && *value <= 0) {
+    bad(fmt::format("is {}", *value));
+  }
+  if (reads_tensor(extent)) bad("reads a tensor");
+}
+
+void check_shape(const std::vector<Expr>& shape, const std::string& name) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    check_extent(shape[d], fmt::format("extent {} of the shape", d), name);
+  }
+}
+
+void check_start(const Expr& min, const std::string& axis) {
+  if (min.dtype().is_integer() && !min.dtype().is_vector() && !reads_tensor(min)) return;
+  raise({.code = ErrorCode::BadShape,
+         .what = fmt::format("the start of reduce axis '{}' is no integer of its own", axis),
+         .legal = "an integer or an integer expression of variables"});
+}
+
 void check_body(const Expr& body, const std::string& stage) {
   check_size(body, stage);
   Types(stage).visit(body);
-}
-
-void check_bounds(const Operation& op) {
-  const ComputeNode* compute = as_op<ComputeNode>(op);
-  Bounds bounds(compute->all_axes, compute->name);
-  for (const Expr& e : compute->body) bounds.visit(e);
 }
 
 }  // namespace tw::te

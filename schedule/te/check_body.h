@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is checked of the body of a compute, so that no later stage meets it.
+// What is checked of the parts of an operation, so that no later stage meets it.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "schedule/te/operation.h"
 
@@ -11,13 +13,21 @@ namespace tw::te {
 // Scalar integers; TypeMismatch, naming the tensor, for anything else.
 void check_index(const Expr& index, const std::string& tensor);
 
+// Scalars that are numbers or bool; TypeMismatch for others. `what` is whose type it is.
+void check_element_type(DType type, std::string_view what, const std::string& stage);
+
+// Extents are integer expressions of variables, constants among them positive (BadShape).
+void check_extent(const Expr& extent, std::string_view what, const std::string& stage);
+void check_shape(const std::vector<Expr>& shape, const std::string& stage);
+// The start of an axis of a reduction: an integer expression of variables (BadShape).
+void check_start(const Expr& min, const std::string& axis);
+
+// Whether the expression has more nodes than that, those that stand in several places counted in
+// each: as many as a walk meets. This one ends when it knows.
+bool has_more_parts_than(const Expr& e, int most);
+
 // A body of few enough levels and parts (BadArgument), whose operators have operands of types that
 // they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount).
 void check_body(const Expr& body, const std::string& stage);
-
-// Of an operation that is computed whole: OutOfBounds when an index is sure to leave the tensor it
-// reads: outside every condition, and a sum of constants and of multiples of axes of constant
-// extent, each of them once.
-void check_bounds(const Operation& op);
 
 }  // namespace tw::te

@@ -105,19 +105,22 @@ double points(const std::vector<IterVar>& axes, const std::string& stage) {
   return n;
 }
 
-double count_compute(const ComputeNode& op) {
+double count_operation(const Operation& op) {
   double once = 0;
-  if (const Reduce* reduce = as<Reduce>(op.body[0])) {
+  for (const Expr& e : op->evaluated()) {
+    const Reduce* reduce = as<Reduce>(e);
+    if (reduce == nullptr) {
+      once += Counter().count(e);
+      continue;
+    }
     VarSet data;
     for (const Var& v : reduce->combiner.lhs) data.insert(v);
     for (const Var& v : reduce->combiner.rhs) data.insert(v);
-    for (const Expr& e : reduce->combiner.result) once += Counter(data).count(e);
-    for (const Expr& e : reduce->source) once += Counter().count(e);
+    for (const Expr& result : reduce->combiner.result) once += Counter(data).count(result);
+    for (const Expr& source : reduce->source) once += Counter().count(source);
     if (reduce->condition.defined()) once += Counter().count(reduce->condition);
-  } else {
-    for (const Expr& e : op.body) once += Counter().count(e);
   }
-  return once * points(op.all_axes, op.name);
+  return once * points(op->root_axes(), op->name);
 }
 
 }  // namespace
@@ -125,7 +128,7 @@ double count_compute(const ComputeNode& op) {
 double count_operations(const Program& program) {
   double n = 0;
   for (const Operation& op : operations(program.outputs)) {
-    if (const auto* compute = as_op<ComputeNode>(op)) n += count_compute(*compute);
+    if (!op->is_placeholder()) n += count_operation(op);
   }
   return n;
 }

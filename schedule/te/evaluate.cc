@@ -6,136 +6,39 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
-#include <map>
-#include <memory>
-
 #include "ir/expr.h"
-#include "ir/scalar.h"
 #include "runtime/error.h"
+#include "schedule/te/evaluation.h"
 
 namespace tw::te {
-namespace {
 
 using scalar::of_float;
 using scalar::of_int;
-using scalar::Scalar;
 
-// Code that gives a scalar of `type`.
-struct Code {
-  DType type;
-  std::function<Scalar()> run;
-  Scalar operator()() const { return run(); }
-};
+// ---------------------------------------------------------------------------------------------
+// Elements
 
-class OperationState;
+void TensorState::out_of_bounds(const std::vector<Code>& indices) const {
+  std::vector<int64_t> position;
+  for (const Code& c : indices) position.push_back(c().i);
+  raise({.code = ErrorCode::OutOfBounds,
+         .what = fmt::format("{}({}) is read", name, fmt::join(position, ", ")),
+         .stage = name,
+         .legal = fmt::format("positions inside the shape [{}]", fmt::join(shape, ", "))});
+}
 
-// The elements of one tensor, row-major, and which of them are known.
-struct TensorState {
-  std::string name;
-  DType type;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;
-  std::vector<Scalar> elements;
-  std::vector<char> known;
-  OperationState* producer = nullptr;  // null: what is not known cannot be
-  int value_index = 0;
-
-  void read(int64_t flat);
-
-  [[noreturn]] void out_of_bounds(const std::vector<Code>& indices) const {
-    std::vector<int64_t> position;
-    for (const Code& c : indices) position.push_back(c().i);
-    raise({.code = ErrorCode::OutOfBounds,
-           .what = fmt::format("{}({}) is read", name, fmt::join(position, ", ")),
-           .stage = name,
-           .legal = fmt::format("positions inside the shape [{}]", fmt::join(shape, ", "))});
+void TensorState::uninitialized(int64_t flat) const {
+  std::vector<int64_t> position;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    position.push_back(flat / strides[d]);
+    flat %= strides[d];
   }
-  [[noreturn]] void uninitialized(int64_t flat) const {
-    std::vector<int64_t> position;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      position.push_back(flat / strides[d]);
-      flat %= strides[d];
-    }
-    raise({.code = ErrorCode::UninitializedRead,
-           .what =
-               fmt::format("{}({}) is read and was never written", name, fmt::join(position, ", ")),
-           .stage = name,
-           .legal = "arguments whose elements are all written"});
-  }
-};
-
-// All tensors of a run.
-class Run {
- public:
-  explicit Run(const InterpreterScope& scalars) : scalars_(scalars) {}
-  void add(const Operation& op);
-  TensorState& tensor(const Producer* producer, int value_index) {
-    const auto it = tensors_.find({producer, value_index});
-    TW_CHECK(it != tensors_.end(), "a body reads what is not in the program");
-    return *it->second;
-  }
-  const Value* scalar(const Var& var) const {
-    const auto it = scalars_.values.find(var);
-    return it == scalars_.values.end() ? nullptr : &it->second;
-  }
-
- private:
-  const InterpreterScope& scalars_;
-  std::map<std::pair<const Producer*, int>, std::unique_ptr<TensorState>> tensors_;
-  std::vector<std::unique_ptr<OperationState>> operations_;
-};
-
-// Turns expressions into closures. Each operation has its own slots, because two operations may
-// use one reduce axis while one of them is being computed for the other.
-class Compiler {
- public:
-  explicit Compiler(Run& run) : run_(run) {}
-
-  Scalar* slot(const Var& var) {
-    auto& s = slots_[var];
-    if (!s) s = std::make_unique<Scalar>();
-    return s.get();
-  }
-  Code compile(const Expr& e);
-
- private:
-  Code variable(const Variable& op);
-  Code binary(const Expr& e, const Expr& a, const Expr& b);
-  Code choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy);
-  Code intrinsic(const Call& op);
-  Code read(const ProducerLoad& op);
-
-  Run& run_;
-  std::unordered_map<Var, std::unique_ptr<Scalar>, IdentityHash, IdentityEqual> slots_;
-};
-
-// One operation, ready to compute any of its points.
-class OperationState {
- public:
-  OperationState(Run& run, const ComputeNode& op, std::vector<TensorState*> outputs);
-  void compute(int64_t flat, int value_index);
-
- private:
-  struct ReduceLoop {
-    Scalar* slot;
-    Code min, extent;
-  };
-  void place(int64_t flat);
-  void reduce_from(size_t depth);
-  void combine();
-
-  Compiler compiler_;
-  std::vector<TensorState*> outputs_;
-  std::vector<Scalar*> axes_;
-  std::vector<Code> bodies_;  // no reduction
-  // A reduction
-  std::vector<ReduceLoop> loops_;
-  Code condition_;
-  std::vector<Code> identities_, sources_, results_;
-  std::vector<Scalar*> lhs_, rhs_;
-  std::vector<Scalar> next_;
-};
+  raise(
+      {.code = ErrorCode::UninitializedRead,
+       .what = fmt::format("{}({}) is read and was never written", name, fmt::join(position, ", ")),
+       .stage = name,
+       .legal = "arguments whose elements are all written"});
+}
 
 void TensorState::read(int64_t flat) {
   if (known[static_cast<size_t>(flat)]) return;
@@ -146,7 +49,7 @@ void TensorState::read(int64_t flat) {
 // ---------------------------------------------------------------------------------------------
 // Expressions
 
-Code Compiler::variable(const Variable& op) {
+Code EvaluationCompiler::variable(const Variable& op) {
   const Var var(&op);
   if (const auto it = slots_.find(var); it != slots_.end()) {
     return {op.dtype, [s = it->second.get()] { return *s; }};
@@ -161,7 +64,7 @@ Code Compiler::variable(const Variable& op) {
   return {op.dtype, [v = scalar::convert(value->type, op.dtype, given)] { return v; }};
 }
 
-Code Compiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
+Code EvaluationCompiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
   const Code a = compile(ea), b = compile(eb);
   const DType operand = ea.dtype(), result = e.dtype();
   const NodeKind kind = e->kind;
@@ -184,7 +87,7 @@ Code Compiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
           }};
 }
 
-Code Compiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy) {
+Code EvaluationCompiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy) {
   const Code c = compile(condition), a = compile(yes), b = compile(no);
   if (lazy) return {a.type, [c, a, b] { return c().i ? a() : b(); }};
   return {a.type, [c, a, b] {
@@ -194,7 +97,7 @@ Code Compiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bo
           }};
 }
 
-Code Compiler::intrinsic(const Call& op) {
+Code EvaluationCompiler::intrinsic(const Call& op) {
   if (op.name == "if_then_else") return choice(op.args[0], op.args[1], op.args[2], true);
   const Intrinsic* known = find_intrinsic(op.name);
   if (!known) {
@@ -216,7 +119,7 @@ Code Compiler::intrinsic(const Call& op) {
           }};
 }
 
-Code Compiler::read(const ProducerLoad& op) {
+Code EvaluationCompiler::read(const ProducerLoad& op) {
   TensorState* t = &run_.tensor(op.producer.get(), op.value_index);
   std::vector<Code> indices;
   for (const Expr& i : op.indices) indices.push_back(compile(i));
@@ -233,7 +136,7 @@ Code Compiler::read(const ProducerLoad& op) {
           }};
 }
 
-Code Compiler::compile(const Expr& e) {
+Code EvaluationCompiler::compile(const Expr& e) {
   switch (e->kind) {
     case NodeKind::Variable:
       return variable(*as<Variable>(e));
@@ -299,79 +202,9 @@ Code Compiler::compile(const Expr& e) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------
-// Operations
-
-OperationState::OperationState(Run& run, const ComputeNode& op, std::vector<TensorState*> outputs)
-    : compiler_(run), outputs_(std::move(outputs)) {
-  for (const IterVar& a : op.axis) axes_.push_back(compiler_.slot(a.var()));
-  if (!op.is_reduction()) {
-    for (const Expr& e : op.body) bodies_.push_back(compiler_.compile(e));
-    return;
-  }
-  const Reduce* reduce = as<Reduce>(op.body[0]);
-  for (const IterVar& r : reduce->axis) {
-    loops_.push_back({.slot = compiler_.slot(r.var()),
-                      .min = compiler_.compile(r->domain.min),
-                      .extent = compiler_.compile(r->domain.extent)});
-  }
-  if (reduce->condition.defined()) condition_ = compiler_.compile(reduce->condition);
-  const CommReducer& combiner = reduce->combiner;
-  for (size_t k = 0; k < reduce->source.size(); ++k) {
-    identities_.push_back(compiler_.compile(combiner.identity[k]));
-    sources_.push_back(compiler_.compile(reduce->source[k]));
-    lhs_.push_back(compiler_.slot(combiner.lhs[k]));
-    rhs_.push_back(compiler_.slot(combiner.rhs[k]));
-  }
-  for (const Expr& r : combiner.result) results_.push_back(compiler_.compile(r));
-  next_.resize(results_.size());
-}
-
-void OperationState::place(int64_t flat) {
-  for (size_t d = 0; d < axes_.size(); ++d) {
-    const int64_t stride = outputs_[0]->strides[d];
-    axes_[d]->i = flat / stride;
-    flat %= stride;
-  }
-}
-
-void OperationState::combine() {
-  if (condition_.run && !condition_().i) return;
-  for (size_t k = 0; k < sources_.size(); ++k) *rhs_[k] = sources_[k]();
-  for (size_t k = 0; k < results_.size(); ++k) next_[k] = results_[k]();
-  for (size_t k = 0; k < results_.size(); ++k) *lhs_[k] = next_[k];
-}
-
-void OperationState::reduce_from(size_t depth) {
-  if (depth == loops_.size()) return combine();
-  const ReduceLoop& loop = loops_[depth];
-  const int64_t min = loop.min().i, end = min + loop.extent().i;
-  for (int64_t v = min; v < end; ++v) {
-    loop.slot->i = v;
-    reduce_from(depth + 1);
-  }
-}
-
-void OperationState::compute(int64_t flat, int value_index) {
-  place(flat);
-  const auto at = static_cast<size_t>(flat);
-  if (loops_.empty()) {
-    TensorState& out = *outputs_[static_cast<size_t>(value_index)];
-    out.elements[at] = bodies_[static_cast<size_t>(value_index)]();
-    out.known[at] = 1;
-    return;
-  }
-  for (size_t k = 0; k < identities_.size(); ++k) *lhs_[k] = identities_[k]();
-  reduce_from(0);
-  for (size_t k = 0; k < outputs_.size(); ++k) {
-    outputs_[k]->elements[at] = *lhs_[k];
-    outputs_[k]->known[at] = 1;
-  }
-}
-
-void Run::add(const Operation& op) {
+void Evaluation::add(const Operation& op) {
   std::vector<TensorState*> outputs;
-  Compiler shapes(*this);
+  EvaluationCompiler shapes(*this);
   for (int k = 0; k < op->num_outputs(); ++k) {
     auto t = std::make_unique<TensorState>();
     t->name = op->num_outputs() == 1 ? op->name : fmt::format("{}.v{}", op->name, k);
@@ -397,11 +230,11 @@ void Run::add(const Operation& op) {
     outputs.push_back(t.get());
     tensors_[{op.get(), k}] = std::move(t);
   }
-  if (const auto* compute = as_op<ComputeNode>(op)) {
-    operations_.push_back(std::make_unique<OperationState>(*this, *compute, outputs));
-    for (TensorState* t : outputs) t->producer = operations_.back().get();
-  }
+  operations_.push_back(op->evaluator(*this));
+  for (TensorState* t : outputs) t->producer = operations_.back().get();
 }
+
+namespace {
 
 void check_argument(const TensorState& t, const InterpreterBuffer* buffer) {
   if (!buffer) {
@@ -432,7 +265,7 @@ void evaluate(const Program& program, const std::vector<InterpreterBuffer*>& arg
   }
   std::vector<Tensor> roots = program.outputs;
   roots.insert(roots.end(), program.arguments.begin(), program.arguments.end());
-  Run run(scalars);
+  Evaluation run(scalars);
   for (const Operation& op : operations(roots)) run.add(op);
 
   const auto state = [&](const Tensor& t) -> TensorState& {

@@ -5,33 +5,78 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "ir/expr.h"
 #include "ir/node.h"
+#include "ir/substitute.h"
 
 namespace tw::te {
-
-enum class OperationKind : uint8_t { Placeholder, Compute };
 
 using AttributeValue = std::variant<int64_t, double, std::string, std::vector<int64_t>>;
 using Attributes = std::map<std::string, AttributeValue>;
 
 class Operation;
 class Tensor;
+class Writer;          // te/writer.h
+class Evaluation;      // te/evaluation.h
+class PointEvaluator;  // te/evaluation.h
 
-// Base of all operations. `tag` and `attributes` are annotations for schedules and layout passes;
-// no meaning of the operation depends on them.
+// Gets a read with its indices rewritten already; an undefined result keeps the read.
+using ReadRewrite = std::function<Expr(const ProducerLoad& read)>;
+// Pairs of an axis and what takes its place.
+using AxisReplacement = std::vector<std::pair<IterVar, IterVar>>;
+
+// What every kind of operation answers for itself, so that nobody asks which kind it is. A kind is
+// a file: compute.cc, placeholder.cc. `tag` and `attributes` are annotations for schedules and
+// layout passes; no meaning of the operation depends on them.
 struct OperationNode : Producer {
-  OperationKind op_kind;
   std::string tag;
   Attributes attributes;
-  explicit OperationNode(OperationKind k) : op_kind(k) {}
-  // Axes of the output, in order; empty for placeholders.
-  virtual const std::vector<IterVar>& root_axes() const = 0;  // data axes, then reduce axes
-  virtual std::vector<Tensor> input_tensors() const = 0;      // each once, by first read
+
+  // Its values come from the caller; it is no loop nest, and what follows gives nothing.
+  virtual bool is_placeholder() const { return false; }
+  // A placeholder whose values are known when the kernel is built: weights.
+  virtual bool is_constant() const { return false; }
+
+  // The axes that walk the dimensions of the outputs, in order; all loops: these and those of a
+  // reduction after them.
+  virtual const std::vector<IterVar>& data_axes() const = 0;
+  virtual const std::vector<IterVar>& root_axes() const = 0;
+  bool is_reduction() const;
+
+  // What one point of the loops evaluates, in terms of root_axes(). Each read of an input stands in
+  // one of these, under the conditions under which it happens; an index that is undefined stands
+  // for the whole dimension.
+  virtual std::vector<Expr> evaluated() const = 0;
+  // Each once, by first read.
+  std::vector<Tensor> input_tensors() const;
+  // The element at a position as an expression of the inputs; undefined where it is none, as that
+  // of a reduction.
+  virtual Expr value_at(int value_index, const std::vector<Expr>& indices) const;
+
+  // The part of an output that is in memory while the loops run over `domains`.
+  virtual std::vector<Range> realized(int value_index, const DomainMap& domains) const = 0;
+  // What each point of the data axes executes before its first point of the reduction, at `roots`,
+  // the values of the axes; undefined when there is nothing to prepare.
+  virtual Stmt initialization(const VarMap& roots) const;
+  // What each point of all loops executes. Adds to `conditions` those under which it does, if they
+  // can be tested outside of it.
+  virtual Stmt update(const VarMap& roots, std::vector<Expr>& conditions) const = 0;
+
+  // The same operation with other reads, over the same axes.
+  virtual Operation with_reads(const ReadRewrite& f) const = 0;
+  // The same over fresh axes, in the domains, in the reduction and in the bodies.
+  virtual Operation with_axes(const std::string& name, const AxisReplacement& axes) const = 0;
+
+  // Its text, from the kind on to where annotations follow.
+  virtual void write(Writer& out) const = 0;
+  // Computes its points, in a run that has its outputs; null when the caller gives the values.
+  virtual std::unique_ptr<PointEvaluator> evaluator(Evaluation& run) const = 0;
 };
 
 class Operation : public Ref<OperationNode> {
@@ -39,34 +84,6 @@ class Operation : public Ref<OperationNode> {
   using Ref::Ref;
   Tensor output(int value_index) const;
   const std::string& name() const { return get()->name; }
-};
-
-struct PlaceholderNode : OperationNode {
-  std::vector<Expr> shape;
-  DType dtype;
-  bool constant = false;  // its values are known when the kernel is built: weights
-  PlaceholderNode() : OperationNode(OperationKind::Placeholder) {}
-  int num_outputs() const override { return 1; }
-  DType output_dtype(int) const override { return dtype; }
-  std::vector<Expr> output_shape(int) const override { return shape; }
-  const std::vector<IterVar>& root_axes() const override;
-  std::vector<Tensor> input_tensors() const override;
-};
-
-// outputs[k](axis…) = body[k]. A reduction is a Reduce at the root of every body, all over the same
-// axes (Reduce nodes with value_index 0, 1, … of one combiner).
-struct ComputeNode : OperationNode {
-  std::vector<IterVar> axis;
-  std::vector<IterVar> reduce_axis;
-  std::vector<IterVar> all_axes;  // axis, then reduce_axis
-  std::vector<Expr> body;
-  ComputeNode() : OperationNode(OperationKind::Compute) {}
-  int num_outputs() const override { return static_cast<int>(body.size()); }
-  DType output_dtype(int k) const override { return body[static_cast<size_t>(k)].dtype(); }
-  std::vector<Expr> output_shape(int) const override;
-  const std::vector<IterVar>& root_axes() const override { return all_axes; }
-  std::vector<Tensor> input_tensors() const override;
-  bool is_reduction() const { return !reduce_axis.empty(); }
 };
 
 template <class T>

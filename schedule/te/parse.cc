@@ -13,6 +13,7 @@
 #include "ir/words.h"
 #include "runtime/error.h"
 #include "runtime/read_number.h"
+#include "schedule/te/placeholder.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -262,7 +263,7 @@ class Reader {
     Attributes attributes;
     read_annotations(line, tag, attributes);
     if (tag.empty() && attributes.empty()) return t.op();
-    auto* node = new PlaceholderNode(*as_op<PlaceholderNode>(t.op()));
+    auto* node = new PlaceholderNode(static_cast<const PlaceholderNode&>(*t.op()));
     node->tag = tag;
     node->attributes = attributes;
     return Operation(node);

@@ -9,22 +9,14 @@
 
 #include "ir/expr.h"
 #include "ir/intrinsics.h"
-#include "ir/print.h"
-#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "ir/words.h"
 #include "runtime/error.h"
 #include "schedule/te/reducers.h"
+#include "schedule/te/writer.h"
 
 namespace tw::te {
 namespace {
-
-[[noreturn]] void not_textual(std::string what, const std::string& stage, std::string legal) {
-  raise({.code = ErrorCode::NotTextual,
-         .what = std::move(what),
-         .stage = stage,
-         .legal = std::move(legal)});
-}
 
 std::string quoted(const std::string& text) { return to_string(make(StringImm{.value = text})); }
 
@@ -39,167 +31,6 @@ std::string attribute_text(const std::vector<int64_t>& value) {
   for (int64_t v : value) text += (text.empty() ? "" : ", ") + std::to_string(v);
   return "[" + text + "]";
 }
-
-// What only this process knows has no text.
-void check_textual(const Expr& e, const VarSet& known, const std::string& stage) {
-  for (const Var& v : free_vars(e)) {
-    if (known.count(v)) continue;
-    not_textual(fmt::format("variable '{}' is no axis and no shape declares it", v.name()), stage,
-                "axes of the compute and variables of the program's shapes");
-  }
-  for_each_expr(e, [&](const Expr& sub) {
-    if (const Call* call = as<Call>(sub)) {
-      const Intrinsic* known_call = find_intrinsic(call->name);
-      if (!known_call || known_call->kind != call->call_kind) {
-        not_textual(fmt::format("a call of '{}', which is no registered intrinsic", call->name),
-                    stage, "the intrinsics of ir/intrinsics.def");
-      }
-    }
-    if (is<Load>(sub)) not_textual("a load from a buffer", stage, "reads of tensors");
-  });
-}
-
-class Writer {
- public:
-  explicit Writer(bool anonymous) : anonymous_(anonymous), names_(anonymous) {}
-
-  std::string program(const Program& p) {
-    std::vector<Tensor> roots = p.outputs;
-    roots.insert(roots.end(), p.arguments.begin(), p.arguments.end());
-    const std::vector<Operation> ops = operations(roots);
-    put("te 1\n");
-    for (const Operation& op : ops) declare_variables(*op.get());
-    for (const Operation& op : ops) {
-      put(names_.of(op.get()), " = ");
-      if (const auto* placeholder = as_op<PlaceholderNode>(op)) write(*placeholder);
-      if (const auto* compute = as_op<ComputeNode>(op)) write(*compute);
-      if (!anonymous_) annotations(*op.get());
-      put(")\n");
-    }
-    tensors("arguments", p.arguments);
-    tensors("outputs", p.outputs);
-    return std::move(out_);
-  }
-
- private:
-  template <class... T>
-  void put(const T&... text) {
-    (out_.append(text), ...);
-  }
-
-  void declare(const std::vector<Expr>& extents, const VarSet& except) {
-    for (const Expr& e : extents) {
-      for (const Var& v : free_vars(e)) {
-        if (except.count(v) || !declared_.insert(v).second) continue;
-        put(names_.of(v.operator->()), " = var(", to_string(v.dtype()), ")\n");
-      }
-    }
-  }
-  void declare_variables(const OperationNode& op) {
-    if (const auto* placeholder = dynamic_cast<const PlaceholderNode*>(&op)) {
-      return declare(placeholder->shape, {});
-    }
-    VarSet axes;
-    for (const IterVar& a : op.root_axes()) axes.insert(a.var());
-    for (const IterVar& a : op.root_axes()) declare({a->domain.min, a->domain.extent}, axes);
-  }
-
-  void write(const PlaceholderNode& op) {
-    Names scope = names_;
-    put("placeholder(", to_string(op.dtype), ", ");
-    list(op.shape, scope);
-    if (op.constant) put(", constant");
-  }
-
-  void write(const ComputeNode& op) {
-    Names scope = names_;
-    VarSet known = declared_;
-    for (const IterVar& a : op.all_axes) known.insert(a.var());
-    for (const Expr& e : op.body) check_textual(e, known, op.name);
-    put("compute(");
-    axes(op.axis, scope);
-    put(", ");
-    if (op.is_reduction()) {
-      put("reduce ");
-      axes(op.reduce_axis, scope);
-      put(", ");
-      reduction(*as<Reduce>(op.body[0]), scope);
-    } else if (op.body.size() == 1) {
-      put(to_string(op.body[0], scope));
-    } else {
-      list(op.body, scope);
-    }
-  }
-
-  void axes(const std::vector<IterVar>& axes, Names& scope) {
-    put("[");
-    for (size_t i = 0; i < axes.size(); ++i) {
-      const Range& domain = axes[i]->domain;
-      const std::string extent = to_string(domain.extent, scope);
-      put(i == 0 ? "" : ", ", scope.of(axes[i].var().operator->()), ": ");
-      if (is_zero(domain.min)) {
-        put(extent);
-      } else {
-        put("(", to_string(domain.min, scope), ", ", extent, ")");
-      }
-    }
-    put("]");
-  }
-
-  void reduction(const Reduce& op, Names& scope) {
-    const CommReducer& c = op.combiner;
-    const std::string_view name = reducer_name(c);
-    if (!name.empty()) {
-      put(name, "(", to_string(op.source[0], scope));
-    } else {
-      put("reduce(identity=");
-      list(c.identity, scope);
-      put(", lhs=");
-      list({c.lhs.begin(), c.lhs.end()}, scope);
-      put(", rhs=");
-      list({c.rhs.begin(), c.rhs.end()}, scope);
-      put(", result=");
-      list(c.result, scope);
-      put(", source=");
-      list(op.source, scope);
-    }
-    if (op.condition.defined()) put(", where=", to_string(op.condition, scope));
-    put(")");
-  }
-
-  void list(const std::vector<Expr>& list, Names& scope) {
-    put("[");
-    for (size_t i = 0; i < list.size(); ++i) put(i == 0 ? "" : ", ", to_string(list[i], scope));
-    put("]");
-  }
-
-  void annotations(const OperationNode& op) {
-    if (!op.tag.empty()) put(", tag=", quoted(op.tag));
-    if (op.attributes.empty()) return;
-    put(", attributes={");
-    std::string separator;
-    for (const auto& [key, value] : op.attributes) {
-      put(separator, words::is_identifier(key) ? key : quoted(key), ": ",
-          std::visit([](const auto& v) { return attribute_text(v); }, value));
-      separator = ", ";
-    }
-    put("}");
-  }
-
-  void tensors(std::string_view what, const std::vector<Tensor>& tensors) {
-    put(what);
-    for (const Tensor& t : tensors) {
-      put(" ", names_.of(t.op().get()));
-      if (t.op()->num_outputs() != 1) put(".v", std::to_string(t.value_index()));
-    }
-    put("\n");
-  }
-
-  bool anonymous_;
-  Names names_;
-  VarSet declared_;
-  std::string out_;
-};
 
 // FNV-1a, then the finalizer of MurmurHash3, because short texts differ in few bytes.
 uint64_t hash_bytes(std::string_view text) {
@@ -234,6 +65,138 @@ std::string_view reducer_name(const CommReducer& c) {
   if (combines(as<Min>(r), min_identity(type))) return "min";
   return "";
 }
+
+// ---------------------------------------------------------------------------------------------
+// Writer
+
+std::string Writer::program(const Program& p) {
+  std::vector<Tensor> roots = p.outputs;
+  roots.insert(roots.end(), p.arguments.begin(), p.arguments.end());
+  const std::vector<Operation> ops = operations(roots);
+  put("te 1\n");
+  for (const Operation& op : ops) declare_variables(*op.get());
+  for (const Operation& op : ops) {
+    put(names_.of(op.get()), " = ");
+    op->write(*this);
+    if (!anonymous_) annotations(*op.get());
+    put(")\n");
+  }
+  tensors("arguments", p.arguments);
+  tensors("outputs", p.outputs);
+  return std::move(out_);
+}
+
+void Writer::check_textual(const Expr& e, const OperationNode& op) const {
+  const auto fail = [&](std::string what, std::string legal) {
+    raise({.code = ErrorCode::NotTextual,
+           .what = std::move(what),
+           .stage = op.name,
+           .legal = std::move(legal)});
+  };
+  VarSet known = declared_;
+  for (const IterVar& a : op.root_axes()) known.insert(a.var());
+  for (const Var& v : free_vars(e)) {
+    if (known.contains(v)) continue;
+    fail(fmt::format("variable '{}' is no axis and no shape declares it", v.name()),
+         "axes of the compute and variables of the program's shapes");
+  }
+  for_each_expr(e, [&](const Expr& sub) {
+    if (const Call* call = as<Call>(sub)) {
+      const Intrinsic* intrinsic = find_intrinsic(call->name);
+      if (!intrinsic || intrinsic->kind != call->call_kind) {
+        fail(fmt::format("a call of '{}', which is no registered intrinsic", call->name),
+             "the intrinsics of ir/intrinsics.def");
+      }
+    }
+    if (is<Load>(sub)) fail("a load from a buffer", "reads of tensors");
+  });
+}
+
+void Writer::declare(const std::vector<Expr>& extents, const VarSet& except) {
+  for (const Expr& e : extents) {
+    for (const Var& v : free_vars(e)) {
+      if (except.contains(v) || !declared_.insert(v).second) continue;
+      put(names_.of(v.operator->()), " = var(", to_string(v.dtype()), ")\n");
+    }
+  }
+}
+
+void Writer::declare_variables(const OperationNode& op) {
+  if (op.root_axes().empty()) {
+    for (int k = 0; k < op.num_outputs(); ++k) declare(op.output_shape(k), {});
+    return;
+  }
+  VarSet axes;
+  for (const IterVar& a : op.root_axes()) axes.insert(a.var());
+  for (const IterVar& a : op.root_axes()) declare({a->domain.min, a->domain.extent}, axes);
+}
+
+void Writer::axes(const std::vector<IterVar>& axes, Names& scope) {
+  put("[");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Range& domain = axes[i]->domain;
+    const std::string extent = to_string(domain.extent, scope);
+    put(i == 0 ? "" : ", ", scope.of(axes[i].var().operator->()), ": ");
+    if (is_zero(domain.min)) {
+      put(extent);
+    } else {
+      put("(", to_string(domain.min, scope), ", ", extent, ")");
+    }
+  }
+  put("]");
+}
+
+void Writer::reduction(const Reduce& op, Names& scope) {
+  const CommReducer& c = op.combiner;
+  const std::string_view name = reducer_name(c);
+  if (!name.empty()) {
+    put(name, "(", to_string(op.source[0], scope));
+  } else {
+    put("reduce(identity=");
+    list(c.identity, scope);
+    put(", lhs=");
+    list({c.lhs.begin(), c.lhs.end()}, scope);
+    put(", rhs=");
+    list({c.rhs.begin(), c.rhs.end()}, scope);
+    put(", result=");
+    list(c.result, scope);
+    put(", source=");
+    list(op.source, scope);
+  }
+  if (op.condition.defined()) put(", where=", to_string(op.condition, scope));
+  put(")");
+}
+
+void Writer::list(const std::vector<Expr>& list, Names& scope) {
+  put("[");
+  for (size_t i = 0; i < list.size(); ++i) put(i == 0 ? "" : ", ", to_string(list[i], scope));
+  put("]");
+}
+
+void Writer::annotations(const OperationNode& op) {
+  if (!op.tag.empty()) put(", tag=", quoted(op.tag));
+  if (op.attributes.empty()) return;
+  put(", attributes={");
+  std::string separator;
+  for (const auto& [key, value] : op.attributes) {
+    put(separator, words::is_identifier(key) ? key : quoted(key), ": ",
+        std::visit([](const auto& v) { return attribute_text(v); }, value));
+    separator = ", ";
+  }
+  put("}");
+}
+
+void Writer::tensors(std::string_view what, const std::vector<Tensor>& tensors) {
+  put(what);
+  for (const Tensor& t : tensors) {
+    put(" ", names_.of(t.op().get()));
+    if (t.op()->num_outputs() != 1) put(".v", std::to_string(t.value_index()));
+  }
+  put("\n");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Programs
 
 std::vector<Tensor> constants_of(const Program& program) {
   std::vector<Tensor> constants;

@@ -12,7 +12,6 @@
 #include "tests/support/jit_check.h"
 #include "tests/support/lower_check.h"
 #include "tests/support/random_dag.h"
-#include "tests/support/unrefused.h"
 #include "tests/support/workload_case.h"
 
 namespace tw::autotune {
@@ -24,16 +23,16 @@ constexpr std::string_view kTargets[] = {"llvm", "llvm -mcpu=x86-64", "llvm -mcp
 class DagFuzz : public testing::TestWithParam<test::RandomDag::Family> {};
 
 TEST_P(DagFuzz, PointsComputeTheDefinition) {
-  const int cases = test::fuzz_cases(8);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(8, 1);
+  while (cases.next()) {
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(fmt::format("case seed {}", seed));
     test::Random random(seed);
     const te::Program program = test::RandomDag(random).make(GetParam());
     const auto at = static_cast<size_t>(random.between(0, std::size(kTargets) - 1));
     const Target target = Target::parse(kTargets[at]);
     const bool runs = target.features_missing_on_host().empty() && !random.chance(10);
-    auto checks = test::unrefused(runs ? test::jit_checks(target) : test::lower_checks());
+    auto checks = runs ? test::jit_checks(target) : test::lower_checks();
     checks.resize(2);
     const Task task = make_task(program, target, random.chance(50) ? 1 : 2);
     const Space space(task);
@@ -44,7 +43,7 @@ TEST_P(DagFuzz, PointsComputeTheDefinition) {
       c.trace = point == 2 ? prior_schedule(task) : space.trace(space.random(rng));
       const std::string what = fmt::format("{}\n{}\n", kTargets[at], c.reproducer());
       ASSERT_NO_THROW(extract_features(task, c.trace)) << what;
-      const auto failure = test::failure_of(c, checks, test::make_workload_data);
+      const auto failure = test::failure_of(c, checks, cases, test::make_workload_data);
       ASSERT_FALSE(failure.has_value()) << *failure << "\n" << what;
     }
   }
@@ -53,11 +52,11 @@ TEST_P(DagFuzz, PointsComputeTheDefinition) {
 // Cheap, on many more programs: every sketch is made, and what is drawn, mutated and crossed is
 // legal.
 TEST_P(DagFuzz, PointsAreLegal) {
-  const int cases = test::fuzz_cases(25);
+  test::FuzzCases cases(25, 1);
   // What the generator is for must come up, or this tests little.
   int company = 0, outputs = 0, shared = 0;
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'033 + static_cast<uint64_t>(k);
+  while (cases.next()) {
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(fmt::format("case seed {}", seed));
     test::Random random(seed);
     const te::Program program = test::RandomDag(random).make(GetParam());
@@ -82,9 +81,9 @@ TEST_P(DagFuzz, PointsAreLegal) {
       }
     }
   }
-  EXPECT_GE(company, cases / 10);
-  EXPECT_GE(outputs, cases / 10);
-  EXPECT_GE(shared, cases / 5);
+  EXPECT_GE(company, cases.cases() / 10);
+  EXPECT_GE(outputs, cases.cases() / 10);
+  EXPECT_GE(shared, cases.cases() / 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, DagFuzz,

@@ -40,9 +40,10 @@ std::vector<int64_t> bits(const InterpreterBuffer& b) {
 }
 
 TEST(IrRoundTrip, Statements) {
-  const int cases = test::fuzz_cases(1500);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(1500, 1);
+  while (cases.next()) {
+    const int k = cases.index();
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(seed);
     const std::vector<Var> vars = variables();
     test::RandomIr random(seed, vars, {.constant_limit = 1 + k % 40});
@@ -79,9 +80,10 @@ TEST(IrRoundTrip, Statements) {
 }
 
 TEST(IrRoundTrip, Expressions) {
-  const int cases = test::fuzz_cases(3000);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(3000, 1);
+  while (cases.next()) {
+    const int k = cases.index();
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(seed);
     test::RandomIr random(seed, variables(), {.lanes = k % 3 == 0 ? 4 : 1});
     const DType type = random.random().pick(kTypes).with_lanes(k % 3 == 0 ? 4 : 1);
@@ -96,9 +98,9 @@ TEST(IrRoundTrip, Expressions) {
 
 // Whatever the damage, the parser answers with a tree or with a ParseError.
 TEST(IrRoundTrip, DamagedText) {
-  const int cases = test::fuzz_cases(1500);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(1500, 0.015);  // damage that leaves a program is rare
+  while (cases.next()) {
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(seed);
     test::RandomIr random(seed, variables());
     const Var out = buffer_var("out", float_type(32));
@@ -123,6 +125,7 @@ TEST(IrRoundTrip, DamagedText) {
       parse_stmt(text);
     } catch (const UserError& e) {
       ASSERT_EQ(e.code(), ErrorCode::ParseError) << e.what() << "\n" << text;
+      cases.refuse();
     }
   }
 }

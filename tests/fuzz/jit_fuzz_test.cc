@@ -2,28 +2,27 @@
 // Random schedules through code generation and back.
 #include <gtest/gtest.h>
 
-#include "tests/support/fuzz.h"
 #include "tests/support/jit_check.h"
 
 namespace tw::test {
 namespace {
 
 TEST(JitFuzz, MachineCodeComputesTheDefinition) {
-  fuzz_schedules(jit_checks(Target::host()), test::fuzz_cases(100), test::fuzz_seed());
+  fuzz_schedules(jit_checks(Target::host()), 100, 0.85);
 }
 
 // The same on a smaller vector unit without masks.
 TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");
   if (!target.features_missing_on_host().empty()) GTEST_SKIP() << "the host has no AVX2";
-  fuzz_schedules(jit_checks(target), test::fuzz_cases(50), test::fuzz_seed() + 1);
+  fuzz_schedules(jit_checks(target), 50, 0.85, 1);
 }
 
 // Nor with fused multiply-adds, gathers or more than 128 bits.
 TEST(JitFuzz, MachineCodeOfTheOldestProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64");
   if (!target.features_missing_on_host().empty()) GTEST_SKIP() << "the host is no x86-64";
-  fuzz_schedules(jit_checks(target), test::fuzz_cases(25), test::fuzz_seed() + 2);
+  fuzz_schedules(jit_checks(target), 25, 0.85, 2);
 }
 
 }  // namespace

@@ -106,11 +106,11 @@ TEST(PackedMatmulFuzz, EveryBlockingComputesTheDefinition) {
   std::vector<test::ScheduleCheck> checks = test::schedule_checks();
   for (test::ScheduleCheck& check : test::jit_checks(Target::host()))
     checks.push_back(std::move(check));
-  const int cases = test::fuzz_cases(60);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(60, 1);
+  while (cases.next()) {
+    const uint64_t seed = cases.seed();
     const ScheduleCase c = random_matmul(seed);
-    const auto failure = test::failure_of(c, checks);
+    const auto failure = test::failure_of(c, checks, cases);
     ASSERT_FALSE(failure.has_value()) << "case seed " << seed << "\n"
                                       << c.reproducer() << "\n"
                                       << *failure;

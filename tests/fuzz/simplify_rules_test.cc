@@ -102,74 +102,80 @@ InterpreterScope random_values(const Instance& instance, Random& random) {
 
 class RuleFuzz : public ::testing::Test {
  protected:
-  // Calls f(instance) for `count` instances that the guard admits.
+  // Calls f(instance) until it says that there was something to compare, for instances that the
+  // guard admits; false when there is none.
   template <class F>
-  void instances(const Rule& rule, int count, Random& random, F&& f) {
-    int found = 0;
-    for (int attempt = 0; attempt < 400000 && found < count; ++attempt) {
+  bool instance(const Rule& rule, Random& random, F&& f) {
+    for (int attempt = 0; attempt < 100000; ++attempt) {
       const Instance instance = make_instance(random);
       if (rule.guard >= 0) {
         auto holds = fold(rule, rule.guard, instance.bindings,
                           [&](int letter) { return instance.ranges[static_cast<size_t>(letter)]; });
         if (!holds || *holds == 0) continue;
       }
-      if (f(instance)) ++found;
+      if (f(instance)) return true;
     }
-    EXPECT_EQ(found, count) << "too few instances of " << rule.text;
+    ADD_FAILURE() << "too few instances of " << rule.text;
+    return false;
+  }
+
+  // Calls f(rule, instance) for `base` instances of each rule, at scale 1. None may be missing.
+  template <class F>
+  void instances(int base, Random& random, F&& f) {
+    const std::vector<Rule>& rules = RuleTable::get().rules();
+    test::FuzzCases cases(base * static_cast<int>(rules.size()), 1);
+    while (!HasFailure() && cases.next()) {
+      const Rule& rule = rules[static_cast<size_t>(cases.index()) % rules.size()];
+      if (!instance(rule, random, [&](const Instance& i) { return f(rule, i); })) cases.refuse();
+    }
   }
 };
 
 TEST_F(RuleFuzz, EveryRowHoldsForEveryValue) {
   Random random(test::fuzz_seed() + 7);
-  for (const Rule& rule : RuleTable::get().rules()) {
-    instances(rule, test::fuzz_cases(40), random, [&](const Instance& instance) {
-      const Expr left = build(rule, rule.pattern, instance, type_of(rule));
-      const Expr right = build(rule, rule.replacement, instance, type_of(rule));
-      if (!left.defined() || !right.defined()) return false;
-      bool compared = false;
-      for (int k = 0; k < 12; ++k) {
-        const InterpreterScope scope = random_values(instance, random);
-        const auto l = value_of(left, scope);
-        if (!l) continue;  // undefined: anything may come out
-        const auto r = value_of(right, scope);
-        compared = true;
-        EXPECT_EQ(l, r) << rule.text << "\n" << to_string(left) << "\n" << to_string(right);
-        if (l != r) return true;
-      }
-      return compared;
-    });
-    if (HasFailure()) break;
-  }
+  instances(40, random, [&](const Rule& rule, const Instance& instance) {
+    const Expr left = build(rule, rule.pattern, instance, type_of(rule));
+    const Expr right = build(rule, rule.replacement, instance, type_of(rule));
+    if (!left.defined() || !right.defined()) return false;
+    bool compared = false;
+    for (int k = 0; k < 12; ++k) {
+      const InterpreterScope scope = random_values(instance, random);
+      const auto l = value_of(left, scope);
+      if (!l) continue;  // undefined: anything may come out
+      const auto r = value_of(right, scope);
+      compared = true;
+      EXPECT_EQ(l, r) << rule.text << "\n" << to_string(left) << "\n" << to_string(right);
+      if (l != r) return true;
+    }
+    return compared;
+  });
 }
 
 // The matcher finds what the row says, and the simplifier with all rows together is right about it.
 TEST_F(RuleFuzz, SimplifiedInstancesKeepTheirValue) {
   Random random(test::fuzz_seed() + 11);
-  for (const Rule& rule : RuleTable::get().rules()) {
-    instances(rule, test::fuzz_cases(20), random, [&](const Instance& instance) {
-      const Expr left = build(rule, rule.pattern, instance, type_of(rule));
-      if (!left.defined()) return false;
-      Analyzer analyzer;
-      for (size_t k = 0; k < 6; ++k) {
-        const ConstBound& r = instance.ranges[k];
-        analyzer.bind(instance.vars[k], Range{make_const(int_type(32), r.least),
-                                              make_const(int_type(32), r.greatest - r.least + 1)});
-      }
-      const Expr simple = analyzer.simplify(left);
-      bool compared = false;
-      for (int k = 0; k < 12; ++k) {
-        const InterpreterScope scope = random_values(instance, random);
-        const auto l = value_of(left, scope);
-        if (!l) continue;
-        compared = true;
-        const auto r = value_of(simple, scope);
-        EXPECT_EQ(l, r) << rule.text << "\n" << to_string(left) << "\n" << to_string(simple);
-        if (l != r) return true;
-      }
-      return compared;
-    });
-    if (HasFailure()) break;
-  }
+  instances(20, random, [&](const Rule& rule, const Instance& instance) {
+    const Expr left = build(rule, rule.pattern, instance, type_of(rule));
+    if (!left.defined()) return false;
+    Analyzer analyzer;
+    for (size_t k = 0; k < 6; ++k) {
+      const ConstBound& r = instance.ranges[k];
+      analyzer.bind(instance.vars[k], Range{make_const(int_type(32), r.least),
+                                            make_const(int_type(32), r.greatest - r.least + 1)});
+    }
+    const Expr simple = analyzer.simplify(left);
+    bool compared = false;
+    for (int k = 0; k < 12; ++k) {
+      const InterpreterScope scope = random_values(instance, random);
+      const auto l = value_of(left, scope);
+      if (!l) continue;
+      compared = true;
+      const auto r = value_of(simple, scope);
+      EXPECT_EQ(l, r) << rule.text << "\n" << to_string(left) << "\n" << to_string(simple);
+      if (l != r) return true;
+    }
+    return compared;
+  });
 }
 
 // A row whose pattern no simplified expression can have, or that an earlier row shadows, is dead
@@ -178,7 +184,7 @@ TEST_F(RuleFuzz, EveryRowMatchesItsOwnPattern) {
   Random random(test::fuzz_seed() + 13);
   for (const Rule& rule : RuleTable::get().rules()) {
     bool matched = false;
-    instances(rule, 1, random, [&](const Instance& instance) {
+    instance(rule, random, [&](const Instance& instance) {
       const Expr left = build(rule, rule.pattern, instance, type_of(rule));
       if (!left.defined()) return false;
       const ExprBase *a = nullptr, *b = nullptr, *c = nullptr;

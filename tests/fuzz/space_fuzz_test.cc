@@ -10,7 +10,6 @@
 #include "tests/support/jit_check.h"
 #include "tests/support/lower_check.h"
 #include "tests/support/tuning_programs.h"
-#include "tests/support/unrefused.h"
 
 namespace tw::autotune {
 namespace {
@@ -21,15 +20,15 @@ TEST_P(SpaceFuzz, PointsComputeTheDefinition) {
   const Task task = make_task(GetParam().text, Target::host(), 2);
   const Space space(task);
   std::mt19937_64 rng(test::fuzz_seed());
-  const auto checks = test::unrefused(test::jit_checks(task.target));
-  const int cases = test::fuzz_cases(12);
-  for (int i = 0; i < cases; ++i) {
+  const auto checks = test::jit_checks(task.target);
+  test::FuzzCases cases(12, 1);
+  while (cases.next()) {
     test::ScheduleCase c{.program = task.program, .data_seed = rng()};
     const Point point = space.random(rng);
     const Trace trace = space.trace(point);
     EXPECT_EQ(space.find(trace), point);
     c.trace = trace;
-    const auto failure = test::failure_of(c, checks);
+    const auto failure = test::failure_of(c, checks, cases);
     ASSERT_FALSE(failure.has_value()) << *failure << "\n" << c.reproducer();
   }
 }
@@ -42,8 +41,9 @@ TEST_P(SpaceFuzz, PointsAreLegal) {
         make_task(GetParam().text, Target::parse(fmt::format("llvm -mcpu={}", processor)), 2);
     const Space space(task);
     Point point = space.random(rng);
-    for (int i = test::fuzz_cases(30); i > 0; --i) {
-      point = i % 3 == 0 ? space.random(rng) : space.mutate(point, rng);
+    test::FuzzCases cases(30, 1);
+    while (cases.next()) {
+      point = cases.index() % 3 == 0 ? space.random(rng) : space.mutate(point, rng);
       const Trace trace = space.trace(point);
       ASSERT_NO_THROW(extract_features(task, trace)) << processor << "\n" << to_text(trace);
     }
@@ -53,7 +53,7 @@ TEST_P(SpaceFuzz, PointsAreLegal) {
 // Products in tile registers on machines without them: the interpreter runs the loops that the
 // intrinsics stand for.
 TEST(TileRegistersFuzz, SketchesComputeTheDefinition) {
-  const auto checks = test::unrefused({test::lower_checks().front()});
+  const auto checks = test::lower_checks();
   std::mt19937_64 rng(test::fuzz_seed());
   int sketches = 0;
   for (const test::TuningProgram& program : test::kTuningPrograms) {
@@ -63,15 +63,19 @@ TEST(TileRegistersFuzz, SketchesComputeTheDefinition) {
       const Sketch& sketch = space.sketches()[k];
       if (sketch.description.find("amx") == std::string::npos) continue;
       ++sketches;
-      for (int i = 0; i < test::fuzz_cases(2); ++i) {
+      test::FuzzCases cases(2, 1);
+      while (cases.next()) {
         Point point = space.random(rng);
         for (int draws = 0; point.sketch != k && draws < 100; ++draws) point = space.random(rng);
-        if (point.sketch != k) continue;
+        if (point.sketch != k) {
+          cases.refuse();
+          continue;
+        }
         test::ScheduleCase c{.program = task.program, .data_seed = rng()};
         c.trace = space.trace(point);
         EXPECT_EQ(space.find(c.trace), point);
         ASSERT_NO_THROW(extract_features(task, c.trace)) << c.reproducer();
-        const auto failure = test::failure_of(c, checks);
+        const auto failure = test::failure_of(c, checks, cases);
         ASSERT_FALSE(failure.has_value()) << *failure << "\n" << c.reproducer();
       }
     }

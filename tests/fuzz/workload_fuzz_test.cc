@@ -11,7 +11,6 @@
 #include "tests/support/jit_check.h"
 #include "tests/support/lower_check.h"
 #include "tests/support/random_workload.h"
-#include "tests/support/unrefused.h"
 #include "tests/support/workload_case.h"
 
 namespace tw::autotune {
@@ -29,9 +28,9 @@ constexpr std::string_view kTargets[] = {"llvm",
 class WorkloadFuzz : public testing::TestWithParam<test::RandomWorkload::Kind> {};
 
 TEST_P(WorkloadFuzz, PointsComputeTheDefinition) {
-  const int cases = test::fuzz_cases(3);
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t seed = test::fuzz_seed() * 1'000'003 + static_cast<uint64_t>(k);
+  test::FuzzCases cases(3, 1);
+  while (cases.next()) {
+    const uint64_t seed = cases.seed();
     SCOPED_TRACE(fmt::format("case seed {}", seed));
     test::Random random(seed);
     const te::Program program = test::RandomWorkload(random).make(GetParam());
@@ -51,8 +50,8 @@ TEST_P(WorkloadFuzz, PointsComputeTheDefinition) {
       }
       const std::string what = fmt::format("{}\n{}\n", kTargets[at], c.reproducer());
       ASSERT_NO_THROW(extract_features(task, c.trace)) << what;
-      const auto checks = test::unrefused(runs ? test::jit_checks(target) : test::lower_checks());
-      const auto failure = test::failure_of(c, checks, test::make_workload_data);
+      const auto checks = runs ? test::jit_checks(target) : test::lower_checks();
+      const auto failure = test::failure_of(c, checks, cases, test::make_workload_data);
       EXPECT_FALSE(failure.has_value()) << *failure << "\n" << what;
     }
   }

@@ -57,6 +57,17 @@ def test_building_from_the_log(log):
     check(tw.build(gemm()))  # the prior's
 
 
+def test_a_build_says_where_its_schedule_came_from(log):
+    with autotune.apply_best(log, threads=1):
+        assert tw.build(gemm()).schedule_origin == "record"
+    assert tw.build(gemm()).schedule_origin == "prior"
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    assert tw.build([A, te.compute((n,), lambda i: A[i] + 1.0)]).schedule_origin == "unscheduled"
+    X, Y, Z = gemm()
+    assert tw.build(te.create_schedule(Z.op), [X, Y, Z]).schedule_origin == ""
+
+
 def test_a_fresh_process_gets_the_same_ir(log):
     task = autotune.make_task(SIZE, threads=1)
     best = autotune.Log(log).best(task.workload, task.target, 1)

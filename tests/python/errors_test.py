@@ -368,3 +368,42 @@ def test_axes_of_a_reduction_are_axes():
     for wrong in (1, A, [1]):
         with refused("bad-reduction", "is no axis of a reduction"):
             te.sum(A[0, 0], axis=wrong)
+
+
+def test_indices_are_tested_while_the_kernel_runs():
+    A, P = te.placeholder((10,), name="A"), te.placeholder((8,), "int32", name="P")
+    B = te.compute((8,), lambda i: A[P[i]], name="B")
+    s = te.create_schedule(B.op)
+    s[B].parallel(B.op.axis[0])
+    with tw.transform.PassContext(config={"check_bounds": True}):
+        gather = tw.build(s, [A, P, B])
+    a, b = np.arange(10, dtype="float32"), np.zeros(8, "float32")
+    gather(a, np.arange(8, dtype="int32"), b)
+    assert (b == np.arange(8)).all()
+    for wrong in 10, -1, 1 << 30:
+        with refused("assertion-failed", "index 0 of 'A', P"):
+            gather(a, np.array([0, 1, 2, 3, 4, 5, wrong, 7], "int32"), b)
+
+
+def test_a_stage_that_reads_outside_is_refused_when_it_is_lowered():
+    A = te.placeholder((10,), name="A")
+    B = te.compute((10,), lambda i: A[i + i], name="B")
+    C = te.compute((5,), lambda i: B[i], name="C")
+    s = te.create_schedule(C.op)
+    with refused("out-of-bounds", "goes from 0 to 18"):
+        tw.build(s, [A, C])
+    s[B].compute_inline()
+    tw.build(s, [A, C])
+
+
+def test_an_axis_of_reductions_that_nothing_reduces_over():
+    A = te.placeholder((4, 6), name="A")
+    k, r = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 6), "r")
+    with refused("unbound-variable", "'k' is an axis of reductions", legal="te.sum") as check:
+        te.compute((4,), lambda i: A[i, k], name="B")
+    assert (check.error.stage, check.error.axis) == ("B", "k")
+    with refused("unbound-variable", "'k' is an axis"):
+        te.compute((4,), lambda i: te.sum(A[i, r] * A[i, k], axis=r), name="B")
+    te.compute((4,), lambda i: te.sum(A[i, r] * A[i, k], axis=[r, k]), name="B")
+    n = te.var("n")
+    te.compute((4,), lambda i: A[i, 0] * n.astype("float32"), name="B")

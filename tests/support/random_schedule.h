@@ -4,7 +4,7 @@
 //
 //   std::vector<ScheduleCheck> checks = schedule_checks();
 //   checks.push_back({"after every pass", [](const ScheduleCase& c, const CaseData& data) { … }});
-//   fuzz_schedules(checks, fuzz_cases(100), fuzz_seed());
+//   fuzz_schedules(checks, 100, 0.8);
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,9 +17,11 @@
 #include "ir/print.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/compute.h"
 #include "schedule/tensor_intrin.h"
 #include "tests/support/random_program.h"
 #include "tests/support/schedule_case.h"
@@ -78,7 +80,7 @@ class RandomSchedule {
   }
   // A permutation of the stage's dimensions, one of which may have been tiled.
   std::vector<int64_t> some_order(const Stage& stage, bool tiled) {
-    const te::ComputeNode* compute = compute_of(stage.data());
+    const te::ComputeNode* compute = te::as_op<te::ComputeNode>(stage.op());
     std::vector<int64_t> order(compute ? compute->axis.size() + (tiled ? 1 : 0) : 1);
     for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
     for (size_t k = order.size(); k-- > 1;)
@@ -224,13 +226,15 @@ inline ScheduleCase random_case(uint64_t seed, RandomProgramOptions options = {}
   return c;
 }
 
-// Tries `cases` random cases; the first that fails is shrunk and reported as texts.
-inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int cases, uint64_t seed,
-                           RandomProgramOptions options = {}) {
-  for (int k = 0; k < cases; ++k) {
-    const uint64_t case_seed = seed * 1'000'003 + static_cast<uint64_t>(k);
+// Tries random cases, `base` at scale 1, of which a share of `least` must not be refused; the first
+// that fails is shrunk and reported as texts. Those of each `series` are others.
+inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int base, double least,
+                           uint64_t series = 0, RandomProgramOptions options = {}) {
+  FuzzCases cases(base, least);
+  while (cases.next()) {
+    const uint64_t case_seed = cases.seed() + series * 1'000'003;
     const ScheduleCase c = random_case(case_seed, options);
-    const std::optional<std::string> failure = failure_of(c, checks);
+    const std::optional<std::string> failure = failure_of(c, checks, cases);
     if (!failure) continue;
     // The same check must fail, so that one fault does not turn into another.
     const std::string check = failure->substr(0, failure->find(": "));

@@ -18,9 +18,12 @@
 #include "ir/verify.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_ops.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/random_program.h"
 
 namespace tw::test {
@@ -193,23 +196,45 @@ inline std::vector<ScheduleCheck> schedule_checks() {
   };
 }
 
-// The first check that fails, with what it says.
-inline std::optional<std::string> failure_of(const ScheduleCase& c,
-                                             const std::vector<ScheduleCheck>& checks,
-                                             CaseData (*make)(const ScheduleCase&) = make_data) {
+// What the checks of a case found: the first failure, or that a primitive or pass refused the case,
+// which ends the checks.
+struct Outcome {
+  std::optional<std::string> failure;
+  bool refused = false;
+};
+
+inline Outcome outcome_of(const ScheduleCase& c, const std::vector<ScheduleCheck>& checks,
+                          CaseData (*make)(const ScheduleCase&) = make_data) {
   std::string name = "data";
   try {
     const CaseData data = make(c);
     for (const ScheduleCheck& check : checks) {
       name = check.name;
       const std::string wrong = check.run(c, data);
-      if (!wrong.empty()) return name + ": " + wrong;
+      if (!wrong.empty()) return {.failure = name + ": " + wrong};
     }
   } catch (const Error& error) {
-    if (is_refusal(error)) return {};
-    return name + ": " + error.what();
+    if (is_refusal(error)) return {.failure = {}, .refused = true};
+    return {.failure = name + ": " + error.what()};
   }
   return {};
+}
+
+// The first check that fails, with what it says.
+inline std::optional<std::string> failure_of(const ScheduleCase& c,
+                                             const std::vector<ScheduleCheck>& checks,
+                                             CaseData (*make)(const ScheduleCase&) = make_data) {
+  return outcome_of(c, checks, make).failure;
+}
+
+// As failure_of, in a fuzz test, which counts the case where it was refused.
+inline std::optional<std::string> failure_of(const ScheduleCase& c,
+                                             const std::vector<ScheduleCheck>& checks,
+                                             FuzzCases& cases,
+                                             CaseData (*make)(const ScheduleCase&) = make_data) {
+  const Outcome outcome = outcome_of(c, checks, make);
+  if (outcome.refused) cases.refuse();
+  return outcome.failure;
 }
 
 }  // namespace tw::test

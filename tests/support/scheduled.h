@@ -7,7 +7,9 @@
 
 #include "ir/print.h"
 #include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_ops.h"
 #include "schedule/te/text.h"
 
 namespace tw::test {

@@ -10,8 +10,8 @@
 
 #include "runtime/error.h"
 #include "schedule/primitive.h"
-#include "schedule/rewrite_operation.h"
 #include "schedule/schedule.h"
+#include "schedule/te/compute.h"
 #include "tests/support/schedule_case.h"
 
 namespace tw::test {
@@ -72,7 +72,7 @@ inline ScheduleCase with_program(const ScheduleCase& c, std::vector<te::Tensor> 
       next[op.get()] = te::placeholder(op->output_shape(0), op->output_dtype(0), op->name).op();
       continue;
     }
-    next[op.get()] = rewrite_reads(op, [&](const ProducerLoad& read) -> Expr {
+    next[op.get()] = op->with_reads([&](const ProducerLoad& read) -> Expr {
       const te::Operation& source = next.at(read.producer.get());
       if (source.get() == read.producer.get()) return {};
       ProducerLoad changed = read;

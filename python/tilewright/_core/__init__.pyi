@@ -1121,6 +1121,9 @@ class Module:
         ...
     def get_source(self, fmt: str = '') -> str:
         """Text in format "ll" (LLVM, the default), "asm" or "ir"."""
+    @property
+    def schedule_origin(self) -> str:
+        """Of tensors built without a schedule: "record", "prior", or "unscheduled" where they have no design space. Else ""."""
     def time_evaluator(self, func_name=None, dev=None, number=10, repeat=1, min_repeat_ms=0, f_preproc='') -> typing.Any:
         """A function that times a kernel: called with its arguments it gives a BenchmarkResult."""
 
@@ -1142,6 +1145,10 @@ def borrow_array(arg0: typing.Any) -> tilewright._core.NDArray:
 
 def buffer_var(arg0: str, arg1: str) -> tilewright._core.Var:
     ...
+
+
+def build_program(program: tilewright._core.Program, target: tilewright._core.TargetModel, name: str, constants: list, log: typing.Any, threads: int, cross: bool) -> tilewright._core.Module:
+    """threads 0: those of the thread pool. log: a LogFile or None."""
 
 
 def call_extern(arg0: str, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike], arg3: bool) -> tilewright._core.PrimExpr:

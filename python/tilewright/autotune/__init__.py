@@ -134,17 +134,6 @@ def prior_schedule(program, target=None, threads=None):
     return _native.untuned_schedule(_program(program), _resolve(target).model, _threads(threads))
 
 
-def _best_or_prior(tensors, target, name, constants):
-    """The kernel of tensors that have no schedule of their own."""
-    program = _program(tensors)
-    active = apply_best._innermost()
-    if active is not None:
-        schedule = load_best(active.log, program, target, active.threads)
-    else:
-        schedule = prior_schedule(program, target)
-    return _core.lower_program(program, schedule, target.model, name, constants)
-
-
 def default_workloads():
     """The workloads that are tuned when none is named."""
     return _native.default_workloads()

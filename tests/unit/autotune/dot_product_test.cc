@@ -12,6 +12,7 @@
 #include "autotune/prior_schedule.h"
 #include "autotune/space/space.h"
 #include "autotune/workloads.h"
+#include "schedule/te/compute.h"
 
 namespace tw::autotune {
 namespace {

@@ -7,7 +7,9 @@
 
 #include "autotune/loop_nest.h"
 #include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_ops.h"
 #include "schedule/topi/topi.h"
 #include "tests/support/tile_schedule.h"
 

@@ -34,7 +34,7 @@ std::vector<NDArray> run(const te::Program& program, const std::map<std::string,
       compile({kernel}, Target::host(), {.fast_math_contract = false})->get_function("k");
   std::vector<NDArray> arrays, outputs;
   for (const te::Tensor& t : program.arguments) {
-    if (te::as_op<te::PlaceholderNode>(t.op()) != nullptr) {
+    if (t.op()->is_placeholder()) {
       arrays.push_back(given.at(t.name()));
     } else {
       arrays.push_back(NDArray::empty(constant_shape(t), t.dtype()));

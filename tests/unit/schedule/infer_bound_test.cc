@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/expr.h"
+#include "schedule/normalize.h"
 #include "schedule/schedule_data.h"
 #include "tests/support/scheduled.h"
 
@@ -17,7 +18,7 @@ std::string region(const Schedule& schedule, int k, const ScheduleOptions& optio
   const Schedule s = normalize(schedule);
   const DomainMap domains = infer_bound(s, options);
   std::string result;
-  for (const IterVar& axis : compute_of(s.stage({.index = k}).data())->axis) {
+  for (const IterVar& axis : s.stage({.index = k}).op()->data_axes()) {
     const Range& r = domains.at(axis->var);
     result += (result.empty() ? "[" : " [") + to_string(r.min) + ", " + to_string(r.extent) + "]";
   }

@@ -119,8 +119,8 @@ TEST(CacheWrite, OfAnOutputAndOfACache) {
   EXPECT_EQ(second.name(), "B.global.local");
   // The program's tensor still names the output's stage, and the first cache's its own.
   EXPECT_TRUE(s[b].data().is_output);
-  EXPECT_EQ(s[first].data().scope, "global");
-  EXPECT_EQ(s[second].data().scope, "local");
+  EXPECT_EQ(s[first].data().storage.scope, "global");
+  EXPECT_EQ(s[second].data().storage.scope, "local");
   ASSERT_EQ(s.outputs().size(), 1u);
   EXPECT_EQ(s.outputs()[0].op().get(), s[b].op().get());
   EXPECT_EQ(s.stages().size(), 4u);

@@ -7,7 +7,7 @@
 
 #include "ir/expr.h"
 #include "ir/interpret.h"
-#include "schedule/infer_bound.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "schedule/te/compute.h"
 
 namespace tw::te {
 namespace {

@@ -5,6 +5,7 @@
 #include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "schedule/te/compute.h"
 #include "schedule/te/text.h"
 #include "schedule/topi/topi.h"
 

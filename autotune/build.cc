@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/build.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "autotune/build_cache.h"
+#include "autotune/prior_schedule.h"
+#include "autotune/replay.h"
+#include "lower/llvm/compile.h"
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+
+namespace tw::autotune {
+namespace {
+
+// Several networks of some fifty kernels; a trace takes kilobytes, a module some tens of them.
+constexpr size_t kMostClimbs = 1024, kMostModules = 256;
+
+struct Compiled {
+  std::shared_ptr<Module> module;
+  std::vector<bool> written;
+};
+// A trace as text; nothing: the program has no design space.
+using Climbed = std::optional<std::string>;
+
+// Never destroyed: modules may outlive static objects.
+BuildCache<Climbed>& climbs() {
+  static auto* const cache = new BuildCache<Climbed>(kMostClimbs);
+  return *cache;
+}
+BuildCache<Compiled>& modules() {
+  static auto* const cache = new BuildCache<Compiled>(kMostModules);
+  return *cache;
+}
+std::atomic<size_t> uncached_compiles = 0;
+
+bool says_no_space(const Error& error) {
+  return error.code() == ErrorCode::NoDesignSpace || error.code() == ErrorCode::SymbolicExtent ||
+         error.code() == ErrorCode::NotTextual;
+}
+
+// What the function gives, or nothing where the program is of a kind that has no design space.
+template <class F>
+auto unless_no_space(F function) -> std::optional<decltype(function())> {
+  try {
+    return function();
+  } catch (const Error& error) {
+    if (!says_no_space(error)) throw;
+    return std::nullopt;
+  }
+}
+
+Climbed climb(const te::Program& program, const Target& target, int threads) {
+  return unless_no_space(
+      [&] { return to_text(prior_schedule(make_task(program, target, threads))); });
+}
+
+Climbed climb_once(const te::Program& program, const Target& target, int threads) {
+  const auto workload = unless_no_space([&] { return te::workload_id(program); });
+  if (!workload) return std::nullopt;
+  return climbs().get(fmt::format("{}\n{}\n{}", *workload, target.text(), threads),
+                      [&] { return climb(program, target, threads); });
+}
+
+struct Choice {
+  Climbed trace;
+  ScheduleOrigin origin;
+  int64_t record = 0;
+};
+
+std::optional<Record> record_of(const te::Program& program, const Target& target, int threads,
+                                const BuildOptions& options) {
+  if (options.log == nullptr) return std::nullopt;
+  if (options.needs_record) return best_record(program, *options.log, target, threads);
+  const auto workload = unless_no_space([&] { return te::workload_id(program); });
+  if (!workload) return std::nullopt;
+  return options.log->best(*workload, target.text(), threads);
+}
+
+Choice choose(const te::Program& program, const Target& target, const BuildOptions& options) {
+  const int threads = options.threads > 0 ? options.threads : ThreadPool::global().num_threads();
+  if (const auto record = record_of(program, target, threads, options)) {
+    return {record->trace, ScheduleOrigin::Record, record->id};
+  }
+  Climbed trace = climb_once(program, target, threads);
+  const auto origin = trace ? ScheduleOrigin::Prior : ScheduleOrigin::Unscheduled;
+  return {std::move(trace), origin};
+}
+
+Schedule scheduled(const te::Program& program, const Climbed& trace) {
+  return trace ? replay(program, *trace) : Schedule::create(program.outputs);
+}
+
+Compiled compile_program(const te::Program& program, const Target& target, const Choice& choice,
+                         const BuildOptions& options) {
+  std::vector<te::Tensor> constants;
+  for (const ConstantValue& c : options.constants) constants.push_back(c.placeholder);
+  KernelModule lowered =
+      lower_program(program, scheduled(program, choice.trace), constants, target, options.name);
+  bind_constants(lowered, options.constants);
+  const KernelModule ready = prepare(std::move(lowered), target);
+  Compiled result;
+  for (const KernelArgument& a : ready.entry().arguments) result.written.push_back(a.is_output);
+  result.module = compile(ready, target, {.cross = options.cross});
+  return result;
+}
+
+Compiled compile_once(const te::Program& program, const Target& target, const Choice& choice,
+                      const BuildOptions& options) {
+  const auto make = [&] { return compile_program(program, target, choice, options); };
+  const auto text = unless_no_space([&] { return te::to_text(program); });
+  if (!text || !options.constants.empty()) {
+    ++uncached_compiles;
+    return make();
+  }
+  return modules().get(fmt::format("{}\n{}\n{}\n{}\n{}", target.text(), options.cross, options.name,
+                                   choice.trace.value_or(""), *text),
+                       make);
+}
+
+}  // namespace
+
+std::string_view to_string(ScheduleOrigin origin) {
+  switch (origin) {
+    case ScheduleOrigin::Record:
+      return "record";
+    case ScheduleOrigin::Prior:
+      return "prior";
+    case ScheduleOrigin::Unscheduled:
+      break;
+  }
+  return "unscheduled";
+}
+
+ChosenSchedule choose_schedule(const te::Program& program, const Target& target,
+                               const BuildOptions& options) {
+  const Choice choice = choose(program, target, options);
+  return {scheduled(program, choice.trace), choice.origin, choice.record};
+}
+
+BuiltProgram build(const te::Program& program, const Target& target, const BuildOptions& options) {
+  const Choice choice = choose(program, target, options);
+  Compiled compiled = compile_once(program, target, choice, options);
+  return {std::move(compiled.module), std::move(compiled.written), choice.origin, choice.record};
+}
+
+BuildCounts build_counts() {
+  return {.climbs = climbs().made(), .compiles = modules().made() + uncached_compiles};
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/check_reads.h"
+
+#include <algorithm>
+
+#include "ir/expr.h"
+#include "schedule/index_range.h"
+#include "schedule/schedule_data.h"
+#include "schedule/te/check_bounds.h"
+
+namespace tw {
+namespace {
+
+// What the data axes of a stage inside a loop run over, in all iterations: the region, but for what
+// of it lies outside the tensor, which is guarded.
+class Regions {
+ public:
+  Regions(const ScheduleData& schedule, const DomainMap& domains) : domains_(domains) {
+    for (const auto& stage : schedule.stages) {
+      if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
+      for (const IterVar& leaf : stage->leaf_axes) analyzer_.bind(leaf->var, domains.at(leaf->var));
+    }
+  }
+
+  DomainMap of(const StageData& stage) {
+    DomainMap result;
+    for (const IterVar& axis : stage.op->data_axes()) {
+      const Range& region = domains_.at(axis->var);
+      const auto min = as_const_int(axis->domain.min), extent = as_const_int(axis->domain.extent);
+      if (!is_known(region) || !min || !extent) continue;
+      const ConstBound first = analyzer_.const_bound(region.min),
+                       end = analyzer_.const_bound(analyzer_.simplify(region.min + region.extent));
+      const int64_t low = std::max(first.least, *min);
+      const int64_t high = std::min(end.greatest, *min + *extent);
+      const DType type = axis->var.dtype();
+      result[axis->var] = {make_const(type, low),
+                           make_const(type, std::max<int64_t>(high - low, 0))};
+    }
+    return result;
+  }
+
+ private:
+  const DomainMap& domains_;
+  Analyzer analyzer_;
+};
+
+}  // namespace
+
+void check_reads(const Schedule& normalized, const DomainMap& domains) {
+  const ScheduleData& schedule = normalized.data();
+  const bool inside = std::ranges::all_of(schedule.stages, [](const auto& stage) {
+    return !stage->origin_op.defined() || !te::doubtful_read(stage->origin_op);
+  });
+  if (inside) return;
+  Regions regions(schedule, domains);
+  for (const auto& stage : schedule.stages) {
+    if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
+    auto doubt = te::doubtful_read(stage->op);
+    if (doubt && stage->attach_type == AttachType::Scope) {
+      doubt = te::doubtful_read(stage->op, regions.of(*stage));
+    }
+    if (!doubt) continue;
+    doubt->error.where = stage->where;
+    raise(std::move(doubt->error));
+  }
+}
+
+}  // namespace tw
