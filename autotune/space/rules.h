@@ -12,8 +12,8 @@ namespace tw::autotune {
 
 struct Rule {
   std::string_view name;
-  // How many ways there are to apply it to the operation; 0: it does not apply. Sketches are made
-  // for every combination of variants.
+  // How many ways there are to apply it to the operation; 0: it does not apply. Sketches try each
+  // way; see decisions.h.
   int (*variants)(const Builder&, size_t op);
   void (*apply)(Builder&, size_t op, int variant);
   // Whether rules after this one are alternatives to it.

@@ -10,7 +10,6 @@
 #include "tests/support/jit_check.h"
 #include "tests/support/lower_check.h"
 #include "tests/support/tuning_programs.h"
-#include "tests/support/unrefused.h"
 
 namespace tw::autotune {
 namespace {
@@ -21,7 +20,7 @@ TEST_P(SpaceFuzz, PointsComputeTheDefinition) {
   const Task task = make_task(GetParam().text, Target::host(), 2);
   const Space space(task);
   std::mt19937_64 rng(test::fuzz_seed());
-  const auto checks = test::unrefused(test::jit_checks(task.target));
+  const auto checks = test::jit_checks(task.target);
   test::FuzzCases cases(12, 1);
   while (cases.next()) {
     test::ScheduleCase c{.program = task.program, .data_seed = rng()};
@@ -54,7 +53,7 @@ TEST_P(SpaceFuzz, PointsAreLegal) {
 // Products in tile registers on machines without them: the interpreter runs the loops that the
 // intrinsics stand for.
 TEST(TileRegistersFuzz, SketchesComputeTheDefinition) {
-  const auto checks = test::unrefused({test::lower_checks().front()});
+  const std::vector<test::ScheduleCheck> checks = {test::lower_checks().front()};
   std::mt19937_64 rng(test::fuzz_seed());
   int sketches = 0;
   for (const test::TuningProgram& program : test::kTuningPrograms) {

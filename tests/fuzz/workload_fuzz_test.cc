@@ -11,7 +11,6 @@
 #include "tests/support/jit_check.h"
 #include "tests/support/lower_check.h"
 #include "tests/support/random_workload.h"
-#include "tests/support/unrefused.h"
 #include "tests/support/workload_case.h"
 
 namespace tw::autotune {
@@ -51,7 +50,7 @@ TEST_P(WorkloadFuzz, PointsComputeTheDefinition) {
       }
       const std::string what = fmt::format("{}\n{}\n", kTargets[at], c.reproducer());
       ASSERT_NO_THROW(extract_features(task, c.trace)) << what;
-      const auto checks = test::unrefused(runs ? test::jit_checks(target) : test::lower_checks());
+      const auto checks = runs ? test::jit_checks(target) : test::lower_checks();
       const auto failure = test::failure_of(c, checks, cases, test::make_workload_data);
       EXPECT_FALSE(failure.has_value()) << *failure << "\n" << what;
     }
