@@ -59,13 +59,14 @@ void expect_lowers(const Schedule& s, const Diamonds& d) {
   EXPECT_TRUE(body.defined());
   std::vector<LowerArgument> arguments(d.inputs.begin(), d.inputs.end());
   arguments.emplace_back(d.output());
-  const LoweredParts parts = lower_parts(s, arguments, d.constants, Target());
-  EXPECT_EQ(parts.preparation.has_value(), !d.constants.empty());
+  const KernelModule module = lower_module(s, arguments, d.constants, Target());
+  EXPECT_EQ(module.preparation() != nullptr, !d.constants.empty());
 }
 
 TEST(DeepDagFuzz, EveryStageInALoopOfTheNext) {
-  Random random(test::fuzz_seed());
-  for (int n = 0; n < test::fuzz_cases(4); ++n) {
+  test::FuzzCases cases(4, 1);
+  while (cases.next()) {
+    Random random(cases.seed());
     const Diamonds d = diamonds(random, false);
     const Schedule s = Schedule::create({d.output()});
     const IterVar outer = s[d.output()].split(s[d.output()].axis(0), 4).outer;
@@ -94,8 +95,9 @@ TEST(DeepDagFuzz, EveryStageInALoopOfTheNext) {
 // Inlined, each level doubles an expression: as many as a body may have parts are inlined, and more
 // are refused at once.
 TEST(DeepDagFuzz, StagesInline) {
-  Random random(test::fuzz_seed() + 1);
-  for (int n = 0; n < test::fuzz_cases(2); ++n) {
+  test::FuzzCases cases(2, 1);
+  while (cases.next()) {
+    Random random(cases.seed());
     const Diamonds d = diamonds(random, false);
     const Schedule few = Schedule::create({d.output()});
     for (size_t k = 0; k + 1 < d.levels.size(); ++k) {
