@@ -12,8 +12,6 @@ namespace tw {
 
 using VarMap = std::unordered_map<Var, Expr, IdentityHash, IdentityEqual>;
 using VarSet = std::unordered_set<Var, IdentityHash, IdentityEqual>;
-// What variables run over.
-using DomainMap = std::unordered_map<Var, Range, IdentityHash, IdentityEqual>;
 
 // Replaces uses of variables. Bindings inside are not renamed: variables are identities, so
 // nothing can be captured.

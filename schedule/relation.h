@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/arithmetic/analyzer.h"
+#include "ir/domain_map.h"
 #include "ir/node.h"
 #include "ir/substitute.h"
 

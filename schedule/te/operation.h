@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/domain_map.h"
 #include "ir/expr.h"
 #include "ir/node.h"
 #include "ir/substitute.h"

@@ -64,9 +64,9 @@ void expect_lowers(const Schedule& s, const Diamonds& d) {
 }
 
 TEST(DeepDagFuzz, EveryStageInALoopOfTheNext) {
-  Random random(test::fuzz_seed());
   test::FuzzCases cases(4, 1);
   while (cases.next()) {
+    Random random(cases.seed());
     const Diamonds d = diamonds(random, false);
     const Schedule s = Schedule::create({d.output()});
     const IterVar outer = s[d.output()].split(s[d.output()].axis(0), 4).outer;
@@ -95,9 +95,9 @@ TEST(DeepDagFuzz, EveryStageInALoopOfTheNext) {
 // Inlined, each level doubles an expression: as many as a body may have parts are inlined, and more
 // are refused at once.
 TEST(DeepDagFuzz, StagesInline) {
-  Random random(test::fuzz_seed() + 1);
   test::FuzzCases cases(2, 1);
   while (cases.next()) {
+    Random random(cases.seed());
     const Diamonds d = diamonds(random, false);
     const Schedule few = Schedule::create({d.output()});
     for (size_t k = 0; k + 1 < d.levels.size(); ++k) {
