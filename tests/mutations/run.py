@@ -8,6 +8,7 @@ Everything happens in a copy of the tracked files below build/mutations, whose b
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import re
 import shutil
@@ -140,6 +141,9 @@ def main() -> int:
 
     COPY.mkdir(parents=True, exist_ok=True)
     LOG.parent.mkdir(parents=True, exist_ok=True)
+    # One at a time in a checkout; the lock ends with the process.
+    lock = (ROOT / "build/.mutations.lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
     LOG.write_text("")
     copy_tree()
     if not build({m.target for m in mutations}):

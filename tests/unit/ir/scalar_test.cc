@@ -63,6 +63,8 @@ TEST(Scalar, FloatsRoundAfterEachOperation) {
   EXPECT_EQ(floating("(16777216.0f + 1.0f)"), 16777216.0);
   EXPECT_EQ(floating("(16777216.0 + 1.0)"), 16777217.0);
   EXPECT_EQ(floating("(2048.0h + 1.0h)"), 2048.0);
+  EXPECT_EQ(floating("(4097.0f * 4097.0f)"), 16785408.0);
+  EXPECT_EQ(floating("(4097.0 * 4097.0)"), 16785409.0);
   EXPECT_EQ(floating("(65504.0h + 65504.0h)"), INFINITY);
   EXPECT_EQ(floating("(256.0bf + 1.0bf)"), 256.0);
   // One rounding, where a product rounded first would give zero.

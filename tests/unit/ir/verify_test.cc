@@ -87,6 +87,16 @@ TEST(Verify, Flat) {
             "flat: ProducerLoad is left in\nP(0)");
 }
 
+TEST(Verify, LoopsCountScalarIntegers) {
+  for (const DType type : {int_type(32, 4), float_type(32)}) {
+    const Stmt loop = make(For{.var = Var("i", type),
+                               .min = make_zero(type),
+                               .extent = make_const(type, 4),
+                               .body = kNothing});
+    EXPECT_TRUE(refuse(Property::WellFormed, loop).starts_with("well-formed: a loop over "));
+  }
+}
+
 TEST(Verify, Loops) {
   const char* text = "vectorized (i, 0, 4) { unrolled (j, 0, 4) { parallel (k, 0, 4) { 0 } } }";
   EXPECT_EQ(refuse(Property::NoUnrollLoops, text),
