@@ -2,17 +2,20 @@
 #include "autotune/tuner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <random>
-#include <unordered_set>
 
+#include "autotune/peak.h"
 #include "autotune/prior_schedule.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
@@ -33,6 +36,16 @@ int batch_size(const TunerOptions& options, size_t tasks) {
 }
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Where several tasks share the trials, the machine's limit is looked for so long.
+constexpr double kPeakSeconds = 0.02;
+
+// Groups of numbers narrower than 32 bits are multiplied and added at once, faster than what
+// measure_fma_peak measures.
+bool computes_with_narrow_numbers(const te::Program& program) {
+  return std::ranges::any_of(program.arguments,
+                             [](const te::Tensor& t) { return t.dtype().element_bytes() < 4; });
+}
 
 // What searching and training freed goes back to the machine: the pieces differ from round to
 // round, and a long run would collect their gaps.
@@ -63,9 +76,7 @@ struct TaskState {
   std::vector<double> sample_seconds;  // infinity for failures
   TaskSummary summary;
   bool prior_tried = false;
-  bool exhausted = false;
-  // Seconds by which the last batches shortened the best time; decides who gets the next batch.
-  double recent_gain = kNever;
+  TaskHistory history;
 
   TaskState(const Task& t, size_t i, const TunerOptions& o)
       : task(&t),
@@ -75,6 +86,7 @@ struct TaskState {
         model(make_cost_model(o.model, o.seed + i)) {
     summary.name = t.name;
     summary.workload = t.workload;
+    if (!o.task_weights.empty()) history.weight = o.task_weights[i];
   }
 
   double best() const { return summary.best_seconds > 0 ? summary.best_seconds : kNever; }
@@ -82,15 +94,13 @@ struct TaskState {
   void count(const Record& r) {
     ++summary.trials;
     prior_tried |= r.origin == Origin::Prior;
-    if (!r.ok()) {
-      ++summary.failures[std::string(to_string(*r.error))];
-      return;
-    }
-    if (r.origin == Origin::Prior) summary.untuned_seconds = r.median();
+    if (!r.ok()) ++summary.failures[std::string(to_string(*r.error))];
+    if (r.ok() && r.origin == Origin::Prior) summary.untuned_seconds = r.median();
     if (r.median() < best()) {
       summary.best_seconds = r.median();
       summary.best_trace = r.trace;
     }
+    history.best.push_back(best());
   }
 
   void learn(std::shared_ptr<const Features> features, double seconds) {
@@ -119,6 +129,7 @@ class Tuner {
 
   TunerReport run() {
     begin_log();
+    find_limits();
     for (auto& s : states_) {
       if (options_.resume) resume(*s);
       announce(*s, nullptr);
@@ -128,9 +139,9 @@ class Tuner {
       if (!s->prior_tried && goes_on()) measure_prior(*s);
     }
     while (goes_on()) {
-      TaskState* next = choose();
-      if (next == nullptr) break;
-      run_batch(*next);
+      const auto next = choose();
+      if (!next) break;
+      run_batch(*states_[*next]);
     }
     TunerReport report{.timings = measurer_.timings(),
                        .seconds = clock_.seconds(),
@@ -205,34 +216,38 @@ class Tuner {
     measure(s, {p});
   }
 
-  TaskState* choose() {
-    TaskState* best = nullptr;
+  // What the machine's arithmetic allows; a single task gets all trials whatever it says.
+  void find_limits() {
+    if (states_.size() < 2) return;
+    std::map<std::string, double> peaks;  // tasks of a list mostly share target and threads
     for (auto& s : states_) {
-      if (s->exhausted) continue;
-      if (best == nullptr || s->recent_gain > best->recent_gain ||
-          (s->recent_gain == best->recent_gain && s->summary.trials < best->summary.trials)) {
-        best = s.get();
+      if (computes_with_narrow_numbers(s->task->program)) continue;
+      double& peak = peaks[fmt::format("{} {}", s->task->target_text, s->task->threads)];
+      if (peak == 0) {
+        ThreadPool::global().park();
+        peak = measure_fma_peak(s->task->target, s->task->threads, kPeakSeconds);
       }
+      s->history.limit_seconds = s->task->operations / peak;
     }
-    return best;
+  }
+
+  std::optional<size_t> choose() const {
+    std::vector<TaskHistory> histories;
+    for (const auto& s : states_) histories.push_back(s->history);
+    return next_task(histories, batch_size(options_, states_.size()), options_.task_policy);
   }
 
   void run_batch(TaskState& s) {
     const int room = std::min(batch_size(options_, states_.size()), options_.trials - trials_);
-    const double before = s.best();
     const Stopwatch search;
     const std::vector<Proposal> proposals = s.search.propose(room, *s.model);
     search_seconds_ += search.seconds();
     if (proposals.empty()) {
-      s.exhausted = true;
+      s.history.exhausted = true;
       return;
     }
     measure(s, proposals);
     train(s);
-    const double gain = before < kNever && s.best() < kNever ? before - s.best() : s.best();
-    // A task that stood still gets its turn again, though later: gains fade, never to zero.
-    const double faded = s.recent_gain < kNever ? 0.5 * s.recent_gain : 0;
-    s.recent_gain = std::max({gain, faded, 0.01 * (s.best() < kNever ? s.best() : 1)});
   }
 
   void measure(TaskState& s, const std::vector<Proposal>& proposals) {
@@ -289,6 +304,14 @@ TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& o
     raise({.code = ErrorCode::BadTrials,
            .what = fmt::format("{} trials", options.trials),
            .legal = "one or more"});
+  }
+  const auto positive = [](double w) { return w > 0 && std::isfinite(w); };
+  if (const auto& weights = options.task_weights;
+      !weights.empty() &&
+      (weights.size() != tasks.size() || !std::ranges::all_of(weights, positive))) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("weights [{}] for {} tasks", fmt::join(weights, ", "), tasks.size()),
+           .legal = "a positive number for each task, or none"});
   }
   for (const Task& task : tasks) {
     if (!task.target.features_missing_on_host().empty())

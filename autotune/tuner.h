@@ -12,6 +12,7 @@
 #include "autotune/log.h"
 #include "autotune/measure.h"
 #include "autotune/search.h"
+#include "autotune/task_scheduler.h"
 
 namespace tw::autotune {
 
@@ -21,6 +22,9 @@ struct TunerOptions {
   int batch = 0;          // trials between trainings of the model; 0: by the budget
   uint64_t seed = 0;
   bool resume = false;  // trials in the log count, and are learnt from
+  // How often each task's kernel runs; once unless given.
+  std::vector<double> task_weights;
+  TaskPolicy task_policy = TaskPolicy::ExpectedGain;
   ModelKind model = ModelKind::XGBoost;
   MeasureOptions measure;
   SearchOptions search;
@@ -51,7 +55,8 @@ struct TunerReport {
   bool stopped = false;  // by `stop` or the time limit
 };
 
-// BadTrials unless trials >= 1; TargetFeature where this machine cannot run what a task is for.
+// BadTrials unless trials >= 1; BadArgument for weights that are not one positive number a task;
+// TargetFeature where this machine cannot run what a task is for.
 // `stop` may be set from a signal handler; nothing is lost then.
 TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
                  const std::function<void(const TunerEvent&)>& on_event = {},

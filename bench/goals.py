@@ -56,6 +56,8 @@ def goals(results: dict) -> list[Goal]:
         found += of_memory(section, results)
     if section := sections.get("lowp"):
         found += of_lowp(section)
+    if section := sections.get("tasks"):
+        found += of_tasks(section)
     if section := sections.get("model"):
         found += of_model(section)
     return found
@@ -177,6 +179,17 @@ def of_memory(section: dict, results: dict) -> list[Goal]:
                 least = min(ratios)
                 text = f"memory, {tables.threads_text(threads)}: {ours}, of oneDNN's speed or a copy's, least at least {MEMORY:g}"
                 found.append(Goal(text, f"{least:.2f}, mean {geometric_mean(ratios):.2f}", least >= MEMORY))
+    return found
+
+
+def of_tasks(section: dict) -> list[Goal]:
+    """Of the weighted sum of the tasks' best times, list by list."""
+    found = []
+    for (parts, trials), by_rule in tables.task_rules(section).items():
+        for rule in ("turns", "last gain"):
+            s = summarize([b / a for a, b in zip(by_rule[tables.EXPECTED_GAIN], by_rule[rule])])
+            text = f"ten tasks, {parts}, {trials} trials: expected gain beats {rule}"
+            found.append(Goal(text, f"{s.median:.3f} times, {s.low:.3f} … {s.high:.3f}", s.low > 1))
     return found
 
 

@@ -21,6 +21,8 @@ void measure_math(const Options& options, Results& results);
 void measure_search(const Options& options, Results& results);
 // tuning.cc: one run of the tuner, with its curve, its throughput and its memory.
 void measure_tuning(const Options& options, Results& results);
+// tasks.cc: rules of spending trials over tasks, on recorded runs.
+void measure_tasks(const Options& options, Results& results);
 // winners.cc: the best schedules of several logs.
 void measure_winners(const Options& options, Results& results);
 // peers.cc: ours against others in one process.

@@ -66,6 +66,12 @@ QUICK_MEMORY_LAYERS = [MEMORY_LAYERS[i] for i in (0, 1, 3, 5, 7)]
 STUDY_LAYERS = (
     CONVOLUTION, "conv2d_bias_relu:resnet50.6", "conv2d_bias_relu:resnet50.7", "gemm:m=64,n=1000,k=2048,w=1",
 )
+# A mixed dozen, from 50 microseconds to 10 milliseconds, of which lists of ten are drawn.
+MIXED_LAYERS = (
+    *(f"conv2d_bias_relu:resnet50.{i}" for i in (0, 3, 7, 15, 22)),
+    "gemm:bert.ffn", "gemm:m=64,n=1000,k=2048,w=1", "depthwise_conv2d:mobilenet.2", "depthwise_conv2d:mobilenet.7",
+    "softmax:bert.attention", "batch_gemm:bert.scores", "dense:resnet50.fc",
+)
 MODELS = ("xgboost", "prior", "shuffled", "random")
 
 
@@ -221,6 +227,25 @@ def compared(context: Context, layers: list[str], log: Path, tunings: list[dict]
     return result
 
 
+def tasks(context: Context) -> Result:
+    """Records a run of each layer for each seed, in batches as small as those of a long list; then rules of spending
+    trials over tasks replay them. The lists and the runs in them are drawn anew for each of the samples."""
+    trials, batch, seeds = context.trials or 192, 8, context.seeds or 3
+    folder = context.folder / "tasks"
+    folder.mkdir(exist_ok=True)
+    logs = []
+    for seed in range(1, seeds + 1):
+        logs.append(log := fresh_log(context, f"tasks/seed-{seed}"))
+        for layer in MIXED_LAYERS:
+            context.say(f"recording {layer}, seed {seed}")
+            context.bench(
+                "tune", workload=layer, threads=1, trials=trials, batch=batch, seed=seed, log=log, run_budget=0.01, resume=int(context.resume)
+            )
+    result = context.bench("tasks", workload=";".join(MIXED_LAYERS), threads=1, batch=batch, logs=";".join(map(str, logs)))
+    result["facts"] |= {"recorded_trials": trials, "seeds": seeds}
+    return result
+
+
 def model(context: Context) -> Result:
     """The best after 64 trials by cost model and seed, timed again side by side at the end. Each tuning run is kept, so
     that a stopped study goes on; models take turns, so that a machine whose speed drifts is equally unfair to all."""
@@ -298,5 +323,6 @@ SECTIONS = {
     "blocked": Section(blocked, "the same with channels in blocks, NCHW16c, against oneDNN"),
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
+    "tasks": Section(tasks, "rules of spending trials over several tasks, on recorded runs", in_quick=False),
     "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),
 }

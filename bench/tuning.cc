@@ -22,6 +22,7 @@ void measure_tuning(const Options& options, Results& results) {
   }
   autotune::TunerOptions tuner;
   tuner.trials = options.count("trials", 64);
+  tuner.batch = options.count("batch", 0);
   tuner.seed = static_cast<uint64_t>(options.count("seed", 0));
   tuner.model = autotune::parse_model_kind(options.text("model", "xgboost"));
   tuner.time_limit = options.number("time-limit", 0);

@@ -190,6 +190,10 @@ void bind_tuner(py::module_& m) {
       .def_readwrite("seed", &TunerOptions::seed)
       .def_readwrite("resume", &TunerOptions::resume)
       .def_readwrite("command", &TunerOptions::command)
+      .def_readwrite("task_weights", &TunerOptions::task_weights)
+      .def_property(
+          "task_policy", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
           [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })

@@ -103,6 +103,19 @@ def test_resuming_counts_what_is_there(log):
     assert len(autotune.Log(log)) == before + 2
 
 
+def test_trials_are_spent_over_tasks(tmp_path):
+    sizes = [SIZE, "gemm:m=16,n=16,k=16"]
+    common = {"trials": 16, "batch": 2, "threads": 1, "workers": 1}
+    turns = autotune.tune(sizes, tmp_path / "a.db", task_policy="turns", **common)
+    assert all(6 <= task.trials <= 10 for task in turns.tasks)
+    weighted = autotune.tune(sizes, tmp_path / "b.db", task_weights=[1e6, 1], **common)
+    assert weighted.tasks[0].trials > 10 and sum(task.trials for task in weighted.tasks) == 16
+    for wrong in ({"task_weights": [1, 2, 3]}, {"task_policy": "luck"}):
+        with pytest.raises(tw.UserError) as info:
+            autotune.tune(sizes, tmp_path / "c.db", **wrong, **common)
+        assert info.value.code == "bad-argument"
+
+
 def test_a_callback_that_raises_ends_the_run(tmp_path):
     def callback(event):
         if event.record is not None:

@@ -72,6 +72,11 @@ def results():
     ]
     runs = [{"workload": WORKLOAD, "model": m, "seed": 1, "curve": [0.02, 0.01]} for m in ("xgboost", "prior")]
     facts = {"trials": 64, "seeds": 7, "runs": runs}
+    spending = [
+        measurement(f"equal parts/{n}/{r}", [s, s * 1.1, s * 0.9] * 3, parts="equal parts", trials=n, rule=r)
+        for n in (200, 500)
+        for r, s in ((tables.EXPECTED_GAIN, 0.9), ("turns", 1.0), ("last gain", 0.8))
+    ]
     all_sections = {
         "peak": {"measurements": peak, "facts": {}},
         "compile": {"measurements": compiling, "facts": {"resident": [[i * 10, 80 << 20] for i in range(11)]}},
@@ -83,6 +88,7 @@ def results():
         "gemm": {"measurements": peers, "facts": {"libraries": {"openblas": "0.3"}, "wrong": [], "tunings": [tuning]}},
         "lowp": {"measurements": lowp, "facts": {"libraries": {"onednn": "2.6.3, avx512_core_amx"}, "wrong": [], "tunings": []}},
         "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
+        "tasks": {"measurements": spending, "facts": {"tasks": 12, "seeds": 3, "recorded_trials": 192, "powers": [0.1, 0.2]}},
         "model": {"measurements": models, "facts": facts},
     }
     for section in all_sections.values():
@@ -225,7 +231,7 @@ def test_goals_are_decided(results):
     assert found["the untuned prior is 10 times as fast as the plain loop nest"].met
     assert found["xgboost beats shuffled"].met
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
-    assert len(found) == 10 + 4
+    assert len(found) == 10 + 4 + 4
 
 
 def test_a_slow_pass_is_named(results):
@@ -240,6 +246,11 @@ def test_growing_memory_is_seen(results):
     resident = results["sections"]["compile"]["facts"]["resident"]
     resident[-1][1] *= 2
     assert not next(g for g in goals.goals(results) if g.text.startswith("memory flat over 100 compiles")).met
+
+
+def test_rules_of_spending_are_compared_list_by_list(results):
+    met = {goal.text.rpartition(" ")[2]: goal.met for goal in goals.of_tasks(results["sections"]["tasks"])}
+    assert met == {"turns": True, "gain": False}
 
 
 def test_a_better_model_by_luck_does_not_count(results):
@@ -274,7 +285,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "model"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "tasks", "model"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 

@@ -76,13 +76,16 @@ class Event:
 
 
 def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_limit=0.0, seed=0, resume=False,
-         model="xgboost", batch=0, workers=0, timeout=10.0, callback=None, stop=None, command=""):
+         model="xgboost", batch=0, workers=0, timeout=10.0, callback=None, stop=None, command="", task_weights=None,
+         task_policy="expected_gain"):
     """Spends `trials` over tasks (or programs) and keeps every trial in the log; returns a TunerReport.
 
     time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS.
     batch: trials between two trainings of the model, 0 by the budget. workers: processes that compile, 0 one per core.
     timeout: seconds to compile, and to run, one candidate. callback(Event) is called after each trial. stop: a StopFlag
     that another thread may set; nothing is lost then. Ctrl-C in the main thread takes effect between trials.
+    task_weights: how often the kernel of each task runs, 1 for all unless given. task_policy: "expected_gain" spends
+    trials where they should shorten the weighted sum of the best times most, "turns" equally.
     """
     if isinstance(tasks, (Task, str, Program, _core.Tensor)):
         tasks = [tasks]
@@ -101,6 +104,8 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     options.workers = workers
     options.timeout = timeout
     options.command = command
+    options.task_weights = [1.0] * len(tasks) if task_weights is None else list(task_weights)
+    options.task_policy = task_policy
 
     def on_event(*fields):
         if callback is not None:

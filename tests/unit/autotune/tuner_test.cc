@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -96,6 +97,31 @@ TEST_F(TunerTest, TheTimeLimitDoesNotWaitForACandidate) {
   const TunerReport report = run(gemms(1), o);
   EXPECT_TRUE(report.stopped);
   EXPECT_TRUE(records().empty());
+}
+
+TEST_F(TunerTest, TurnsShareTheTrialsOut) {
+  TunerOptions o = options(30);
+  o.batch = 4;
+  o.task_policy = TaskPolicy::Turns;
+  for (const TaskSummary& task : run(gemms(3), o).tasks) EXPECT_NEAR(task.trials, 10, 4);
+}
+
+TEST_F(TunerTest, AKernelThatRunsOftenGetsMoreTrials) {
+  TunerOptions o = options(40);
+  o.batch = 4;
+  o.task_weights = {1, 1e6};
+  const TunerReport report = run(gemms(2), o);
+  EXPECT_EQ(report.tasks[0].trials + report.tasks[1].trials, 40);
+  EXPECT_LT(report.tasks[0].trials, 10);
+}
+
+TEST_F(TunerTest, WeightsAreOneForEachTask) {
+  for (const std::vector<double>& weights :
+       {std::vector<double>{1}, {1, 0}, {1, -2}, {1, INFINITY}}) {
+    TunerOptions o = options(4);
+    o.task_weights = weights;
+    test::expect_error(ErrorCode::BadArgument, [&] { run(gemms(2), o); });
+  }
 }
 
 TEST_F(TunerTest, NoTrialsAreNoRun) {

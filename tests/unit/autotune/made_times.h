@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made times of candidates, for tests of what ranks and searches them: nothing is compiled or run.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "autotune/features.h"
+#include "autotune/space/space.h"
+#include "runtime/error.h"
+
+namespace tw::autotune::test {
+
+// Legal points of a space drawn at random, with what is known of them.
+struct Drawn {
+  std::vector<Point> points;
+  std::vector<std::shared_ptr<const Features>> features;
+};
+inline Drawn draw(const Task& task, const Space& space, size_t count, uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  Drawn drawn;
+  while (drawn.points.size() < count) {
+    const Point point = space.random(rng);
+    try {
+      drawn.features.push_back(
+          std::make_shared<Features>(extract_features(task, space.trace(point))));
+      drawn.points.push_back(point);
+    } catch (const UserError&) {
+      continue;  // not legal: no part of the space
+    }
+  }
+  return drawn;
+}
+
+// Seconds that are a smooth function of a candidate's features and have nothing to do with the
+// prior's: a random direction through the features, of which most points lie within a factor of e.
+class MadeTimes {
+ public:
+  MadeTimes(const Drawn& typical, uint64_t seed) {
+    std::mt19937_64 rng(seed);
+    for (size_t c = 0; c < feature_names().size(); ++c) {
+      direction_.push_back(std::normal_distribution<>()(rng));
+    }
+    double sum = 0, squares = 0;
+    for (const auto& f : typical.features) {
+      const double along = project(*f);
+      sum += along;
+      squares += along * along;
+    }
+    const auto n = static_cast<double>(typical.features.size());
+    mean_ = sum / n;
+    deviation_ = std::sqrt(squares / n - mean_ * mean_);
+  }
+  double seconds(const Features& f) const {
+    return 1e-3 * std::exp((project(f) - mean_) / deviation_);
+  }
+
+ private:
+  double project(const Features& f) const {
+    std::vector<float> rows;
+    f.append_to(rows);
+    double sum = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      sum += direction_[i % direction_.size()] * static_cast<double>(rows[i]);
+    }
+    return sum / static_cast<double>(f.num_rows());
+  }
+
+  std::vector<double> direction_;
+  double mean_ = 0, deviation_ = 1;
+};
+
+}  // namespace tw::autotune::test
