@@ -9,6 +9,7 @@
 
 #include "ir/expr.h"
 #include "lower/pipeline.h"
+#include "runtime/checksum.h"
 #include "runtime/element.h"
 #include "runtime/error.h"
 
@@ -78,23 +79,7 @@ void fill_garbage(const NDArray& array) {
 }
 
 uint64_t checksum(const NDArray& array) {
-  const auto* bytes = static_cast<const char*>(array.data());
-  const auto n = static_cast<size_t>(array.byte_size());
-  // Four chains, so that memory and not the multiplier is the limit.
-  uint64_t lanes[4] = {1, 2, 3, 4};
-  size_t i = 0;
-  for (; i + 32 <= n; i += 32) {
-    for (size_t k = 0; k < 4; ++k) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes + i + 8 * k, 8);
-      lanes[k] = (lanes[k] ^ word) * 0x9e3779b97f4a7c15;
-      lanes[k] ^= lanes[k] >> 29;
-    }
-  }
-  uint64_t hash = n;
-  for (; i < n; ++i) hash = (hash ^ static_cast<uint8_t>(bytes[i])) * 0x100000001b3;
-  for (uint64_t lane : lanes) hash = (hash ^ lane) * 0xbf58476d1ce4e5b9;
-  return hash;
+  return tw::checksum(array.data(), static_cast<size_t>(array.byte_size()));
 }
 
 std::vector<int64_t> constant_shape(const te::Tensor& tensor) {

@@ -131,7 +131,8 @@ DType default_type(const Intrinsic& intrinsic, const std::vector<Expr>& args) {
   const auto is_one_of = [&](auto... names) { return ((name == names) || ...); };
   if (name == "if_then_else" && args.size() == 3) return args[1].dtype();
   if (is_one_of("isnan", "isinf") && !args.empty()) return bool_type(args[0].dtype().lanes);
-  if (is_one_of("argument_int", "tensor_shape", "tensor_stride", "tensor_overlap"))
+  if (is_one_of("argument_int", "tensor_shape", "tensor_stride", "tensor_overlap",
+                "tensor_partial_overlap"))
     return int_type(64);
   if (name == "argument_float") return float_type(64);
   if (is_one_of("tensor_data", "address_of")) return handle_type();

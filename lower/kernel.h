@@ -20,6 +20,10 @@ struct KernelArgument {
   std::vector<Expr> shape;  // constants, or variables that the caller's arrays decide
   Var var;                  // the buffer variable, or the scalar
   bool is_output = false;
+  // Of an output: each element is written once, by a stage that runs once and reduces nothing.
+  bool written_once = false;
+  // Of an output: the arguments that may begin at the same address (share_arguments).
+  std::vector<int> may_share = {};
   // The tensor that `var` holds, for storage_flatten to bind accesses to it; undefined in kernels
   // that were never tensor programs.
   ProducerRef producer;

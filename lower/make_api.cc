@@ -16,7 +16,8 @@
 // A symbolic extent is bound by the first scalar argument or extent that is it, and checked
 // wherever else it occurs. Strides must be those of a compact row-major array, or absent; an extent
 // of one has none to speak of. Data is as aligned as its elements. Outputs share memory with no
-// other argument, as code generation takes for granted; inputs may share theirs.
+// other argument, as code generation takes for granted, but for the inputs that share_arguments
+// found, which may begin where the output begins; inputs may share theirs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -210,8 +211,11 @@ class Unpack {
     for (int j = 0; j < static_cast<int>(kernel_.arguments.size()); ++j) {
       const KernelArgument& other = argument(j);
       if (j == k || !other.is_tensor || (other.is_output && j < k)) continue;
-      const Expr shared = pure("tensor_overlap", {k, j}, kInt64);
-      check(shared == make_zero(kInt64), TW_CHECK_Overlap, argument(k).name, j, 0, shared);
+      const bool may_share = std::ranges::count(argument(k).may_share, j) != 0;
+      const Expr shared =
+          pure(may_share ? "tensor_partial_overlap" : "tensor_overlap", {k, j}, kInt64);
+      check(shared == make_zero(kInt64), may_share ? TW_CHECK_PartialOverlap : TW_CHECK_Overlap,
+            argument(k).name, j, 0, shared);
     }
   }
 

@@ -25,6 +25,7 @@ Kernel interleave_stores(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);
 Kernel unsign_dot_products(Kernel kernel, const PassContext& context);
 Kernel nontemporal_stores(Kernel kernel, const PassContext& context);
+Kernel share_arguments(Kernel kernel, const PassContext& context);
 Kernel make_api(Kernel kernel, const PassContext& context);
 Kernel lower_parallel(Kernel kernel, const PassContext& context);
 Kernel place_allocations(Kernel kernel, const PassContext& context);

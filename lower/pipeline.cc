@@ -40,6 +40,7 @@ using enum Property;
 //   at the end.
 // - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
+// - share_arguments after all that moves a load across a store, and before make_api, which checks.
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
 // - place_allocations after lower_parallel: the functions that buffers live in are known then.
@@ -79,6 +80,8 @@ const std::vector<Pass>& table() {
        "products of signed bytes lose one sign, and what that adds goes after their loop"},
       {"nontemporal_stores", pass::nontemporal_stores, {Flat, NoVectorLoops}, {}, true,
        "stores that go around the caches where addresses turn out to be aligned"},
+      {"share_arguments", pass::share_arguments, {Flat, NoVectorLoops}, {}, true,
+       "finds the inputs whose memory an output may take"},
       {"make_api", pass::make_api, {Flat, NoVectorLoops}, {KernelSignature}, false,
        "unpacks and checks the arguments of the calling convention"},
       {"lower_parallel", pass::lower_parallel, {KernelSignature}, {NoParallelLoops}, false,

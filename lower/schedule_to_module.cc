@@ -120,6 +120,12 @@ std::vector<LowerArgument> with_outputs(const Schedule& schedule,
   return arguments;
 }
 
+// Its loops run once and store each element once, unless a tensor intrinsic stands for them.
+bool is_written_once(const StageData& stage) {
+  return !stage.op->is_placeholder() && !stage.op->is_reduction() &&
+         stage.attach_type == AttachType::GroupRoot;
+}
+
 KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
   // Inlining and cache stages rewrite operations: the body speaks of what they became.
   const te::Operation op = normalized[tensor].op();
@@ -130,6 +136,7 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
           .shape = tensor.shape(),
           .var = buffer_var(name, tensor.dtype()),
           .is_output = !op->is_placeholder(),
+          .written_once = is_written_once(*find_stage(normalized.data(), op.get())),
           .producer = op,
           .value_index = tensor.value_index()};
 }

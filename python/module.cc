@@ -178,6 +178,33 @@ void bind_function(py::module_& m) {
   py::class_<PyFunction>(m, "Function", "A compiled kernel; keeps its code alive.")
       .def("__call__", &call, "Runs the kernel on NDArrays, NumPy arrays, or DLPack objects.")
       .def_property_readonly("name", [](const PyFunction& f) { return f.function.name(); })
+      .def_property_readonly(
+          "unchecked",
+          [](const PyFunction& f) { return PyFunction{f.function.unchecked(), f.written}; },
+          "The same kernel without the checks of its arguments, for arguments that have passed "
+          "them "
+          "in a call: types, shapes and strides must be the same, addresses as aligned and as "
+          "disjoint. With anything else its behaviour is undefined.")
+      .def_property_readonly(
+          "workspace",
+          [](const PyFunction& f) {
+            const WorkspaceSize& size = f.function.info().workspace;
+            return py::make_tuple(size.call, size.thread);
+          },
+          "Bytes of scratch memory that a call takes outside parallel regions, and each thread "
+          "inside of them; None where it depends on the arguments.")
+      .def_property_readonly(
+          "may_share",
+          [](const PyFunction& f) {
+            py::dict result;
+            const auto& arguments = f.function.info().arguments;
+            for (size_t k = 0; k < arguments.size(); ++k) {
+              if (!arguments[k].may_share.empty()) result[py::int_(k)] = arguments[k].may_share;
+            }
+            return result;
+          },
+          "{output: inputs}, by position: the inputs that may be the same memory as the output, "
+          "from the first element on.")
       .def_property_readonly("signature",
                              [](const PyFunction& f) { return to_string(f.function.info()); })
       .def("_time", &time_call)
@@ -221,8 +248,11 @@ void bind_module(py::module_& m) {
                     "\"unscheduled\" where they have no design space. Else \"\".")
       .def("get_source", &source, py::arg("fmt") = "",
            "Text in format \"ll\" (LLVM, the default), \"asm\" or \"ir\".")
-      .def("export_library", &export_library, py::arg("file_name"),
-           "Writes a shared library (.so), an object (.o) or a C header (.h).");
+      .def(
+          "export_library", &export_library, py::arg("file_name"),
+          "Writes a shared library (.so), an object (.o) or a C header (.h). Large constants go to "
+          "a file beside the library (.params), which loading maps into memory; an object holds "
+          "them itself.");
   m.def("compile", &compile_kernels, py::arg("kernels"), py::arg("target"), py::arg("cross"));
   m.def("build_program", &build_program, py::arg("program"), py::arg("target"), py::arg("name"),
         py::arg("constants"), py::arg("log"), py::arg("threads"), py::arg("cross"),

@@ -65,15 +65,17 @@ std::string describe(int32_t check, int64_t value) {
   return fmt::format("{}", value);
 }
 
+int64_t first_byte(const DLTensor& t) {
+  return reinterpret_cast<int64_t>(t.data) + static_cast<int64_t>(t.byte_offset);
+}
+
 // What a check finds where `expected` would be right.
 int64_t found(const tw_argument_check& c, void* const* args, const int32_t* type_codes,
               int32_t num_args) {
   if (c.check == TW_CHECK_Count) return num_args;
   if (c.check == TW_CHECK_Kind) return type_codes[c.argument];
   const auto& tensor = *static_cast<const DLTensor*>(args[c.argument]);
-  const auto address = [&] {
-    return reinterpret_cast<int64_t>(tensor.data) + static_cast<int64_t>(tensor.byte_offset);
-  };
+  const auto address = [&] { return first_byte(tensor); };
   switch (c.check) {
     case TW_CHECK_Rank:
       return tensor.ndim;
@@ -85,6 +87,10 @@ int64_t found(const tw_argument_check& c, void* const* args, const int32_t* type
       return tensor.shape[c.index];
     case TW_CHECK_Overlap:
       return tw_tensor_overlap(&tensor, static_cast<const DLTensor*>(args[c.index]));
+    case TW_CHECK_PartialOverlap: {
+      const auto& other = *static_cast<const DLTensor*>(args[c.index]);
+      return address() == first_byte(other) ? 0 : tw_tensor_overlap(&tensor, &other);
+    }
     case TW_CHECK_Strides:
       return tensor.strides == nullptr ? c.expected : tensor.strides[c.index];
     default:
@@ -108,7 +114,8 @@ const char* text_or(const char* text, const char* otherwise) { return text ? tex
 int32_t run_parallel(tw_parallel_body body, void* closure, int32_t num_tasks,
                      tw::Chunking chunking) {
   return guarded(-1, [&] {
-    return tw::ThreadPool::global().parallel_for(body, closure,
+    tw::TaskWorkspaces tasks(body, closure);
+    return tw::ThreadPool::global().parallel_for(tasks.body(), tasks.closure(),
                                                  {.num_tasks = num_tasks, .chunking = chunking});
   });
 }
@@ -119,6 +126,15 @@ struct tw_module {
   std::shared_ptr<tw::Module> module;
   std::string metadata;
 };
+
+namespace {
+
+tw::Function function_of(const tw_module* module, const char* name) {
+  if (module == nullptr) tw::raise({.code = ErrorCode::ArgumentNull, .what = "no module"});
+  return module->module->get_function(text_or(name, ""));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -163,9 +179,7 @@ int32_t tw_raise_argument_error(int32_t check, const char* function, const char*
 }
 
 int64_t tw_tensor_overlap(const DLTensor* a, const DLTensor* b) {
-  const auto begin = [](const DLTensor* t) {
-    return reinterpret_cast<int64_t>(t->data) + static_cast<int64_t>(t->byte_offset);
-  };
+  const auto begin = [](const DLTensor* t) { return first_byte(*t); };
   const auto bytes = [](const DLTensor* t) {
     int64_t n = (t->dtype.bits * t->dtype.lanes + 7) / 8;
     for (int32_t d = 0; d < t->ndim; ++d) n *= t->shape[d];
@@ -241,6 +255,19 @@ void* tw_workspace_alloc(int64_t bytes, int32_t alignment) {
 
 void tw_workspace_free(void* block) { tw::workspace_free(block); }
 
+int32_t tw_workspace_lend(const tw_workspace* workspace) {
+  return guarded(-1, [&] {
+    if (workspace == nullptr) {
+      tw::lend_workspace(nullptr);
+    } else {
+      const tw::Workspace lent{workspace->memory, workspace->call_bytes, workspace->thread_bytes,
+                               workspace->num_threads};
+      tw::lend_workspace(&lent);
+    }
+    return 0;
+  });
+}
+
 const char* tw_version(void) { return tw::version(); }
 
 tw_module* tw_module_load(const char* path) {
@@ -252,9 +279,22 @@ tw_module* tw_module_load(const char* path) {
 }
 
 tw_kernel tw_module_function(tw_module* module, const char* name) {
-  return guarded<tw_kernel>(nullptr, [&] {
-    if (module == nullptr) tw::raise({.code = ErrorCode::ArgumentNull, .what = "no module"});
-    return module->module->get_function(text_or(name, "")).kernel();
+  return guarded<tw_kernel>(nullptr, [&] { return function_of(module, name).kernel(); });
+}
+
+tw_kernel tw_module_unchecked(tw_module* module, const char* name) {
+  return guarded<tw_kernel>(nullptr,
+                            [&] { return function_of(module, name).unchecked().kernel(); });
+}
+
+int32_t tw_module_workspace(tw_module* module, const char* name, int64_t* call_bytes,
+                            int64_t* thread_bytes) {
+  return guarded(-1, [&] {
+    const tw::Function function = function_of(module, name);
+    const tw::WorkspaceSize& size = function.info().workspace;
+    *call_bytes = size.call.value_or(-1);
+    *thread_bytes = size.thread.value_or(-1);
+    return 0;
   });
 }
 

@@ -28,8 +28,22 @@ enum {
 };
 
 /* Every kernel is an exported function of this type; type_codes[i] is a TW_ARG_ number. It may run
- * on several threads at once when their output tensors are different. A tensor that it writes must
- * share no memory with its other tensors; that is checked. */
+ * on several threads at once when their output tensors are different.
+ *
+ * It checks, in this order: the number of arguments; the kind of each; of each tensor the number of
+ * dimensions, the element type, and that it is on the CPU; that scalars fit their types; extents,
+ * where those that are symbolic agree; that tensors are compact and row-major (strides NULL or
+ * those numbers; an extent of one has none to speak of); that data + byte_offset is not NULL,
+ * unless there are no elements, and is aligned to an element; and that a tensor which the kernel
+ * writes shares no memory with another one. The exception is an input that the metadata lists under
+ * "may_share" of the output: these two may begin at the same address, and the kernel then works in
+ * place.
+ *
+ * An exported library has each kernel a second time, without checks, as <name>_unchecked. It is for
+ * callers whose arguments have passed them, in a call of the checked one: as long as number, kinds,
+ * types, extents and strides stay the same, and addresses are aligned to an element and as disjoint
+ * or equal as is said above, only data, byte_offset and the values of scalars may change, these
+ * within their types. With anything else its behaviour is undefined. */
 typedef int32_t (*tw_kernel)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 /* A library of kernels may describe them: const char tw_module_metadata[], JSON text; see
@@ -125,16 +139,43 @@ TW_API int32_t tw_request_tile_data(void);
 TW_API void* tw_workspace_alloc(int64_t bytes, int32_t alignment);
 TW_API void tw_workspace_free(void* block);
 
+/* Memory that a thread lends to the kernels it calls, so that they ask for none: call_bytes for
+ * what a call needs outside parallel regions, and thread_bytes for each of num_threads threads
+ * inside of them; at least what tw_module_workspace says of each kernel. What does not fit is
+ * allocated after all. Meanwhile this thread, and tasks of its kernels, free blocks in the reverse
+ * order of taking them, as compiled code does. */
+typedef struct tw_workspace {
+  void* memory; /* aligned to 64; tw_workspace_bytes() of it */
+  int64_t call_bytes, thread_bytes;
+  int32_t num_threads; /* tw_num_threads(), at most 1024 */
+} tw_workspace;
+static inline int64_t tw_workspace_bytes(const tw_workspace* workspace) {
+  return (workspace->call_bytes + 63) / 64 * 64 +
+         (workspace->thread_bytes + 63) / 64 * 64 * workspace->num_threads;
+}
+/* Lends to all kernels that this thread calls from now on; NULL ends it. The struct is copied. Not
+ * inside a kernel. Returns 0, or -1 for sizes that make no sense. */
+TW_API int32_t tw_workspace_lend(const tw_workspace* workspace);
+
 /* ---- Loading and calling from C ---- */
 
 TW_API const char* tw_version(void);
 
 typedef struct tw_module tw_module;
 
-/* Loads a library that was exported with export_library. */
+/* Loads a library that was exported with export_library, and maps its parameters: a file beside it
+ * of the same name that ends in .params, for libraries with large constants
+ * (runtime/parameter_file.h). Such a library is not to be used without this function, as nothing
+ * else tells it where they are. */
 TW_API tw_module* tw_module_load(const char* path);
 /* The kernel of that name; valid until the module is freed. */
 TW_API tw_kernel tw_module_function(tw_module* module, const char* name);
+/* The same without checks, where the library has it, otherwise the same. */
+TW_API tw_kernel tw_module_unchecked(tw_module* module, const char* name);
+/* The scratch memory that a call of the kernel takes in bytes: outside parallel regions, and each
+ * thread inside of them. -1: it depends on the arguments. Returns 0, or -1 for unknown names. */
+TW_API int32_t tw_module_workspace(tw_module* module, const char* name, int64_t* call_bytes,
+                                   int64_t* thread_bytes);
 /* The library's description of itself, JSON text; "" when it has none. */
 TW_API const char* tw_module_describe(tw_module* module);
 TW_API void tw_module_free(tw_module* module);

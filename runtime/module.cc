@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/c_api.h"
 #include "runtime/error.h"
 #include "runtime/instruction_sets.h"
 #include "runtime/last_error.h"
+#include "runtime/parameter_file.h"
 
 namespace tw {
 namespace {
@@ -49,6 +51,7 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
         metadata_ = static_cast<const char*>(text);
         info_ = metadata_from_json(metadata_);
         check_instruction_sets();
+        if (!info_.parameters.empty()) map_parameters();
       }
     } catch (...) {
       dlclose(handle_);
@@ -76,7 +79,9 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
              .legal = fmt::format("{}", fmt::join(function_names(), ", "))});
     }
     FunctionInfo info = listed ? *known : FunctionInfo{.name = std::string(name)};
-    return Function(std::move(info), reinterpret_cast<KernelPointer>(symbol), shared_from_this());
+    void* unchecked = info.unchecked.empty() ? nullptr : dlsym(handle_, info.unchecked.c_str());
+    return Function(std::move(info), reinterpret_cast<KernelPointer>(symbol), shared_from_this(),
+                    reinterpret_cast<KernelPointer>(unchecked));
   }
 
   const std::string& metadata() const { return metadata_; }
@@ -90,6 +95,25 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
                                path_, info_.target, fmt::join(missing, ", ")),
            .legal = "a library that is built for this machine"});
   }
+  // Kernels find each array through a variable of the library that is called as the array.
+  void map_parameters() {
+    const std::string path = parameters_path(path_);
+    Parameters parameters = read_parameters(path);
+    if (fmt::format("{:016x}", parameters.checksum) != info_.parameters) {
+      raise({.code = ErrorCode::BadParameters,
+             .what = fmt::format("parameters '{}' are not those of '{}'", path, path_),
+             .legal = "the file that export_library wrote beside the library"});
+    }
+    for (NamedArray& array : parameters.arrays) {
+      void* variable = dlsym(handle_, array.name.c_str());
+      if (variable == nullptr) {
+        raise({.code = ErrorCode::BadParameters,
+               .what = fmt::format("'{}' has no parameter '{}'", path_, array.name)});
+      }
+      *static_cast<const void**>(variable) = array.value.data();
+      parameters_.push_back(std::move(array.value));
+    }
+  }
   [[noreturn]] void fail(const char* reason) const {
     raise({.code = ErrorCode::ModuleLoad,
            .what = fmt::format("cannot load '{}': {}", path_, reason),
@@ -100,6 +124,7 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
   void* handle_ = nullptr;
   std::string metadata_;
   ModuleInfo info_;
+  std::vector<NDArray> parameters_;  // the code reads them
 };
 
 }  // namespace
@@ -119,10 +144,18 @@ void* CallArgument::pointer() const {
   return nullptr;
 }
 
-Function::Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner)
+Function::Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner,
+                   KernelPointer unchecked)
     : info_(std::make_shared<const FunctionInfo>(std::move(info))),
       kernel_(kernel),
+      unchecked_(unchecked),
       owner_(std::move(owner)) {}
+
+Function Function::unchecked() const {
+  Function function = *this;
+  if (unchecked_ != nullptr) function.kernel_ = unchecked_;
+  return function;
+}
 
 void Function::call(std::span<const CallArgument> arguments) const {
   if (!defined()) raise({.code = ErrorCode::UnknownFunction, .what = "the function is undefined"});
@@ -166,6 +199,10 @@ void Module::export_library(const std::string& path) const {
 
 std::shared_ptr<Module> load_library(const std::string& path) {
   return std::make_shared<LibraryModule>(path);
+}
+
+std::string parameters_path(const std::string& library) {
+  return std::filesystem::path(library).replace_extension(".params").string();
 }
 
 std::string library_metadata(const Module& module) {

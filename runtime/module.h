@@ -47,12 +47,17 @@ class TW_API Function {
  public:
   Function() = default;
   // `owner` keeps the code mapped. `info` may have no arguments when nothing is known of them.
-  Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner);
+  // `unchecked`: the entry without checks, where there is one.
+  Function(FunctionInfo info, KernelPointer kernel, std::shared_ptr<const void> owner,
+           KernelPointer unchecked = nullptr);
 
   bool defined() const { return kernel_ != nullptr; }
   const std::string& name() const { return info_->name; }
   const FunctionInfo& info() const { return *info_; }
   KernelPointer kernel() const { return kernel_; }
+  // The same kernel without the checks of its arguments, for callers whose arguments have passed
+  // them: c_api.h says what must stay as it was. Where there is none, this function.
+  Function unchecked() const;
 
   // Runs the kernel. What it refuses is thrown as the typed error that it named: ArgumentShape,
   // ArgumentDType, …
@@ -68,6 +73,7 @@ class TW_API Function {
  private:
   std::shared_ptr<const FunctionInfo> info_;
   KernelPointer kernel_ = nullptr;
+  KernelPointer unchecked_ = nullptr;
   std::shared_ptr<const void> owner_;
 };
 
@@ -87,9 +93,13 @@ class TW_API Module {
   virtual void export_library(const std::string& path) const;
 };
 
-// Opens a shared library of kernels. Throws ModuleLoad with the loader's text. The file must not
-// be overwritten in place while it is loaded; write another and rename it.
+// Opens a shared library of kernels, and its parameters (parameters_path), where it has some.
+// Throws ModuleLoad with the loader's text; BadParameters for parameters that are missing, damaged,
+// or of another library. The files must not be overwritten in place while they are loaded; write
+// others and rename them.
 TW_API std::shared_ptr<Module> load_library(const std::string& path);
+// Where a library's parameters are: beside it, "name.params" for "name.so".
+TW_API std::string parameters_path(const std::string& library);
 // The library's metadata text as it stands there; empty when it has none.
 TW_API std::string library_metadata(const Module& module);
 

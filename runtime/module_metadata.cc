@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::string_view kKinds[] = {"tensor", "int", "float"};
 
 ArgumentKind parse_kind(std::string_view text) {
@@ -37,7 +37,23 @@ ArgumentInfo argument_from(const Json& json) {
       argument.shape.emplace_back(extent.get<int64_t>());
     }
   }
+  argument.output = json.value("output", false);
+  argument.may_share = json.value("may_share", std::vector<int32_t>{});
   return argument;
+}
+
+Json size_to_json(const WorkspaceSize& size) {
+  const auto bytes = [](const std::optional<int64_t>& n) { return n ? Json(*n) : Json(nullptr); };
+  return {{"call", bytes(size.call)}, {"thread", bytes(size.thread)}};
+}
+
+// Libraries that do not say it take what they want.
+WorkspaceSize size_from(const Json& function) {
+  const auto bytes = [&](const char* which) -> std::optional<int64_t> {
+    if (!function.contains("workspace") || function["workspace"].at(which).is_null()) return {};
+    return function["workspace"][which].get<int64_t>();
+  };
+  return {.call = bytes("call"), .thread = bytes("thread")};
 }
 
 }  // namespace
@@ -58,16 +74,23 @@ std::string metadata_to_json(const ModuleInfo& info) {
           std::visit([&](const auto& value) { shape.push_back(value); }, extent);
         }
         json["shape"] = std::move(shape);
+        if (argument.output) json["output"] = true;
+        if (!argument.may_share.empty()) json["may_share"] = argument.may_share;
       }
       arguments.push_back(std::move(json));
     }
-    functions.push_back({{"name", function.name}, {"arguments", std::move(arguments)}});
+    Json& json = functions.emplace_back(Json::object());
+    json["name"] = function.name;
+    if (!function.unchecked.empty()) json["unchecked"] = function.unchecked;
+    json["workspace"] = size_to_json(function.workspace);
+    json["arguments"] = std::move(arguments);
   }
-  const Json json = {{"tilewright", version()},
-                     {"version", kVersion},
-                     {"target", info.target},
-                     {"instruction_sets", info.instruction_sets},
-                     {"functions", std::move(functions)}};
+  Json json = {{"tilewright", version()},
+               {"version", kVersion},
+               {"target", info.target},
+               {"instruction_sets", info.instruction_sets}};
+  if (!info.parameters.empty()) json["parameters"] = info.parameters;
+  json["functions"] = std::move(functions);
   return json.dump();
 }
 
@@ -80,10 +103,13 @@ ModuleInfo metadata_from_json(std::string_view text) {
              .legal = fmt::format("up to {}; rebuild it or update Tilewright", kVersion)});
     }
     ModuleInfo info{.target = json.value("target", ""),
-                    .instruction_sets = json.value("instruction_sets", std::vector<std::string>{})};
+                    .instruction_sets = json.value("instruction_sets", std::vector<std::string>{}),
+                    .parameters = json.value("parameters", "")};
     for (const Json& function : json.at("functions")) {
       FunctionInfo& added = info.functions.emplace_back();
       added.name = function.at("name");
+      added.unchecked = function.value("unchecked", "");
+      added.workspace = size_from(function);
       for (const Json& argument : function.at("arguments")) {
         added.arguments.push_back(argument_from(argument));
       }

@@ -22,6 +22,7 @@
 #include "lower/llvm/machine.h"
 #include "lower/llvm/object_cache.h"
 #include "lower/llvm/optimize.h"
+#include "lower/workspace_size.h"
 #include "runtime/c_api.h"
 #include "runtime/error.h"
 #include "runtime/tile_data.h"
@@ -51,6 +52,8 @@ ModuleInfo describe(const std::vector<Kernel>& kernels, const Target& target) {
   for (const Kernel& kernel : kernels) {
     FunctionInfo& function = info.functions.emplace_back();
     function.name = kernel.name;
+    if (codegen::has_unchecked(kernel)) function.unchecked = codegen::unchecked_symbol(kernel);
+    function.workspace = workspace_size(kernel);
     for (const KernelArgument& a : kernel.arguments) {
       ArgumentInfo& argument = function.arguments.emplace_back();
       argument.name = a.name;
@@ -58,6 +61,8 @@ ModuleInfo describe(const std::vector<Kernel>& kernels, const Target& target) {
       argument.kind = a.is_tensor          ? ArgumentKind::Tensor
                       : a.dtype.is_float() ? ArgumentKind::Float
                                            : ArgumentKind::Int;
+      argument.output = a.is_output;
+      argument.may_share.assign(a.may_share.begin(), a.may_share.end());
       for (const Expr& e : a.shape) {
         if (const IntImm* i = as<IntImm>(e)) {
           argument.shape.emplace_back(i->value);
@@ -88,7 +93,8 @@ void verify_module(llvm::Module& module) {
 class Compilation {
  public:
   Compilation(const std::vector<Kernel>& kernels, const Target& target,
-              const CompileOptions& options, CompileTimings& timings, bool embed_constants = false)
+              const CompileOptions& options, CompileTimings& timings,
+              codegen::ConstantPlace constants = codegen::ConstantPlace::Memory)
       : context_(std::make_unique<llvm::LLVMContext>()),
         module_(std::make_unique<llvm::Module>("tilewright", *context_)),
         machine_(codegen::machine_for(target)) {
@@ -101,7 +107,7 @@ class Compilation {
     const codegen::EmitResult emitted = codegen::emit(kernels, target,
                                                       {.contract = options.fast_math_contract,
                                                        .vectorize = options.llvm_vectorize,
-                                                       .embed_constants = embed_constants},
+                                                       .constants = constants},
                                                       *module_);
     uses_tiles_ = emitted.uses_tiles;
     all_passes_ = options.llvm_vectorize || emitted.names_llvm_intrinsics;
@@ -143,7 +149,8 @@ class Compilation {
   }
   [[noreturn]] static void refuse(std::string_view why) {
     raise({.code = ErrorCode::CodeGeneration,
-           .what = fmt::format("LLVM {} gives up: {}", llvm_version(), llvm::StringRef(why).trim().str()),
+           .what = fmt::format("LLVM {} gives up: {}", llvm_version(),
+                               llvm::StringRef(why).trim().str()),
            .legal = "LLVM's intrinsics as its language reference has them, on processors that have "
                     "what they stand for"});
   }
@@ -208,6 +215,10 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
       for (size_t i = 0; i < kernel.constants.size(); ++i)
         names.push_back(codegen::constant_symbol(kernel, i));
     }
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      unchecked_.push_back(info_.functions[i].unchecked.empty() ? i : names.size());
+      if (unchecked_[i] != i) names.push_back(info_.functions[i].unchecked);
+    }
     code_ = LoadedCode::load(std::move(object), names);
     size_t slot = kernels_.size();
     for (const Kernel& kernel : kernels_) {
@@ -231,7 +242,8 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
                                "or export_library for another machine");
       }
       return Function(info_.functions[i], reinterpret_cast<KernelPointer>(code_->address(i)),
-                      shared_from_this());
+                      shared_from_this(),
+                      reinterpret_cast<KernelPointer>(code_->address(unchecked_[i])));
     }
     raise({.code = ErrorCode::UnknownFunction,
            .what = fmt::format("the module has no function '{}'", name),
@@ -254,19 +266,22 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   void export_library(const std::string& path) const override {
     ModuleInfo info = info_;
     info.instruction_sets = target_.instruction_sets();
-    codegen::export_code(path, kernels_, [&] {
-      auto compilation = compile_again(/*embed_constants=*/true);
+    codegen::export_code(path, kernels_, [&](const codegen::ObjectParts& parts) {
+      auto compilation = compile_again(parts.constants);
+      compilation->module().appendModuleInlineAsm(parts.assembly);
+      info.parameters = parts.parameters;
       codegen::add_constant(compilation->module(), TW_METADATA_SYMBOL, metadata_to_json(info));
       return compilation->object();
     });
   }
 
  private:
-  std::unique_ptr<Compilation> compile_again(bool embed_constants = false) const {
+  std::unique_ptr<Compilation> compile_again(
+      codegen::ConstantPlace constants = codegen::ConstantPlace::Memory) const {
     CompileTimings ignored;
     CompileOptions options = options_;
     options.keep_sources = true;
-    return std::make_unique<Compilation>(kernels_, target_, options, ignored, embed_constants);
+    return std::make_unique<Compilation>(kernels_, target_, options, ignored, constants);
   }
   std::string assembly() const { return compile_again()->assembly(); }
 
@@ -276,6 +291,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   ModuleInfo info_;
   std::string ll_, asm_;
   std::unique_ptr<LoadedCode> code_;
+  std::vector<size_t> unchecked_;  // number of each kernel's entry without checks among code_'s
 };
 
 }  // namespace

@@ -22,13 +22,27 @@
 
 namespace tw::codegen {
 
-struct EmitOptions {
-  bool contract = true;          // a * b + c may become an fma
-  bool vectorize = false;        // LLVM's vectorizers may touch the loops
-  bool embed_constants = false;  // copies of constants in the module, for a library
+// Where the module has a kernel's constants from. Each is found through a variable,
+// constant_symbol.
+enum class ConstantPlace {
+  Memory,   // who loads the code sets the variables
+  Library,  // small ones are copied into the module; for the others see Memory
+  Object,   // small ones are copied; variables of the others hold the address of array_symbol
 };
-// The variable that holds the address of a kernel's constant; who loads the code sets it.
+struct EmitOptions {
+  bool contract = true;    // a * b + c may become an fma
+  bool vectorize = false;  // LLVM's vectorizers may touch the loops
+  ConstantPlace constants = ConstantPlace::Memory;
+};
 std::string constant_symbol(const Kernel& kernel, size_t constant);
+// What defines it is not in the module.
+std::string array_symbol(const Kernel& kernel, size_t constant);
+// As text of LLVM IR larger ones would take longer to compile than the kernel.
+bool is_small(const KernelConstant& constant);
+// The entry that leaves out all checks.
+std::string unchecked_symbol(const Kernel& kernel);
+// Whether it is there: make_api has put checks in front of what the kernel does.
+bool has_unchecked(const Kernel& kernel);
 // What later phases must know of the emitted module.
 struct EmitResult {
   bool has_unroll_requests = false;  // loops marked llvm.loop.unroll.full
@@ -42,12 +56,14 @@ EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,
                 const EmitOptions& options, llvm::Module& module);
 
 // What holds of a buffer in the whole kernel. Different buffers never overlap: arguments by
-// contract of the call, allocations because they are ours.
+// contract of the call, allocations because they are ours. The exception are inputs that an output
+// may share memory with (KernelArgument::may_share).
 struct BufferFacts {
   llvm::MDNode* scope = nullptr;   // !alias.scope of accesses to it
-  llvm::MDNode* others = nullptr;  // !noalias: the scopes of all other buffers
+  llvm::MDNode* others = nullptr;  // !noalias: the scopes of buffers that never overlap it
   bool written = false;
-  int64_t bytes = 0;  // 0: not known
+  bool shared = false;  // an output may be the same memory as an input: see `others`
+  int64_t bytes = 0;    // 0: not known
 };
 
 // State shared by the functions that one kernel becomes.
@@ -95,6 +111,8 @@ class FunctionEmitter {
 
   // The function of the calling convention: unpacks nothing but what the body asks for.
   static void emit_kernel(KernelState& state, const Kernel& kernel);
+  static llvm::Function* emit_entry(KernelState& state, const Kernel& kernel,
+                                    const std::string& name, llvm::Function* unchecked);
 
  private:
   using Builder = llvm::IRBuilder<llvm::ConstantFolder, llvm::IRBuilderCallbackInserter>;
@@ -321,6 +339,8 @@ class FunctionEmitter {
     std::vector<Data> data;
     bool any = false;  // made so far
   } checks_;
+  bool leaves_out_checks_ = false;
+  llvm::Function* unchecked_ = nullptr;  // what to call in place of the compute scope
   // Of the calling convention; null in the functions a kernel calls.
   llvm::Value* args_ = nullptr;
   llvm::Value* type_codes_ = nullptr;

@@ -107,6 +107,15 @@ llvm::Value* FunctionEmitter::argument_intrinsic(const Call& op) {
                                  {argument(op.args[0]), argument(op.args[1])}),
                    int_type(64));
   }
+  if (name == "tensor_partial_overlap") {
+    const auto begin = [&](const Expr& k) {
+      return emit(call(handle_type(), "tensor_data", {k}, CallKind::PureIntrinsic));
+    };
+    llvm::Value* shared = b_.CreateCall(k_.runtime_function("tw_tensor_overlap"),
+                                        {argument(op.args[0]), argument(op.args[1])});
+    llvm::Value* same = b_.CreateICmpEQ(begin(op.args[0]), begin(op.args[1]));
+    return as_type(b_.CreateSelect(same, b_.getInt64(0), shared), int_type(64));
+  }
   if (name == "tensor_dtype") {
     return as_type(tensor_field(op.args[0], offsetof(DLTensor, dtype), i32), uint_type(32));
   }

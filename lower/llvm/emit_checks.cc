@@ -33,7 +33,7 @@ constexpr Field kFields[] = {
     {TW_CHECK_Kind, "argument_type"},     {TW_CHECK_Rank, "tensor_rank"},
     {TW_CHECK_DType, "tensor_dtype"},     {TW_CHECK_Device, "tensor_device"},
     {TW_CHECK_Shape, "tensor_shape"},     {TW_CHECK_Strides, "tensor_stride"},
-    {TW_CHECK_Overlap, "tensor_overlap"},
+    {TW_CHECK_Overlap, "tensor_overlap"}, {TW_CHECK_PartialOverlap, "tensor_partial_overlap"},
 };
 
 // The address whose bits these are; null for anything else.
@@ -80,7 +80,8 @@ std::optional<int64_t> argument_checked(const Expr& condition, int which, int64_
   const auto k = as_const_int(field->args[0]);
   if (!k) return std::nullopt;
   // The dimension, or the other tensor.
-  const bool indexed = strides || which == TW_CHECK_Shape || which == TW_CHECK_Overlap;
+  const bool indexed = strides || which == TW_CHECK_Shape || which == TW_CHECK_Overlap ||
+                       which == TW_CHECK_PartialOverlap;
   if (!is_call(Expr(field), row->intrinsic, indexed ? std::vector{*k, index} : std::vector{*k}))
     return std::nullopt;
   if (strides && !is_call(call->args[0], "tensor_has_strides", {*k})) return std::nullopt;
@@ -94,6 +95,7 @@ llvm::MDNode* hardly_ever(llvm::LLVMContext& context) {
 }  // namespace
 
 void FunctionEmitter::emit_assert(const AssertStmt& op) {
+  if (leaves_out_checks_) return emit(op.body);
   const Call* call = as<Call>(op.message);
   const bool argument_error = call != nullptr && call->name == "argument_error";
   if (argument_error && call->args.size() != 6) fail("argument_error takes six arguments");

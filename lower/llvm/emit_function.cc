@@ -83,6 +83,15 @@ void give_scopes(KernelState& state, const Kernel& kernel) {
     const auto it = collector.facts.find(c.var.operator->());
     if (it != collector.facts.end() && c.value.defined()) it->second.bytes = c.value.byte_size();
   }
+  // Outputs and the inputs they may share memory with.
+  std::unordered_map<const Variable*, std::unordered_set<const Variable*>> partners;
+  for (const KernelArgument& output : kernel.arguments) {
+    for (int k : output.may_share) {
+      const Variable* input = kernel.arguments[static_cast<size_t>(k)].var.operator->();
+      partners[output.var.operator->()].insert(input);
+      partners[input].insert(output.var.operator->());
+    }
+  }
   llvm::MDBuilder metadata(state.context);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(state.kernel_name);
   std::vector<llvm::Metadata*> scopes;
@@ -92,8 +101,12 @@ void give_scopes(KernelState& state, const Kernel& kernel) {
   for (size_t i = 0; i < scopes.size(); ++i) {
     BufferFacts& facts = collector.facts[collector.order[i]];
     facts.scope = llvm::MDNode::get(state.context, scopes[i]);
-    std::vector<llvm::Metadata*> others = scopes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto& shared = partners[collector.order[i]];
+    facts.shared = !shared.empty();
+    std::vector<llvm::Metadata*> others;
+    for (size_t j = 0; j < scopes.size(); ++j) {
+      if (j != i && !shared.contains(collector.order[j])) others.push_back(scopes[j]);
+    }
     if (!others.empty()) facts.others = llvm::MDNode::get(state.context, others);
   }
   state.buffers = std::move(collector.facts);
@@ -244,62 +257,104 @@ void FunctionEmitter::finish() {
   b_.CreateRet(b_.getInt32(0));
 }
 
-void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
-  give_scopes(state, kernel);
+llvm::Function* FunctionEmitter::emit_entry(KernelState& state, const Kernel& kernel,
+                                            const std::string& name, llvm::Function* unchecked) {
   llvm::Type* i32 = llvm::Type::getInt32Ty(state.context);
   llvm::Type* pointer = llvm::PointerType::get(state.context, 0);
   auto* function_type = llvm::FunctionType::get(i32, {pointer, pointer, i32}, false);
-  if (state.module.getFunction(kernel.name) != nullptr) {
+  if (state.module.getFunction(name) != nullptr) {
     raise({.code = ErrorCode::CodeGeneration,
-           .what = "two kernels of one module are called '" + kernel.name + "'"});
+           .what = "two kernels of one module are called '" + name + "'"});
   }
-  auto* function = llvm::Function::Create(function_type, llvm::Function::ExternalLinkage,
-                                          kernel.name, state.module);
+  auto* function =
+      llvm::Function::Create(function_type, llvm::Function::ExternalLinkage, name, state.module);
   FunctionEmitter emitter(state, function);
   emitter.args_ = function->getArg(0);
   emitter.type_codes_ = function->getArg(1);
   emitter.num_args_ = function->getArg(2);
+  emitter.unchecked_ = unchecked;
+  emitter.leaves_out_checks_ = unchecked == nullptr && has_unchecked(kernel);
   function->getArg(0)->setName("args");
   function->getArg(1)->setName("type_codes");
   function->getArg(2)->setName("num_args");
   emitter.bind_arguments(kernel);
-  emitter.bind_constants(kernel);
+  if (unchecked == nullptr) emitter.bind_constants(kernel);
   emitter.emit(kernel.body);
   emitter.finish();
-  // Where the loops are a function of their own, what is left here checks arguments, once a call:
-  // not worth the time that optimising it takes.
-  if (contains_compute_scope(kernel.body)) {
+  // Where the loops are a function of their own, what is left here runs once a call: not worth the
+  // time that optimising it takes.
+  if (has_unchecked(kernel)) {
     function->addFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr(llvm::Attribute::OptimizeNone);
   }
+  return function;
 }
+
+void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
+  give_scopes(state, kernel);
+  llvm::Function* unchecked = has_unchecked(kernel)
+                                  ? emit_entry(state, kernel, unchecked_symbol(kernel), nullptr)
+                                  : nullptr;
+  emit_entry(state, kernel, kernel.name, unchecked);
+}
+
+std::string unchecked_symbol(const Kernel& kernel) { return kernel.name + "_unchecked"; }
+
+bool has_unchecked(const Kernel& kernel) { return contains_compute_scope(kernel.body); }
 
 std::string constant_symbol(const Kernel& kernel, size_t constant) {
   return fmt::format("{}.constant.{}", kernel.name, constant);
 }
 
+std::string array_symbol(const Kernel& kernel, size_t constant) {
+  return constant_symbol(kernel, constant) + ".array";
+}
+
+bool is_small(const KernelConstant& constant) { return constant.value.byte_size() <= 4 << 10; }
+
+namespace {
+
+llvm::Constant* copy_of(const KernelConstant& constant, llvm::Module& module) {
+  const llvm::StringRef bytes(static_cast<const char*>(constant.value.data()),
+                              static_cast<size_t>(constant.value.byte_size()));
+  llvm::Constant* content =
+      llvm::ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false);
+  auto* copy = new llvm::GlobalVariable(module, content->getType(), true,
+                                        llvm::GlobalValue::InternalLinkage, content, constant.name);
+  copy->setAlignment(llvm::Align(NDArray::kAlignment));
+  return copy;
+}
+
+}  // namespace
+
 // Each constant is found through a variable of the module, so that the same text, and the same
 // code, serve wherever the array is.
 void FunctionEmitter::bind_constants(const Kernel& kernel) {
   llvm::Type* pointer = llvm::PointerType::get(k_.context, 0);
+  const ConstantPlace place = k_.options.constants;
   for (size_t i = 0; i < kernel.constants.size(); ++i) {
     const KernelConstant& c = kernel.constants[i];
     if (!c.value.defined()) fail(fmt::format("constant '{}' has no value", c.name));
     llvm::Constant* array = llvm::ConstantPointerNull::get(llvm::PointerType::get(k_.context, 0));
-    if (k_.options.embed_constants) {
-      const llvm::StringRef bytes(static_cast<const char*>(c.value.data()),
-                                  static_cast<size_t>(c.value.byte_size()));
-      llvm::Constant* content = llvm::ConstantDataArray::getString(k_.context, bytes, false);
-      auto* copy = new llvm::GlobalVariable(k_.module, content->getType(), true,
-                                            llvm::GlobalValue::InternalLinkage, content, c.name);
-      copy->setAlignment(llvm::Align(NDArray::kAlignment));
-      array = copy;
+    auto visibility = llvm::GlobalValue::DefaultVisibility;
+    if (place != ConstantPlace::Memory && is_small(c)) {
+      array = copy_of(c, k_.module);
+      visibility = llvm::GlobalValue::HiddenVisibility;
+    } else if (place == ConstantPlace::Object) {
+      auto* outside = new llvm::GlobalVariable(k_.module, b_.getInt8Ty(), true,
+                                               llvm::GlobalValue::ExternalLinkage, nullptr,
+                                               array_symbol(kernel, i));
+      outside->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      array = outside;
+      visibility = llvm::GlobalValue::HiddenVisibility;
+    } else if (place == ConstantPlace::Library) {
+      // Who loads the library finds it; other libraries are not to take it for theirs.
+      visibility = llvm::GlobalValue::ProtectedVisibility;
     }
     auto* slot =
         new llvm::GlobalVariable(k_.module, pointer, false, llvm::GlobalValue::ExternalLinkage,
                                  array, constant_symbol(kernel, i));
-    // Libraries loaded together are not to see each other's.
-    if (k_.options.embed_constants) slot->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    slot->setVisibility(visibility);
     const Variable* var = c.var.operator->();
     Binding binding{.alignment = NDArray::kAlignment, .root = var};
     binding.value = b_.CreateLoad(pointer, slot, c.name);
@@ -368,6 +423,8 @@ bool only_launches(const Stmt& s) {
 }  // namespace
 
 void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
+  if (unchecked_ != nullptr)
+    return return_on_failure(b_.CreateCall(unchecked_, {args_, type_codes_, num_args_}));
   if (only_launches(op.body)) return emit(op.body);
   const std::vector<const Variable*> variables = captured(op.body);
   llvm::SmallVector<llvm::Value*, 8> values;
@@ -394,7 +451,7 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
     const auto facts = k_.buffers.find(outer.root);
     if (facts == k_.buffers.end()) continue;
     llvm::AttrBuilder attributes(k_.context);
-    attributes.addAttribute(llvm::Attribute::NoAlias);
+    if (!facts->second.shared) attributes.addAttribute(llvm::Attribute::NoAlias);
     attributes.addAttribute(llvm::Attribute::NoCapture);
     if (!facts->second.written) attributes.addAttribute(llvm::Attribute::ReadOnly);
     if (outer.alignment > 1) attributes.addAlignmentAttr(outer.alignment);

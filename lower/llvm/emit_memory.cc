@@ -53,7 +53,7 @@ void FunctionEmitter::annotate(llvm::Instruction* access, const Variable* buffer
   const BufferFacts& facts = it->second;
   if (facts.scope != nullptr) access->setMetadata(llvm::LLVMContext::MD_alias_scope, facts.scope);
   if (facts.others != nullptr) access->setMetadata(llvm::LLVMContext::MD_noalias, facts.others);
-  if (!facts.written && access->mayReadFromMemory()) {
+  if (!facts.written && !facts.shared && access->mayReadFromMemory()) {
     access->setMetadata(llvm::LLVMContext::MD_invariant_load,
                         llvm::MDNode::get(k_.context, std::nullopt));
   }

@@ -16,6 +16,8 @@
 
 #include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/module.h"
+#include "runtime/parameter_file.h"
 
 namespace tw::codegen {
 namespace {
@@ -119,11 +121,51 @@ std::string header(const std::vector<Kernel>& kernels) {
       text += fmt::format("//   args[{}]  {} ({}{})\n", i, a.name, to_string(a.dtype),
                           a.is_tensor ? fmt::format(" tensor of rank {}", a.shape.size()) : "");
     }
-    text += fmt::format(
-        "int32_t {}(void* const* args, const int32_t* type_codes, int32_t num_args);\n\n",
-        kernel.name);
+    const auto declare = [&](const std::string& name) {
+      text += fmt::format(
+          "int32_t {}(void* const* args, const int32_t* type_codes, int32_t num_args);\n", name);
+    };
+    declare(kernel.name);
+    if (has_unchecked(kernel)) {
+      text += "// The same without checks; see tw_kernel in runtime/c_api.h.\n";
+      declare(unchecked_symbol(kernel));
+    }
+    text += "\n";
   }
   return text + "#ifdef __cplusplus\n}\n#endif\n";
+}
+
+// The constants that are not copied into the code.
+struct LargeConstant {
+  std::string symbol, array;
+  NDArray value;
+};
+std::vector<LargeConstant> large_constants(const std::vector<Kernel>& kernels) {
+  std::vector<LargeConstant> found;
+  for (const Kernel& kernel : kernels) {
+    for (size_t i = 0; i < kernel.constants.size(); ++i) {
+      const KernelConstant& c = kernel.constants[i];
+      if (!is_small(c))
+        found.push_back({constant_symbol(kernel, i), array_symbol(kernel, i), c.value});
+    }
+  }
+  return found;
+}
+
+// The assembler copies the bytes of a file, which LLVM IR would hold as text.
+std::string assembly_for(const std::vector<LargeConstant>& constants, const fs::path& folder) {
+  std::string text;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    const NDArray& value = constants[i].value;
+    const fs::path file = folder / fmt::format("array{}", i);
+    write_file(file,
+               {static_cast<const char*>(value.data()), static_cast<size_t>(value.byte_size())});
+    text += fmt::format(
+        ".pushsection .rodata,\"a\",@progbits\n.balign {0}\n.globl \"{1}\"\n.hidden \"{1}\"\n"
+        "\"{1}\":\n.incbin \"{2}\"\n.popsection\n",
+        NDArray::kAlignment, constants[i].array, file.string());
+  }
+  return text;
 }
 
 // Into place at once, so that nobody loads half a file and a loaded library is not overwritten.
@@ -149,7 +191,7 @@ void add_constant(llvm::Module& module, const std::string& name, const std::stri
 }
 
 void export_code(const std::string& path, const std::vector<Kernel>& kernels,
-                 const std::function<llvm::SmallVector<char, 0>()>& object) {
+                 const std::function<llvm::SmallVector<char, 0>(const ObjectParts&)>& object) {
   const std::string ending = fs::path(path).extension().string();
   if (ending != ".so" && ending != ".o" && ending != ".h") {
     raise({.code = ErrorCode::BadArgument,
@@ -162,10 +204,22 @@ void export_code(const std::string& path, const std::vector<Kernel>& kernels,
     write_file(made, header(kernels));
     return move_into_place(made, path);
   }
-  const llvm::SmallVector<char, 0> bytes = object();
+  const std::vector<LargeConstant> constants = large_constants(kernels);
+  ObjectParts parts{.constants = ending == ".so" ? ConstantPlace::Library : ConstantPlace::Object};
+  const fs::path parameters = scratch.path / "kernels.params";
+  if (parts.constants == ConstantPlace::Object) {
+    parts.assembly = assembly_for(constants, scratch.path);
+  } else if (!constants.empty()) {
+    std::vector<NamedArray> arrays;
+    for (const LargeConstant& c : constants) arrays.push_back({c.symbol, c.value});
+    parts.parameters = fmt::format("{:016x}", write_parameters(parameters.string(), arrays));
+  }
+  const llvm::SmallVector<char, 0> bytes = object(parts);
   const fs::path object_file = scratch.path / "kernels.o";
   write_file(object_file, std::string_view(bytes.data(), bytes.size()));
   if (ending == ".so") link(object_file, made, scratch.path / "linker.log");
+  // First, as a library without its parameters is of no use.
+  if (!parts.parameters.empty()) move_into_place(parameters, parameters_path(path));
   move_into_place(made, path);
 }
 

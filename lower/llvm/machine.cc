@@ -49,6 +49,7 @@ void initialize_llvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
     return true;
   }();
   (void)done;

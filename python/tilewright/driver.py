@@ -47,10 +47,11 @@ def build(
     Tensors that were built before, by the same names, for the same target, with the same schedule and without constants,
     share what was compiled then.
 
-    A call checks its arguments. What a kernel writes must share no memory with another argument.
+    A call checks its arguments. What a kernel writes must share no memory with another argument, but for those that
+    `may_share` of the function lists: with them it works in place. `unchecked` of the function leaves out the checks.
 
     constants: {placeholder: array} for placeholders made with constant=True. They are arguments no more; stages that the
-    schedule precomputes from them are computed now, once, and an exported library holds copies of what it needs.
+    schedule precomputes from them are computed now, once, and an exported library has copies of what it needs, large ones in a file beside it (.params).
 
     cross: builds for another machine. A target with features that this machine lacks is refused otherwise; what is built
     for it can be exported and read (get_source), and not called here.

@@ -82,7 +82,9 @@ def test_each_check_of_a_call(module):
     both = np.zeros(24, "float32")
     assert code_of(module, both[:16], both[8:]) == "argument-overlap"
     assert code_of(module, both[8:], both[:16]) == "argument-overlap"
-    assert code_of(module, x, x) == "argument-overlap"
+    twice = 2 * x
+    module(x, x)  # elementwise, so it works in place
+    assert (x == twice).all()
     touching = np.zeros(32, "float32")
     module(touching[:16], touching[16:])
     y.flags.writeable = False
@@ -273,6 +275,50 @@ def test_time_evaluator(module):
     assert len(cold(x, tw.nd.zeros((16,))).results) == 3
     with pytest.raises(tw.UserError, match="unknown f_preproc 'flush'"):
         module.time_evaluator(f_preproc="flush")
+
+
+def test_what_a_planner_is_told(tmp_path):
+    A = te.placeholder((64, 3000), name="A")
+    B = te.placeholder((64, 3000), name="B")
+    T = te.compute((64, 3000), lambda i, j: A[i, 2999 - j] + 1, name="T")
+    C = te.compute((64, 3000), lambda i, j: T[i, 2999 - j] * B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    s[T].compute_at(s[C], C.op.axis[0])
+    f = tw.build(s, [A, B, C], name="f")
+    f.export_library(tmp_path / "f.so")
+    a, b = (np.random.default_rng(k).random((64, 3000), dtype="float32") for k in range(2))
+    for function in (f["f"], tw.runtime.load_module(tmp_path / "f.so")["f"]):
+        assert function.may_share == {2: [1]}
+        assert function.workspace == (12032, 0)  # a row of T, in lines of 64 bytes
+        for call in (function, function.unchecked):
+            c = b.copy()
+            call(a, c, c)
+            assert (c == (a + 1) * b).all()
+        assert code_of(function, a, b, a) == "argument-overlap"
+    n = te.var("n")
+    X = te.placeholder((n,), name="X")
+    Y = te.compute((n,), lambda i: X[i] + 1, name="Y")
+    Z = te.compute((n,), lambda i: Y[n - 1 - i], name="Z")
+    assert tw.build(te.create_schedule(Z.op), [X, Z]).entry_func.workspace == (None, 0)
+
+
+def test_large_constants_are_mapped_from_a_file(tmp_path):
+    A = te.placeholder((256, 64), name="A")
+    W = te.placeholder((256, 64), name="W", constant=True)
+    C = te.compute((256, 64), lambda i, j: A[i, j] * W[i, j], name="C")
+    w = np.random.default_rng(0).random((256, 64), dtype="float32")
+    tw.build(te.create_schedule(C.op), [A, W, C], constants={W: w}).export_library(tmp_path / "scaled.so")
+    assert w.tobytes() in (tmp_path / "scaled.params").read_bytes()
+    a, c = np.full((256, 64), 3, "float32"), np.zeros((256, 64), "float32")
+    tw.runtime.load_module(tmp_path / "scaled.so")(a, c)
+    assert (c == 3 * w).all()
+    content = bytearray((tmp_path / "scaled.params").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "other").write_bytes(content)
+    (tmp_path / "other").rename(tmp_path / "scaled.params")
+    assert code_of(tw.runtime.load_module, tmp_path / "scaled.so") == "bad-parameters"
+    (tmp_path / "scaled.params").unlink()
+    assert code_of(tw.runtime.load_module, tmp_path / "scaled.so") == "bad-parameters"
 
 
 def test_export_and_load(module, tmp_path):

@@ -13,12 +13,28 @@
 
 namespace tw::test {
 
-// `bound`: constants are built into the kernel, and what can be is precomputed.
+// The arrays of a call, with outputs moved to the memory of inputs where the kernel allows that and
+// they have as many bytes. Each input takes one output.
+inline std::vector<NDArray> in_place(const FunctionInfo& info, std::vector<NDArray> arrays) {
+  std::vector<bool> taken(arrays.size(), false);
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    for (int32_t j : info.arguments[k].may_share) {
+      const auto input = static_cast<size_t>(j);
+      if (taken[input] || arrays[input].byte_size() != arrays[k].byte_size()) continue;
+      taken[input] = true;
+      arrays[k] = arrays[input];
+      break;
+    }
+  }
+  return arrays;
+}
+
+// `bound`: constants are built into the kernel, and what can be is precomputed. Calls the kernel a
+// second time, without checks, and a third time in place.
 inline std::string check_machine_code(const ScheduleCase& c, const CaseData& data,
                                       const LowerOptions& options, const Target& target,
                                       bool bound = false) {
   std::vector<NDArray> arrays;
-  std::vector<CallArgument> arguments;
   const std::vector<InterpreterBuffer> inputs = data.fresh();
   for (size_t k = 0; k < inputs.size(); ++k) {
     arrays.push_back(NDArray::empty(data.shapes[k], inputs[k].element()));
@@ -39,21 +55,44 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
       continue;
     }
     variables.push_back(all[k]);
-    if (k < arrays.size()) arguments.emplace_back(arrays[k]);
   }
   KernelModule module = lower_module(c.schedule(), variables, constants, target, options);
   bind_constants(module, values);
   const Kernel kernel = prepare(std::move(module), target).entry();
   const Function function = compile({kernel}, target)->get_function(kernel.name);
-  for (const auto& [var, value] : c.scalars) arguments.emplace_back(value);
-  function.call(arguments);
-  std::vector<InterpreterBuffer> results;
-  for (size_t k = 0; k < arrays.size(); ++k) {
-    results.push_back(
-        InterpreterBuffer::from_bytes(inputs[k].element(), arrays[k].data(), arrays[k].size()));
+
+  const auto difference = [&](const std::vector<NDArray>& found) {
+    std::vector<InterpreterBuffer> results;
+    for (size_t k = 0; k < found.size(); ++k) {
+      results.push_back(
+          InterpreterBuffer::from_bytes(inputs[k].element(), found[k].data(), found[k].size()));
+    }
+    return data.difference(c, results);
+  };
+  const auto run = [&](const Function& f, const std::vector<NDArray>& on) {
+    // The call's arguments are those of `arrays` that are no bound constants.
+    std::vector<CallArgument> given;
+    for (size_t k = 0; k < on.size(); ++k) {
+      if (!bound || !te::is_constant(all[k].tensor)) given.emplace_back(on[k]);
+    }
+    for (const auto& [var, value] : c.scalars) given.emplace_back(value);
+    f.call(given);
+    return difference(on);
+  };
+  std::string wrong = run(function, arrays);
+  if (wrong.empty()) {
+    for (size_t k = 0; k < arrays.size(); ++k) {
+      if (data.is_output[k])
+        std::memset(arrays[k].data(), 0x5a, static_cast<size_t>(arrays[k].byte_size()));
+    }
+    wrong = run(function.unchecked(), arrays);
+    if (!wrong.empty()) wrong = "without checks: " + wrong;
   }
-  const std::string difference = data.difference(c, results);
-  return difference.empty() ? difference : difference + "\n" + to_string(kernel.body);
+  if (wrong.empty() && !bound) {
+    wrong = run(function, in_place(function.info(), arrays));
+    if (!wrong.empty()) wrong = "in place: " + wrong;
+  }
+  return wrong.empty() ? wrong : wrong + "\n" + to_string(kernel.body);
 }
 
 inline std::vector<ScheduleCheck> jit_checks(const Target& target) {

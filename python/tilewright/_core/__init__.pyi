@@ -1093,11 +1093,20 @@ class Function:
     def _time(self, arg0: int, arg1: int, arg2: float, arg3: bool, *args: typing.Any) -> tilewright._core.BenchmarkResult:
         ...
     @property
+    def may_share(self) -> dict:
+        """{output: inputs}, by position: the inputs that may be the same memory as the output, from the first element on."""
+    @property
     def name(self) -> str:
         ...
     @property
     def signature(self) -> str:
         ...
+    @property
+    def unchecked(self) -> tilewright._core.Function:
+        """The same kernel without the checks of its arguments, for arguments that have passed them in a call: types, shapes and strides must be the same, addresses as aligned and as disjoint. With anything else its behaviour is undefined."""
+    @property
+    def workspace(self) -> tuple:
+        """Bytes of scratch memory that a call takes outside parallel regions, and each thread inside of them; None where it depends on the arguments."""
 
 
 class Module:
@@ -1113,7 +1122,7 @@ class Module:
     def entry_name(self) -> str:
         ...
     def export_library(self, file_name: typing.Any) -> None:
-        """Writes a shared library (.so), an object (.o) or a C header (.h)."""
+        """Writes a shared library (.so), an object (.o) or a C header (.h). Large constants go to a file beside the library (.params), which loading maps into memory; an object holds them itself."""
     @property
     def function_names(self) -> list[str]:
         ...

@@ -11,6 +11,7 @@
 
 #include "runtime/c_api.h"
 #include "runtime/error.h"
+#include "runtime/workspace.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -139,6 +140,188 @@ TEST(LlvmModule, ObjectAndHeader) {
   expect_error(ErrorCode::BadArgument, ".so", [&] { module->export_library("f.txt"); });
   expect_error(ErrorCode::LinkFailed, "cannot write",
                [&] { module->export_library("/no/such/folder/f.so"); });
+}
+
+// O[i] = A[i] * W[i] + small[0], W of `size` elements, as make_api leaves it.
+Kernel weighted(const std::string& name, int64_t size, float factor) {
+  const Var a = buffer_var("A", float_type(32)), o = buffer_var("O", float_type(32)),
+            w = buffer_var("W", float_type(32)), small = buffer_var("small", float_type(32)),
+            i("i");
+  const auto load = [](const Var& buffer, const Expr& index) {
+    return Expr(make(Load{.type = float_type(32), .buffer = buffer, .index = index}));
+  };
+  const Expr extent(static_cast<int>(size));
+  const NDArray weights = NDArray::empty({size}, float_type(32)),
+                one = NDArray::empty({1}, float_type(32));
+  for (int64_t k = 0; k < size; ++k) weights.data_as<float>()[k] = factor * static_cast<float>(k);
+  one.data_as<float>()[0] = 1;
+  const Expr value = load(a, i) * load(w, i) + load(small, 0);
+  Kernel kernel{
+      .name = name,
+      .arguments =
+          {{.name = "A", .dtype = float_type(32), .shape = {extent}, .var = a},
+           {.name = "O", .dtype = float_type(32), .shape = {extent}, .var = o, .is_output = true}},
+      .constants =
+          {{.name = "W", .dtype = float_type(32), .shape = {extent}, .var = w, .value = weights},
+           {.name = "small", .dtype = float_type(32), .shape = {1}, .var = small, .value = one}},
+      .body = make(For{.var = i,
+                       .min = 0,
+                       .extent = extent,
+                       .body = make(Store{.buffer = o, .value = value, .index = i})})};
+  return run_passes(kernel, Target::host(), {}).entry();
+}
+void expect_weighted(const Function& f, int64_t size, float factor) {
+  NDArray a = NDArray::empty({size}, float_type(32)), o = NDArray::zeros({size}, float_type(32));
+  for (int64_t k = 0; k < size; ++k) a.data_as<float>()[k] = 2;
+  f(a, o);
+  for (int64_t k : {int64_t{0}, int64_t{1}, size - 1})
+    EXPECT_EQ(o.data_as<float>()[k], 2 * factor * static_cast<float>(k) + 1) << k;
+}
+
+TEST(LlvmModule, LargeConstantsStandBesideTheLibrary) {
+  const Folder folder;
+  const std::string path = (folder.path / "f.so").string();
+  const int64_t size = 1 << 20;
+  const auto module = compile({weighted("f", size, 1), weighted("g", size, 3)}, Target::host());
+  expect_weighted(module->get_function("g"), size, 3);
+  module->export_library(path);
+  EXPECT_LT(fs::file_size(path), 100000u);
+  EXPECT_GT(fs::file_size(folder.path / "f.params"), 8u << 20);
+  const auto loaded = load_library(path);
+  expect_weighted(loaded->get_function("f"), size, 1);
+  expect_weighted(loaded->get_function("g"), size, 3);
+
+  // Two libraries of one name for their constants do not meet.
+  const std::string other = (folder.path / "other.so").string();
+  compile({weighted("f", size, 5)}, Target::host())->export_library(other);
+  const auto second = load_library(other);
+  expect_weighted(second->get_function("f"), size, 5);
+  expect_weighted(loaded->get_function("f"), size, 1);
+
+  // Both files may be renamed together.
+  fs::create_directory(folder.path / "moved");
+  fs::rename(path, folder.path / "moved" / "x.so");
+  fs::rename(folder.path / "f.params", folder.path / "moved" / "x.params");
+  expect_weighted(load_library((folder.path / "moved" / "x.so").string())->get_function("g"), size,
+                  3);
+
+  // Another library's, damaged ones, none.
+  const auto refuses = [&](const char* part) {
+    expect_error(ErrorCode::BadParameters, part, [&] { load_library(other); });
+  };
+  const fs::path parameters = folder.path / "other.params", good = folder.path / "good";
+  fs::copy_file(parameters, good);
+  fs::remove(parameters);
+  refuses("No such file");
+  fs::copy_file(folder.path / "moved" / "x.params", parameters);
+  refuses("are not those of");
+  fs::remove(parameters);
+  fs::copy_file(good, parameters);
+  fs::resize_file(parameters, fs::file_size(good) - 4);
+  refuses("bytes of");
+  fs::remove(parameters);
+  fs::copy_file(good, parameters);
+  EXPECT_NE(load_library(other), nullptr);
+}
+
+TEST(LlvmModule, SmallConstantsStayInTheLibrary) {
+  const Folder folder;
+  const std::string path = (folder.path / "f.so").string();
+  compile(weighted("f", 64, 2), Target::host())->export_library(path);
+  EXPECT_FALSE(fs::exists(folder.path / "f.params"));
+  expect_weighted(load_library(path)->get_function("f"), 64, 2);
+}
+
+// An object holds all constants: what is linked from it needs nothing beside it.
+TEST(LlvmModule, ObjectsHoldTheirConstants) {
+  const Folder folder;
+  const std::string object = (folder.path / "f.o").string();
+  const int64_t size = 1 << 18;
+  compile(weighted("f", size, 4), Target::host())->export_library(object);
+  EXPECT_FALSE(fs::exists(folder.path / "f.params"));
+  EXPECT_GT(fs::file_size(object), 1u << 20);
+  if (std::system("command -v ld.lld-19 > /dev/null") != 0) GTEST_SKIP() << "no linker";
+  const std::string library = (folder.path / "linked.so").string();
+  ASSERT_EQ(std::system(fmt::format("ld.lld-19 -shared -o {} {}", library, object).c_str()), 0);
+  expect_weighted(load_library(library)->get_function("f"), size, 4);
+}
+
+TEST(LlvmModule, EachKernelHasAnEntryWithoutChecks) {
+  const Folder folder;
+  const std::string path = (folder.path / "f.so").string();
+  const auto module = compile(weighted("f", 64, 2), Target::host());
+  module->export_library(path);
+  module->export_library((folder.path / "f.h").string());
+  std::ifstream in(folder.path / "f.h");
+  EXPECT_THAT(std::string(std::istreambuf_iterator<char>(in), {}),
+              HasSubstr("int32_t f_unchecked("));
+  const NDArray longer = NDArray::zeros({65}, float_type(32)),
+                o = NDArray::zeros({64}, float_type(32));
+  for (const Function& f : {module->get_function("f"), load_library(path)->get_function("f")}) {
+    EXPECT_NE(f.kernel(), f.unchecked().kernel());
+    EXPECT_EQ(f.unchecked().unchecked().kernel(), f.unchecked().kernel());
+    expect_weighted(f, 64, 2);
+    expect_weighted(f.unchecked(), 64, 2);
+    expect_error(ErrorCode::ArgumentShape, "65", [&] { f(longer, o); });
+    f.unchecked()(longer, o);  // reads what it needs of it
+  }
+  tw_module* loaded = tw_module_load(path.c_str());
+  ASSERT_NE(loaded, nullptr);
+  EXPECT_NE(tw_module_unchecked(loaded, "f"), nullptr);
+  EXPECT_NE(tw_module_unchecked(loaded, "f"), tw_module_function(loaded, "f"));
+  EXPECT_EQ(tw_module_unchecked(loaded, "g"), nullptr);
+  EXPECT_EQ(load_library(path)->function_names(), std::vector<std::string>{"f"});
+  tw_module_free(loaded);
+  tw_clear_error();
+}
+
+// Scratch memory of the call, and of each thread.
+TEST(LlvmModule, KernelsSayWhatScratchMemoryTheyTake) {
+  const Folder folder;
+  const std::string path = (folder.path / "f.so").string();
+  const te::Tensor a = te::placeholder({16, 2000}, float_type(32), "A");
+  const te::Tensor t =
+      te::compute({16, 2000}, [&](const auto& i) { return a(i[0], i[1]) + 1; }, "t");
+  const te::Tensor row =
+      te::compute({16, 2000}, [&](const auto& i) { return t(i[0], 1999 - i[1]) * 2; }, "row");
+  const te::Tensor c =
+      te::compute({16, 2000}, [&](const auto& i) { return row(i[0], 1999 - i[1]) + 3; }, "C");
+  for (const bool dynamic : {false, true}) {
+    const Schedule s = Schedule::create({c});
+    s[row].compute_at(s[c], s[c].axis(0));
+    s[c].parallel(s[c].axis(0));
+    if (dynamic) s[c].pragma(s[c].axis(0), "parallel_dynamic", 2);
+    const Kernel kernel = lower(s, {a, c}, Target::host(), {.name = "f"});
+    compile(kernel, Target::host())->export_library(path);
+    tw_module* module = tw_module_load(path.c_str());
+    ASSERT_NE(module, nullptr);
+    tw_workspace w = {};
+    EXPECT_EQ(tw_module_workspace(module, "f", &w.call_bytes, &w.thread_bytes), 0);
+    EXPECT_EQ(w.call_bytes, 16 * 2000 * 4);
+    EXPECT_EQ(w.thread_bytes, 8000);
+    EXPECT_EQ(tw_module_workspace(module, "g", &w.call_bytes, &w.thread_bytes), -1);
+    tw_set_num_threads(3);
+    w.num_threads = tw_num_threads();
+    NDArray memory = NDArray::zeros({tw_workspace_bytes(&w)}, int_type(8));
+    w.memory = memory.data();
+    workspace_trim();
+    EXPECT_EQ(tw_workspace_lend(&w), 0);
+    const Function f = load_library(path)->get_function("f");
+    NDArray in = NDArray::zeros({16, 2000}, float_type(32)),
+            out = NDArray::zeros({16, 2000}, float_type(32));
+    for (int call = 0; call < 5; ++call) {
+      f(in, out);
+      for (int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out.data_as<float>()[i], 5);
+      out.copy_from(in);
+    }
+    EXPECT_EQ(tw_workspace_lend(nullptr), 0);
+    EXPECT_EQ(workspace_kept_bytes(), 0u);  // nothing but the lent memory was used
+    const auto* used = reinterpret_cast<const float*>(memory.data_as<char>());
+    EXPECT_EQ(used[0], 1);          // t
+    EXPECT_EQ(used[16 * 2000], 2);  // a task's row
+    tw_module_free(module);
+  }
+  tw_clear_error();
 }
 
 TEST(LlvmModule, NoLinker) {

@@ -60,7 +60,7 @@ TEST(Pipeline, RunsEveryPassAndTimesIt) {
 TEST(Pipeline, SimpleModeStopsBeforeMakeApi) {
   const auto names = passes_run({.simple_mode = true});
   EXPECT_THAT(names, testing::Not(testing::Contains("loop_partition")));
-  EXPECT_EQ(names.back(), "nontemporal_stores");
+  EXPECT_EQ(names.back(), "share_arguments");
 }
 
 TEST(Pipeline, StopsAfterAPass) {

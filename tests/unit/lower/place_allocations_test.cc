@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <functional>
 #include <map>
 
 #include "ir/visit.h"
@@ -90,32 +92,48 @@ A[0] = 0.000000f
   EXPECT_EQ(placed(text, 1 << 20), (Scopes{{"A", "global"}}));
 }
 
-// A chain of stages, each of which keeps 60 KiB to itself: together they are more than the 8 MiB
-// that a thread's stack has on most systems.
+// Runs f on a thread whose stack has so many bytes.
+void run_on_stack(size_t bytes, std::function<void()> f) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+  pthread_t thread;
+  const auto body = [](void* given) -> void* {
+    (*static_cast<std::function<void()>*>(given))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, &f), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// A chain of stages each of which keeps 60 KiB to itself, three times what the thread has.
 TEST(PlaceAllocations, ManyLocalStagesDoNotOverflowAStack) {
-  constexpr int kStages = 180, kElements = 15 << 10;
+  constexpr int kStages = 26, kElements = 15 << 10;
   const te::Tensor a = te::placeholder({4, kElements}, float_type(32), "A");
   std::vector<te::Tensor> chain = {a};
   for (int k = 0; k < kStages; ++k) {
-    const te::Tensor& last = chain.back();
+    const te::Tensor last = chain.back();
     chain.push_back(te::compute(
         {4, kElements}, [&](const auto& i) { return last(i[0], i[1]) + 1; },
         fmt::format("T{}", k)));
   }
   const te::Tensor out = chain.back();
-  const Schedule s = Schedule::create({out});
-  for (size_t k = 1; k + 1 < chain.size(); ++k) {
-    s[chain[k]].set_scope("local");
-    s[chain[k]].compute_at(s[out], s[out].axis(0));
+  for (const bool parallel : {false, true}) {
+    const Schedule s = Schedule::create({out});
+    for (size_t k = 1; k + 1 < chain.size(); ++k) {
+      s[chain[k]].set_scope("local");
+      s[chain[k]].compute_at(s[out], s[out].axis(0));
+    }
+    if (parallel) s[out].parallel(s[out].axis(0));
+    const Kernel kernel = lower(s, {a, out}, Target::host());
+    const Function f = compile(kernel, Target::host())->get_function(kernel.name);
+    const NDArray in = NDArray::zeros({4, kElements}, float_type(32));
+    const NDArray result = NDArray::zeros({4, kElements}, float_type(32));
+    ThreadPool::global().set_num_threads(1);  // tasks run where the kernel is called
+    run_on_stack(512 << 10, [&] { f(in, result); });
+    for (int64_t i = 0; i < result.size(); ++i) ASSERT_EQ(result.data_as<float>()[i], kStages);
   }
-  s[out].parallel(s[out].axis(0));
-  const Kernel kernel = lower(s, {a, out}, Target::host());
-  const Function f = compile(kernel, Target::host())->get_function(kernel.name);
-  const NDArray in = NDArray::zeros({4, kElements}, float_type(32));
-  const NDArray result = NDArray::zeros({4, kElements}, float_type(32));
-  ThreadPool::global().set_num_threads(2);
-  f(in, result);
-  for (int64_t i = 0; i < result.size(); ++i) ASSERT_EQ(result.data_as<float>()[i], kStages);
 }
 
 }  // namespace

@@ -84,6 +84,23 @@ TEST(CApi, BytesThatTensorsShare) {
   DLTensor shifted = at(0, eight);
   shifted.byte_offset = 36;
   EXPECT_EQ(with_a(shifted), 28);
+
+  // The check of an input that may take an output's memory: all of it, or none.
+  const tw_argument_check check = {0, TW_CHECK_PartialOverlap, 0, 1, 0};
+  const auto refused = [&](const DLTensor& b) {
+    void* const args[] = {const_cast<DLTensor*>(&a), const_cast<DLTensor*>(&b)};
+    const int32_t kinds[] = {TW_ARG_TENSOR, TW_ARG_TENSOR};
+    tw_clear_error();
+    return tw_check_arguments(&check, 1, "f", "A", args, kinds, 2) != 0;
+  };
+  EXPECT_FALSE(refused(a));
+  EXPECT_FALSE(refused(at(8, rows, 2)));
+  EXPECT_FALSE(refused(at(0, eight)));
+  EXPECT_FALSE(refused(at(10, none)));
+  EXPECT_TRUE(refused(at(1, eight)));
+  EXPECT_EQ(tw_last_error_code(), TW_ERROR_ArgumentOverlap);
+  EXPECT_TRUE(refused(at(9, eight)));
+  tw_clear_error();
 }
 
 TEST(CApi, ArgumentsAreCheckedInTheOrderOfTheTable) {

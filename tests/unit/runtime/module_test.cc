@@ -67,7 +67,9 @@ TEST_F(LoadedLibrary, CallsWithTensorsAndNumbers) {
   const NDArray d = NDArray::zeros({4}, float_type(32));
   fill(d, 3, 0.5);
   EXPECT_EQ(d.data_as<float>()[3], 4.5f);
-  load_library(path)->get_function("scratch")();
+  const Function scratch = load_library(path)->get_function("scratch");
+  scratch();
+  EXPECT_EQ(scratch.unchecked().kernel(), scratch.kernel());  // it has one entry only
   const std::vector<CallArgument> arguments = {a, b, c};
   EXPECT_EQ(time_evaluator(add, arguments, {.number = 2, .repeat = 3}).seconds.size(), 3u);
   EXPECT_GE(measure_until(add, arguments, {.budget_seconds = 1e-3}).seconds.size(), 1u);
@@ -138,21 +140,34 @@ TEST(Metadata, RoundTrips) {
   const ModuleInfo info{
       .target = "llvm -mcpu=x86-64-v3",
       .instruction_sets = {"avx", "avx2"},
-      .functions = {{.name = "gemm",
-                     .arguments = {{.name = "A",
-                                    .kind = ArgumentKind::Tensor,
-                                    .dtype = bfloat_type(16),
-                                    .shape = {Extent(128), Extent("n*2")}},
-                                   {.name = "n", .kind = ArgumentKind::Int, .dtype = int_type(32)},
-                                   {.name = "\"odd\"\n", .dtype = bool_type()}}},
-                    {.name = "empty"}}};
+      .parameters = "0123456789abcdef",
+      .functions = {
+          {.name = "gemm",
+           .unchecked = "gemm_unchecked",
+           .workspace = {.call = 128, .thread = {}},
+           .arguments =
+               {{.name = "A",
+                 .kind = ArgumentKind::Tensor,
+                 .dtype = bfloat_type(16),
+                 .shape = {Extent(128), Extent("n*2")}},
+                {.name = "n", .kind = ArgumentKind::Int, .dtype = int_type(32)},
+                {.name = "\"odd\"\n", .dtype = bool_type(), .output = true, .may_share = {0, 1}}}},
+          {.name = "empty"}}};
   const std::string json = metadata_to_json(info);
   EXPECT_EQ(metadata_from_json(json), info) << json;
   EXPECT_EQ(json, metadata_to_json(metadata_from_json(json)));
 }
 
+TEST(Metadata, TheFirstVersionSaysLess) {
+  const ModuleInfo info =
+      metadata_from_json(R"({"version": 1, "functions": [{"name": "f", "arguments": []}]})");
+  EXPECT_TRUE(info.parameters.empty());
+  EXPECT_TRUE(info.functions.at(0).unchecked.empty());
+  EXPECT_FALSE(info.functions.at(0).workspace.call.has_value());
+}
+
 TEST(Metadata, ForeignTextIsRefused) {
-  for (const char* text : {"", "{", "[]", "{\"version\": 2, \"functions\": []}", "{\"version\": 1}",
+  for (const char* text : {"", "{", "[]", "{\"version\": 3, \"functions\": []}", "{\"version\": 1}",
                            R"({"version": 1, "functions": [{"name": 3, "arguments": []}]})",
                            R"({"version": 1, "functions": [{"name": "f", "arguments":
             [{"name": "A", "kind": "tensor", "dtype": "float31", "shape": []}]}]})",

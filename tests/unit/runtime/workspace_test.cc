@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <thread>
 #include <vector>
+
+#include "runtime/error.h"
 
 namespace tw {
 namespace {
@@ -70,6 +73,103 @@ TEST(ThreadSanitizerWorkspace, BlocksMoveBetweenThreads) {
   }
   for (std::thread& t : threads) t.join();
   for (void* block : blocks) workspace_free(block);  // on another thread than it came from
+  workspace_trim();
+}
+
+// Memory for `threads` threads, and what is lent of it.
+struct Lent {
+  std::vector<char> memory;
+  Workspace workspace;
+  Lent(int64_t call, int64_t thread, int32_t threads) {
+    workspace = {.call_bytes = call, .thread_bytes = thread, .num_threads = threads};
+    memory.resize(static_cast<size_t>(workspace.bytes()) + 64);
+    const auto begin = reinterpret_cast<uintptr_t>(memory.data());
+    workspace.memory = memory.data() + ((begin + 63) / 64 * 64 - begin);
+    lend_workspace(&workspace);
+  }
+  ~Lent() { lend_workspace(nullptr); }
+  // The offset of a block in what is lent; negative: it is elsewhere.
+  int64_t offset(void* block) const {
+    const int64_t at = static_cast<char*>(block) - static_cast<char*>(workspace.memory);
+    return at >= 0 && at < workspace.bytes() ? at : -1;
+  }
+};
+
+TEST(Workspace, LentMemoryIsTakenFirst) {
+  workspace_trim();
+  void* beyond = nullptr;
+  {
+    const Lent lent(1000, 0, 1);
+    void* a = workspace_alloc(100);
+    void* b = workspace_alloc(300);
+    EXPECT_EQ(lent.offset(a), 0);
+    EXPECT_EQ(lent.offset(b), 128);
+    beyond = workspace_alloc(600);  // does not fit: 576 bytes are left
+    EXPECT_LT(lent.offset(beyond), 0);
+    void* rest = workspace_alloc(576);
+    EXPECT_EQ(lent.offset(rest), 448);
+    workspace_free(rest);
+    workspace_free(b);
+    EXPECT_EQ(workspace_alloc(64), b);
+    void* aligned = workspace_alloc(64, 256);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % 256, 0u);
+    EXPECT_GT(lent.offset(aligned), 0);
+    EXPECT_EQ(workspace_kept_bytes(), 0u);
+  }
+  workspace_free(beyond);
+  EXPECT_GT(workspace_kept_bytes(), 0u);
+  workspace_trim();
+}
+
+TEST(Workspace, NonsenseIsNotLent) {
+  alignas(64) char memory[128];
+  for (const Workspace& w :
+       {Workspace{nullptr, 64, 0, 1}, Workspace{memory + 8, 64, 0, 1}, Workspace{memory, -1, 0, 1},
+        Workspace{memory, 0, -1, 1}, Workspace{memory, 64, 0, Workspace::kMaxThreads + 1}}) {
+    EXPECT_THROW(lend_workspace(&w), UserError);
+  }
+}
+
+// Each task sees memory of its own, in its part, whatever the number of tasks, and whether they are
+// dealt out beforehand; a region inside a task gets nothing of others' parts.
+TEST(ThreadSanitizerWorkspace, TasksGetPartsOfTheirOwn) {
+  ThreadPool pool({.num_threads = 3});
+  for (const Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
+    for (const int32_t tasks : {1, 3, 40}) {
+      const Lent lent(64, 1 << 12, 3);
+      struct Seen {
+        const Lent& lent;
+        std::atomic<int> wrong{0};
+      } seen{lent};
+      const TaskBody body = [](int32_t task, int32_t, void* closure) -> int32_t {
+        auto& s = *static_cast<Seen*>(closure);
+        auto* first = static_cast<int32_t*>(workspace_alloc(1 << 11));
+        auto* second = static_cast<int32_t*>(workspace_alloc(1 << 11));
+        for (int i = 0; i < 512; ++i) first[i] = second[i] = task;
+        for (int i = 0; i < 512; ++i) s.wrong += first[i] != task || second[i] != task;
+        s.wrong += s.lent.offset(first) < 64 || s.lent.offset(second) < 64;
+        const TaskBody inner = [](int32_t, int32_t, void* outer) -> int32_t {
+          void* block = workspace_alloc(64);
+          static_cast<Seen*>(outer)->wrong += static_cast<Seen*>(outer)->lent.offset(block) >= 0;
+          workspace_free(block);
+          return 0;
+        };
+        TaskWorkspaces nested(inner, closure);
+        nested.body()(0, 1, nested.closure());
+        workspace_free(second);
+        workspace_free(first);
+        return 0;
+      };
+      TaskWorkspaces regions(body, &seen);
+      EXPECT_EQ(pool.parallel_for(regions.body(), regions.closure(),
+                                  {.num_tasks = tasks, .chunking = chunking}),
+                0);
+      EXPECT_EQ(seen.wrong, 0) << tasks;
+      void* after = workspace_alloc(64);
+      EXPECT_EQ(lent.offset(after), 0);  // the thread's own again
+      workspace_free(after);
+    }
+  }
   workspace_trim();
 }
 
