@@ -15,9 +15,10 @@
 //
 // A symbolic extent is bound by the first scalar argument or extent that is it, and checked
 // wherever else it occurs. Strides must be those of a compact row-major array, or absent; an extent
-// of one has none to speak of. Data is as aligned as its elements. Outputs share memory with no
-// other argument, as code generation takes for granted, but for the inputs that share_arguments
-// found, which may begin where the output begins; inputs may share theirs.
+// of one, or an array without elements, has none to speak of. Data is as aligned as its elements.
+// Outputs share memory with no other argument, as code generation takes for granted, but for the
+// inputs that share_arguments found, which may begin where the output begins; inputs may share
+// theirs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,6 +78,14 @@ class Unpack {
   }
   static Expr text(const std::string& s) { return make(StringImm{.value = s}); }
   const KernelArgument& argument(int k) const { return kernel_.arguments[static_cast<size_t>(k)]; }
+  // Whether the array has no elements. Extents that are known are positive.
+  static Expr is_empty(const KernelArgument& a) {
+    Expr empty = make_bool(false);
+    for (const Expr& extent : a.shape) {
+      if (!is_const(extent)) empty = empty || cast(kInt64, extent) == make_zero(kInt64);
+    }
+    return empty;
+  }
   static Expr extent_of(int k, int d) { return pure("tensor_shape", {k, d}, kInt64); }
 
   void let(const Var& var, const Expr& value) {
@@ -161,8 +170,8 @@ class Unpack {
         const Expr got = if_then_else(pure("tensor_has_strides", {k}, bool_type()),
                                       pure("tensor_stride", {k, d}, kInt64), stride);
         const Expr compact = got == stride;
-        check(is_const(extent) ? compact : compact || extent == make_const(kInt64, 1),
-              TW_CHECK_Strides, a.name, d, stride, got);
+        const Expr fits = is_const(extent) ? compact : compact || extent == make_const(kInt64, 1);
+        check(fits || is_empty(a), TW_CHECK_Strides, a.name, d, stride, got);
       }
       stride = stride * extent;
     }
@@ -183,11 +192,7 @@ class Unpack {
     const Expr bits = pure("address_bits", {a.var}, address);
     const int bytes = a.dtype.element_bytes();
     // DLPack wants a null pointer of a tensor without elements.
-    Expr given = bits != make_zero(address);
-    for (const Expr& extent : a.shape) {
-      if (!is_const(extent)) given = given || cast(kInt64, extent) == make_zero(kInt64);
-    }
-    check(given, TW_CHECK_Null, a.name, k, 0, 0);
+    check(bits != make_zero(address) || is_empty(a), TW_CHECK_Null, a.name, k, 0, 0);
     check((bytes == 1
                ? make_zero(address)
                : call("bitwise_and", {bits, make_const(address, bytes - 1)})) == make_zero(address),

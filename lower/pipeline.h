@@ -74,7 +74,8 @@ struct LowerReport {
 using PassObserver = std::function<void(std::string_view pass, const KernelModule& module)>;
 
 // `arguments`: tensors (placeholders and outputs) and scalar variables, in call order. Each output
-// and input of the schedule must be among them (ArgumentNotInProgram).
+// and input of the schedule must be among them (ArgumentNotInProgram). Placeholders that nothing
+// reads may be among them: a call checks them and looks at none of their elements.
 struct LowerArgument {
   te::Tensor tensor;  // or
   Var scalar;

@@ -41,9 +41,20 @@ Slot slot_of(const Schedule& schedule, const te::Tensor& t) {
   return {find_stage(schedule.data(), t.op().get()), t.value_index()};
 }
 
+// A placeholder that the program does not read. It is checked in a call and not looked at.
+bool is_unread(const Schedule& schedule, const te::Tensor& t) {
+  return slot_of(schedule, t).stage == nullptr && te::as_op<te::PlaceholderNode>(t.op()) != nullptr;
+}
+
 void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
                      const std::vector<te::Tensor>& constants) {
   std::vector<Slot> given;
+  std::vector<te::Tensor> unread;
+  const auto given_twice = [](const te::Tensor& tensor) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("argument '{}' is given twice", tensor.name()),
+           .legal = "each tensor once"});
+  };
   const auto is_given = [&](const Slot& s) {
     return std::find(given.begin(), given.end(), s) != given.end();
   };
@@ -56,11 +67,7 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
                                  namesake ? ", but another tensor of that name" : ""),
                      fmt::format("the inputs and outputs: {}", interface_names(schedule)));
     }
-    if (is_given(slot)) {
-      raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("argument '{}' is given twice", tensor.name()),
-             .legal = "each tensor once"});
-    }
+    if (is_given(slot)) given_twice(tensor);
     given.push_back(slot);
   };
   for (const te::Tensor& t : constants) {
@@ -71,7 +78,10 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
            .legal = "placeholder(…, constant=True)"});
   }
   for (const LowerArgument& a : arguments) {
-    if (a.tensor.defined()) {
+    if (a.tensor.defined() && is_unread(schedule, a.tensor)) {
+      if (std::ranges::find(unread, a.tensor) != unread.end()) given_twice(a.tensor);
+      unread.push_back(a.tensor);
+    } else if (a.tensor.defined()) {
       add(a.tensor);
     } else if (!a.scalar.defined()) {
       raise({.code = ErrorCode::BadArgument, .what = "an argument is neither tensor nor variable"});
@@ -79,7 +89,10 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
   }
   const auto require = [&](const te::Tensor& t, const char* role) {
     if (is_given(slot_of(schedule, t))) return;
-    not_in_program(fmt::format("{} '{}' is not among the arguments", role, t.name()),
+    const bool namesake = std::ranges::any_of(
+        unread, [&](const te::Tensor& other) { return other.name() == t.name(); });
+    not_in_program(fmt::format("{} '{}' is not among the arguments{}", role, t.name(),
+                               namesake ? ", but another tensor of that name" : ""),
                    fmt::format("arguments that contain {}", interface_names(schedule)));
   };
   for (const te::Tensor& t : te::placeholders(schedule.outputs())) require(t, "input");
@@ -128,7 +141,8 @@ bool is_written_once(const StageData& stage) {
 
 KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
   // Inlining and cache stages rewrite operations: the body speaks of what they became.
-  const te::Operation op = normalized[tensor].op();
+  const te::Operation op =
+      is_unread(normalized, tensor) ? tensor.op() : normalized[tensor].op();
   std::string name = tensor.name();
   if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
   return {.name = name,
@@ -181,7 +195,7 @@ KernelModule schedule_to_module(const Schedule& schedule, const std::vector<Lowe
   const Schedule normalized = normalize(schedule);
   // What the caller wants to have from a call is computed in it.
   for (const LowerArgument& a : arguments) {
-    if (!a.tensor.defined()) continue;
+    if (!a.tensor.defined() || is_unread(schedule, a.tensor)) continue;
     check_stored(normalized, a.tensor);
     find_stage(normalized.data(), normalized[a.tensor].op().get())->storage.precomputed = false;
   }

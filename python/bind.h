@@ -48,6 +48,12 @@ std::string describe(py::handle object);
 // The operators of Python on a class of expressions or tensors.
 void bind_operators(py::object cls);
 
+// Sets Python's exception to the class of the error's kind.
+void raise_in_python(const Error& error);
+// Makes the functions of a module, its classes and its submodules answer arguments of wrong types
+// with a UserError (TypeMismatch) in place of pybind11's TypeError.
+void guard_functions(py::handle module);
+
 // "conv.py:12": the innermost Python frame outside this package; "" when there is none.
 std::string caller();
 

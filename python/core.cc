@@ -17,4 +17,5 @@ PYBIND11_MODULE(_core, m) {
   bind_array(m);
   bind_module(m);
   bind_autotune(m);
+  guard_functions(m);
 }

@@ -42,6 +42,8 @@ const char* class_name(ErrorKind kind) {
   return "InternalError";
 }
 
+}  // namespace
+
 void raise_in_python(const Error& error) {
   ErrorInfo info = error.info();
   if (info.where.empty() && kind_of(info.code) == ErrorKind::User) info.where = caller();
@@ -55,8 +57,6 @@ void raise_in_python(const Error& error) {
            py::arg("legal") = shown(info.legal));
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
-
-}  // namespace
 
 std::string caller() {
   if (!names_callers) return "";
@@ -94,6 +94,7 @@ void bind_errors(py::module_& m) {
         return codes;
       },
       "Every code with the name of its exception class.");
+  m.def("describe", &describe, py::arg("value"), "An object as messages show it: \"str 'x'\".");
   // Raises a typed error from Python code.
   m.def(
       "raise_error",

@@ -15,7 +15,12 @@ namespace tw::python {
 
 std::string describe(py::handle object) {
   const auto type = py::type::of(object).attr("__name__").cast<std::string>();
-  auto text = py::repr(object).cast<std::string>();
+  std::string text;
+  try {
+    text = py::repr(object).cast<std::string>();
+  } catch (const py::error_already_set&) {
+    return type;  // it cannot show itself
+  }
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   return fmt::format("{} {}", type, text);
 }
@@ -36,7 +41,14 @@ py::object wrap(const Expr& e) {
 }
 
 DType to_dtype(py::handle object) {
-  if (py::isinstance<py::str>(object)) return parse_dtype(object.cast<std::string>());
+  if (py::isinstance<py::str>(object)) {
+    const auto name = object.cast<std::string>();
+    // Scripts leave out the width, as TVM does; texts of programs never do.
+    for (const std::string_view shorthand : {"int", "uint", "float"}) {
+      if (name == shorthand) return parse_dtype(name + "32");
+    }
+    return parse_dtype(name);
+  }
   // np.float32 and ml_dtypes.bfloat16 are classes, np.dtype("float32") has a name.
   if (py::hasattr(object, "name"))
     return parse_dtype(py::str(object.attr("name")).cast<std::string>());
@@ -47,6 +59,29 @@ DType to_dtype(py::handle object) {
          .what = fmt::format("{} is not a type of elements", describe(object)),
          .legal = "a name such as \"float32\", or a NumPy type"});
 }
+
+namespace {
+
+// A number of Python as a constant of a type. Beyond int64 only uint64, and floats, have it.
+Expr number(py::handle value, DType type) {
+  if (!PyLong_Check(value.ptr())) return tw::cast(type, to_expr(value));
+  int overflow = 0;
+  const int64_t small = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow == 0) return tw::cast(type, make_const(int_type(64), small));
+  if (type.is_float()) {
+    const double real = PyLong_AsDouble(value.ptr());
+    if (!PyErr_Occurred()) return make_const_float(type, real);
+  } else if (type.element() == uint_type(64)) {
+    const uint64_t bits = PyLong_AsUnsignedLongLong(value.ptr());
+    if (!PyErr_Occurred()) return make_const(type, static_cast<int64_t>(bits));
+  }
+  PyErr_Clear();
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("{} does not fit into {}", describe(value), to_string(type)),
+         .legal = "a number that the type has"});
+}
+
+}  // namespace
 
 std::optional<Expr> try_expr(py::handle object) {
   if (py::isinstance<PyExpr>(object)) return object.cast<const PyExpr&>().e;
@@ -70,26 +105,29 @@ std::optional<Expr> try_expr(py::handle object) {
     const int64_t value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
     if (overflow != 0) {
       raise({.code = ErrorCode::BadArgument,
-             .what = fmt::format("{} does not fit into 64 bits", describe(object))});
+             .what = fmt::format("{} does not fit into int64", describe(object)),
+             .legal = "tir.const(value, \"uint64\"), or of a float type"});
     }
     const bool small = value >= std::numeric_limits<int32_t>::min() &&
                        value <= std::numeric_limits<int32_t>::max();
     return make_const(int_type(small ? 32 : 64), value);
   }
-  // np.float64 is a float too, but says what it is.
-  if (py::hasattr(object, "dtype") && py::hasattr(object, "item") && py::hasattr(object, "ndim") &&
-      object.attr("ndim").cast<int>() == 0) {
+  // np.float64 is a float too, but says what it is. Its class has the same attributes.
+  if (!PyType_Check(object.ptr()) && py::hasattr(object, "dtype") && py::hasattr(object, "item") &&
+      py::hasattr(object, "ndim") && object.attr("ndim").cast<int>() == 0) {
     const DType type = to_dtype(object.attr("dtype"));
     const py::object value = object.attr("item")();
     if (type.is_float()) return make_const_float(type, py::float_(value).cast<double>());
     if (type.is_bool()) return make_bool(value.cast<bool>());
-    return make_const(type, value.cast<int64_t>());
+    return number(value, type);
   }
   if (PyFloat_Check(object.ptr())) {
     return make_const_float(float_type(32), PyFloat_AsDouble(object.ptr()));
   }
   if (!PyUnicode_Check(object.ptr()) && PyIndex_Check(object.ptr())) {
-    return try_expr(py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr())));
+    const auto integer = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+    if (integer) return try_expr(integer);
+    PyErr_Clear();  // an array of several elements has the method, and raises
   }
   return std::nullopt;
 }
@@ -126,6 +164,46 @@ const Expr& condition(const Expr& e, const char* operation) {
          .legal = "a bool, such as a comparison"});
 }
 
+// What a call calls, by TVM's name.
+struct Op {
+  std::string name;
+  bool operator==(const Op&) const = default;
+};
+
+std::string operator_name(const Call& call) {
+  const bool pure = call.call_kind == CallKind::PureExtern;
+  if (!pure && call.call_kind != CallKind::Extern) return "tir." + call.name;
+  const bool llvm = call.name.starts_with("llvm.");
+  return fmt::format("tir.call_{}{}{}", llvm ? "llvm_" : "", pure ? "pure_" : "",
+                     llvm ? "intrin" : "extern");
+}
+
+void bind_op(py::module_& m) {
+  py::class_<Op>(m, "Op", "What a call calls: an intrinsic, or a way of calling C functions.")
+      .def_static(
+          "get",
+          [](const std::string& name) {
+            constexpr std::string_view kPrefix = "tir.";
+            const bool known =
+                name.starts_with(kPrefix) &&
+                (find_intrinsic(name.substr(kPrefix.size())) != nullptr ||
+                 name == "tir.call_extern" || name == "tir.call_pure_extern" ||
+                 name == "tir.call_llvm_intrin" || name == "tir.call_llvm_pure_intrin");
+            if (known) return Op{name};
+            raise({.code = ErrorCode::UnknownIntrinsic,
+                   .what = fmt::format("no operator '{}'", name),
+                   .legal = "tir. and a name of ir/intrinsics.def"});
+          },
+          py::arg("op_name"), "The operator of a name such as \"tir.exp\".")
+      .def_readonly("name", &Op::name, "Such as \"tir.exp\".")
+      .def(
+          "same_as", [](const Op& a, const Op& b) { return a == b; }, py::arg("other"))
+      .def("__eq__", [](const Op& a,
+                        py::handle b) { return py::isinstance<Op>(b) && a == b.cast<const Op&>(); })
+      .def("__hash__", [](const Op& self) { return std::hash<std::string>()(self.name); })
+      .def("__repr__", [](const Op& self) { return fmt::format("Op({})", self.name); });
+}
+
 template <class T>
 auto node_class(py::module_& m, const char* name) {
   return py::class_<PyNode<T>, PyExpr>(m, name);
@@ -152,13 +230,23 @@ void bind_leaves(py::module_& m) {
           py::arg("name") = "v", py::arg("dtype") = "int32");
   field(var, "name", &Variable::name);
   auto integer = node_class<IntImm>(m, "IntImm");
-  integer.def(py::init([](DType type, int64_t value) {
-                return PyNode<IntImm>{{make(IntImm{.type = type, .value = value})}};
+  integer.def(py::init([](DType type, const py::int_& value) {
+                const Expr e = number(value, type);
+                if (is<IntImm>(e)) return PyNode<IntImm>{{e}};
+                raise({.code = ErrorCode::TypeMismatch,
+                       .what = fmt::format("an integer constant of type {}", to_string(type)),
+                       .legal = "a type of integers, or bool"});
               }),
               py::arg("dtype"), py::arg("value"));
-  field(integer, "value", &IntImm::value);
-  integer.def("__int__", [](const PyNode<IntImm>& self) { return self.node().value; });
-  integer.def("__index__", [](const PyNode<IntImm>& self) { return self.node().value; });
+  // What is stored of a uint64 are its bits.
+  const auto value_of = [](const PyNode<IntImm>& self) -> py::int_ {
+    const IntImm& n = self.node();
+    if (n.type.is_uint()) return static_cast<uint64_t>(n.value);
+    return n.value;
+  };
+  integer.def_property_readonly("value", value_of);
+  integer.def("__int__", value_of);
+  integer.def("__index__", value_of);
   auto real = node_class<FloatImm>(m, "FloatImm");
   real.def(py::init([](DType type, double value) {
              return PyNode<FloatImm>{{make(FloatImm{.type = type, .value = value})}};
@@ -232,6 +320,8 @@ void bind_composites(py::module_& m) {
   field(shuffle, "indices", &Shuffle::indices);
   auto call_class = node_class<Call>(m, "Call");
   field(call_class, "name", &Call::name);
+  call_class.def_property_readonly(
+      "op", [](const PyNode<Call>& self) { return Op{operator_name(self.node())}; });
   field(call_class, "args", &Call::args);
   auto let = node_class<Let>(m, "Let");
   field(let, "var", &Let::var);
@@ -254,8 +344,7 @@ void bind_functions(py::module_& m) {
   m.def(
       "const",
       [](py::handle value, py::object type) {
-        const Expr e = to_expr(value);
-        return type.is_none() ? e : tw::cast(to_dtype(type), e);
+        return type.is_none() ? to_expr(value) : number(value, to_dtype(type));
       },
       py::arg("value"), py::arg("dtype") = py::none());
   m.def("min_value", &min_value, py::arg("dtype"));
@@ -371,6 +460,7 @@ void bind_expr(py::module_& m) {
                            to_string(self->domain.min), to_string(self->domain.extent));
       });
 
+  bind_op(m);
   bind_leaves(m);
   bind_composites(m);
   bind_functions(m);

@@ -68,13 +68,13 @@ Stmt vstore(const IntrinBuffer& buffer, py::handle begin, const Expr& value) {
 }
 
 IntrinBuffer declare(const py::object& shape, DType dtype, const std::string& name,
-                     const py::object& data, const py::object& strides,
+                     const std::optional<Var>& data, const py::object& strides,
                      const py::object& elem_offset, const std::string& scope,
                      int64_t data_alignment, int64_t offset_factor) {
   IntrinBuffer buffer = decl_buffer(to_list(shape), dtype, name,
                                     strides.is_none() ? std::vector<Expr>() : to_list(strides),
                                     offset_factor, scope, data_alignment);
-  if (!data.is_none()) buffer.data = data.cast<Var>();
+  if (data) buffer.data = *data;
   if (!elem_offset.is_none()) {
     buffer.elem_offset = to_expr(elem_offset);
     if (offset_factor == 0 && !is_zero(buffer.elem_offset)) buffer.offset_factor = 1;
@@ -144,11 +144,11 @@ void bind_statements(py::module_& m) {
     return make(
         For{.var = var, .min = min, .extent = extent, .for_kind = for_kind(kind), .body = body});
   });
-  m.def("if_statement", [](const Expr& condition, const Stmt& then_case, const py::object& other) {
-    return make(IfThenElse{.condition = condition,
-                           .then_case = then_case,
-                           .else_case = other.is_none() ? Stmt() : other.cast<Stmt>()});
-  });
+  m.def("if_statement",
+        [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& other) {
+          return make(IfThenElse{
+              .condition = condition, .then_case = then_case, .else_case = other.value_or(Stmt())});
+        });
   m.def("buffer_var", &buffer_var);
   m.def("allocate", [](const Var& buffer, DType type, const std::vector<Expr>& extents,
                        const std::string& scope, const Stmt& body) {
@@ -173,16 +173,16 @@ void bind_statements(py::module_& m) {
 }
 
 TensorIntrin declare_intrin(const std::string& name, const te::Operation& op,
-                            const std::vector<IntrinBuffer>& buffers, const py::object& body,
-                            const py::object& reset, const py::object& update) {
-  const auto statement = [](const py::object& s) { return s.is_none() ? Stmt() : s.cast<Stmt>(); };
+                            const std::vector<IntrinBuffer>& buffers,
+                            const std::optional<Stmt>& body, const std::optional<Stmt>& reset,
+                            const std::optional<Stmt>& update) {
   TensorIntrin intrin = make_tensor_intrin({.name = name,
                                             .op = op,
                                             .inputs = op->input_tensors(),
                                             .buffers = buffers,
-                                            .body = statement(body),
-                                            .reset = statement(reset),
-                                            .update = statement(update)});
+                                            .body = body.value_or(Stmt()),
+                                            .reset = reset.value_or(Stmt()),
+                                            .update = update.value_or(Stmt())});
   register_tensor_intrin(intrin);
   return intrin;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of Python on expressions and, elementwise, on tensors; both read topi's tables.
+// Operators of Python on expressions and, elementwise, on tensors, by topi's tables.
 #include <fmt/format.h>
 
 #include "ir/expr.h"
@@ -11,42 +11,20 @@
 namespace tw::python {
 namespace {
 
-struct Row {
-  const char* name;
-  te::Tensor (*tensors)(const te::Tensor&, const te::Tensor&);
-  te::Tensor (*tensor_scalar)(const te::Tensor&, const Expr&);
-  te::Tensor (*scalar_tensor)(const Expr&, const te::Tensor&);
-  Expr (*scalars)(const Expr&, const Expr&);
-};
+using topi::BinaryOperator;
 
-const Row kRows[] = {
-#define BINARY(name, expression, doc)                                                \
-  {#name, [](const te::Tensor& a, const te::Tensor& b) { return topi::name(a, b); }, \
-   [](const te::Tensor& a, const Expr& b) { return topi::name(a, b); },              \
-   [](const Expr& a, const te::Tensor& b) { return topi::name(a, b); },              \
-   [](const Expr& a, const Expr& b) -> Expr { return expression; }},
-#include "schedule/topi/broadcast.def"
-#undef BINARY
-};
-
-const Row* find_row(std::string_view name) {
-  for (const Row& row : kRows) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
+// A tensor or an expression; nothing when the object is neither.
+std::optional<topi::Operand> try_operand(py::handle object) {
+  if (py::isinstance<te::Tensor>(object)) return object.cast<te::Tensor>();
+  const auto e = try_expr(object);
+  return e ? std::optional<topi::Operand>(*e) : std::nullopt;
 }
 
 // What `a op b` gives; nothing when an operand is neither tensor nor expression.
-std::optional<py::object> apply(const Row& row, py::handle a, py::handle b) {
-  const bool a_tensor = py::isinstance<te::Tensor>(a), b_tensor = py::isinstance<te::Tensor>(b);
-  if (a_tensor && b_tensor) {
-    return py::cast(row.tensors(a.cast<const te::Tensor&>(), b.cast<const te::Tensor&>()));
-  }
-  const auto x = a_tensor ? Expr() : try_expr(a), y = b_tensor ? Expr() : try_expr(b);
+std::optional<py::object> apply(const BinaryOperator& row, py::handle a, py::handle b) {
+  const auto x = try_operand(a), y = try_operand(b);
   if (!x || !y) return std::nullopt;
-  if (a_tensor) return py::cast(row.tensor_scalar(a.cast<const te::Tensor&>(), *y));
-  if (b_tensor) return py::cast(row.scalar_tensor(*x, b.cast<const te::Tensor&>()));
-  return wrap(row.scalars(*x, *y));
+  return std::visit([](const auto& result) { return py::cast(result); }, row.apply(*x, *y));
 }
 
 bool is_integer(py::handle object) {
@@ -87,7 +65,7 @@ const Operator kOperators[] = {
     {"__ge__", nullptr, "greater_equal"},
 };
 
-const Row& row_for(const Operator& op, py::handle a, py::handle b) {
+const BinaryOperator& row_for(const Operator& op, py::handle a, py::handle b) {
   const std::string_view row = op.row;
   if (row == "divide" && is_integer(a) && is_integer(b)) {
     raise({.code = ErrorCode::TypeMismatch,
@@ -95,11 +73,11 @@ const Row& row_for(const Operator& op, py::handle a, py::handle b) {
            .legal = "a // b, te.floordiv, te.truncdiv, te.indexdiv, or operands of a float type"});
   }
   if (is_bool(a) && is_bool(b)) {
-    if (row == "bitwise_and") return *find_row("logical_and");
-    if (row == "bitwise_or") return *find_row("logical_or");
-    if (row == "bitwise_xor") return *find_row("logical_xor");
+    if (row == "bitwise_and") return *topi::find_binary("logical_and");
+    if (row == "bitwise_or") return *topi::find_binary("logical_or");
+    if (row == "bitwise_xor") return *topi::find_binary("logical_xor");
   }
-  return *find_row(row);
+  return *topi::find_binary(row);
 }
 
 py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
@@ -143,13 +121,6 @@ void bind_operators(py::object cls) {
         return is_bool(a) ? unary("logical_not", a) : wrap(call("bitwise_not", {to_expr(a)}));
       },
       py::name("__invert__"), py::is_method(cls));
-}
-
-// Used by topi's bindings too.
-py::object broadcast_operator(const std::string& name, py::handle a, py::handle b) {
-  if (auto result = apply(*find_row(name), a, b)) return *result;
-  to_expr(py::isinstance<te::Tensor>(a) || try_expr(a) ? b : a);  // says which one it is
-  return py::none();
 }
 
 }  // namespace tw::python

@@ -1,154 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator library. TVM's signatures are put on top in tilewright/topi.
-#include "schedule/topi/topi.h"
-
+// The table of operators, and calls of its rows: here alone arguments of Python become those of
+// operators. tilewright/topi makes the functions.
 #include <fmt/format.h>
 
+#include "ir/expr.h"
 #include "python/bind.h"
+#include "runtime/nearest_word.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::python {
-
-py::object broadcast_operator(const std::string& name, py::handle a, py::handle b);
-
 namespace {
 
-using te::Tensor;
-using Axes = std::vector<int>;
-using Ints = std::vector<int64_t>;
+using topi::Operator;
+using topi::Parameter;
+using topi::ParameterType;
+using topi::Value;
 
-std::optional<DType> optional_type(py::object type) {
-  if (type.is_none()) return std::nullopt;
-  return to_dtype(type);
-}
-Tensor optional_tensor(py::object tensor) {
-  return tensor.is_none() ? Tensor() : tensor.cast<Tensor>();
+bool is_list(py::handle object) {
+  return py::isinstance<py::tuple>(object) || py::isinstance<py::list>(object);
 }
 
-topi::nn::PoolType pool_type(const std::string& name) {
-  if (name == "max") return topi::nn::PoolType::Max;
-  if (name == "avg") return topi::nn::PoolType::Average;
-  raise({.code = ErrorCode::BadArgument,
-         .what = fmt::format("unknown pooling '{}'", name),
-         .legal = "max, avg"});
+// An integer of Python or NumPy, or a constant expression such as an extent of a shape.
+std::optional<int64_t> to_int(py::handle object) {
+  if (PyBool_Check(object.ptr()) || PyFloat_Check(object.ptr())) return std::nullopt;
+  const auto e = try_expr(object);
+  return e && e->dtype().is_integer() ? as_const_int(*e) : std::nullopt;
 }
 
-void bind_tables(py::module_& m) {
-  m.def(
-      "unary_operators",
-      [] {
-        std::vector<std::pair<std::string, std::string>> rows;
-        for (const auto& row : topi::unary_operators()) rows.emplace_back(row.name, row.doc);
-        return rows;
+// One, or a list of them.
+std::optional<std::vector<int64_t>> to_ints(py::handle object) {
+  std::vector<int64_t> values;
+  const auto add = [&](py::handle h) {
+    const auto value = to_int(h);
+    if (value) values.push_back(*value);
+    return value.has_value();
+  };
+  if (!is_list(object)) return add(object) ? std::optional(values) : std::nullopt;
+  for (py::handle h : object) {
+    if (!add(h)) return std::nullopt;
+  }
+  return values;
+}
+
+std::optional<double> to_float(py::handle object) {
+  if (PyFloat_Check(object.ptr())) return PyFloat_AsDouble(object.ptr());
+  if (const auto value = to_int(object)) return static_cast<double>(*value);
+  const auto e = try_expr(object);
+  const FloatImm* real = e ? as<FloatImm>(*e) : nullptr;
+  return real != nullptr ? std::optional(real->value) : std::nullopt;
+}
+
+std::optional<bool> to_bool(py::handle object) {
+  const auto e = py::isinstance<te::Tensor>(object) ? std::nullopt : try_expr(object);
+  const auto value = e ? as_const_int(*e) : std::nullopt;
+  return value ? std::optional(*value != 0) : std::nullopt;
+}
+
+// An extent; N / 32 of integers is a float in Python 3, and scripts mean the number.
+std::optional<Expr> to_extent(py::handle object) {
+  if (PyFloat_Check(object.ptr())) {
+    const double value = PyFloat_AsDouble(object.ptr());
+    if (value != static_cast<double>(static_cast<int32_t>(value))) return std::nullopt;
+    return Expr(static_cast<int>(value));
+  }
+  return try_expr(object);
+}
+std::optional<std::vector<Expr>> to_shape(py::handle object) {
+  std::vector<Expr> shape;
+  const auto add = [&](py::handle h) {
+    const auto extent = to_extent(h);
+    if (extent) shape.push_back(*extent);
+    return extent.has_value();
+  };
+  if (!is_list(object)) return add(object) ? std::optional(shape) : std::nullopt;
+  for (py::handle h : object) {
+    if (!add(h)) return std::nullopt;
+  }
+  return shape;
+}
+
+std::optional<std::vector<te::Tensor>> to_tensors(py::handle object) {
+  std::vector<te::Tensor> tensors;
+  if (!is_list(object)) return std::nullopt;
+  for (py::handle h : object) {
+    if (!py::isinstance<te::Tensor>(h)) return std::nullopt;
+    tensors.push_back(h.cast<te::Tensor>());
+  }
+  return tensors;
+}
+
+std::optional<topi::Padding> to_padding(py::handle object) {
+  if (py::isinstance<py::str>(object)) {
+    const auto name = object.cast<std::string>();
+    if (name == "SAME") return topi::Padding(topi::Padding::Name::Same);
+    if (name == "VALID") return topi::Padding(topi::Padding::Name::Valid);
+    return std::nullopt;
+  }
+  const auto amounts = to_ints(object);
+  return amounts ? std::optional(topi::Padding(*amounts)) : std::nullopt;
+}
+
+template <class T>
+std::optional<Value> value_of(const std::optional<T>& v) {
+  return v ? std::optional<Value>(*v) : std::nullopt;
+}
+
+// Nothing when the object is none of the type's.
+std::optional<Value> to_value(ParameterType type, py::handle object) {
+  const bool tensor = py::isinstance<te::Tensor>(object);
+  switch (type) {
+    case ParameterType::Tensor:
+      return tensor ? std::optional<Value>(object.cast<te::Tensor>()) : std::nullopt;
+    case ParameterType::Tensors:
+      return value_of(to_tensors(object));
+    case ParameterType::Operand:
+      if (tensor) return object.cast<te::Tensor>();
+      return value_of(try_expr(object));
+    case ParameterType::Scalar:
+      return value_of(try_expr(object));
+    case ParameterType::Shape:
+      return value_of(to_shape(object));
+    case ParameterType::Int:
+      return value_of(to_int(object));
+    case ParameterType::Ints:
+      return value_of(to_ints(object));
+    case ParameterType::Axes: {
+      if (object.is_none()) return std::vector<int>();
+      const auto axes = to_ints(object);
+      if (!axes) return std::nullopt;
+      return std::vector<int>(axes->begin(), axes->end());
+    }
+    case ParameterType::Float:
+      return value_of(to_float(object));
+    case ParameterType::Bool:
+      return value_of(to_bool(object));
+    case ParameterType::Type:
+      return to_dtype(object);
+    case ParameterType::Padding:
+      return value_of(to_padding(object));
+    case ParameterType::Text:
+      return py::isinstance<py::str>(object) ? std::optional<Value>(object.cast<std::string>())
+                                             : std::nullopt;
+    case ParameterType::Nothing:
+      return object.is_none() ? std::optional<Value>(std::monostate()) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Value argument(const Operator& op, const Parameter& parameter, py::handle object) {
+  if (parameter.optional && object.is_none()) return std::monostate();
+  if (auto value = to_value(parameter.type, object)) return *std::move(value);
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{}, {}: {}", op.name, parameter.name, describe(object)),
+         .legal =
+             fmt::format("{}{}", legal_of(parameter.type), parameter.optional ? ", or None" : "")});
+}
+
+py::object call(const std::string& name, const py::sequence& arguments) {
+  const Operator* op = topi::find_operator(name);
+  if (op == nullptr || arguments.size() != op->parameters.size()) {
+    std::vector<std::string> names;
+    for (const Operator& row : topi::operators()) names.push_back(row.full_name());
+    const std::vector<std::string_view> words(names.begin(), names.end());
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("no operator '{}' of {} arguments{}", name, arguments.size(),
+                               suggestion(nearest_word(name, words))),
+           .legal = "the operators of docs/operators.md"});
+  }
+  std::vector<Value> values;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    values.push_back(argument(*op, op->parameters[k], py::object(arguments[k])));
+  }
+  return std::visit([](const auto& result) { return py::cast(result); }, op->apply(values));
+}
+
+py::object to_python(const Value& value) {
+  return std::visit(
+      [](const auto& v) -> py::object {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return py::none();
+        } else if constexpr (std::is_same_v<T, topi::Padding>) {
+          return py::cast(v.amounts);
+        } else {
+          return py::cast(v);
+        }
       },
-      "Name and documentation of each elementwise operator.");
-  m.def(
-      "binary_operators",
-      [] {
-        std::vector<std::pair<std::string, std::string>> rows;
-        for (const auto& row : topi::binary_operators()) rows.emplace_back(row.name, row.doc);
-        return rows;
-      },
-      "Name and documentation of each operator on two tensors.");
-  m.def("unary", [](const std::string& name, const Tensor& x) {
-    return topi::find_unary(name)->apply(x, "T_" + name, topi::kElementwise);
-  });
-  m.def("binary", &broadcast_operator);
+      value);
 }
 
-void bind_reductions(py::module_& m) {
-  m.def("reduction",
-        [](const std::string& name, const Tensor& data, const Axes& axis, bool keepdims) {
-          if (name == "sum") return topi::sum(data, axis, keepdims);
-          if (name == "prod") return topi::prod(data, axis, keepdims);
-          if (name == "max") return topi::max(data, axis, keepdims);
-          if (name == "min") return topi::min(data, axis, keepdims);
-          if (name == "all") return topi::all(data, axis, keepdims);
-          if (name == "any") return topi::any(data, axis, keepdims);
-          return topi::mean(data, axis, keepdims);
-        });
-  m.def("argmax", &topi::argmax);
-  m.def("argmin", &topi::argmin);
-}
-
-void bind_nn(py::module_& m) {
-  m.def("relu", [](const Tensor& x) { return topi::nn::relu(x); });
-  m.def("leaky_relu", [](const Tensor& x, double alpha) { return topi::nn::leaky_relu(x, alpha); });
-  m.def("prelu", [](const Tensor& x, const Tensor& slope, int axis) {
-    return topi::nn::prelu(x, slope, axis);
-  });
-  m.def("gelu", [](const Tensor& x) { return topi::nn::gelu(x); });
-  m.def("conv2d", [](const Tensor& data, const Tensor& weight, const Ints& strides,
-                     const Ints& padding, const Ints& dilation, int64_t groups, py::object type) {
-    return topi::nn::conv2d_nchw(data, weight, strides, padding, dilation, groups,
-                                 optional_type(type));
-  });
-  m.def("conv2d_nchwc", [](const Tensor& data, const Tensor& weight, const Ints& strides,
-                           const Ints& padding, const Ints& dilation, py::object type) {
-    return topi::nn::conv2d_nchwc(data, weight, strides, padding, dilation, optional_type(type));
-  });
-  m.def("dense", [](const Tensor& data, const Tensor& weight, py::object bias, py::object type) {
-    return topi::nn::dense(data, weight, optional_tensor(bias), optional_type(type));
-  });
-  m.def("matmul", [](const Tensor& a, const Tensor& b, py::object bias, py::object type,
-                     bool transpose_a, bool transpose_b) {
-    return topi::nn::matmul(a, b, optional_tensor(bias), optional_type(type), transpose_a,
-                            transpose_b);
-  });
-  m.def("batch_matmul",
-        [](const Tensor& a, const Tensor& b, py::object type, bool transpose_a, bool transpose_b) {
-          return topi::nn::batch_matmul(a, b, optional_type(type), transpose_a, transpose_b);
-        });
-  m.def("bias_add", &topi::nn::bias_add);
-  m.def("pad", [](const Tensor& data, const std::vector<Expr>& before,
-                  const std::vector<Expr>& after, py::object value, const std::string& name) {
-    return topi::nn::pad(data, before, after, value.is_none() ? Expr() : to_expr(value), name);
-  });
-  m.def("pool2d",
-        [](const Tensor& data, const Ints& kernel, const Ints& stride, const Ints& dilation,
-           const Ints& padding, const std::string& type, bool ceil_mode, bool count_include_pad) {
-          return topi::nn::pool2d(data, kernel, stride, dilation, padding, pool_type(type),
-                                  ceil_mode, count_include_pad);
-        });
-  m.def("global_pool", [](const Tensor& data, const std::string& type) {
-    return topi::nn::global_pool(data, pool_type(type));
-  });
-  m.def("softmax", &topi::nn::softmax);
-  m.def("log_softmax", &topi::nn::log_softmax);
-  m.def("layer_norm", [](const Tensor& data, py::object gamma, py::object beta, const Axes& axis,
-                         double epsilon) {
-    return topi::nn::layer_norm(data, optional_tensor(gamma), optional_tensor(beta), axis, epsilon);
-  });
-  m.def("batch_norm", &topi::nn::batch_norm);
-  m.def("flatten", [](const Tensor& x) { return topi::nn::flatten(x); });
+py::list table() {
+  py::list rows;
+  for (const Operator& op : topi::operators()) {
+    py::list parameters;
+    for (const Parameter& p : op.parameters) {
+      std::string annotation(annotation_of(p.type));
+      if (p.optional) annotation += " | None";
+      parameters.append(py::make_tuple(
+          std::string(p.name), annotation, std::string(p.doc),
+          p.initial ? py::tuple(py::make_tuple(to_python(*p.initial))) : py::tuple()));
+    }
+    rows.append(py::make_tuple(std::string(op.module), std::string(op.name), parameters,
+                               std::string(op.doc)));
+  }
+  return rows;
 }
 
 }  // namespace
 
 void bind_topi(py::module_& parent) {
   py::module_ m = parent.def_submodule("topi");
-  bind_tables(m);
-  bind_reductions(m);
-  bind_nn(m);
-  m.def("cast", [](const Tensor& x, DType type) { return topi::cast(x, type); });
-  m.def("saturating_cast",
-        [](const Tensor& x, DType type) { return topi::saturating_cast(x, type); });
-  m.def("clip", [](const Tensor& x, double low, double high) { return topi::clip(x, low, high); });
-  m.def("full", [](const std::vector<Expr>& shape, DType type, const Expr& value) {
-    return topi::full(shape, type, value);
-  });
-  m.def("full_like", [](const Tensor& x, const Expr& value) { return topi::full_like(x, value); });
-  m.def("broadcast_to", [](const Tensor& x, const std::vector<Expr>& shape) {
-    return topi::broadcast_to(x, shape);
-  });
-  m.def("transpose", [](const Tensor& a, const Axes& axes) { return topi::transpose(a, axes); });
-  m.def("reshape",
-        [](const Tensor& a, const std::vector<Expr>& shape) { return topi::reshape(a, shape); });
-  m.def("concatenate", [](const std::vector<Tensor>& tensors, int axis) {
-    return topi::concatenate(tensors, axis);
-  });
-  m.def("squeeze", [](const Tensor& a, const Axes& axis) { return topi::squeeze(a, axis); });
-  m.def("expand_dims",
-        [](const Tensor& a, int axis, int count) { return topi::expand_dims(a, axis, count); });
+  m.def("operators", &table,
+        "Rows of (module, name, parameters, documentation); a parameter is (name, annotation, "
+        "documentation, default or nothing).");
+  m.def("call", &call, py::arg("name"), py::arg("arguments"),
+        "The operator of a full name, such as \"topi.nn.relu\".");
 }
 
 }  // namespace tw::python

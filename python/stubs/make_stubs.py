@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the type stubs of tilewright._core from the signatures that pybind11 puts into docstrings and from the table of
-primitives: `./tw python python/stubs/make_stubs.py`. A test checks that they are current.
+primitives, and those of tilewright.topi from the table of operators: `./tw python python/stubs/make_stubs.py`. A test
+checks that they are current.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import tilewright  # noqa: F401  installs the methods of primitives
 from tilewright import _core
+from tilewright.topi import table
 
-FOLDER = Path(__file__).resolve().parents[1] / "tilewright" / "_core"
+FOLDER = Path(__file__).resolve().parents[1] / "tilewright"
 HEAD = '''\
 # SPDX-License-Identifier: Apache-2.0
 # Made by python/stubs/make_stubs.py.
@@ -130,13 +132,35 @@ def stub(module) -> str:
     return HEAD + version + "\n".join(lines) + "\n" + extra + "\n".join(functions) + "\n"
 
 
+OPERATORS = '''\
+# SPDX-License-Identifier: Apache-2.0
+# Made by python/stubs/make_stubs.py.
+import collections.abc
+
+from tilewright._core import ExprLike, PrimExpr, Tensor
+'''
+
+
+def operators(module: str) -> str:
+    lines = [OPERATORS + ("from . import nn as nn, table as table, utils as utils\n" if module == "topi" else "")]
+    for row_module, name, parameters, doc in _core.topi.operators():
+        if row_module == module:
+            text = table.documentation(parameters, doc).replace("\n", "\n    ").replace("    \n", "\n")
+            # Of expressions alone the result is one.
+            result = "Tensor | PrimExpr" if any("Tensor | ExprLike" in p[1] for p in parameters) else "Tensor"
+            lines += ["", f"def {name}({table.signature(parameters, annotated=True)}) -> {result}:",
+                      f'    r"""{text}', '    """', ""]
+    return "\n".join(lines)
+
+
 def stubs() -> dict[str, str]:
     """Text by file name."""
-    return {"__init__.pyi": stub(_core), "autotune.pyi": stub(_core.autotune), "topi.pyi": stub(_core.topi)}
+    return {
+        "_core/__init__.pyi": stub(_core), "_core/autotune.pyi": stub(_core.autotune), "_core/topi.pyi": stub(_core.topi),
+        "topi/__init__.pyi": operators("topi"), "topi/nn.pyi": operators("topi.nn")}
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
     for name, text in stubs().items():
         (FOLDER / name).write_text(text)
 

@@ -2,8 +2,8 @@
 """The exceptions of the project. Every one says what was wrong, where, and what would be legal."""
 
 
-class TilewrightError(Exception):
-    """Base of all errors of the project; str() of it is one line.
+class TilewrightError(RuntimeError):
+    """Base of all errors of the project; str() of it is one line. A RuntimeError, as TVM's errors are.
 
     Attributes, each a string, "" where there is none:
 

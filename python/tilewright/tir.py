@@ -9,6 +9,7 @@ infinity; `/` is for floats. An expression has no truth value while the program 
 from functools import reduce as _reduce
 
 from . import _core, ir_builder  # noqa: F401
+from .arguments import expect as _expect
 from ._core import (  # noqa: F401
     EQ,
     GE,
@@ -35,6 +36,7 @@ from ._core import (  # noqa: F401
     Mod,
     Mul,
     Not,
+    Op,
     Or,
     PrimExpr,
     ProducerLoad,
@@ -59,7 +61,7 @@ from ._core import (  # noqa: F401
 def _unary(name, doc):
     def function(x):
         if isinstance(x, _core.Tensor):
-            return _core.topi.unary(_ELEMENTWISE.get(name, name), x)
+            return _core.topi.call(f"topi.{_ELEMENTWISE.get(name, name)}", (x,))
         return _core.intrinsic(name, [x])
 
     function.__name__ = function.__qualname__ = name
@@ -110,7 +112,7 @@ def isfinite(x):
 def power(x, y):
     """x to the y; elementwise of tensors."""
     if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor):
-        return _core.topi.binary("power", x, y)
+        return _core.topi.call("topi.power", (x, y))
     return _core.intrinsic("pow", [x, y])
 
 
@@ -125,7 +127,7 @@ def atan2(y, x):
 def fmod(x, y):
     """Remainder of x / y with the sign of x, exactly, as C and NumPy have it; elementwise of tensors."""
     if isinstance(x, _core.Tensor) or isinstance(y, _core.Tensor):
-        return _core.topi.binary("fmod", x, y)
+        return _core.topi.call("topi.fmod", (x, y))
     return _core.fmod(x, y)
 
 
@@ -187,7 +189,7 @@ def saturating_cast(value, dtype):
     of each element.
     """
     if isinstance(value, _core.Tensor):
-        return _core.topi.saturating_cast(value, dtype)
+        return _core.topi.call("topi.saturating_cast", (value, dtype))
     return _core.saturating_cast(dtype, value)
 
 
@@ -208,7 +210,8 @@ def reinterpret(dtype, value):
 
 def call_intrin(dtype, func_name, *args):
     """A call of an intrinsic of the IR, such as "reinterpret"; "tir." before its name may stand or not."""
-    return _core.call_intrin(dtype, func_name.removeprefix("tir."), _arguments(args))
+    name = _expect(func_name, str, "func_name", "the name of an intrinsic")
+    return _core.call_intrin(dtype, name.removeprefix("tir."), _arguments(args))
 
 
 def call_extern(dtype, func_name, *args):
@@ -236,7 +239,7 @@ def call_llvm_pure_intrin(dtype, name, *args):
 
 
 def _llvm(dtype, name, args, pure):
-    if not name.startswith("llvm."):
+    if not _expect(name, str, "name", "the name of an intrinsic of LLVM").startswith("llvm."):
         _core.raise_error("unknown-intrinsic", f"{name!r} is no intrinsic of LLVM", "a name that begins with llvm.")
     args = _arguments(args)
     if args and isinstance(args[0], IntImm) and args[0].dtype == "uint32":

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/expr.h"
@@ -219,7 +220,16 @@ Program make_program(const std::vector<Tensor>& outputs) {
 
 std::string to_text(const Program& program) { return Writer(false).program(program); }
 
-uint64_t workload_hash(const Program& program) { return hash_bytes(Writer(true).program(program)); }
+uint64_t workload_hash(const Program& program) {
+  // Arguments that nothing reads change no schedule.
+  Program read{.arguments = {}, .outputs = program.outputs};
+  const std::vector<Operation> used = operations(program.outputs);
+  for (const Tensor& t : program.arguments) {
+    const auto is_its = [&](const Operation& op) { return op.same_as(t.op()); };
+    if (std::ranges::any_of(used, is_its)) read.arguments.push_back(t);
+  }
+  return hash_bytes(Writer(true).program(read));
+}
 
 std::string workload_id(const Program& program) {
   return fmt::format("{:016x}", workload_hash(program));

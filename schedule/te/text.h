@@ -28,7 +28,8 @@ std::vector<Tensor> constants_of(const Program& program);
 std::string to_text(const Program& program);
 // Throws ParseError with line and column.
 Program parse_program(std::string_view text);
-// Hash of the program with all names taken out; the same on every machine.
+// Hash of the program with all names, and the arguments that no output is computed from, taken out;
+// the same on every machine.
 uint64_t workload_hash(const Program& program);
 // The hash as 16 hexadecimal digits, for logs and messages.
 std::string workload_id(const Program& program);

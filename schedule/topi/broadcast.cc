@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi {
 namespace {
@@ -88,11 +89,19 @@ Expr read_broadcast(const Tensor& t, const std::vector<Var>& position) {
 
 const std::vector<BinaryOperator>& binary_operators() {
   static const std::vector<BinaryOperator> rows = {
-#define BINARY(name, expression, doc)                                                             \
-  {#name, doc,                                                                                    \
-   static_cast<Tensor (*)(const Tensor&, const Tensor&, const std::string&, const std::string&)>( \
-       &topi::name),                                                                              \
-   &element_##name},
+#define BINARY(name, expression, doc)                                    \
+  {#name, doc, &element_##name, [](const Operand& a, const Operand& b) { \
+     return std::visit(                                                  \
+         [](const auto& x, const auto& y) -> Operand {                   \
+           if constexpr (std::is_same_v<decltype(x), const Expr&> &&     \
+                         std::is_same_v<decltype(y), const Expr&>) {     \
+             return element_##name(x, y);                                \
+           } else {                                                      \
+             return topi::name(x, y);                                    \
+           }                                                             \
+         },                                                              \
+         a, b);                                                          \
+   }},
 #include "schedule/topi/broadcast.def"
 #undef BINARY
   };
@@ -119,6 +128,28 @@ Tensor broadcast_to(const Tensor& x, const std::vector<Expr>& shape, const std::
   }
   return te::compute(
       shape, [&](const std::vector<Var>& i) { return read_broadcast(x, i); }, label, tag);
+}
+
+std::vector<Operator> broadcast_rows() {
+  std::vector<Operator> rows;
+  for (const BinaryOperator& row : binary_operators()) {
+    const auto combine = [apply = row.apply](const Operand& lhs, const Operand& rhs) -> Result {
+      return std::visit([](const auto& result) -> Result { return result; }, apply(lhs, rhs));
+    };
+    rows.push_back(
+        make_operator("topi", row.name, combine,
+                      {{"lhs"},
+                       {"rhs",
+                        "of a shape that broadcasts with that of lhs, as NumPy's do; or one "
+                        "scalar for all elements"}},
+                      row.doc));
+  }
+  rows.push_back(make_operator(
+      "topi", "broadcast_to",
+      [](const Tensor& data, const std::vector<Expr>& shape) { return broadcast_to(data, shape); },
+      {{"data"}, {"shape", "one that the shape of data broadcasts to"}},
+      "data repeated to a shape. NumPy broadcast_to."));
+  return rows;
 }
 
 }  // namespace tw::topi

@@ -34,9 +34,9 @@ Expr read_broadcast(const Tensor& t, const std::vector<Var>& position);
 struct BinaryOperator {
   std::string_view name;
   std::string_view doc;
-  Tensor (*apply)(const Tensor& a, const Tensor& b, const std::string& label,
-                  const std::string& tag);
   Expr (*element)(const Expr& a, const Expr& b);
+  // Of two expressions: an expression.
+  Operand (*apply)(const Operand& a, const Operand& b);
 };
 const std::vector<BinaryOperator>& binary_operators();
 // Null when there is no such row.
@@ -46,5 +46,8 @@ const BinaryOperator* find_binary(std::string_view name);
 Tensor broadcast_to(const Tensor& x, const std::vector<Expr>& shape,
                     const std::string& label = "T_broadcast_to",
                     const std::string& tag = kBroadcast);
+
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> broadcast_rows();
 
 }  // namespace tw::topi

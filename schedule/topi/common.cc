@@ -49,6 +49,10 @@ void require_extent(const Place& place, const Tensor& t, int dimension, const Ex
             fmt::format("{} there", to_string(extent)));
 }
 
+void require_nchw(const Place& place, std::string_view layout) {
+  if (layout != "NCHW") bad_argument(place, fmt::format("unknown layout '{}'", layout), "NCHW");
+}
+
 void require_float(const Place& place, const Tensor& t) {
   if (t.dtype().is_float()) return;
   raise({.code = ErrorCode::TypeMismatch,
@@ -87,7 +91,20 @@ Pair normalize_pair(const Place& place, const std::vector<int64_t>& values, int6
   return {values.front(), values.back()};
 }
 
-Padding normalize_padding(const Place& place, const std::vector<int64_t>& values) {
+Border normalize_padding(const Place& place, const Padding& padding, const Expr& rows,
+                         const Expr& columns) {
+  if (padding.name == Padding::Name::Valid) return {0, 0, 0, 0};
+  if (padding.name == Padding::Name::Same) {
+    const auto total = [&](const Expr& span) {
+      const auto constant = as_const_int(span);
+      if (constant) return *constant - 1;
+      bad_shape(place, fmt::format("\"SAME\" for a window of {}", to_string(span)),
+                "amounts, or a kernel of constant extents");
+    };
+    const int64_t vertical = total(rows), horizontal = total(columns);
+    return {(vertical + 1) / 2, (horizontal + 1) / 2, vertical / 2, horizontal / 2};
+  }
+  const std::vector<int64_t>& values = padding.amounts;
   for (int64_t v : values) {
     if (v < 0) bad_argument(place, fmt::format("{}", v), "at least 0");
   }
@@ -104,10 +121,12 @@ Padding normalize_padding(const Place& place, const std::vector<int64_t>& values
   }
 }
 
-Expr window_positions(const Expr& extent, const Expr& kernel, int64_t stride, int64_t padding,
-                      int64_t dilation) {
+Expr window_span(const Expr& kernel, int64_t dilation) {
+  return (kernel - 1) * make_const(kernel.dtype(), dilation) + 1;
+}
+
+Expr window_positions(const Expr& extent, const Expr& span, int64_t stride, int64_t padding) {
   const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-  const Expr span = (kernel - 1) * constant(dilation) + 1;
   return floor_div(extent + constant(padding) - span, constant(stride)) + 1;
 }
 

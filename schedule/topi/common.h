@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "schedule/te/operation.h"
@@ -12,6 +15,10 @@
 namespace tw::topi {
 
 using te::Tensor;
+// What arithmetic is between: a tensor, or one expression for all of its elements.
+using Operand = std::variant<Tensor, Expr>;
+
+struct Operator;  // a row of the table in operator.h
 
 // Tags say what kind of index function a compute is; schedules and fusion may read them.
 inline constexpr char kElementwise[] = "elemwise";  // out(i) from in(i)
@@ -34,6 +41,8 @@ struct Place {
 void require_rank(const Place& place, const Tensor& t, int rank);
 // BadShape unless extent `dimension` of `t` is `extent`.
 void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent);
+// BadArgument unless the layout of images is "NCHW".
+void require_nchw(const Place& place, std::string_view layout);
 // TypeMismatch unless elements are floating.
 void require_float(const Place& place, const Tensor& t);
 
@@ -48,16 +57,33 @@ struct Pair {
   int64_t h, w;
 };
 Pair normalize_pair(const Place& place, const std::vector<int64_t>& values, int64_t least);
-// Padding as one value, (vertical, horizontal) or (top, left, bottom, right).
-struct Padding {
+// Padding around images: one amount in elements, (vertical, horizontal), (top, left, bottom,
+// right), or a name. Same gives as many windows of stride 1 as there are elements, with one element
+// more at the top and left where it is odd; Valid is none. TVM's get_pad_tuple.
+class Padding {
+ public:
+  enum class Name : uint8_t { Amounts, Valid, Same };
+  Padding() = default;  // none
+  Padding(Name name) : name(name) {}
+  Padding(std::vector<int64_t> amounts) : amounts(std::move(amounts)) {}
+  Padding(std::initializer_list<int64_t> amounts) : amounts(amounts) {}
+
+  Name name = Name::Amounts;
+  std::vector<int64_t> amounts = {0};
+};
+struct Border {
   int64_t top, left, bottom, right;
   bool any() const { return top != 0 || left != 0 || bottom != 0 || right != 0; }
 };
-Padding normalize_padding(const Place& place, const std::vector<int64_t>& values);
+// `rows` and `columns`: what a window spans. BadArgument for other numbers of amounts or amounts
+// below 0; BadShape for Same where a span is not constant.
+Border normalize_padding(const Place& place, const Padding& padding, const Expr& rows,
+                         const Expr& columns);
 
-// Positions of a window of `kernel` taps, `dilation` apart, over `extent` elements plus padding.
-Expr window_positions(const Expr& extent, const Expr& kernel, int64_t stride, int64_t padding,
-                      int64_t dilation);
+// Elements from the first to the last of `kernel` taps, `dilation` apart.
+Expr window_span(const Expr& kernel, int64_t dilation);
+// Positions of a window that spans `span` elements over `extent` elements plus padding.
+Expr window_positions(const Expr& extent, const Expr& span, int64_t stride, int64_t padding);
 
 std::vector<Expr> to_exprs(const std::vector<Var>& vars);
 // "[1, n, 3]", for messages.

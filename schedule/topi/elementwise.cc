@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi {
 namespace {
@@ -24,6 +25,20 @@ void check_elements(std::string_view op, Elements wanted, DType type) {
          .legal = wanted == Elements::Bool    ? "bool elements; compare first"
                   : wanted == Elements::Float ? "floating elements; cast the tensor"
                                               : "integer or floating elements; cast the tensor"});
+}
+
+std::string_view elements_text(Elements elements) {
+  switch (elements) {
+    case Elements::Any:
+      return "of any shape and type";
+    case Elements::Number:
+      return "integers or floats";
+    case Elements::Float:
+      return "floats";
+    case Elements::Bool:
+      return "bool";
+  }
+  return "";
 }
 
 Expr sign_of(const Expr& x) {
@@ -96,6 +111,50 @@ Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value, const
 Tensor full_like(const Tensor& x, const Expr& value, const std::string& label,
                  const std::string& tag) {
   return full(x.shape(), x.dtype(), value, label, tag);
+}
+
+std::vector<Operator> elementwise_rows() {
+  std::vector<Operator> rows;
+#define UNARY(name, elements, expression, doc)                      \
+  rows.push_back(make_operator(                                     \
+      "topi", #name, [](const Tensor& x) { return topi::name(x); }, \
+      {{"x", elements_text(Elements::elements)}}, doc));
+#include "schedule/topi/elementwise.def"
+#undef UNARY
+  rows.push_back(make_operator(
+      "topi", "cast",
+      [](const Operand& x, DType dtype, std::monostate) -> Result {
+        if (const Expr* e = std::get_if<Expr>(&x)) return tw::cast(dtype, *e);
+        return cast(std::get<Tensor>(x), dtype);
+      },
+      {{"x"}, {"dtype", "the type of the result"}, {"span", "not used", Value()}},
+      "x converted to a type: integers wrap, floats round to nearest even, floats to integers go "
+      "towards zero. Of an expression: an expression. ONNX Cast."));
+  rows.push_back(make_operator(
+      "topi", "saturating_cast",
+      [](const Operand& x, DType dtype) -> Result {
+        if (const Expr* e = std::get_if<Expr>(&x)) return tw::saturating_cast(dtype, *e);
+        return saturating_cast(std::get<Tensor>(x), dtype);
+      },
+      {{"x", "numbers"}, {"dtype", "the type of the result, of numbers"}},
+      "x converted to a type: what lies beyond an integer type becomes its nearest limit, NaN "
+      "becomes 0. Of an expression: an expression."));
+  rows.push_back(make_operator(
+      "topi", "clip", [](const Tensor& x, double low, double high) { return clip(x, low, high); },
+      {{"x", elements_text(Elements::Number)}, {"a_min"}, {"a_max"}},
+      "max(a_min, min(x, a_max)); bounds beyond an integer type cut off nothing. ONNX Clip."));
+  rows.push_back(make_operator(
+      "topi", "full",
+      [](const std::vector<Expr>& shape, DType dtype, const Expr& value) {
+        return full(shape, dtype, value);
+      },
+      {{"shape"}, {"dtype"}, {"fill_value", "is converted to dtype"}},
+      "A tensor of one value. NumPy full."));
+  rows.push_back(make_operator(
+      "topi", "full_like", [](const Tensor& x, const Expr& value) { return full_like(x, value); },
+      {{"x"}, {"fill_value", "is converted to the type of x"}},
+      "A tensor of one value, with the shape and type of x. NumPy full_like."));
+  return rows;
 }
 
 }  // namespace tw::topi

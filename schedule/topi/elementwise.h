@@ -45,4 +45,7 @@ Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value,
 Tensor full_like(const Tensor& x, const Expr& value, const std::string& label = "T_full_like",
                  const std::string& tag = kElementwise);
 
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> elementwise_rows();
+
 }  // namespace tw::topi

@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "schedule/topi/broadcast.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi {
 namespace {
@@ -170,6 +171,46 @@ Tensor argmax(const Tensor& data, const std::vector<int>& axis, bool keepdims,
 Tensor argmin(const Tensor& data, const std::vector<int>& axis, bool keepdims,
               bool select_last_index) {
   return extreme_position("argmin", data, axis, keepdims, false, select_last_index);
+}
+
+std::vector<Operator> reduction_rows() {
+  const ParameterText axis{"axis", "dimensions, from the end where negative; None: all", Value()};
+  const ParameterText keepdims{"keepdims", "reduced dimensions stay, with extent 1", false};
+  const ParameterText last{"select_last_index", "of equal elements the last", false};
+  using Axes = std::vector<int>;
+  std::vector<Operator> rows;
+  const auto add = [&](std::string_view name, std::string_view data, auto* reduce,
+                       std::string_view doc) {
+    rows.push_back(make_operator(
+        "topi", name,
+        [reduce](const Tensor& x, const Axes& axes, bool keep) { return reduce(x, axes, keep); },
+        {{"data", data}, axis, keepdims}, doc));
+  };
+  add("sum", "numbers", &sum, "The sum, in the type of the elements. ONNX ReduceSum.");
+  add("prod", "numbers", &prod, "The product, in the type of the elements. ONNX ReduceProd.");
+  add("max", "numbers", &max,
+      "The greatest element; of none minus infinity, or the least integer. "
+      "ONNX ReduceMax.");
+  add("min", "numbers", &min,
+      "The least element; of none infinity, or the greatest integer. ONNX "
+      "ReduceMin.");
+  add("mean", "floats", &mean, "The sum divided by the number of elements. ONNX ReduceMean.");
+  add("all", "bool", &all, "Whether all elements are true. NumPy all.");
+  add("any", "bool", &any, "Whether one element is true. NumPy any.");
+  const auto add_position = [&](std::string_view name, auto* reduce, std::string_view doc) {
+    rows.push_back(make_operator(
+        "topi", name,
+        [reduce](const Tensor& x, const Axes& axes, bool keep, bool select_last) {
+          return reduce(x, axes, keep, select_last);
+        },
+        {{"data", "numbers"}, axis, keepdims, last}, doc));
+  };
+  add_position(
+      "argmax", &argmax,
+      "Row-major position of the greatest element, int32; NaN is beyond all. ONNX ArgMax.");
+  add_position("argmin", &argmin,
+               "Row-major position of the least element, int32; NaN is before all. ONNX ArgMin.");
+  return rows;
 }
 
 }  // namespace tw::topi

@@ -30,4 +30,7 @@ Tensor argmax(const Tensor& data, const std::vector<int>& axis = {}, bool keepdi
 Tensor argmin(const Tensor& data, const std::vector<int>& axis = {}, bool keepdims = false,
               bool select_last_index = false);
 
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> reduction_rows();
+
 }  // namespace tw::topi

@@ -11,5 +11,6 @@
 #include "schedule/topi/nn/pad.h"
 #include "schedule/topi/nn/pooling.h"
 #include "schedule/topi/nn/softmax.h"
+#include "schedule/topi/operator.h"
 #include "schedule/topi/reduction.h"
 #include "schedule/topi/transform.h"

@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi {
 namespace {
@@ -194,4 +195,42 @@ Tensor flatten(const Tensor& a, const std::string& name, const std::string& tag)
 }
 
 }  // namespace nn
+std::vector<Operator> transform_rows() {
+  using Axes = std::vector<int>;
+  using Shape = std::vector<Expr>;
+  return {
+      make_operator(
+          "topi", "transpose", [](const Tensor& a, const Axes& axes) { return transpose(a, axes); },
+          {{"a"},
+           {"axes", "a permutation of the dimensions; None: from the last to the first", Value()}},
+          "Dimension d of the result is dimension axes[d] of a. ONNX Transpose."),
+      make_operator(
+          "topi", "reshape", [](const Tensor& a, const Shape& shape) { return reshape(a, shape); },
+          {{"a"},
+           {"newshape", "of as many elements; one extent may be -1, and follows from the others"}},
+          "The elements in row-major order under another shape. NumPy reshape."),
+      make_operator(
+          "topi", "concatenate",
+          [](const std::vector<Tensor>& tensors, int64_t axis) {
+            return concatenate(tensors, static_cast<int>(axis));
+          },
+          {{"a_tuple", "of one type and, but for axis, one shape"}, {"axis", "a dimension", 0}},
+          "Tensors one after the other along axis. ONNX Concat."),
+      make_operator(
+          "topi", "squeeze", [](const Tensor& a, const Axes& axis) { return squeeze(a, axis); },
+          {{"a"}, {"axis", "dimensions of extent 1; None: all of them", Value()}},
+          "a without dimensions of extent 1. NumPy squeeze."),
+      make_operator(
+          "topi", "expand_dims",
+          [](const Tensor& a, int64_t axis, int64_t count) {
+            return expand_dims(a, static_cast<int>(axis), static_cast<int>(count));
+          },
+          {{"a"}, {"axis", "a dimension of the result"}, {"num_newaxis", "how many", 1}},
+          "a with dimensions of extent 1 before axis. NumPy expand_dims."),
+      make_operator(
+          "topi.nn", "flatten", [](const Tensor& data) { return nn::flatten(data); },
+          {{"data", "[N, C, ...]"}}, "[N, C * ...]; of rank 1 [N, 1]. ONNX Flatten with axis 1."),
+  };
+}
+
 }  // namespace tw::topi

@@ -34,4 +34,7 @@ Tensor flatten(const Tensor& a, const std::string& name = "tensor",
                const std::string& tag = kInjective);
 
 }  // namespace nn
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> transform_rows();
+
 }  // namespace tw::topi

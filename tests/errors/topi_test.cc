@@ -30,6 +30,7 @@ TEST(TopiErrors, ShapesThatDoNotBroadcast) {
 TEST(TopiErrors, ElementsOfTheWrongKind) {
   expect_error(ErrorCode::TypeMismatch, [] { exp(tensor({2}, int_type(32))); });
   expect_error(ErrorCode::TypeMismatch, [] { negative(tensor({2}, bool_type())); });
+  expect_error(ErrorCode::TypeMismatch, [] { nn::leaky_relu(tensor({2}, int_type(32)), 0.1); });
   expect_error(ErrorCode::TypeMismatch, [] { logical_not(tensor({2})); });
   expect_error(ErrorCode::TypeMismatch,
                [] { add(tensor({2}, int_type(32)), tensor({2}, uint_type(32))); });
@@ -83,6 +84,9 @@ TEST(TopiErrors, ConvolutionsThatDoNotFit) {
   expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1, 1, 1}));
   expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1}, {0}));
   expect_error(ErrorCode::BadArgument, conv(x, w, {1}, {1}, {1}, 0));
+  const Tensor symbolic = tensor({6, 4, te::var("k"), 3});
+  expect_error(ErrorCode::BadShape,
+               [&] { nn::conv2d_nchw(x, symbolic, {1}, Padding::Name::Same); });
 }
 
 TEST(TopiErrors, ConvolutionsOfBlocksThatDoNotFit) {

@@ -293,3 +293,76 @@ def test_an_observer_may_raise():
 
     with pytest.raises(KeyError), tw.transform.PassContext(observer=observer):
         tw.lower(te.create_schedule(B.op), [A, B])
+
+
+def test_arrays_without_elements():
+    n, m = te.var("n"), te.var("m")
+    A = te.placeholder((n, 3, m), name="A")
+    B = te.compute((n, 3, m), lambda i, j, k: A[i, j, k] + 1.0, name="B")
+    r = te.reduce_axis((0, n), name="r")
+    C = te.compute((m,), lambda k: te.sum(A[r, 0, k], axis=r), name="C")
+    f, g = (tw.build(te.create_schedule(out.op), [A, out]) for out in (B, C))
+    for shape in ((0, 3, 2), (2, 3, 0), (0, 3, 0), (2, 3, 4)):
+        x, y = np.ones(shape, "float32"), np.zeros(shape, "float32")
+        f(x, y)
+        np.testing.assert_array_equal(y, x + 1)
+        f(tw.nd.array(x), tw.nd.array(y))
+        total = np.full(shape[2], 7.0, "float32")
+        g(x, total)
+        np.testing.assert_array_equal(total, x.sum(0)[0])
+    with pytest.raises(tw.UserError) as info:
+        f(np.ones((0, 2, 2), "float32"), np.ones((0, 2, 2), "float32"))
+    assert info.value.code == "argument-shape"
+
+
+def test_placeholders_that_nothing_reads():
+    A, B = te.placeholder((4,), name="A"), te.placeholder((te.var("n"), 3), "float64", name="B")
+    C = te.compute((4,), lambda i: A[i] * 2.0, name="C")
+    a, b, c = np.arange(4, dtype="float32"), np.zeros((5, 3)), np.zeros(4, "float32")
+    for f in (tw.build(te.create_schedule(C.op), [A, B, C]), tw.build([B, A, C])):
+        unread = f.entry_func.signature.index("B") < f.entry_func.signature.index("A")
+        f(*((b, a, c) if unread else (a, b, c)))
+        np.testing.assert_array_equal(c, a * 2)
+        for wrong in (np.zeros((5, 4)), np.zeros((5, 3), "float32")):
+            with pytest.raises(tw.UserError, match="'B'"):
+                f(*((wrong, a, c) if unread else (a, wrong, c)))
+    assert te.workload_hash([A, B, C]) == te.workload_hash([A, C])
+    assert te.to_text(te.from_text(te.to_text([A, B, C]))) == te.to_text([A, B, C])
+
+
+def test_numbers_beyond_int64():
+    assert tir.const(2**63, "uint64").value == int(tir.const(np.uint64(2**63))) == 2**63
+    assert tir.IntImm("uint64", 2**64 - 1).value == te.max_value("uint64").value == 2**64 - 1
+    assert tir.const(2**70, "float32").value == 2.0**70
+    for value, dtype in ((2**64, "uint64"), (2**63, "int64"), (-(2**63) - 1, "int64"), (2**63, None)):
+        with pytest.raises(tw.UserError, match="does not fit into") as info:
+            tir.const(value, dtype)
+        assert info.value.legal
+    A = te.placeholder((2,), "uint64", name="A")
+    B = te.compute((2,), lambda i: A[i] + tir.const(2**63, "uint64"), name="B")
+    b = run(te.create_schedule(B.op), [A, B], np.array([1, 5], "uint64"), np.zeros(2, "uint64"))
+    np.testing.assert_array_equal(b, np.array([2**63 + 1, 2**63 + 5], "uint64"))
+
+
+def test_types_without_a_width():
+    for name, dtype in (("int", "int32"), ("uint", "uint32"), ("float", "float32"), ("bool", "bool"), ("handle", "handle")):
+        assert te.var("x", name).dtype == dtype
+    assert te.placeholder((2,), "float").dtype == "float32" and te.var("x").astype("int").dtype == "int32"
+    for wrong in ("double", "int128", "float8", float):
+        with pytest.raises(tw.UserError) as info:
+            te.placeholder((2,), wrong)
+        assert info.value.code == "unknown-dtype"
+
+
+def test_what_a_call_calls():
+    x = te.var("x", "float32")
+    assert te.exp(x).op.name == "tir.exp" and te.exp(x).op == tir.Op.get("tir.exp")
+    assert te.exp(x).op.same_as(te.exp(x + 1.0).op) and te.exp(x).op != te.log(x).op
+    assert te.if_then_else(x > 1.0, x, 2.0).op.name == "tir.if_then_else"
+    assert tir.call_pure_extern("float32", "sinf", x).op.name == "tir.call_pure_extern"
+    assert tir.call_extern("int32", "puts", "text").op.name == "tir.call_extern"
+    assert tir.call_llvm_pure_intrin("float32", "llvm.sin", x).op.name == "tir.call_llvm_pure_intrin"
+    assert len({te.exp(x).op, te.exp(x).op, te.log(x).op}) == 2
+    with pytest.raises(tw.UserError) as info:
+        tir.Op.get("tir.nothing")
+    assert info.value.code == "unknown-intrinsic"

@@ -196,8 +196,9 @@ class RandomWorkload {
         {size(3), size(9), least + random_.between(0, 9), least + random_.between(0, 14)}, type);
     const auto kind = average ? topi::nn::PoolType::Average : topi::nn::PoolType::Max;
     if (random_.chance(10)) return topi::nn::global_pool(data, kind);
-    return topi::nn::pool2d(data, {kernel}, {stride}, {dilation}, {padding}, kind,
-                            random_.chance(30), random_.chance(50));
+    const auto rounding = static_cast<topi::nn::Rounding>(random_.between(0, 2));
+    return topi::nn::pool2d(data, {kernel}, {stride}, {dilation}, {padding}, kind, rounding,
+                            random_.chance(50));
   }
   Tensor softmax() {
     const Tensor data = input(shape(1, 3, 1500), float_element());

@@ -189,6 +189,20 @@ class IterVar:
         ...
 
 
+class Op:
+    """What a call calls: an intrinsic, or a way of calling C functions."""
+    def __eq__(self, arg0: typing.Any) -> bool:
+        ...
+    @staticmethod
+    def get(op_name: str) -> tilewright._core.Op:
+        """The operator of a name such as "tir.exp"."""
+    @property
+    def name(self) -> str:
+        """Such as "tir.exp"."""
+    def same_as(self, other: tilewright._core.Op) -> bool:
+        ...
+
+
 class Var(PrimExpr):
     def __init__(self, name: str = 'v', dtype: str = 'int32') -> None:
         ...
@@ -492,6 +506,9 @@ class Call(PrimExpr):
         ...
     @property
     def name(self) -> str:
+        ...
+    @property
+    def op(self) -> tilewright._core.Op:
         ...
 
 
@@ -1206,6 +1223,10 @@ def decl_buffer(shape: typing.Any, dtype: str, name: str, data: typing.Any, stri
 
 def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: typing.Any, arg4: typing.Any, arg5: typing.Any) -> tilewright._core.TensorIntrin:
     ...
+
+
+def describe(typing.Any: typing.Any) -> str:
+    """An object as messages show it: "str 'x'"."""
 
 
 def div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:

@@ -2,6 +2,7 @@
 """Tensor intrinsics: what `Stage.tensorize` puts in place of loops."""
 
 from .. import _core
+from ..arguments import expect
 from .._core import tensor_intrin, tensor_intrin_names  # noqa: F401
 
 
@@ -29,8 +30,11 @@ def decl_tensor_intrin(op, fcompute, name="tensor_intrin", binds=None, scalar_pa
     """
     if scalar_params:
         _core.raise_error("bad-argument", "an intrinsic with scalar parameters", "tensors; of rank 0 for scalars")
-    binds, parameters = dict(binds or {}), dict(default_buffer_params or {})
-    operation = op.op if isinstance(op, _core.Tensor) else op
+    expect(fcompute, "callable", "fcompute", "a function of buffers of the inputs and the outputs")
+    binds, parameters = (
+        {} if given is None else expect(given, dict, name, "a dict, or None")
+        for name, given in (("binds", binds), ("default_buffer_params", default_buffer_params)))
+    operation = op.op if isinstance(op, _core.Tensor) else expect(op, _core.Operation, "op", "an operation or its tensor")
     inputs = list(operation.input_tensors)
     outputs = [operation.output(k) for k in range(operation.num_outputs)]
     buffers = [binds.get(t) or decl_buffer(t.shape, t.dtype, t.op.name, **parameters) for t in inputs + outputs]

@@ -4,6 +4,7 @@
 import inspect
 
 from .. import _core
+from ..arguments import as_list, expect
 
 
 def _shape(shape):
@@ -38,6 +39,9 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
     result is then a list of tensors of one operation.
     """
     shape = _shape(shape)
+    expect(fcompute, "callable", "fcompute", "a function of the axes")
+    if varargs_names is not None:
+        as_list(varargs_names, "varargs_names", "a list of names, or None")
     names = _axis_names(fcompute, len(shape), varargs_names)
     several = False
 
@@ -47,7 +51,8 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
         several = isinstance(result, (tuple, list))
         return result
 
-    outputs = _core.compute(shape, body, name, tag, dict(attrs or {}), names)
+    attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
+    outputs = _core.compute(shape, body, name, tag, attrs, names)
     return outputs if several else outputs[0]
 
 
@@ -56,7 +61,7 @@ def _axis_names(function, rank, varargs_names):
         _core.raise_error("bad-argument", f"{len(varargs_names)} names for {rank} axes", "a name for each axis")
     code = getattr(function, "__code__", None)
     if code is None or inspect.ismethod(function):
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = _parameters(function)
     else:  # the common case, without the cost of inspect
         kinds = code.co_flags & inspect.CO_VARARGS
         parameters = None
@@ -71,6 +76,14 @@ def _axis_names(function, rank, varargs_names):
             "index-count", f"the function has {len(names)} parameters and the shape {rank} dimensions",
             f"{rank} parameters, one for each axis")
     return names
+
+
+def _parameters(function):
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # what is written in C may not say
+        _core.raise_error(
+            "type-mismatch", f"the parameters of {_core.describe(function)} are not known", "a function of the axes")
 
 
 def reduce_axis(dom, name="rv"):
@@ -138,6 +151,10 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
     or a tuple of them. Returns reducer(expr, axis, where=None), where expr is an expression or a tuple; of a tuple the
     result is a tuple for a compute with several outputs.
     """
+
+    expect(fcombine, "callable", "fcombine", "a function of two values")
+    expect(fidentity, "callable", "fidentity", "a function of types")
+    expect(name, str, "name", "a string")
 
     def reducer(expr, axis, where=None):
         several = isinstance(expr, (tuple, list))

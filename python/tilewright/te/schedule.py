@@ -2,12 +2,10 @@
 """Schedules. The methods of Stage and Schedule are made from the table of primitives."""
 
 import difflib
-import linecache
 
 from .. import _core
+from ..generated import functions_of
 from .text import _program
-
-_FILE = __file__ + " (primitives)"  # below the package, so that errors name the script's line and not this
 
 
 def create_schedule(ops):
@@ -83,15 +81,10 @@ def _install():
     for name, _, parameters, results, doc in _core.primitives():
         sources.append(_source(name, parameters, results, doc))
         owners[name] = _core.Schedule if "stage" in results else _core.Stage
-    text = "\n".join(sources)
-    linecache.cache[_FILE] = (len(text), None, text.splitlines(keepends=True), _FILE)
-    namespace = {"_first": _first, "_like": _like, "_value_index": _value_index}
-    exec(compile(text, _FILE, "exec"), namespace)
-    for name, owner in owners.items():
-        function = namespace[name]
-        function.__module__ = __name__
-        function.__qualname__ = f"{owner.__name__}.{name}"
-        setattr(owner, name, function)
+    helpers = {"_first": _first, "_like": _like, "_value_index": _value_index}
+    for name, function in functions_of(sources, __name__, helpers).items():
+        function.__qualname__ = f"{owners[name].__name__}.{name}"
+        setattr(owners[name], name, function)
     _core.Stage.__getattr__ = _core.Schedule.__getattr__ = _unknown
 
 

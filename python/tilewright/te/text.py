@@ -2,12 +2,15 @@
 """Programs as text: what workers, the tuning log and a replay elsewhere rebuild a workload from."""
 
 from .. import _core
+from ..arguments import as_list
 
 
 def _program(tensors):
     if isinstance(tensors, _core.Program):
         return tensors
-    return _core.Program([tensors] if isinstance(tensors, _core.Tensor) else list(tensors))
+    if isinstance(tensors, _core.Tensor):
+        return _core.Program([tensors])
+    return _core.Program(as_list(tensors, "tensors", "a tensor, a list of tensors, or a Program"))
 
 
 def to_text(tensors):

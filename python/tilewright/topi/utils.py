@@ -2,6 +2,7 @@
 """Numbers out of shapes, as in TVM's `topi.utils`."""
 
 from .. import _core
+from ..arguments import as_list as _as_list
 
 
 def get_const_int(expr):
@@ -15,4 +16,5 @@ def get_const_int(expr):
 
 def get_const_tuple(in_tuple):
     """A shape as a tuple of integers; a symbolic extent stays an expression."""
-    return tuple(get_const_int(e) if isinstance(e, (int, _core.IntImm)) else e for e in in_tuple)
+    extents = _as_list(in_tuple, "in_tuple", "a tuple, such as the shape of a tensor")
+    return tuple(get_const_int(e) if isinstance(e, (int, _core.IntImm)) else e for e in extents)

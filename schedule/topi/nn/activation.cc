@@ -2,6 +2,7 @@
 #include "schedule/topi/nn/activation.h"
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 
@@ -47,6 +48,30 @@ Tensor gelu(const Tensor& x, const std::string& name, const std::string& tag) {
         return e * number(0.5) * (number(1) + call("erf", {e * number(0.70710678118654752)}));
       },
       name, tag);
+}
+
+std::vector<Operator> activation_rows() {
+  return {
+      make_operator(
+          "topi.nn", "relu", [](const Tensor& x) { return relu(x); }, {{"x", "numbers"}},
+          "max(x, 0). ONNX Relu."),
+      make_operator(
+          "topi.nn", "leaky_relu",
+          [](const Tensor& x, double alpha) { return leaky_relu(x, alpha); },
+          {{"x", "floats"}, {"alpha", "the slope below 0"}},
+          "x where positive, else alpha * x. ONNX LeakyRelu."),
+      make_operator(
+          "topi.nn", "prelu",
+          [](const Tensor& x, const Tensor& slope, int64_t axis) {
+            return prelu(x, slope, static_cast<int>(axis));
+          },
+          {{"x"}, {"slope", "[C]"}, {"axis", "the dimension of x that has extent C", 1}},
+          "x where positive, else slope * x. ONNX PRelu."),
+      make_operator(
+          "topi.nn", "gelu", [](const Tensor& x) { return gelu(x); }, {{"x", "floats"}},
+          "x / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, \"Gaussian Error Linear Units\", "
+          "exact form."),
+  };
 }
 
 }  // namespace tw::topi::nn

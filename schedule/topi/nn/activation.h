@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "schedule/topi/common.h"
 
 namespace tw::topi::nn {
@@ -17,5 +19,8 @@ Tensor prelu(const Tensor& x, const Tensor& slope, int axis = 1,
 // x / 2 * (1 + erf(x / √2)); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.
 Tensor gelu(const Tensor& x, const std::string& name = "T_gelu",
             const std::string& tag = kElementwise);
+
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> activation_rows();
 
 }  // namespace tw::topi::nn

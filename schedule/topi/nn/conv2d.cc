@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "ir/print.h"
 #include "schedule/topi/nn/pad.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 namespace {
@@ -28,15 +30,17 @@ class Windows {
  public:
   // Raises what conv2d.h says, in the name of `op`.
   Windows(std::string_view op, const Tensor& data, const Tensor& weight,
-          const std::vector<int64_t>& strides, const std::vector<int64_t>& padding,
+          const std::vector<int64_t>& strides, const Padding& padding,
           const std::vector<int64_t>& dilation)
       : stride_(normalize_pair({op, "strides"}, strides, 1)),
         spread_(normalize_pair({op, "dilation"}, dilation, 1)),
         padded_(data) {
-    const Padding border = normalize_padding({op, "padding"}, padding);
     const std::vector<Expr> in = data.shape(), kernel = weight.shape();
-    height_ = window_positions(in[2], kernel[2], stride_.h, border.top + border.bottom, spread_.h);
-    width_ = window_positions(in[3], kernel[3], stride_.w, border.left + border.right, spread_.w);
+    const Expr rows = window_span(kernel[2], spread_.h),
+               columns = window_span(kernel[3], spread_.w);
+    const Border border = normalize_padding({op, "padding"}, padding, rows, columns);
+    height_ = window_positions(in[2], rows, stride_.h, border.top + border.bottom);
+    width_ = window_positions(in[3], columns, stride_.w, border.left + border.right);
     for (const Expr& extent : {height_, width_}) {
       const auto constant = as_const_int(extent);
       if (!constant || *constant > 0) continue;
@@ -71,11 +75,22 @@ class Windows {
   Expr height_, width_;
 };
 
+// Refuses a layout that does not name the blocks in this dimension.
+void require_blocks(std::string_view argument, const std::string& layout, const Tensor& t,
+                    size_t dimension) {
+  const std::vector<Expr> shape = t.shape();
+  const std::string legal =
+      fmt::format("NCHW{}c", dimension < shape.size() ? to_string(shape[dimension]) : "[x]");
+  if (layout == legal) return;
+  bad_argument({"conv2d_NCHWc", argument},
+               fmt::format("layout '{}' for shape {}", layout, shape_text(shape)), legal);
+}
+
 }  // namespace
 
 Tensor conv2d_nchw(const Tensor& data, const Tensor& weight, const std::vector<int64_t>& strides,
-                   const std::vector<int64_t>& padding, const std::vector<int64_t>& dilation,
-                   int64_t groups, std::optional<DType> out_type) {
+                   const Padding& padding, const std::vector<int64_t>& dilation, int64_t groups,
+                   std::optional<DType> out_type) {
   constexpr std::string_view kOp = "conv2d_nchw";
   require_rank({kOp, "data"}, data, 4);
   require_rank({kOp, "weight"}, weight, 4);
@@ -104,7 +119,7 @@ Tensor conv2d_nchw(const Tensor& data, const Tensor& weight, const std::vector<i
 }
 
 Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<int64_t>& strides,
-                    const std::vector<int64_t>& padding, const std::vector<int64_t>& dilation,
+                    const Padding& padding, const std::vector<int64_t>& dilation,
                     std::optional<DType> out_type) {
   constexpr std::string_view kOp = "conv2d_NCHWc";
   require_rank({kOp, "data"}, data, 5);
@@ -127,6 +142,82 @@ Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<
         return te::sum(tw::cast(type, element) * tw::cast(type, tap), {rc, ry, rx, rb});
       },
       "conv2d_NCHWc", "conv2d_NCHWc", {}, {"nn", "ff", "yy", "xx", "fb"});
+}
+
+std::vector<Operator> conv2d_rows() {
+  using Ints = std::vector<int64_t>;
+  using Type = std::optional<DType>;
+  const ParameterText stride{"stride", "one, or (vertical, horizontal)"}, padding{"padding"},
+      dilation{"dilation", "distance of taps: one, or (vertical, horizontal)"},
+      out_dtype{"out_dtype", "of products and sums; None: that of the data", Value()};
+  constexpr std::string_view kDoc =
+      "Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * "
+      "dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. "
+      "ONNX Conv.";
+  return {
+      make_operator(
+          "topi.nn", "conv2d_nchw",
+          [](const Tensor& data, const Tensor& weight, const Ints& strides, const Padding& border,
+             const Ints& spread,
+             Type type) { return conv2d_nchw(data, weight, strides, border, spread, 1, type); },
+          {{"Input", "[N, C, H, W]"},
+           {"Filter", "[F, C, KH, KW]"},
+           stride,
+           padding,
+           dilation,
+           out_dtype},
+          kDoc),
+      make_operator(
+          "topi.nn", "group_conv2d_nchw",
+          [](const Tensor& data, const Tensor& weight, const Ints& strides, const Padding& border,
+             const Ints& spread, int64_t groups, Type type) {
+            return conv2d_nchw(data, weight, strides, border, spread, groups, type);
+          },
+          {{"Input", "[N, C, H, W]"},
+           {"Filter", "[F, C / groups, KH, KW]"},
+           stride,
+           padding,
+           dilation,
+           {"groups", "divide C and F; a group of F reads a group of C"},
+           out_dtype},
+          kDoc),
+      make_operator(
+          "topi.nn", "conv2d",
+          [](const Tensor& data, const Tensor& weight, const Ints& strides, const Padding& border,
+             const Ints& spread, const std::string& layout, Type type,
+             const std::string& data_layout) {
+            require_nchw({"conv2d", "layout"}, layout);
+            require_nchw({"conv2d", "data_layout"}, data_layout);
+            return conv2d_nchw(data, weight, strides, border, spread, 1, type);
+          },
+          {{"input", "[N, C, H, W]"},
+           {"filter", "[F, C, KH, KW]"},
+           {"strides", stride.doc},
+           padding,
+           dilation,
+           {"layout", "\"NCHW\"", "NCHW"},
+           out_dtype,
+           {"data_layout", "what later TVM calls layout", "NCHW"}},
+          kDoc),
+      make_operator(
+          "topi.nn", "conv2d_NCHWc",
+          [](const Tensor& data, const Tensor& weight, const Ints& strides, const Padding& border,
+             const Ints& spread, const std::string& layout, const std::string& out_layout,
+             Type type) {
+            require_blocks("layout", layout, data, 4);
+            require_blocks("out_layout", out_layout, weight, 5);
+            return conv2d_nchwc(data, weight, strides, border, spread, type);
+          },
+          {{"data", "[N, C / c, H, W, c]"},
+           {"kernel", "[F / f, C / c, KH, KW, c, f]"},
+           stride,
+           padding,
+           dilation,
+           {"layout", "\"NCHW16c\" where c is 16"},
+           {"out_layout", "\"NCHW16c\" where f is 16"},
+           out_dtype},
+          "conv2d_nchw with channels in blocks, as oneDNN keeps images: [N, F / f, OH, OW, f]."),
+  };
 }
 
 }  // namespace tw::topi::nn

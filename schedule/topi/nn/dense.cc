@@ -2,6 +2,7 @@
 #include "schedule/topi/nn/dense.h"
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 namespace {
@@ -96,6 +97,54 @@ Tensor bias_add(const Tensor& data, const Tensor& bias, int axis) {
         return data(to_exprs(i)) + bias(i[static_cast<size_t>(along)]);
       },
       "T_add", kBroadcast);
+}
+
+std::vector<Operator> dense_rows() {
+  using Type = std::optional<DType>;
+  const ParameterText a{"tensor_a", "[M, K]; transposed [K, M]"},
+      b{"tensor_b", "[K, N]; transposed [N, K]"}, bias{"bias", "[N]; None: none", Value()},
+      out_dtype{"out_dtype", "of products and sums; None: that of the first operand", Value()};
+  return {
+      make_operator(
+          "topi.nn", "dense",
+          [](const Tensor& data, const Tensor& weight, const std::optional<Tensor>& add,
+             Type type) { return dense(data, weight, add.value_or(Tensor()), type); },
+          {{"data", "[M, K]"}, {"weight", "[N, K]"}, bias, out_dtype},
+          "data times the transpose of weight, plus bias: [M, N]. PyTorch Linear."),
+      make_operator(
+          "topi.nn", "matmul",
+          [](const Tensor& x, const Tensor& y, const std::optional<Tensor>& add, Type type,
+             bool transpose_a, bool transpose_b) {
+            return matmul(x, y, add.value_or(Tensor()), type, transpose_a, transpose_b);
+          },
+          {a, b, bias, out_dtype, {"transpose_a", "", false}, {"transpose_b", "", false}},
+          "The product of two matrices, plus bias: [M, N]. ONNX Gemm with alpha and beta 1."),
+      make_operator(
+          "topi", "matmul",
+          [](const Tensor& x, const Tensor& y, bool transpose_a, bool transpose_b) {
+            return topi::matmul(x, y, transpose_a, transpose_b);
+          },
+          {{"a", a.doc}, {"b", b.doc}, {"transp_a", "", false}, {"transp_b", "", false}},
+          "The product of two matrices: [M, N]."),
+      make_operator(
+          "topi.nn", "batch_matmul",
+          [](const Tensor& x, const Tensor& y, std::monostate, Type type, bool transpose_a,
+             bool transpose_b) { return batch_matmul(x, y, type, transpose_a, transpose_b); },
+          {{"tensor_a", "[B, M, K]; transposed [B, K, M]"},
+           {"tensor_b", "[B, K, N]; transposed [B, N, K]"},
+           {"oshape", "the shape follows from the operands", Value()},
+           out_dtype,
+           {"transpose_a", "", false},
+           {"transpose_b", "", true}},
+          "A product of matrices for each b: [B, M, N]. Either B may be 1 and is then repeated."),
+      make_operator(
+          "topi.nn", "bias_add",
+          [](const Tensor& data, const Tensor& add, int64_t axis) {
+            return bias_add(data, add, static_cast<int>(axis));
+          },
+          {{"data"}, {"bias", "[C]"}, {"axis", "the dimension of data that has extent C", 1}},
+          "data plus bias along axis."),
+  };
 }
 
 }  // namespace tw::topi::nn

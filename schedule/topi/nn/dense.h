@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "schedule/topi/common.h"
 
@@ -24,6 +25,9 @@ Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_t
                     bool transpose_a = false, bool transpose_b = true);
 // data plus bias [C] along dimension `axis` of extent C. TVM's nn.bias_add.
 Tensor bias_add(const Tensor& data, const Tensor& bias, int axis = 1);
+
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> dense_rows();
 
 }  // namespace tw::topi::nn
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 
@@ -104,6 +105,41 @@ Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
         return data(to_exprs(i)) * scale(i[along]) + shift(i[along]);
       },
       "T_batch_norm", kBroadcast);
+}
+
+std::vector<Operator> normalization_rows() {
+  return {
+      make_operator(
+          "topi.nn", "layer_norm",
+          [](const Tensor& data, const std::optional<Tensor>& gamma,
+             const std::optional<Tensor>& beta, const std::vector<int>& axis, double epsilon) {
+            return layer_norm(data, gamma.value_or(Tensor()), beta.value_or(Tensor()), axis,
+                              epsilon);
+          },
+          {{"data", "floats"},
+           {"gamma", "of the extents of axis; None: 1"},
+           {"beta", "of the extents of axis; None: 0"},
+           {"axis", "dimensions of a group"},
+           {"epsilon", "is added to the variance", 1e-5}},
+          "(data - mean) / sqrt(variance + epsilon) * gamma + beta, mean and (biased) variance "
+          "over "
+          "axis. ONNX LayerNormalization."),
+      make_operator(
+          "topi.nn", "batch_norm",
+          [](const Tensor& data, const Tensor& gamma, const Tensor& beta, const Tensor& mean,
+             const Tensor& variance, int64_t axis, double epsilon) {
+            return batch_norm(data, gamma, beta, mean, variance, static_cast<int>(axis), epsilon);
+          },
+          {{"data", "floats"},
+           {"gamma", "[C]"},
+           {"beta", "[C]"},
+           {"moving_mean", "[C]"},
+           {"moving_var", "[C]"},
+           {"axis", "the dimension of data that has extent C", 1},
+           {"epsilon", "is added to the variance", 1e-5}},
+          "Inference: (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta. ONNX "
+          "BatchNormalization."),
+  };
 }
 
 }  // namespace tw::topi::nn

@@ -19,4 +19,7 @@ Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                   const Tensor& moving_mean, const Tensor& moving_variance, int axis = 1,
                   double epsilon = 1e-5);
 
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> normalization_rows();
+
 }  // namespace tw::topi::nn

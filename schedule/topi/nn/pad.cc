@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 namespace {
@@ -44,6 +45,22 @@ Tensor pad(const Tensor& data, const std::vector<Expr>& before, const std::vecto
         return if_then_else(all_of(conditions), data(indices), filling);
       },
       name, "injective,pad");
+}
+
+std::vector<Operator> pad_rows() {
+  return {make_operator(
+      "topi.nn", "pad",
+      [](const Tensor& data, const std::vector<Expr>& before,
+         const std::optional<std::vector<Expr>>& after, const std::optional<Expr>& value,
+         const std::string& name) {
+        return pad(data, before, after.value_or(std::vector<Expr>()), value.value_or(Expr()), name);
+      },
+      {{"data"},
+       {"pad_before", "elements before each dimension"},
+       {"pad_after", "elements after each dimension; None: as before", Value()},
+       {"pad_value", "is converted to the type of data; None: 0", 0.0},
+       {"name", "of the stage", "PadInput"}},
+      "data with elements of pad_value around each dimension. ONNX Pad.")};
 }
 
 }  // namespace tw::topi::nn

@@ -15,4 +15,7 @@ namespace tw::topi::nn {
 Tensor pad(const Tensor& data, const std::vector<Expr>& before, const std::vector<Expr>& after = {},
            const Expr& value = {}, const std::string& name = "PadInput");
 
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> pad_rows();
+
 }  // namespace tw::topi::nn

@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "schedule/topi/nn/pad.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 namespace {
@@ -14,23 +15,21 @@ constexpr std::string_view kOp = "pool2d";
 // Windows along one dimension.
 struct Windows {
   Expr extent;  // of the data
-  int64_t kernel, stride, dilation, before, after;
-  int64_t added = 0;  // elements behind the padding that ceil_mode's last window reaches
-  Expr positions;
+  int64_t kernel, stride, dilation;
+  int64_t before = 0, after = 0;  // padding
+  int64_t added = 0;              // elements behind it that the last window reaches when rounded up
+  Expr positions = {};
 
-  void place(bool ceil_mode) {
-    const auto fit = [&](int64_t total) {
-      return window_positions(extent, make_const(extent.dtype(), kernel), stride, total, dilation);
-    };
-    positions = fit(before + after);
-    if (ceil_mode) {
-      added = stride - 1;
-      positions = fit(before + after + added);
-      const auto count = as_const_int(positions), size = as_const_int(extent);
-      // The last window must not start behind the data.
-      if (count && size && (*count - 1) * stride >= *size + before) {
-        positions = make_const(extent.dtype(), *count - 1);
-      }
+  Expr span() const { return window_span(make_const(extent.dtype(), kernel), dilation); }
+
+  void place(Rounding rounding) {
+    added = rounding == Rounding::Down ? 0 : stride - 1;
+    positions = window_positions(extent, span(), stride, before + after + added);
+    if (rounding == Rounding::UpInside) {
+      // A window begins before the end of the data.
+      const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
+      const Expr begin = floor_div(extent + constant(before - 1), constant(stride)) + constant(1);
+      positions = tw::min(positions, begin);
     }
     const auto count = as_const_int(positions);
     if (count && *count <= 0) {
@@ -60,25 +59,40 @@ struct Windows {
   }
 };
 
+PoolType pool_type_of(std::string_view op, const std::string& name) {
+  if (name == "max") return PoolType::Max;
+  if (name == "avg") return PoolType::Average;
+  bad_argument({op, "pool_type"}, fmt::format("unknown pooling '{}'", name), "max, avg");
+}
+
+Rounding rounding_of(bool ceil_mode, const std::string& rule) {
+  if (rule != "tvm" && rule != "pytorch") {
+    bad_argument({kOp, "ceil_rule"}, fmt::format("unknown rule '{}'", rule), "tvm, pytorch");
+  }
+  if (!ceil_mode) return Rounding::Down;
+  return rule == "tvm" ? Rounding::Up : Rounding::UpInside;
+}
+
 }  // namespace
 
 Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
               const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
-              const std::vector<int64_t>& padding, PoolType type, bool ceil_mode,
-              bool count_include_pad) {
+              const Padding& padding, PoolType type, Rounding rounding, bool count_include_pad) {
   require_rank({kOp, "data"}, data, 4);
   const Pair size = normalize_pair({kOp, "kernel"}, kernel, 1);
   const Pair step = normalize_pair({kOp, "stride"}, stride, 1);
   const Pair spread = normalize_pair({kOp, "dilation"}, dilation, 1);
-  const Padding border = normalize_padding({kOp, "padding"}, padding);
   const bool average = type == PoolType::Average;
   if (average) require_float({kOp, "data"}, data);
 
   const std::vector<Expr> in = data.shape();
-  Windows rows{in[2], size.h, step.h, spread.h, border.top, border.bottom, 0, {}};
-  Windows columns{in[3], size.w, step.w, spread.w, border.left, border.right, 0, {}};
-  rows.place(ceil_mode);
-  columns.place(ceil_mode);
+  Windows rows{.extent = in[2], .kernel = size.h, .stride = step.h, .dilation = spread.h};
+  Windows columns{.extent = in[3], .kernel = size.w, .stride = step.w, .dilation = spread.w};
+  const Border border = normalize_padding({kOp, "padding"}, padding, rows.span(), columns.span());
+  rows.before = border.top, rows.after = border.bottom;
+  columns.before = border.left, columns.after = border.right;
+  rows.place(rounding);
+  columns.place(rounding);
   const auto amount = [](int64_t v) { return Expr(static_cast<int>(v)); };
   const bool padded = border.any() || rows.added != 0 || columns.added != 0;
   const Tensor source =
@@ -135,6 +149,53 @@ Tensor global_pool(const Tensor& data, PoolType type) {
         return div(pooled(to_exprs(i)), tw::cast(data.dtype(), in[2] * in[3]));
       },
       "adaptive_pool_avg", kElementwise);
+}
+
+std::vector<Operator> pooling_rows() {
+  using Ints = std::vector<int64_t>;
+  const ParameterText data{"data", "[N, C, H, W]; floats for a mean"};
+  const ParameterText pool_type{"pool_type", "\"max\" or \"avg\""};
+  const ParameterText layout{"layout", "\"NCHW\"", "NCHW"};
+  return {
+      make_operator(
+          "topi.nn", "pool2d",
+          [](const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& dilation,
+             const Padding& padding, const std::string& type, bool ceil_mode,
+             const std::string& order, bool count_include_pad, const std::string& ceil_rule) {
+            require_nchw({kOp, "layout"}, order);
+            return pool2d(x, kernel, stride, dilation, padding, pool_type_of(kOp, type),
+                          rounding_of(ceil_mode, ceil_rule), count_include_pad);
+          },
+          {data,
+           {"kernel", "one extent, or (vertical, horizontal)"},
+           {"stride", "one, or (vertical, horizontal)"},
+           {"dilation", "distance of taps: one, or (vertical, horizontal)"},
+           {"padding"},
+           pool_type,
+           {"ceil_mode", "a last window that does not fit whole counts too", false},
+           layout,
+           {"count_include_pad", "means are over padding too", true},
+           {"ceil_rule",
+            "what ceil_mode does of a window that begins in the padding behind the data: \"tvm\" "
+            "keeps it, \"pytorch\" leaves it out",
+            "tvm"}},
+          "The greatest element or the mean of each window: [N, C, OH, OW] with OH = (H + top + "
+          "bottom + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1, "
+          "and "
+          "OW likewise. A maximum disregards padding, and is minus infinity (the least integer) of "
+          "a "
+          "window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. "
+          "ONNX MaxPool and AveragePool."),
+      make_operator(
+          "topi.nn", "global_pool",
+          [](const Tensor& x, const std::string& type, const std::string& order) {
+            require_nchw({"global_pool", "layout"}, order);
+            return global_pool(x, pool_type_of("global_pool", type));
+          },
+          {data, pool_type, layout},
+          "One window over all of H and W: [N, C, 1, 1]. ONNX GlobalMaxPool and "
+          "GlobalAveragePool."),
+  };
 }
 
 }  // namespace tw::topi::nn

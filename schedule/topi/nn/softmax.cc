@@ -2,6 +2,7 @@
 #include "schedule/topi/nn/softmax.h"
 
 #include "ir/expr.h"
+#include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
 namespace {
@@ -70,6 +71,22 @@ Tensor log_softmax(const Tensor& x, int axis) {
                        return x(position) - p.max(group) - call("log", {p.total(group)});
                      },
                      "T_log_softmax_norm", "softmax_output", {{"axis", int64_t{p.axis}}});
+}
+
+std::vector<Operator> softmax_rows() {
+  const ParameterText axis{"axis", "a dimension", -1};
+  return {
+      make_operator(
+          "topi.nn", "softmax",
+          [](const Tensor& x, int64_t along) { return softmax(x, static_cast<int>(along)); },
+          {{"x", "floats"}, axis},
+          "exp(x - max) / sum(exp(x - max)) along axis. ONNX Softmax (opset 13)."),
+      make_operator(
+          "topi.nn", "log_softmax",
+          [](const Tensor& x, int64_t along) { return log_softmax(x, static_cast<int>(along)); },
+          {{"x", "floats"}, axis},
+          "x - max - log(sum(exp(x - max))) along axis. ONNX LogSoftmax (opset 13)."),
+  };
 }
 
 }  // namespace tw::topi::nn

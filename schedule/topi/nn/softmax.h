@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "schedule/topi/common.h"
 
 namespace tw::topi::nn {
@@ -11,5 +13,8 @@ namespace tw::topi::nn {
 Tensor softmax(const Tensor& x, int axis = -1);
 // x - max - log(sum(exp(x - max))) along `axis`. ONNX LogSoftmax (opset 13).
 Tensor log_softmax(const Tensor& x, int axis = -1);
+
+// Rows of the table in schedule/topi/operator.h.
+std::vector<Operator> softmax_rows();
 
 }  // namespace tw::topi::nn

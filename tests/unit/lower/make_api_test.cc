@@ -110,6 +110,15 @@ TEST(MakeApi, RefusesWhatDoesNotFit) {
                  s,
                  {.tensor = &b, .shape = {1}, .strides = {77}}}),
             kNone);
+  // Nor has an array without elements.
+  EXPECT_EQ(run({{.tensor = &a, .shape = {0, 3}, .strides = {0, 0}},
+                 s,
+                 {.tensor = &b, .shape = {0}, .strides = {0}}}),
+            kNone);
+  EXPECT_EQ(run({{.tensor = &a, .shape = {0, 4}, .strides = {0, 0}},
+                 s,
+                 {.tensor = &b, .shape = {0}, .strides = {0}}}),
+            ErrorCode::ArgumentShape);
 }
 
 TEST(MakeApi, OutputsShareNoMemory) {

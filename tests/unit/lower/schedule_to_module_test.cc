@@ -56,9 +56,24 @@ TEST(ScheduleToModule, InputsAndOutputsMustBeGiven) {
 
 TEST(ScheduleToModule, StrangersAndRepetitions) {
   const Example e;
-  const te::Tensor other = te::placeholder({8}, float_type(32), "D");
+  const te::Tensor unread = te::placeholder({8}, float_type(32), "D");
+  const te::Tensor other = te::compute({8}, [&](const auto& i) { return unread(i[0]); }, "E");
   EXPECT_EQ(e.error_of({e.a, e.c, other}).code(), ErrorCode::ArgumentNotInProgram);
   EXPECT_EQ(e.error_of({e.a, e.c, e.a}).code(), ErrorCode::BadArgument);
+  EXPECT_EQ(e.error_of({unread, e.a, e.c, unread}).code(), ErrorCode::BadArgument);
+}
+
+TEST(ScheduleToKernel, PlaceholdersThatNothingReadsAreArguments) {
+  const Example e;
+  const te::Tensor unread = te::placeholder({te::var("n"), 3}, float_type(64), "D");
+  const Kernel kernel = schedule_to_kernel(e.s, {e.a, unread, e.c}, {});
+  ASSERT_EQ(kernel.arguments.size(), 3u);
+  EXPECT_EQ(kernel.arguments[1].name, "D");
+  EXPECT_EQ(kernel.arguments[1].dtype, float_type(64));
+  EXPECT_FALSE(kernel.arguments[1].is_output);
+  const te::Tensor namesake = te::placeholder({8}, float_type(32), "A");
+  EXPECT_THAT(e.error_of({namesake, e.c}).what(),
+              testing::HasSubstr("input 'A' is not among the arguments, but another tensor"));
 }
 
 TEST(ScheduleToModule, CachedOutputsKeepTheirArgument) {

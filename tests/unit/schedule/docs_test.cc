@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "schedule/primitive.h"
 #include "schedule/tensor_intrin.h"
+#include "schedule/topi/operator.h"
 #include "tests/support/source_dir.h"
 
 namespace tw {
@@ -46,21 +50,100 @@ std::vector<std::string> code_blocks(const std::string& text) {
   return blocks;
 }
 
-TEST(PrimitiveDocs, TheExampleIsInTheCode) {
-  const std::vector<std::string> blocks = code_blocks(contents("docs/add_a_primitive.md"));
-  const std::vector<std::string> files = {
-      "schedule/primitives.def",
-      "schedule/primitives/reorder.cc",
-      "tests/unit/schedule/primitives_order_test.cc",
-      "tests/errors/schedule_test.cc",
-      "schedule/primitive_versions.def",
-  };
+// Lines without what stands before the first letter of each, so that a block may be indented
+// otherwise than the code.
+std::string unindented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(' ');
+    result += (first == std::string::npos ? "" : line.substr(first)) + "\n";
+  }
+  return result;
+}
+
+// Block k of the page stands in file k.
+void expect_blocks(const std::string& page, const std::vector<std::string>& files) {
+  const std::vector<std::string> blocks = code_blocks(contents(page));
   ASSERT_EQ(blocks.size(), files.size());
   for (size_t k = 0; k < files.size(); ++k) {
-    EXPECT_NE(contents(files[k]).find(blocks[k]), std::string::npos)
+    EXPECT_NE(unindented(contents(files[k])).find(unindented(blocks[k])), std::string::npos)
         << "not in " << files[k] << ":\n"
         << blocks[k];
   }
+}
+
+TEST(PrimitiveDocs, TheExampleIsInTheCode) {
+  expect_blocks("docs/add_a_primitive.md", {
+                                               "schedule/primitives.def",
+                                               "schedule/primitives/reorder.cc",
+                                               "tests/unit/schedule/primitives_order_test.cc",
+                                               "tests/errors/schedule_test.cc",
+                                               "schedule/primitive_versions.def",
+                                           });
+}
+
+TEST(OperatorDocs, TheExamplesAreInTheCode) {
+  expect_blocks("docs/add_an_operator.md", {
+                                               "schedule/topi/elementwise.def",
+                                               "schedule/topi/nn/activation.h",
+                                               "schedule/topi/nn/activation.cc",
+                                               "schedule/topi/nn/activation.cc",
+                                               "tests/numeric/topi_elementwise_test.cc",
+                                               "tests/errors/topi_test.cc",
+                                           });
+}
+
+// Files of the library that name the operator in code, outside of comments and of calls by others.
+std::set<std::string> files_that_name(const std::string& name) {
+  const std::regex word("(^|[^\\w.])(" + name + ")([^\\w]|$)");
+  std::set<std::string> files;
+  for (const char* folder : {"schedule/topi", "python"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot + folder)) {
+      const std::string extension = entry.path().extension();
+      const bool code =
+          extension == ".h" || extension == ".cc" || extension == ".def" || extension == ".py";
+      if (!entry.is_regular_file() || !code) continue;
+      const std::string file = entry.path().lexically_relative(kRoot);
+      std::istringstream lines(contents(file));
+      for (std::string line; std::getline(lines, line);) {
+        line = line.substr(0, line.find("//"));
+        if (std::regex_search(line, word)) files.insert(file);
+      }
+    }
+  }
+  return files;
+}
+
+TEST(OperatorDocs, TheExamplesAreNamedInTheirFilesAlone) {
+  EXPECT_EQ(
+      files_that_name("leaky_relu"),
+      (std::set<std::string>{"schedule/topi/nn/activation.cc", "schedule/topi/nn/activation.h"}));
+  EXPECT_EQ(files_that_name("log_softmax"),
+            (std::set<std::string>{"schedule/topi/nn/softmax.cc", "schedule/topi/nn/softmax.h"}));
+  EXPECT_EQ(files_that_name("floor_divide"),
+            (std::set<std::string>{"schedule/topi/broadcast.def", "python/operators.cc"}));
+}
+
+TEST(OperatorDocs, ThePageIsTheTable) {
+  std::string page =
+      "# Operators\n\n"
+      "Made from the table of operators by `tests/unit/schedule/docs_test.cc`. `?` marks an "
+      "argument with a default.\n\n"
+      "| operator | arguments | |\n|---|---|---|\n";
+  for (const topi::Operator& op : topi::operators()) {
+    std::string parameters;
+    for (const topi::Parameter& p : op.parameters) {
+      parameters += (parameters.empty() ? "" : ", ") + std::string(p.name) + (p.initial ? "?" : "");
+    }
+    page += "| `" + op.full_name() + "` | " + parameters + " | " +
+            std::regex_replace(std::string(op.doc), std::regex(R"(\|)"), R"(\|)") + " |\n";
+  }
+  if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(kRoot + "docs/operators.md") << page;
+    return;
+  }
+  EXPECT_EQ(contents("docs/operators.md"), page) << "TILEWRIGHT_UPDATE_GOLDEN=1 writes the page";
 }
 
 TEST(PrimitiveDocs, ThePageIsTheTable) {

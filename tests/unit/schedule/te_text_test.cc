@@ -245,7 +245,8 @@ TEST(TeText, OperatorsOfTopiRoundTrip) {
   for (const Tensor& t :
        {topi::nn::relu(conv), topi::nn::softmax(x, 1), topi::nn::layer_norm(x, {}, {}, {2, 3}),
         topi::nn::batch_norm(x, v, v, v, v), topi::reshape(x, {3, -1}),
-        topi::nn::pool2d(x, {3}, {2}, {1}, {1}, topi::nn::PoolType::Average, true, false),
+        topi::nn::pool2d(x, {3}, {2}, {1}, {1}, topi::nn::PoolType::Average, topi::nn::Rounding::Up,
+                         false),
         topi::concatenate({x, x}, 1), topi::argmin(x), topi::all(topi::greater(x, v(0)))}) {
     round_trip(make_program({t}));
   }

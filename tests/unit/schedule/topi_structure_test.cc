@@ -100,6 +100,26 @@ TEST(TopiStructure, BroadcastShapes) {
   EXPECT_EQ(body(sum), "(a(i1, 0) + b(i0, 0, i2))");
 }
 
+TEST(TopiStructure, PaddingByName) {
+  using Name = Padding::Name;
+  const auto shape = [](const Expr& kernel, const Padding& padding, int64_t dilation) {
+    return shape_text(
+        nn::conv2d_nchw(tensor({1, 4, 9, 8}), tensor({6, 4, kernel, 3}), {1}, padding, {dilation})
+            .shape());
+  };
+  EXPECT_EQ(shape(3, Name::Same, 1), "[1, 6, 9, 8]");
+  EXPECT_EQ(shape(3, Name::Same, 2), "[1, 6, 9, 8]");
+  EXPECT_EQ(shape(3, Name::Valid, 1), "[1, 6, 7, 6]");
+  EXPECT_EQ(shape(3, {1, 0}, 1), "[1, 6, 9, 6]");
+  EXPECT_EQ(shape(3, {1, 0, 0, 2}, 1), "[1, 6, 8, 8]");
+  // Where it is odd, the top and the left have one more.
+  const Border border = normalize_padding({"", ""}, Name::Same, 4, 2);
+  EXPECT_EQ(border.top, 2);
+  EXPECT_EQ(border.bottom, 1);
+  EXPECT_EQ(border.left, 1);
+  EXPECT_EQ(border.right, 0);
+}
+
 TEST(TopiStructure, ElementwiseFamiliesAreTables) {
   EXPECT_EQ(find_unary("tanh")->apply(tensor({4}), "mine", "tag").name(), "mine");
   EXPECT_EQ(find_unary("unknown"), nullptr);
@@ -139,17 +159,20 @@ TEST(TopiStructure, ReshapeFindsTheOpenExtent) {
 
 TEST(TopiStructure, PoolingShapes) {
   const auto shape = [](std::vector<int64_t> kernel, std::vector<int64_t> stride,
-                        std::vector<int64_t> padding, bool ceil_mode) {
+                        std::vector<int64_t> padding, nn::Rounding rounding) {
     const Tensor x = tensor({1, 8, 10, 7});
     return shape_text(
-        nn::pool2d(x, kernel, stride, {1}, padding, nn::PoolType::Max, ceil_mode).shape());
+        nn::pool2d(x, kernel, stride, {1}, padding, nn::PoolType::Max, rounding).shape());
   };
-  EXPECT_EQ(shape({2}, {2}, {0}, false), "[1, 8, 5, 3]");
-  EXPECT_EQ(shape({2}, {2}, {0}, true), "[1, 8, 5, 4]");
-  EXPECT_EQ(shape({3}, {2}, {1}, false), "[1, 8, 5, 4]");
-  EXPECT_EQ(shape({3, 1}, {1, 3}, {1, 0}, false), "[1, 8, 10, 3]");
-  // The eleventh row of windows of height 1 would start behind the data.
-  EXPECT_EQ(shape({1}, {3}, {0}, true), "[1, 8, 4, 3]");
+  using enum nn::Rounding;
+  EXPECT_EQ(shape({2}, {2}, {0}, Down), "[1, 8, 5, 3]");
+  EXPECT_EQ(shape({2}, {2}, {0}, Up), "[1, 8, 5, 4]");
+  EXPECT_EQ(shape({3}, {2}, {1}, Down), "[1, 8, 5, 4]");
+  EXPECT_EQ(shape({3, 1}, {1, 3}, {1, 0}, Down), "[1, 8, 10, 3]");
+  EXPECT_EQ(shape({1}, {3}, {0}, Up), "[1, 8, 4, 3]");
+  EXPECT_EQ(shape({1}, {4}, {0}, Up), "[1, 8, 4, 3]");
+  // The fourth row of windows would begin behind the data.
+  EXPECT_EQ(shape({1}, {4}, {0}, UpInside), "[1, 8, 3, 2]");
 }
 
 }  // namespace

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+# Made by python/stubs/make_stubs.py.
+import collections.abc
+
+from tilewright._core import ExprLike, PrimExpr, Tensor
+
+
+def flatten(data: Tensor) -> Tensor:
+    r"""[N, C * ...]; of rank 1 [N, 1]. ONNX Flatten with axis 1.
+
+    data (Tensor): [N, C, ...]
+    """
+
+
+def relu(x: Tensor) -> Tensor:
+    r"""Max(x, 0). ONNX Relu.
+
+    x (Tensor): numbers
+    """
+
+
+def leaky_relu(x: Tensor, alpha: float) -> Tensor:
+    r"""X where positive, else alpha * x. ONNX LeakyRelu.
+
+    x (Tensor): floats
+    alpha (float): the slope below 0
+    """
+
+
+def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
+    r"""X where positive, else slope * x. ONNX PRelu.
+
+    x (Tensor)
+    slope (Tensor): [C]
+    axis (int): the dimension of x that has extent C
+    """
+
+
+def gelu(x: Tensor) -> Tensor:
+    r"""X / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.
+
+    x (Tensor): floats
+    """
+
+
+def conv2d_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], out_dtype: str | None = None) -> Tensor:
+    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+
+    Input (Tensor): [N, C, H, W]
+    Filter (Tensor): [F, C, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def group_conv2d_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], groups: int, out_dtype: str | None = None) -> Tensor:
+    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+
+    Input (Tensor): [N, C, H, W]
+    Filter (Tensor): [F, C / groups, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    groups (int): divide C and F; a group of F reads a group of C
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def conv2d(input: Tensor, filter: Tensor, strides: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], layout: str = 'NCHW', out_dtype: str | None = None, data_layout: str = 'NCHW') -> Tensor:
+    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+
+    input (Tensor): [N, C, H, W]
+    filter (Tensor): [F, C, KH, KW]
+    strides (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    layout (str): "NCHW"
+    out_dtype (str | None): of products and sums; None: that of the data
+    data_layout (str): what later TVM calls layout
+    """
+
+
+def conv2d_NCHWc(data: Tensor, kernel: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], layout: str, out_layout: str, out_dtype: str | None = None) -> Tensor:
+    r"""Conv2d_nchw with channels in blocks, as oneDNN keeps images: [N, F / f, OH, OW, f].
+
+    data (Tensor): [N, C / c, H, W, c]
+    kernel (Tensor): [F / f, C / c, KH, KW, c, f]
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    layout (str): "NCHW16c" where c is 16
+    out_layout (str): "NCHW16c" where f is 16
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
+    r"""Data times the transpose of weight, plus bias: [M, N]. PyTorch Linear.
+
+    data (Tensor): [M, K]
+    weight (Tensor): [N, K]
+    bias (Tensor | None): [N]; None: none
+    out_dtype (str | None): of products and sums; None: that of the first operand
+    """
+
+
+def matmul(tensor_a: Tensor, tensor_b: Tensor, bias: Tensor | None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    r"""The product of two matrices, plus bias: [M, N]. ONNX Gemm with alpha and beta 1.
+
+    tensor_a (Tensor): [M, K]; transposed [K, M]
+    tensor_b (Tensor): [K, N]; transposed [N, K]
+    bias (Tensor | None): [N]; None: none
+    out_dtype (str | None): of products and sums; None: that of the first operand
+    transpose_a (bool)
+    transpose_b (bool)
+    """
+
+
+def batch_matmul(tensor_a: Tensor, tensor_b: Tensor, oshape: None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = True) -> Tensor:
+    r"""A product of matrices for each b: [B, M, N]. Either B may be 1 and is then repeated.
+
+    tensor_a (Tensor): [B, M, K]; transposed [B, K, M]
+    tensor_b (Tensor): [B, K, N]; transposed [B, N, K]
+    oshape (None): the shape follows from the operands
+    out_dtype (str | None): of products and sums; None: that of the first operand
+    transpose_a (bool)
+    transpose_b (bool)
+    """
+
+
+def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
+    r"""Data plus bias along axis.
+
+    data (Tensor)
+    bias (Tensor): [C]
+    axis (int): the dimension of data that has extent C
+    """
+
+
+def layer_norm(data: Tensor, gamma: Tensor | None, beta: Tensor | None, axis: int | collections.abc.Sequence[int] | None, epsilon: float = 1e-05) -> Tensor:
+    r"""(data - mean) / sqrt(variance + epsilon) * gamma + beta, mean and (biased) variance over axis. ONNX LayerNormalization.
+
+    data (Tensor): floats
+    gamma (Tensor | None): of the extents of axis; None: 1
+    beta (Tensor | None): of the extents of axis; None: 0
+    axis (int | collections.abc.Sequence[int] | None): dimensions of a group
+    epsilon (float): is added to the variance
+    """
+
+
+def batch_norm(data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int = 1, epsilon: float = 1e-05) -> Tensor:
+    r"""Inference: (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta. ONNX BatchNormalization.
+
+    data (Tensor): floats
+    gamma (Tensor): [C]
+    beta (Tensor): [C]
+    moving_mean (Tensor): [C]
+    moving_var (Tensor): [C]
+    axis (int): the dimension of data that has extent C
+    epsilon (float): is added to the variance
+    """
+
+
+def pad(data: Tensor, pad_before: ExprLike | collections.abc.Sequence[ExprLike], pad_after: ExprLike | collections.abc.Sequence[ExprLike] | None = None, pad_value: ExprLike | None = 0.0, name: str = 'PadInput') -> Tensor:
+    r"""Data with elements of pad_value around each dimension. ONNX Pad.
+
+    data (Tensor)
+    pad_before (ExprLike | collections.abc.Sequence[ExprLike]): elements before each dimension
+    pad_after (ExprLike | collections.abc.Sequence[ExprLike] | None): elements after each dimension; None: as before
+    pad_value (ExprLike | None): is converted to the type of data; None: 0
+    name (str): of the stage
+    """
+
+
+def pool2d(data: Tensor, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int], dilation: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, pool_type: str, ceil_mode: bool = False, layout: str = 'NCHW', count_include_pad: bool = True, ceil_rule: str = 'tvm') -> Tensor:
+    r"""The greatest element or the mean of each window: [N, C, OH, OW] with OH = (H + top + bottom + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1, and OW likewise. A maximum disregards padding, and is minus infinity (the least integer) of a window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. ONNX MaxPool and AveragePool.
+
+    data (Tensor): [N, C, H, W]; floats for a mean
+    kernel (int | collections.abc.Sequence[int]): one extent, or (vertical, horizontal)
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    pool_type (str): "max" or "avg"
+    ceil_mode (bool): a last window that does not fit whole counts too
+    layout (str): "NCHW"
+    count_include_pad (bool): means are over padding too
+    ceil_rule (str): what ceil_mode does of a window that begins in the padding behind the data: "tvm" keeps it, "pytorch" leaves it out
+    """
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = 'NCHW') -> Tensor:
+    r"""One window over all of H and W: [N, C, 1, 1]. ONNX GlobalMaxPool and GlobalAveragePool.
+
+    data (Tensor): [N, C, H, W]; floats for a mean
+    pool_type (str): "max" or "avg"
+    layout (str): "NCHW"
+    """
+
+
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    r"""Exp(x - max) / sum(exp(x - max)) along axis. ONNX Softmax (opset 13).
+
+    x (Tensor): floats
+    axis (int): a dimension
+    """
+
+
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    r"""X - max - log(sum(exp(x - max))) along axis. ONNX LogSoftmax (opset 13).
+
+    x (Tensor): floats
+    axis (int): a dimension
+    """
