@@ -21,6 +21,10 @@ AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "blocked":
 HAND_SHAPES = ("1024x1024x1024", "128x3072x768")
 HAND_AGAINST_ONEDNN = 0.95
 HAND_OF_LIMIT, HAND_OF_LIMIT_ON_ALL = 0.9, 0.85
+# Parallel regions after a rest: speed of a burst in parts of the steady one, seconds of the first beyond the second.
+BURST_OF_STEADY, FIRST_BEYOND_SECOND = 0.95, 20e-6
+# The median sample of multiply-adds between registers on several threads, of their fastest.
+LIMIT_OF_FASTEST = 0.95
 # Kernels bound by memory: of oneDNN's speed or of a copy's, whichever is nearer, each of them.
 MEMORY = 0.95
 # Products of narrow numbers, by hand or tuned, with AMX; and by hand without.
@@ -41,6 +45,8 @@ def goals(results: dict) -> list[Goal]:
     """Those that the sections at hand can decide."""
     sections = results["sections"]
     found: list[Goal] = []
+    if section := sections.get("peak"):
+        found += of_rests(section)
     if section := sections.get("compile"):
         found += of_compile(section)
     if section := sections.get("tuner"):
@@ -51,7 +57,7 @@ def goals(results: dict) -> list[Goal]:
         if section := sections.get(name):
             found += of_onednn(name, section, *limits)
     if section := sections.get("gemm"):
-        found += of_hand(section)
+        found += of_limit(section) + of_hand(section)
     if section := sections.get("memory"):
         found += of_memory(section, results)
     if section := sections.get("lowp"):
@@ -80,6 +86,31 @@ def of_lowp(section: dict) -> list[Goal]:
             of = f"{dtype}{'' if with_amx else NO_AMX}, {tables.threads_text(threads)}"
             text = f"{of}: of oneDNN's speed, mean at least {LOWP_AGAINST_ONEDNN:g}"
             found.append(Goal(text, f"{mean:.2f}", mean >= LOWP_AGAINST_ONEDNN))
+    return found
+
+
+def of_rests(section: dict) -> list[Goal]:
+    found = []
+    for threads in sorted({m["labels"]["threads"] for m in section["measurements"]}):
+        if threads == 1 or not (rests := tables.rests_of(section, threads)):
+            continue
+        of = f"after a rest, {tables.threads_text(threads)}"
+        text = f"{of}: 30 regions at {BURST_OF_STEADY:g} of the steady speed at least"
+        found.append(Goal(text, tables.figure(rests.burst), rests.burst >= BURST_OF_STEADY))
+        text = f"{of}: the first takes at most {tables.with_unit(FIRST_BEYOND_SECOND, 's')} more than the second"
+        found.append(Goal(text, tables.with_unit(rests.first, "s"), rests.first <= FIRST_BEYOND_SECOND))
+    return found
+
+
+def of_limit(section: dict) -> list[Goal]:
+    """Whether threads keep out of each other's way: nothing else slows multiply-adds between registers down."""
+    found = []
+    for threads in tables.thread_counts(section):
+        rates = [by_name[tables.LIMIT] for (_, n), by_name in tables.rates_of(section).items() if n == threads and tables.LIMIT in by_name]
+        if threads > 1 and rates:
+            mean = geometric_mean([median(samples) / max(samples) for samples in rates])
+            text = f"{tables.threads_text(threads)}: the limit's median at least {LIMIT_OF_FASTEST:g} of its fastest sample"
+            found.append(Goal(text, f"{mean:.2f}", mean >= LIMIT_OF_FASTEST))
     return found
 
 

@@ -25,6 +25,8 @@ constexpr Section kSections[] = {
     {"peak", measure_peak, "threads", "f32 fma rate, copy bandwidth by size"},
     {"fork-join", measure_fork_join, "threads",
      "latency of a parallel region, workers spinning or parked"},
+    {"rest", measure_rests, "threads",
+     "parallel regions after a pause, and on which CPUs their threads ran"},
     {"compile", measure_compile, "workload threads candidates",
      "te text and trace to callable, by phase, in a warm process"},
     {"cold", measure_cold_compile, "workload threads", "the first compile of a process"},

@@ -11,6 +11,8 @@ namespace tw::bench {
 void measure_peak(const Options& options, Results& results);
 // fork_join.cc: latency of a parallel region of the thread pool.
 void measure_fork_join(const Options& options, Results& results);
+// rest.cc: bursts of parallel regions after a pause, and where their threads ran.
+void measure_rests(const Options& options, Results& results);
 // compile_latency.cc: te text and trace to callable, by phase; cold, warm, and memory over many.
 void measure_compile(const Options& options, Results& results);
 void measure_cold_compile(const Options& options, Results& results);

@@ -127,7 +127,7 @@ def join(*results: Result) -> Result:
 
 def peak(context: Context) -> Result:
     threads = context.threads_option()
-    return join(context.bench("peak", threads=threads), context.bench("fork-join", threads=threads))
+    return join(*(context.bench(name, threads=threads) for name in ("peak", "fork-join", "rest")))
 
 
 def compile_latency(context: Context) -> Result:

@@ -122,9 +122,34 @@ def of_peak(section: dict, results: dict) -> list[Table]:
     for state in ("spinning", "spinning-pinned", "parked", "parked-pinned"):
         label = "fork and join, " + state.replace("-", ", ")
         rows.append(row(label, f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
+    for title, of_rests in (
+        ("first region after a rest, beyond the second", lambda rests: with_unit(rests.first, "s")),
+        ("30 regions after a rest, of steady speed", lambda rests: figure(rests.burst)),
+        ("regions with two threads on one CPU", lambda rests: f"{rests.shared:.1%}"),
+    ):
+        found = [rests_of(section, t) for t in threads]
+        rows.append([title, *(of_rests(rests) if rests else "" for rests in found)])
     rows = [r for r in rows if any(r[1:])]
     notes = ["Copies count what is read and what is written. Medians with 95 % intervals."]
     return [Table("Machine", ["", *map(threads_text, threads)], rows, notes)]
+
+
+@dataclass(frozen=True)
+class Rests:
+    """Parallel regions after 10 ms without any: what the first takes beyond the second, seconds, the speed of 30 in parts
+    of that of 30 more at once, and the part of all in which two threads stood on one CPU at the end."""
+
+    first: float
+    burst: float
+    shared: float
+
+
+def rests_of(section: dict, threads: int) -> Rests | None:
+    first, second, burst, steady = (median(section, f"rest/{name}/{threads}") for name in ("first", "second", "burst", "steady"))
+    regions = section["facts"].get(f"regions/{threads}")
+    if not (first and second and burst and steady and regions):
+        return None
+    return Rests(first - second, steady / burst, regions["shared"])
 
 
 FRONT = ("parse", "schedule", "infer_bound and schedule_ops")

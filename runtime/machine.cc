@@ -238,12 +238,14 @@ Machine read_machine(const std::string& root) {
   machine.usable_cpus = limit;
 
   const std::string cpus = root + "/sys/devices/system/cpu";
-  std::set<std::string> cores;
+  std::set<std::vector<int>> cores;
   for (int cpu : machine.affinity) {
     const std::string topology = fmt::format("{}/cpu{}/topology", cpus, cpu);
-    const std::string siblings = first_line(topology + "/thread_siblings_list");
-    cores.insert(siblings.empty() ? std::to_string(cpu) : siblings);
+    const std::vector<int> siblings =
+        parse_cpu_list(first_line(topology + "/thread_siblings_list"));
+    cores.insert(siblings.empty() ? std::vector<int>{cpu} : siblings);
   }
+  machine.cores.assign(cores.begin(), cores.end());
   machine.usable_cores = std::clamp(static_cast<int>(cores.size()), 1, limit);
   const int first = machine.affinity.empty() ? 0 : machine.affinity.front();
   read_caches(fmt::format("{}/cpu{}", cpus, first), machine);

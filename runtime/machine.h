@@ -22,6 +22,8 @@ struct Machine {
   int64_t l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
   int l3_sharing = 1;  // how many CPUs share one L3
   int cache_line_bytes = 64;
+  // The hardware threads of each core that has any of `affinity`, ascending.
+  std::vector<std::vector<int>> cores;
 };
 
 // Reads the facts; `root` is put before /proc and /sys, for tests. Never fails: what cannot be

@@ -22,6 +22,7 @@
 #include "runtime/last_error.h"
 #include "runtime/log.h"
 #include "runtime/machine.h"
+#include "runtime/thread_placement.h"
 
 namespace tw {
 namespace {
@@ -37,10 +38,11 @@ constexpr Signal kThreadsMask = kParkBit - 1;
 constexpr int kCountShift = 16;
 
 int threads_of(Signal signal) { return static_cast<int>(signal & kThreadsMask); }
-// What a worker writes when it has done its share: as much of the count as a futex holds. Another
-// region has the same after 2³² messages, so that a receipt must not lie for that long.
-uint32_t receipt_of(Signal signal) { return static_cast<uint32_t>(signal >> kCountShift); }
-constexpr Signal kRenewalPeriod = Signal(1) << 31;  // in messages
+// The region's name in a share: as much of the count as a futex holds. Another region has the same
+// after 2³² messages, and which of two is later shows only within 2³¹, so that none may lie for
+// long.
+uint32_t region_of(Signal signal) { return static_cast<uint32_t>(signal >> kCountShift); }
+constexpr Signal kRenewalPeriod = Signal(1) << 30;  // in messages
 
 // Spins until done() or until `nanoseconds` have passed; returns done(). The clock is looked at
 // every 32 rounds, some microseconds.
@@ -65,11 +67,31 @@ bool spin_until(int64_t nanoseconds, Done done) {
 }  // namespace
 
 struct ThreadPool::State {
-  // One worker's own cache line. `asleep` is 1 while it sleeps or is about to.
+  // What there is of one worker. Its share of a region belongs to who writes the region's name into
+  // `taken` first: the worker, or the caller when it has nothing else to do. So a worker that wakes
+  // up late delays nobody.
   struct alignas(64) Slot {
-    std::atomic<uint32_t> receipt{0};
-    std::atomic<uint32_t> asleep{0};
+    std::atomic<uint32_t> taken{0};
+    std::atomic<uint32_t> receipt{0};  // the last region whose share is done
+    std::atomic<uint32_t> asleep{0};   // 1 while it sleeps or is about to
+    std::atomic<int> cpu{-1};          // where it ran last
+    std::atomic<pid_t> thread_id{0};
+    // The caller's, while it places the worker: where it may run, and where it shall wake up; -1:
+    // wherever the system likes.
+    cpu_set_t allowed;
+    int home = -1;
     std::thread thread;
+
+    // Whether the share of this region is now the calling thread's: nobody has it yet, and no later
+    // region has begun.
+    bool take(uint32_t region) {
+      uint32_t last = taken.load(std::memory_order_acquire);
+      return static_cast<int32_t>(region - last) > 0 && taken.compare_exchange_strong(last, region);
+    }
+    void note_cpu() {
+      const int now = sched_getcpu();
+      if (now != cpu.load(std::memory_order_relaxed)) cpu.store(now, std::memory_order_relaxed);
+    }
   };
 
   // What workers read when a region begins, in one cache line: the signal is stored last, the rest
@@ -106,6 +128,7 @@ struct ThreadPool::State {
   std::vector<std::unique_ptr<Slot>> slots;  // worker i is slots[i - 1]
   std::atomic<bool> pin;                     // changes under `region`
   std::atomic<int64_t> asked_spin_nanoseconds{0};
+  const std::vector<int>& cores = cores_of_cpus();
 
   State(bool pin_, uint64_t messages_sent) : pin(pin_) {
     call.signal = messages_sent << kCountShift;
@@ -124,27 +147,95 @@ struct ThreadPool::State {
     const Signal before = call.signal.load(std::memory_order_relaxed);
     const Signal count = (before >> kCountShift) + 1;
     if (count % kRenewalPeriod == 0) {  // nobody is at work, so nobody writes a receipt
-      for (const auto& slot : slots) slot->receipt.store(receipt_of(before));
+      for (const auto& slot : slots) {
+        slot->taken.store(region_of(before));
+        slot->receipt.store(region_of(before));
+      }
     }
-    // Sequentially consistent against sleep(): either the worker sees this signal before it sleeps,
-    // or we see that it is a sleeper.
+    // Sequentially consistent against await(): either the worker sees this signal before it sleeps,
+    // or we see that it is asleep.
     call.signal.store(count << kCountShift | bits | static_cast<Signal>(threads));
-    if (control.sleepers.load() == 0) return;
-    for (int id = first; id < last; ++id) {
-      Slot& slot = *slots[static_cast<size_t>(id - 1)];
+    wake_and_place(first, last);
+  }
+
+  // Wakes those that sleep. They, and those that wait behind us on our CPU, get a CPU that no other
+  // of them has, if there is one: for the moment in which the system puts them somewhere they are
+  // allowed nothing else.
+  void wake_and_place(int first, int last) {
+    const int here = sched_getcpu();
+    const auto in_place = [&](const Slot& slot) {
+      return slot.asleep.load() == 0 && slot.cpu.load(std::memory_order_relaxed) != here;
+    };
+    const auto each = [&](auto visit) {
+      for (int id = first; id < last; ++id) visit(*slots[static_cast<size_t>(id - 1)]);
+    };
+    bool all_in_place = true;
+    each([&](const Slot& slot) { all_in_place = all_in_place && in_place(slot); });
+    if (all_in_place) return;
+
+    CpuClaims claims(cores);
+    claims.take(here);
+    each([&](Slot& slot) {
+      slot.home = kInPlace;
+      if (in_place(slot)) claims.take(slot.cpu.load(std::memory_order_relaxed));
+    });
+    each([&](Slot& slot) {
+      if (in_place(slot)) return;
+      slot.home = choose_home(slot, claims);
+      if (slot.home >= 0) claims.take(slot.home);
+    });
+    each([&](Slot& slot) {
+      if (slot.home >= 0) restrict(slot, claims);
       if (slot.asleep.load() != 0 && slot.asleep.exchange(0) != 0) futex_wake_all(slot.asleep);
+    });
+    each([&](const Slot& slot) {
+      if (slot.home >= 0) restore_affinity(slot.thread_id, slot.allowed);
+    });
+  }
+  static constexpr int kAnywhere = -1, kInPlace = -2;
+
+  static int choose_home(Slot& slot, const CpuClaims& claims) {
+    const pid_t thread = slot.thread_id.load(std::memory_order_relaxed);
+    if (thread == 0 || sched_getaffinity(thread, sizeof slot.allowed, &slot.allowed) != 0) {
+      return kAnywhere;
+    }
+    return claims.choose(slot.allowed, slot.cpu.load(std::memory_order_relaxed));
+  }
+
+  static void restrict(Slot& slot, const CpuClaims& claims) {
+    const int last = slot.cpu.load(std::memory_order_relaxed);
+    const cpu_set_t room = room_of(slot.home, last, slot.allowed, claims);
+    if (CPU_EQUAL(&room, &slot.allowed) ||
+        sched_setaffinity(slot.thread_id, sizeof room, &room) != 0) {
+      slot.home = kAnywhere;
+    } else {
+      slot.cpu.store(slot.home, std::memory_order_relaxed);
+    }
+  }
+
+  // The caller's work after its own share: those that nobody has begun.
+  void take_over(int threads) {
+    const uint32_t region = region_of(call.signal.load(std::memory_order_relaxed));
+    for (int id = 1; id < threads; ++id) {
+      Slot& slot = *slots[static_cast<size_t>(id - 1)];
+      if (!slot.take(region)) continue;
+      run_share(id);
+      slot.receipt.store(region, std::memory_order_relaxed);
     }
   }
 
   void join(int threads) {
-    const uint32_t receipt = receipt_of(call.signal.load(std::memory_order_relaxed));
+    const uint32_t region = region_of(call.signal.load(std::memory_order_relaxed));
     const int64_t spin = control.spin_nanoseconds.load(std::memory_order_relaxed);
     for (int id = 1; id < threads; ++id) {
       Slot& slot = *slots[static_cast<size_t>(id - 1)];
-      const auto done = [&] { return slot.receipt.load(std::memory_order_acquire) == receipt; };
-      if (done() || spin_until(spin, done)) continue;
+      const auto done = [&] { return slot.receipt.load(std::memory_order_acquire) == region; };
+      if (done()) continue;
+      // Who spins on the CPU that the worker needs only delays it.
+      const bool apart = slot.cpu.load(std::memory_order_relaxed) != sched_getcpu();
+      if (apart && spin_until(spin, done)) continue;
       control.caller_asleep.store(true);
-      for (uint32_t seen; (seen = slot.receipt.load()) != receipt;) futex_wait(slot.receipt, seen);
+      for (uint32_t seen; (seen = slot.receipt.load()) != region;) futex_wait(slot.receipt, seen);
       control.caller_asleep.store(false);
     }
   }
@@ -164,6 +255,7 @@ struct ThreadPool::State {
       park = (now & kParkBit) != 0;
       return park;
     };
+    slot.note_cpu();
     const int64_t spin = control.spin_nanoseconds.load(std::memory_order_relaxed);
     if (spin_until(spin, concerned) && !park) return seen;
     control.sleepers.fetch_add(1);
@@ -171,23 +263,24 @@ struct ThreadPool::State {
       slot.asleep.store(1);
       park = false;
       if (concerned(std::memory_order_seq_cst) && !park) break;
-      while (slot.asleep.load() == 1) {
-        futex_wait(slot.asleep, 1);
-      }
+      while (slot.asleep.load() == 1) futex_wait(slot.asleep, 1);
     }
     slot.asleep.store(0);
     control.sleepers.fetch_sub(1);
+    slot.note_cpu();
     return seen;
   }
 
   void work(int id, Slot& slot, Signal seen) {
     t_in_task = true;
+    slot.thread_id = gettid();
     for (;;) {
       seen = await(id, slot, seen);
       if (id >= control.quit_from.load(std::memory_order_relaxed)) return;
+      if (!slot.take(region_of(seen))) continue;  // too late: the caller has done it
       run_share(id);
       // Sequentially consistent against the caller, which says that it sleeps and looks again.
-      slot.receipt.store(receipt_of(seen));
+      slot.receipt.store(region_of(seen));
       if (control.caller_asleep.load()) futex_wake_all(slot.receipt);
     }
   }
@@ -259,7 +352,7 @@ struct ThreadPool::State {
       const int id = static_cast<int>(slots.size()) + 1;
       try {
         auto slot = std::make_unique<Slot>();
-        slot->receipt = receipt_of(seen);  // of no region to come
+        slot->taken = slot->receipt = region_of(seen);  // of no region to come
         Slot& its = *slot;
         slots.reserve(slots.size() + 1);
         its.thread = std::thread([this, id, &its, seen] { work(id, its, seen); });
@@ -288,8 +381,8 @@ struct ThreadPool::State {
     } else {
       for (int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
     }
-    std::thread& worker = slots[static_cast<size_t>(id - 1)]->thread;
-    pthread_setaffinity_np(worker.native_handle(), sizeof set, &set);
+    Slot& slot = *slots[static_cast<size_t>(id - 1)];
+    pthread_setaffinity_np(slot.thread.native_handle(), sizeof set, &set);
   }
 
   // Ends the workers beyond `threads`.
@@ -359,6 +452,7 @@ int32_t ThreadPool::parallel_for(TaskBody body, void* closure, ParallelOptions o
   s.send(threads, 0, 1, threads);
   t_in_task = true;
   s.run_share(0);
+  s.take_over(threads);
   t_in_task = false;
   s.join(threads);
   return s.control.failed.load(std::memory_order_relaxed) ? s.take_failure() : 0;

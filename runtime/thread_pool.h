@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fork and join over persistent worker threads. The calling thread takes part: a pool of n threads
 // has n - 1 workers. Workers that have nothing to do spin for a bounded time, so that the next
-// region starts within a microsecond, and then sleep.
+// region starts within a microsecond, and then sleep. They wake up on CPUs of their own
+// (thread_placement.h), and what none of them has begun when the caller is done, it does itself.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@ namespace tw {
 using TaskBody = int32_t (*)(int32_t task_id, int32_t num_tasks, void* closure);
 
 // How more tasks than threads are dealt out. Static: thread t gets the t-th run of consecutive
-// tasks, the same on each call, so that caches stay warm. Dynamic: each thread takes the next task
-// when it is done with its last, for tasks of unequal cost.
+// tasks, the same on each call, so that caches stay warm; the calling thread takes over runs that
+// are not begun when it has done its own. Dynamic: each thread takes the next task when it is done
+// with its last, for tasks of unequal cost. Tasks must not wait for each other.
 enum class Chunking : uint8_t { Static, Dynamic };
 
 struct ParallelOptions {

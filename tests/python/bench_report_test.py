@@ -50,6 +50,8 @@ def results():
         for t in (1, 4):
             labels = {"level": level, "stores": "plain", "threads": t, "traffic": 200_000, "bytes": 100_000}
             peak.append(measurement(f"copy/plain/{level}/{t}", around(seconds), **labels))
+    for name, seconds in (("first", 225e-6), ("second", 200e-6), ("burst", 202e-6), ("steady", 200e-6)):
+        peak.append(measurement(f"rest/{name}/4", around(seconds), threads=4))
     compiling = [measurement(f"compile/{c}", around(0.012), candidates=c) for c in ("all", "evolved", "random")]
     compiling += [measurement(f"phase/{p}", around(1e-3), phase=p) for p in ("parse", "vectorize_loop", "emit", "link")]
     compiling.append(measurement("phase/generate", around(8e-3), phase="generate"))
@@ -78,7 +80,7 @@ def results():
         for r, s in ((tables.EXPECTED_GAIN, 0.9), ("turns", 1.0), ("last gain", 0.8))
     ]
     all_sections = {
-        "peak": {"measurements": peak, "facts": {}},
+        "peak": {"measurements": peak, "facts": {"regions/4": {"shared": 0.016, "taken over": 0.1}}},
         "compile": {"measurements": compiling, "facts": {"resident": [[i * 10, 80 << 20] for i in range(11)]}},
         "search": {
             "measurements": [measurement("features", around(2000.0), "1/s", "higher")],
@@ -231,7 +233,27 @@ def test_goals_are_decided(results):
     assert found["the untuned prior is 10 times as fast as the plain loop nest"].met
     assert found["xgboost beats shuffled"].met
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
-    assert len(found) == 10 + 4 + 4
+    assert found["after a rest, 4 threads: 30 regions at 0.95 of the steady speed at least"].met
+    assert not found["after a rest, 4 threads: the first takes at most 20 µs more than the second"].met
+    assert len(found) == 10 + 4 + 6
+
+
+def test_a_limit_that_some_samples_miss_is_seen(results):
+    peers = results["sections"]["gemm"]["measurements"]
+    text = "4 threads: the limit's median at least 0.95 of its fastest sample"
+    for slow, met in ((2, True), (4, False)):
+        limit = contest("limit", 4, 0.001)
+        limit["samples"] = [0.002] * slow + [0.001] * (7 - slow)
+        results["sections"]["gemm"]["measurements"] = [*peers, limit]
+        assert next(g for g in goals.goals(results) if g.text == text).met == met
+
+
+def test_what_follows_a_rest_is_in_the_table(results):
+    (table,) = tables.of_section("peak", results["sections"]["peak"], results)
+    assert cell(table, "first region after a rest, beyond the second", "4 threads") == "25 µs"
+    assert cell(table, "30 regions after a rest, of steady speed", "4 threads") == "0.99"
+    assert cell(table, "regions with two threads on one CPU", "4 threads") == "1.6%"
+    assert cell(table, "regions with two threads on one CPU", "1 thread") == ""
 
 
 def test_a_slow_pass_is_named(results):

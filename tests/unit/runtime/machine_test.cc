@@ -30,6 +30,7 @@ TEST(Machine, ThisOne) {
   EXPECT_GE(machine.usable_cpus, 1);
   EXPECT_LE(machine.usable_cpus, static_cast<int>(machine.affinity.size()));
   EXPECT_LE(machine.usable_cores, machine.usable_cpus);
+  EXPECT_EQ(machine.cores.empty(), machine.affinity.empty());
   EXPECT_EQ(&host(), &machine);
 }
 
@@ -39,6 +40,19 @@ TEST(Machine, CpuLists) {
   EXPECT_TRUE(parse_cpu_list("").empty());
   EXPECT_TRUE(parse_cpu_list("3-1").empty());
   EXPECT_TRUE(parse_cpu_list("x").empty());
+}
+
+TEST_F(MachineTree, HardwareThreadsOfOneCore) {
+  const std::vector<int>& cpus = host().affinity;
+  for (const int cpu : cpus) {
+    put("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
+        std::to_string(cpus.front()) + "-" + std::to_string(cpus.back()) + "\n");
+  }
+  const Machine machine = read_machine(root.string());
+  ASSERT_EQ(machine.cores.size(), 1u);
+  EXPECT_EQ(machine.cores[0].front(), cpus.front());
+  EXPECT_EQ(machine.cores[0].back(), cpus.back());
+  EXPECT_EQ(machine.usable_cores, 1);
 }
 
 TEST_F(MachineTree, CachesAndName) {

@@ -31,6 +31,19 @@ int32_t run(ThreadPool& pool, F body, ParallelOptions options = {}) {
       &body, options);
 }
 
+// A region with a task for each thread that ends when each thread has begun its own, so that
+// nobody takes over another's.
+template <class F>
+void run_on_each_thread(ThreadPool& pool, F body) {
+  std::atomic<int> begun{0};
+  run(pool, [&](int32_t id, int32_t n) {
+    ++begun;
+    while (begun < n) std::this_thread::yield();
+    body(id);
+    return 0;
+  });
+}
+
 TEST(ThreadSanitizerThreadPool, EachTaskRunsOnce) {
   ThreadPool pool({.num_threads = 4});
   for (Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
@@ -76,27 +89,58 @@ TEST(ThreadSanitizerThreadPool, TheCountOfMessagesMayWrap) {
 TEST(ThreadSanitizerThreadPool, ZeroTasksMeansOnePerThread) {
   ThreadPool pool({.num_threads = 3});
   std::vector<std::thread::id> threads(3);
-  run(pool, [&](int32_t id, int32_t n) {
-    EXPECT_EQ(n, 3);
-    threads[static_cast<size_t>(id)] = std::this_thread::get_id();
-    return 0;
-  });
+  run_on_each_thread(
+      pool, [&](int32_t id) { threads[static_cast<size_t>(id)] = std::this_thread::get_id(); });
   EXPECT_EQ(std::set(threads.begin(), threads.end()).size(), 3u);
   EXPECT_EQ(threads[0], std::this_thread::get_id());  // the caller takes part
 }
 
+// Each thread has its own run of tasks, the same in each region: three threads and ten tasks.
 TEST(ThreadSanitizerThreadPool, StaticChunksStayOnTheirThread) {
   ThreadPool pool({.num_threads = 3});
   std::vector<std::thread::id> first(10), second(10);
   for (auto* ids : {&first, &second}) {
+    std::atomic<int> begun{0};
     run(pool,
         [&](int32_t id, int32_t) {
+          if (id == 0 || id == 3 || id == 6) ++begun;
+          while (begun < 3) std::this_thread::yield();
           (*ids)[static_cast<size_t>(id)] = std::this_thread::get_id();
           return 0;
         },
         {.num_tasks = 10});
   }
   EXPECT_EQ(first, second);
+  EXPECT_EQ(first[0], std::this_thread::get_id());
+  EXPECT_EQ(first[3], first[5]);
+  EXPECT_EQ(first[6], first[9]);
+  EXPECT_EQ(std::set(first.begin(), first.end()).size(), 3u);
+}
+
+// Waking a thread takes longer than an empty task, so that the caller finds shares that nobody has
+// begun; each task still runs once, and those who come too late do no harm later.
+TEST(ThreadSanitizerThreadPool, TheCallerTakesOverWhatNobodyHasBegun) {
+  ThreadPool pool({.num_threads = 4, .spin_microseconds = 0});
+  const auto caller = std::this_thread::get_id();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (const Chunking chunking : {Chunking::Static, Chunking::Dynamic}) {
+    bool took_over = false;
+    for (int i = 0; i < 200 || (!took_over && std::chrono::steady_clock::now() < end); ++i) {
+      std::vector<int> hits(9, 0);
+      std::vector<std::thread::id> by(9);
+      run(pool,
+          [&](int32_t id, int32_t) {
+            ++hits[static_cast<size_t>(id)];
+            by[static_cast<size_t>(id)] = std::this_thread::get_id();
+            return 0;
+          },
+          {.num_tasks = 9, .chunking = chunking});
+      ASSERT_EQ(hits, std::vector<int>(9, 1));
+      took_over = took_over || by[8] == caller;
+      if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(20 * (i % 7)));
+    }
+    EXPECT_TRUE(took_over);
+  }
 }
 
 TEST(ThreadSanitizerThreadPool, ManyRegionsFromManyThreads) {
@@ -295,23 +339,35 @@ TEST(ThreadPool, ReadsOpenMpsVariable) {
   unsetenv("TILEWRIGHT_NUM_THREADS");
 }
 
+std::vector<int> affinity() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  std::vector<int> cpus;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+void set_affinity(pid_t thread, const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  ASSERT_EQ(sched_setaffinity(thread, sizeof set, &set), 0);
+}
+
 // On how many CPUs each worker of the pool may run.
 std::vector<int> cpus_of_workers(ThreadPool& pool) {
   std::vector<int> cpus(static_cast<size_t>(pool.num_threads()));
-  run(pool, [&](int32_t id, int32_t) {
-    cpu_set_t set;
-    sched_getaffinity(0, sizeof set, &set);
-    cpus[static_cast<size_t>(id)] = CPU_COUNT(&set);
-    return 0;
+  run_on_each_thread(pool, [&](int32_t id) {
+    cpus[static_cast<size_t>(id)] = static_cast<int>(affinity().size());
   });
   cpus.erase(cpus.begin());  // the caller
   return cpus;
 }
 
 TEST(ThreadPool, PinnedWorkersStay) {
-  cpu_set_t set;
-  sched_getaffinity(0, sizeof set, &set);
-  const int all = CPU_COUNT(&set);
+  const auto all = static_cast<int>(affinity().size());
   ThreadPool pool({.num_threads = 3, .pin = true});
   run(pool, [](int32_t, int32_t) { return 0; });  // starts the workers, which are then placed
   EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{1, 1}));
@@ -320,6 +376,74 @@ TEST(ThreadPool, PinnedWorkersStay) {
   EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{all, all}));
   pool.set_pinned(true);
   EXPECT_EQ(cpus_of_workers(pool), (std::vector<int>{1, 1}));
+}
+
+// Workers are told where to wake up; that ends when they are awake, and leaves what else restricts
+// them: here the caller on one CPU, and workers that sleep or spin.
+TEST(ThreadPool, WorkersMayRunWhereTheyMightBefore) {
+  const std::vector<int> all = affinity();
+  std::thread([&] {
+    for (const double spin : {0.0, 50.0, 1e6}) {
+      const auto count = static_cast<int>(all.size());
+      ThreadPool pool({.num_threads = count + 1, .spin_microseconds = spin});
+      run(pool, [](int32_t, int32_t) { return 0; });
+      set_affinity(0, {all.front()});
+      for (int i = 0; i < 30; ++i) {
+        if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+        EXPECT_EQ(cpus_of_workers(pool), std::vector<int>(all.size(), count));
+      }
+      set_affinity(0, all);
+    }
+  }).join();
+}
+
+// A worker that wakes up is not behind the caller. The system may move it at any time, so most of
+// the time is enough.
+TEST(ThreadPool, WokenWorkersHaveTheirOwnCpu) {
+  const std::vector<int> all = affinity();
+  if (all.size() < 2) GTEST_SKIP() << "one CPU";
+  std::thread([&] {
+    ThreadPool pool({.num_threads = 2});
+    int apart = 0;
+    constexpr int kRegions = 100;
+    for (int i = 0; i < kRegions; ++i) {
+      // Where the worker ran last, so that it has to move.
+      int cpus[2];
+      run_on_each_thread(pool, [&](int32_t id) { cpus[id] = sched_getcpu(); });
+      pool.park();
+      set_affinity(0, {cpus[1]});
+      run_on_each_thread(pool, [&](int32_t id) { cpus[id] = sched_getcpu(); });
+      apart += cpus[0] != cpus[1] ? 1 : 0;
+      set_affinity(0, all);
+    }
+    EXPECT_GT(apart, kRegions / 2);
+  }).join();
+}
+
+// What somebody else changes while workers sleep stays, and they run where they may.
+TEST(ThreadPool, AffinityThatOthersChangeStays) {
+  const std::vector<int> all = affinity();
+  std::thread([&] {
+    ThreadPool pool({.num_threads = 2, .spin_microseconds = 0});
+    std::atomic<pid_t> worker{0};
+    run_on_each_thread(pool, [&](int32_t id) {
+      if (id == 1) worker = gettid();
+    });
+    for (const int cpu : {all.front(), all.back()}) {
+      pool.park();
+      set_affinity(worker, {cpu});
+      for (int i = 0; i < 5; ++i) {
+        std::vector<int> its;
+        run_on_each_thread(pool, [&](int32_t id) {
+          if (id == 1) its = affinity();
+        });
+        EXPECT_EQ(its, std::vector<int>{cpu});
+        pool.park();
+      }
+      set_affinity(worker, all);
+    }
+    EXPECT_EQ(cpus_of_workers(pool), std::vector<int>{static_cast<int>(all.size())});
+  }).join();
 }
 
 // A process may end while workers spin, or in the middle of a region, from any thread. A deadlock
