@@ -55,27 +55,27 @@ def line_width(stream):
 def table_lines(names, rows, width):
     """The lines of a table: texts under the names of their columns, the first of which says what a row is about.
 
-    That text is never broken while it fits into `width` (None: no limit). Where it and the others do not fit side by side,
-    the others stand below it; where even these do not fit into a line, each is written with the name of its column.
+    That text is never broken while it fits into `width` (None: no limit): where it leaves no room for the others they stand
+    on the line below. Where even the others do not fit into a line, each is written with the name of its column.
     """
     width = width or math.inf
     widths = [max(map(len, column)) for column in zip(names, *rows)]
-    for gap, below in ((2, False), (1, False), (2, True), (1, True)):
-        first = gap if below else widths[0] + gap
-        if first + sum(widths[1:]) + gap * (len(widths) - 2) <= width:
+    for gap in (2, 1):
+        others = sum(widths[1:]) + gap * (len(widths) - 1)
+        if widths[0] + others <= width:
             break
-    else:
+    first = min(widths[0], width - others)
+    if first < len(names[0]):
         return _paragraphs(names, rows, width)
-    def figures(texts):
-        return (" " * gap).join(f"{text:>{columns}}" for text, columns in zip(texts, widths[1:]))
 
     def row(texts):
-        if below:
-            return [*_wrapped(texts[0], width), " " * first + figures(texts[1:])]
-        return [f"{texts[0]:{widths[0]}}{' ' * gap}{figures(texts[1:])}"]
+        figures = "".join(f"{text:>{columns + gap}}" for text, columns in zip(texts[1:], widths[1:]))
+        if len(texts[0]) <= first:
+            return [f"{texts[0]:{first}}{figures}"]
+        return [*_wrapped(texts[0], width), " " * first + figures]
 
-    head = [line for line in row(names) if line.strip()]
-    return [line.rstrip() for line in [*head, "─" * max(map(len, head)), *(line for texts in rows for line in row(texts))]]
+    lines = [*row(names), "─" * (first + others), *(line for texts in rows for line in row(texts))]
+    return [line.rstrip() for line in lines]
 
 
 def _wrapped(text, width):
