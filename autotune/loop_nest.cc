@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
-#include <unordered_map>
 
 #include "ir/arithmetic/analyzer.h"
 #include "ir/attributes.h"
@@ -81,42 +81,51 @@ constexpr double kIntegerProducts = 2;  // vector operations that multiply integ
 class IndexModel {
  public:
   void push(const Var& var, int64_t extent) {
-    depth_[var.get()] = extents_.size();
     extents_.push_back(extent);
     vars_.push_back(var);
   }
   void pop() {
-    depth_.erase(vars_.back().get());
     vars_.pop_back();
     extents_.pop_back();
   }
   size_t depth() const { return extents_.size(); }
 
-  Spread spread(const Expr& e) const { return spread(sum_of(e)); }
-
-  // By how much the index moves when a loop steps, times `scale`, added to `strides` by loop. A
-  // quotient that steps once every so often counts as moving.
-  void add_strides(const Expr& e, int64_t scale, std::vector<int64_t>& strides) const {
-    add_strides(sum_of(e), scale, strides);
-  }
-
- private:
   Spread spread(const Sum& sum) const {
     Spread total(extents_.size() + 1, 0);
     for (const Term& t : sum.terms) {
+      const int64_t times = std::abs(t.coefficient);
+      if (is<Variable>(t.atom)) {
+        const size_t depth = depth_of(t.atom);
+        if (depth == extents_.size()) continue;
+        for (size_t d = 0; d <= depth; ++d) total[d] += times * (extents_[depth] - 1);
+        continue;
+      }
       const Spread s = atom_spread(t.atom);
-      for (size_t d = 0; d < total.size(); ++d) total[d] += std::abs(t.coefficient) * s[d];
+      for (size_t d = 0; d < total.size(); ++d) total[d] += times * s[d];
     }
     return total;
   }
 
+  // By how much the index moves when a loop steps, times `scale`, added to `strides` by loop. A
+  // quotient that steps once every so often counts as moving.
+  void add_strides(const Sum& sum, int64_t scale, std::vector<int64_t>& strides) const {
+    for (const Term& t : sum.terms) add_atom_strides(t.atom, scale * t.coefficient, strides);
+  }
+
+ private:
+  // The loop of the variable; their number for what is none.
+  size_t depth_of(const Expr& variable) const {
+    size_t depth = vars_.size();
+    for (size_t l = 0; l < vars_.size(); ++l) {
+      if (vars_[l].get() == variable.get()) depth = l;
+    }
+    return depth;
+  }
+
+  // Of what is no variable.
   Spread atom_spread(const Expr& atom) const {
     Spread s(extents_.size() + 1, 0);
-    if (is<Variable>(atom)) {
-      const auto it = depth_.find(atom.get());
-      if (it == depth_.end()) return s;
-      for (size_t d = 0; d <= it->second; ++d) s[d] = extents_[it->second] - 1;
-    } else if (const FloorDiv* div = as<FloorDiv>(atom)) {
+    if (const FloorDiv* div = as<FloorDiv>(atom)) {
       const Division d = divide(div->a, div->b);
       s = spread(d.whole);
       const Spread rest = spread(d.rest);
@@ -132,19 +141,15 @@ class IndexModel {
     } else if (is<Min>(atom) || is<Max>(atom)) {
       const Expr& a = is<Min>(atom) ? as<Min>(atom)->a : as<Max>(atom)->a;
       const Expr& b = is<Min>(atom) ? as<Min>(atom)->b : as<Max>(atom)->b;
-      const Spread x = spread(a), y = spread(b);
+      const Spread x = spread(sum_of(a)), y = spread(sum_of(b));
       for (size_t i = 0; i < s.size(); ++i) s[i] = std::max(x[i], y[i]);
     }
     return s;
   }
 
-  void add_strides(const Sum& sum, int64_t scale, std::vector<int64_t>& strides) const {
-    for (const Term& t : sum.terms) add_atom_strides(t.atom, scale * t.coefficient, strides);
-  }
-
   void add_atom_strides(const Expr& atom, int64_t scale, std::vector<int64_t>& strides) const {
     if (is<Variable>(atom)) {
-      if (auto it = depth_.find(atom.get()); it != depth_.end()) strides[it->second] += scale;
+      if (const size_t depth = depth_of(atom); depth < strides.size()) strides[depth] += scale;
     } else if (const FloorDiv* div = as<FloorDiv>(atom)) {
       const Division d = divide(div->a, div->b);
       add_strides(d.whole, scale, strides);
@@ -157,7 +162,6 @@ class IndexModel {
     }
   }
 
-  std::unordered_map<const ExprBase*, size_t> depth_;
   std::vector<int64_t> extents_;
   std::vector<Var> vars_;
 };
@@ -168,12 +172,13 @@ int divisions(const Expr& e) {
   return n;
 }
 
+bool has_division(const Expr& e) { return divisions(e) > 0; }
+
 // What loops that were fused walk through, in as few dimensions as memory sees: [p/w, p%w] of a
 // tensor, and p/w*w + p%w, are p. Gives the expressions that are computed no more.
-std::vector<Expr> rejoin_fused(std::vector<Expr>& indices, std::vector<int64_t>& extents) {
+std::vector<Expr> rejoin_fused(std::vector<Expr>& indices, std::vector<int64_t>& extents,
+                               Analyzer& analyzer) {
   std::vector<Expr> gone;
-  if (std::ranges::none_of(indices, [](const Expr& e) { return divisions(e) > 0; })) return gone;
-  Analyzer analyzer;
   const auto replace = [&](Expr& index, const Expr& by) {
     gone.push_back(index);
     index = by;
@@ -230,10 +235,23 @@ void align(Box& box, const std::vector<int64_t>& strides, size_t depth, int elem
   box.alignment = double(common);
 }
 
-using ExprSet = std::set<const ExprBase*>;
-void add_all(const Expr& root, ExprSet& to) {
-  for_each_expr(root, [&](const Expr& e) { to.insert(e.get()); });
-}
+// Nodes by identity.
+class ExprSet {
+ public:
+  void add_all(const Expr& root) {
+    for_each_expr(root, [this](const Expr& e) { nodes_.push_back(e.get()); });
+    sorted_ = false;
+  }
+  bool contains(const Expr& e) {
+    if (!sorted_) std::ranges::sort(nodes_);
+    sorted_ = true;
+    return std::ranges::binary_search(nodes_, e.get());
+  }
+
+ private:
+  std::vector<const ExprBase*> nodes_;
+  bool sorted_ = true;
+};
 
 class NestWalk : public Visitor {
  public:
@@ -301,9 +319,9 @@ class NestWalk : public Visitor {
     for (const auto& [producer, index] : order) {
       s.accesses.push_back(access(producer, index, reads[{producer.get(), index}], false, free));
     }
-    const ExprSet positions = positions_in(op.value);
+    ExprSet positions = positions_in(op.value);
     for_each_expr(op.value, [&](const Expr& e) {
-      if (!free.contains(e.get())) count(e, !positions.contains(e.get()), s.operations);
+      if (!free.contains(e)) count(e, !positions.contains(e), s.operations);
     });
     for (size_t l = 0; l < s.loops.size(); ++l) {
       s.loops[l].reduces = reads_itself && s.accesses[0].strides[l] == 0;
@@ -320,9 +338,9 @@ class NestWalk : public Visitor {
     ExprSet found;
     for_each_expr(value, [&](const Expr& e) {
       if (const ProducerLoad* load = as<ProducerLoad>(e)) {
-        for (const Expr& index : load->indices) add_all(index, found);
+        for (const Expr& index : load->indices) found.add_all(index);
       }
-      if (e.dtype().is_bool()) add_all(e, found);
+      if (e.dtype().is_bool()) found.add_all(e);
     });
     return found;
   }
@@ -399,10 +417,10 @@ class NestWalk : public Visitor {
   }
 
   Access access(const ProducerRef& producer, int value_index, std::vector<std::vector<Expr>> reads,
-                bool is_store, ExprSet& free) const {
+                bool is_store, ExprSet& free) {
     BufferShape shape = shape_of(producer, value_index);
-    if (reads.size() == 1) {
-      for (const Expr& e : rejoin_fused(reads[0], shape.extents)) add_all(e, free);
+    if (reads.size() == 1 && std::ranges::any_of(reads[0], has_division)) {
+      for (const Expr& e : rejoin_fused(reads[0], shape.extents, analyzer())) free.add_all(e);
     }
     const size_t depths = index_.depth() + 1, rank = shape.extents.size();
     Access a{.producer = producer.get(),
@@ -427,14 +445,15 @@ class NestWalk : public Visitor {
       std::vector<int64_t> strides(index_.depth(), 0);
       int64_t stride = 1;
       for (size_t k = rank; k-- > 0;) {
-        const Spread spread = index_.spread(indices[k]);
+        const Sum index = sum_of(indices[k]);
+        const Spread spread = index_.spread(index);
         for (size_t d = 0; d < depths; ++d) {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
           elements[d] *= extent;
           if (k < outside) rows[d] *= extent;
           extend(boxes[d], {.count = extent, .bytes = double(stride * a.element_bytes)});
         }
-        index_.add_strides(indices[k], stride, strides);
+        index_.add_strides(index, stride, strides);
         stride *= shape.extents[k];
       }
       for (size_t d = 0; d < depths; ++d) {
@@ -460,6 +479,13 @@ class NestWalk : public Visitor {
     return a;
   }
 
+  // Made when it is first needed, since most indices divide nothing. It knows no variable.
+  Analyzer& analyzer() {
+    if (!analyzer_) analyzer_.emplace();
+    return *analyzer_;
+  }
+
+  std::optional<Analyzer> analyzer_;
   IndexModel index_;
   std::vector<NestLoop> loops_;
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;

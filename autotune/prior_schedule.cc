@@ -52,6 +52,8 @@ class Climb {
     return *std::ranges::min_element(climbers);
   }
 
+  size_t points() const { return known_.size(); }
+
  private:
   std::vector<Climber> starts() {
     std::vector<Point> points;
@@ -101,15 +103,18 @@ class Climb {
 
 }  // namespace
 
-Trace prior_schedule(const Task& task) {
+PriorChoice prior_choice(const Task& task) {
   const Space space(task);
-  const Climber best = Climb(task, space).best();
+  Climb climb(task, space);
+  const Climber best = climb.best();
   if (best.seconds == kIllegal) {
     raise({.code = ErrorCode::NoDesignSpace,
            .what = "no legal schedule was found",
            .legal = "write the schedule by hand"});
   }
-  return space.trace(best.point);
+  return {.trace = space.trace(best.point), .seconds = best.seconds, .points = climb.points()};
 }
+
+Trace prior_schedule(const Task& task) { return prior_choice(task).trace; }
 
 }  // namespace tw::autotune

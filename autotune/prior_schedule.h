@@ -7,9 +7,17 @@
 
 namespace tw::autotune {
 
+struct PriorChoice {
+  Trace trace;
+  double seconds = 0;  // as the prior estimates
+  size_t points = 0;   // of the design space that were estimated
+};
+
 // The best of some hundred points of the design space by the analytical prior: what an untuned
 // build uses, and where tuning begins. Deterministic, on any number of threads. Throws
 // NoDesignSpace.
+PriorChoice prior_choice(const Task& task);
+// Its trace.
 Trace prior_schedule(const Task& task);
 
 }  // namespace tw::autotune

@@ -33,6 +33,8 @@ constexpr Section kSections[] = {
     {"soak", measure_soak, "workload threads compiles", "resident memory over many compiles"},
     {"math", measure_math, "threads", "errors and rates of mathematical functions of vectors"},
     {"search", measure_search, "workload threads", "features and proposals a second"},
+    {"prior", measure_prior, "workload threads repetitions",
+     "seconds to an untuned schedule, and its estimate, for every named workload"},
     {"tune", measure_tuning,
      "workload threads trials batch seed model time-limit resume run-budget log",
      "one run of the tuner: curve, throughput, memory"},

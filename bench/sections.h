@@ -21,6 +21,8 @@ void measure_soak(const Options& options, Results& results);
 void measure_math(const Options& options, Results& results);
 // search_rate.cc: features and proposals a second.
 void measure_search(const Options& options, Results& results);
+// prior_climb.cc: how long the untuned schedule of a program takes to find.
+void measure_prior(const Options& options, Results& results);
 // tuning.cc: one run of the tuner, with its curve, its throughput and its memory.
 void measure_tuning(const Options& options, Results& results);
 // tasks.cc: rules of spending trials over tasks, on recorded runs.

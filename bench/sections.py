@@ -149,6 +149,10 @@ def search(context: Context) -> Result:
     return context.bench("search", workload=CONVOLUTION)
 
 
+def prior(context: Context) -> Result:
+    return context.bench("prior", threads=max(context.threads))
+
+
 def tuner(context: Context) -> Result:
     trials = context.trials or (64 if context.quick else 500)
     log = fresh_log(context, "tuner")
@@ -316,6 +320,7 @@ SECTIONS = {
     "compile": Section(compile_latency, "te to callable: cold, warm, by phase; memory over many compiles"),
     "math": Section(math, "errors and rates of mathematical functions of vectors"),
     "search": Section(search, "features and proposals a second"),
+    "prior": Section(prior, "how long the named workloads wait for their untuned schedules"),
     "tuner": Section(tuner, "trials a second of a tuning run, and its memory"),
     "gemm": Section(gemm, "matrix products against OpenBLAS and oneDNN"),
     "lowp": Section(lowp, "products of bytes and of bfloat16 against oneDNN, with AMX and without"),

@@ -222,6 +222,21 @@ def of_search(section: dict, results: dict) -> list[Table]:
     return [Table("Search", ["", "rate"], rows, notes)]
 
 
+def of_prior(section: dict, results: dict) -> list[Table]:
+    """A row a kind of workload."""
+    kinds: dict[str, list[dict]] = {}
+    for m in section["measurements"]:
+        kinds.setdefault(m["labels"]["workload"].split(":")[0], []).append(m)
+    kinds["all"] = section["measurements"]
+    rows = []
+    for kind, measurements in kinds.items():
+        seconds = [summarize(m["samples"]).median for m in measurements]
+        points = statistics.median(m["labels"]["points"] for m in measurements)
+        rows.append([kind, str(len(seconds)), with_unit(statistics.median(seconds), "s"), with_unit(max(seconds), "s"), f"{points:.0f}"])
+    notes = [f"Seconds until the prior has chosen a schedule, on {section['facts']['threads']} threads, and the points it looked at."]
+    return [Table("Untuned schedules", ["", "workloads", "median", "slowest", "points"], rows, notes)]
+
+
 @dataclass
 class Throughput:
     """Of a tuning run: trials a second, and what they could be if only timing and compiling took time."""
@@ -455,6 +470,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "compile": of_compile,
     "math": of_math,
     "search": of_search,
+    "prior": of_prior,
     "tuner": of_tuner,
     "gemm": lambda section, results: of_peers("Matrix products", section, results),
     "lowp": lambda section, results: of_peers("Products of narrow numbers", section, results, unit="Gop/s"),

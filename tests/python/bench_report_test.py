@@ -86,6 +86,13 @@ def results():
             "measurements": [measurement("features", around(2000.0), "1/s", "higher")],
             "facts": {"sketches": 1, "log2_points": 30.0},
         },
+        "prior": {
+            "measurements": [
+                measurement(f"prior/{w}", [s], workload=w, points=400, estimate=1e-3, shape="")
+                for w, s in (("gemm:a", 0.02), ("gemm:b", 0.04), ("softmax:c", 0.09))
+            ],
+            "facts": {"threads": 2},
+        },
         "tuner": {"measurements": [], "facts": tuning | run_facts},
         "gemm": {"measurements": peers, "facts": {"libraries": {"openblas": "0.3"}, "wrong": [], "tunings": [tuning]}},
         "lowp": {"measurements": lowp, "facts": {"libraries": {"onednn": "2.6.3, avx512_core_amx"}, "wrong": [], "tunings": []}},
@@ -370,3 +377,9 @@ def test_a_file_that_holds_no_results_is_refused(tmp_path, text, says):
     assert done.returncode == 1
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_untuned_schedules_by_kind(results):
+    (table,) = tables.of_section("prior", results["sections"]["prior"], results)
+    assert [row[:2] for row in table.rows] == [["gemm", "2"], ["softmax", "1"], ["all", "3"]]
+    assert cell(table, "gemm", "median").startswith("30") and cell(table, "all", "slowest").startswith("90")
