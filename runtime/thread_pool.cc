@@ -107,7 +107,6 @@ struct ThreadPool::State {
 
   // Rarely written, read at each region.
   struct alignas(64) {
-    std::atomic<uint32_t> sleepers{0};  // workers whose `asleep` may be 1
     std::atomic<bool> caller_asleep{false};
     std::atomic<bool> failed{false};
     std::atomic<int> quit_from{kMaxThreads};  // workers from this one on shall end
@@ -258,15 +257,16 @@ struct ThreadPool::State {
     slot.note_cpu();
     const int64_t spin = control.spin_nanoseconds.load(std::memory_order_relaxed);
     if (spin_until(spin, concerned) && !park) return seen;
-    control.sleepers.fetch_add(1);
-    for (;;) {
-      slot.asleep.store(1);
+    const auto called = [&] {
       park = false;
-      if (concerned(std::memory_order_seq_cst) && !park) break;
+      return concerned(std::memory_order_seq_cst) && !park;
+    };
+    while (!called()) {
+      slot.asleep.store(1);
+      if (called()) break;
       while (slot.asleep.load() == 1) futex_wait(slot.asleep, 1);
     }
     slot.asleep.store(0);
-    control.sleepers.fetch_sub(1);
     slot.note_cpu();
     return seen;
   }
@@ -502,7 +502,10 @@ void ThreadPool::park() {
   State& s = *state_;
   const std::lock_guard lock(s.region);
   s.send(0, kParkBit, 1, 1);
-  while (s.control.sleepers.load() < s.slots.size()) std::this_thread::yield();
+  // One that came too late for the last region may still be about to wake up.
+  for (const auto& slot : s.slots) {
+    while (slot->asleep.load() == 0) std::this_thread::yield();
+  }
 }
 
 bool ThreadPool::in_task() { return t_in_task; }

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -189,6 +191,28 @@ TEST(ThreadSanitizerThreadPool, ParkAndFewerTasksThanThreads) {
         {.num_tasks = n});
     EXPECT_EQ(hits, n);
     if (i % 4 == 0) pool.park();
+  }
+}
+
+// Also a worker that is only just waking up, for a region that was over before it began.
+TEST(ThreadSanitizerThreadPool, ParkedWorkersSleep) {
+  ThreadPool pool({.num_threads = 2, .spin_microseconds = 1e6});
+  std::atomic<int> worker{0};
+  run_on_each_thread(pool, [&](int32_t id) {
+    if (id == 1) worker = gettid();
+  });
+  const std::string path = "/proc/self/task/" + std::to_string(worker) + "/stat";
+  const auto asleep = [&] {
+    std::string text;
+    std::getline(std::ifstream(path), text);
+    return text.at(text.rfind(')') + 2) == 'S';
+  };
+  for (int i = 0; i < 200; ++i) {
+    pool.park();
+    // From saying so to sleeping it is a system call.
+    for (int tries = 0; tries < 10'000 && !asleep(); ++tries) std::this_thread::yield();
+    ASSERT_TRUE(asleep());
+    run(pool, [](int32_t, int32_t) { return 0; });
   }
 }
 
