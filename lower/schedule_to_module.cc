@@ -141,8 +141,7 @@ bool is_written_once(const StageData& stage) {
 
 KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
   // Inlining and cache stages rewrite operations: the body speaks of what they became.
-  const te::Operation op =
-      is_unread(normalized, tensor) ? tensor.op() : normalized[tensor].op();
+  const te::Operation op = is_unread(normalized, tensor) ? tensor.op() : normalized[tensor].op();
   std::string name = tensor.name();
   if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
   return {.name = name,

@@ -1217,15 +1217,15 @@ def create_schedule(arg0: collections.abc.Sequence) -> tilewright._core.Schedule
     ...
 
 
-def decl_buffer(shape: typing.Any, dtype: str, name: str, data: typing.Any, strides: typing.Any, elem_offset: typing.Any, scope: str, data_alignment: int, offset_factor: int) -> tilewright._core.Buffer:
+def decl_buffer(shape: typing.Any, dtype: str, name: str, data: tilewright._core.Var | None, strides: typing.Any, elem_offset: typing.Any, scope: str, data_alignment: int, offset_factor: int) -> tilewright._core.Buffer:
     ...
 
 
-def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: typing.Any, arg4: typing.Any, arg5: typing.Any) -> tilewright._core.TensorIntrin:
+def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: tilewright._core.Stmt | None, arg4: tilewright._core.Stmt | None, arg5: tilewright._core.Stmt | None) -> tilewright._core.TensorIntrin:
     ...
 
 
-def describe(typing.Any: typing.Any) -> str:
+def describe(value: typing.Any) -> str:
     """An object as messages show it: "str 'x'"."""
 
 
@@ -1261,7 +1261,7 @@ def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: 
     ...
 
 
-def if_statement(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Stmt, arg2: typing.Any) -> tilewright._core.Stmt:
+def if_statement(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Stmt, arg2: tilewright._core.Stmt | None) -> tilewright._core.Stmt:
     ...
 
 
