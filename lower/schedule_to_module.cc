@@ -43,7 +43,7 @@ Slot slot_of(const Schedule& schedule, const te::Tensor& t) {
 
 // A placeholder that the program does not read. It is checked in a call and not looked at.
 bool is_unread(const Schedule& schedule, const te::Tensor& t) {
-  return slot_of(schedule, t).stage == nullptr && te::as_op<te::PlaceholderNode>(t.op()) != nullptr;
+  return slot_of(schedule, t).stage == nullptr && t.op()->is_placeholder();
 }
 
 void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
