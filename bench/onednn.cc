@@ -324,7 +324,17 @@ std::string effective_instructions() {
   return row == std::end(kIsas) ? "other instructions" : row->name;
 }
 
+// Without instructions for sums of four products, oneDNN adds pairs of products in 16 bits, which
+// saturate: another result than the problem's.
+bool saturates(const Problem& problem) {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  const bool old = isa == dnnl::cpu_isa::sse41 || isa == dnnl::cpu_isa::avx ||
+                   isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx512_core;
+  return old && problem.inputs.at(0).dtype() == uint_type(8);
+}
+
 void enter(const Problem& problem, int threads, const Options&, Contestants& list) {
+  if (saturates(problem)) return;
   for (const Row& row : kKinds) {
     if (problem.kind != row.kind || !(row.any_type || is_float32(problem))) continue;
     auto contestant = std::make_unique<Primitive>(problem, threads);

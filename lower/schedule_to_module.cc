@@ -141,7 +141,8 @@ bool is_written_once(const StageData& stage) {
 
 KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& tensor) {
   // Inlining and cache stages rewrite operations: the body speaks of what they became.
-  const te::Operation op = is_unread(normalized, tensor) ? tensor.op() : normalized[tensor].op();
+  const bool unread = is_unread(normalized, tensor);
+  const te::Operation op = unread ? tensor.op() : normalized[tensor].op();
   std::string name = tensor.name();
   if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
   return {.name = name,
@@ -149,7 +150,8 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
           .shape = tensor.shape(),
           .var = buffer_var(name, tensor.dtype()),
           .is_output = !op->is_placeholder(),
-          .written_once = is_written_once(*find_stage(normalized.data(), op.get())),
+          .written_once =
+              !unread && is_written_once(*find_stage(normalized.data(), op.get())),
           .producer = op,
           .value_index = tensor.value_index()};
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // share_arguments: finds which inputs may begin at the address of an output, so that the kernel
-// works in place. It writes that to the arguments and leaves the body as it is.
+// works in place. It writes that to the arguments and leaves the body as it is, before and after:
 //
 //   for (i, 0, n) {
 //     for (j, 0, 4) {
-//       C[((i*4) + j)] = (A[((i*4) + j)] + (B[j]*D[((i*4) + j)]))        C may share with A and D,
-//     }                                                                  not with B
+//       C[((i*4) + j)] = (A[((i*4) + j)] + (B[j]*D[((i*4) + j)]))
+//     }
 //   }
 //
+// Here C may share its memory with A and D, not with B.
 // An input may when all that reads it are stores to that output at the very place they read, and
 // each element of the output is written once: then nothing is read after it was replaced, in
 // whatever order and on whatever thread elements are computed. That an output is written once is

@@ -37,7 +37,7 @@ Diamonds diamonds(Random& random, bool constant) {
     x = te::compute(
         {8},
         [&](const std::vector<Var>& i) {
-          const Expr half = make_const(float_type(32), 0.5);
+          const Expr half = make_const_float(float_type(32), 0.5);
           const Expr other = mirrored ? x(7 - i[0]) : x(i[0]);
           return x(i[0]) * half + other * half;
         },

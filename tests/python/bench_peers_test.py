@@ -2,6 +2,7 @@
 """The peers of the benchmarks compute what ours do. `./tw bench` builds the program that knows; nothing is timed."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -58,4 +59,7 @@ def test_a_peer_takes_part_in_what_it_knows(results, peer):
         for m in results["measurements"]
         if m["labels"]["contestant"] == peer
     }
-    assert found == {(workload, threads) for workload, peers in WORKLOADS.items() if peer in peers for threads in (1, 2)}
+    workloads = dict(WORKLOADS)
+    if peer == "onednn" and re.search(r", (avx2|avx512_core|other instructions)$", results["facts"]["libraries"][peer]):
+        del workloads["gemm:m=4,n=16,k=8,w=1,dtype=u8s8s32"]  # whose sums would saturate
+    assert found == {(workload, threads) for workload, peers in workloads.items() if peer in peers for threads in (1, 2)}

@@ -88,7 +88,7 @@ def results():
         },
         "prior": {
             "measurements": [
-                measurement(f"prior/{w}", [s], workload=w, points=400, estimate=1e-3, shape="")
+                measurement(f"prior/{w}", around(s), workload=w, points=400, estimate=1e-3, shape="")
                 for w, s in (("gemm:a", 0.02), ("gemm:b", 0.04), ("softmax:c", 0.09))
             ],
             "facts": {"threads": 2},
@@ -314,7 +314,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "tasks", "model"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "tasks", "prior", "model"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 

@@ -39,6 +39,6 @@ def test_tensor_intrinsics(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links(page):
-    links = re.findall(r"\]\(([^)#\s]+)", re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S))
+    links = re.findall(r"\]\(([^)#\s]+)", re.sub(r"^ *```.*?^ *```|`[^`\n]*`", "", page.read_text(), flags=re.M | re.S))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert not missing

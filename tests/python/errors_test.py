@@ -99,7 +99,8 @@ def test_a_body_too_deep_for_any_walk():
 def test_a_variable_that_nothing_gives():
     A = te.placeholder((3, 3), name="A")
     k = te.reduce_axis((0, 3), name="k")
-    B = te.compute((3,), lambda i: A[i, k], name="B")  # te.sum is missing
+    read = A[0, k]  # outside of the function, where te.compute cannot know it by its name
+    B = te.compute((3,), lambda i: read, name="B")  # te.sum is missing
     with refused("unbound-variable", legal="a reduce axis inside a reduction over it"):
         tw.build(te.create_schedule(B.op), [A, B])
 

@@ -48,6 +48,8 @@ def test_no_raw_errors(name, function):
         for wrong in WRONG:
             arguments = {p.name: right(name, p.name) for p in parameters if p.default is p.empty}
             arguments[wrong_one.name] = wrong
+            if wrong_one.name == "fcompute" and callable(wrong):
+                continue  # what the caller's own function raises, the caller gets
             try:
                 function(**arguments)
             except tw.UserError as error:

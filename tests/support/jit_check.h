@@ -22,7 +22,8 @@ inline std::vector<NDArray> in_place(const FunctionInfo& info, std::vector<NDArr
       const auto input = static_cast<size_t>(j);
       if (taken[input] || arrays[input].byte_size() != arrays[k].byte_size()) continue;
       taken[input] = true;
-      arrays[k] = arrays[input];
+      // Shapes may differ where a reshape reads and writes at one place of memory.
+      arrays[k] = arrays[input].reshape(arrays[k].shape());
       break;
     }
   }

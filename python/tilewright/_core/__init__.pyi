@@ -1122,7 +1122,7 @@ class Function:
     def unchecked(self) -> tilewright._core.Function:
         """The same kernel without the checks of its arguments, for arguments that have passed them in a call: types, shapes and strides must be the same, addresses as aligned and as disjoint. With anything else its behaviour is undefined."""
     @property
-    def workspace(self) -> tuple:
+    def workspace(self) -> tuple[int | None, int | None]:
         """Bytes of scratch memory that a call takes outside parallel regions, and each thread inside of them; None where it depends on the arguments."""
 
 

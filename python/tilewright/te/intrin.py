@@ -12,7 +12,7 @@ def decl_buffer(shape, dtype="float32", name="buffer", data=None, strides=None, 
     nest has. Without strides the rows lie side by side; without an offset or offset_factor the tensor must begin where
     its memory does.
     """
-    if buffer_type not in ("", "auto_broadcast"):
+    if expect(buffer_type, str, "buffer_type", '"" or "auto_broadcast"') not in ("", "auto_broadcast"):
         _core.raise_error("bad-argument", f"buffer_type is {buffer_type!r}", '"" or "auto_broadcast"')
     dtype = "float32" if dtype is None else dtype
     return _core.decl_buffer(shape, dtype, name, data, strides, elem_offset, scope, data_alignment, offset_factor)

@@ -123,7 +123,7 @@ TEST_F(SearchTest, WhatTheModelLearnsShortensTheSearch) {
     gain += std::log(found(task_, space_, times, ModelKind::Random, seed, 40) /
                      found(task_, space_, times, ModelKind::XGBoost, seed, 40));
   }
-  EXPECT_GT(gain / 3, 0.1);
+  EXPECT_GT(gain / 3, 0.1) << "found " << gain;
 }
 
 }  // namespace
