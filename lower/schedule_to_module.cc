@@ -14,6 +14,7 @@
 #include "schedule/normalize.h"
 #include "schedule/schedule_data.h"
 #include "schedule/schedule_ops.h"
+#include "schedule/te/placeholder.h"
 
 namespace tw {
 namespace {
