@@ -93,38 +93,5 @@ TEST_F(SearchTest, NothingIsProposedTwice) {
   }
 }
 
-// The fastest made time after `trials`, proposed by a model that learns them.
-double found(const Task& task, const Space& space, const test::MadeTimes& times, ModelKind kind,
-             uint64_t seed, int trials) {
-  Search search(task, space, {.population = 40, .generations = 2}, seed);
-  const auto model = make_cost_model(kind, seed);
-  std::vector<Sample> samples;
-  std::vector<double> seconds;
-  double best = std::numeric_limits<double>::infinity();
-  while (static_cast<int>(samples.size()) < trials) {
-    const auto proposals = search.propose(8, *model);
-    if (proposals.empty()) break;
-    for (const Proposal& p : proposals) {
-      seconds.push_back(times.seconds(*p.features));
-      best = std::min(best, seconds.back());
-      search.observe(p.point, seconds.back());
-      samples.push_back({.features = p.features});
-    }
-    for (size_t i = 0; i < samples.size(); ++i) samples[i].throughput = best / seconds[i];
-    model->train(samples);
-  }
-  return best;
-}
-
-TEST_F(SearchTest, WhatTheModelLearnsShortensTheSearch) {
-  double gain = 0;
-  for (const uint64_t seed : {1, 2, 3}) {
-    const test::MadeTimes times(drawn_, seed);
-    gain += std::log(found(task_, space_, times, ModelKind::Random, seed, 40) /
-                     found(task_, space_, times, ModelKind::XGBoost, seed, 40));
-  }
-  EXPECT_GT(gain / 3, 0.1) << "found " << gain;
-}
-
 }  // namespace
 }  // namespace tw::autotune
