@@ -151,8 +151,7 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
           .shape = tensor.shape(),
           .var = buffer_var(name, tensor.dtype()),
           .is_output = !op->is_placeholder(),
-          .written_once =
-              !unread && is_written_once(*find_stage(normalized.data(), op.get())),
+          .written_once = !unread && is_written_once(*find_stage(normalized.data(), op.get())),
           .producer = op,
           .value_index = tensor.value_index()};
 }

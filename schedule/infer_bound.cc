@@ -149,7 +149,8 @@ class BoundInference {
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = axes[d];
       // Where each of several reads begins elsewhere, the expressions double from stage to stage.
-      const bool plain = !is_known(region[d]) || !te::has_more_parts_than(region[d].min, kMostParts);
+      const bool plain =
+          !is_known(region[d]) || !te::has_more_parts_than(region[d].min, kMostParts);
       const Range range = plain ? clip(region[d], axis->domain) : axis->domain;
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),

@@ -11,8 +11,8 @@ namespace {
 thread_local int t_scopes = 0;
 
 // LLVM's frames are built without exceptions but with unwind tables: an exception passes through
-// them and runs nothing there. Other users of LLVM in the process get what they would without us: the
-// message, and then LLVM ends the process.
+// them and runs nothing there. Other users of LLVM in the process get what they would without us:
+// the message, and then LLVM ends the process.
 void handle(void*, const char* reason, bool) {
   if (t_scopes > 0) throw FatalError(reason);
   std::fprintf(stderr, "LLVM ERROR: %s\n", reason);

@@ -273,7 +273,7 @@ def test_options_of_lowering():
                                   disabled_pass=["unroll_loop"],
                                   observer=lambda name, func: seen.append(name)) as context:
         tw.lower(s, [A, B])
-    assert seen[0] == "inject_prefetch" and "unroll_loop" not in seen
+    assert seen[0] == "check_bounds" and "unroll_loop" not in seen
     assert [name for name, _ in context.timings] == seen
     assert seen == [p.name for p in tw.lower_passes() if p.name != "unroll_loop"]
     with pytest.raises(tw.UserError) as error, tw.transform.PassContext(config={"partition_const_lop": True}):

@@ -28,7 +28,7 @@ def decl_tensor_intrin(op, fcompute, name="tensor_intrin", binds=None, scalar_pa
     Traces know an intrinsic by its name: declare it before one is replayed. A name that is declared again stands for
     the newer intrinsic.
     """
-    if scalar_params:
+    if scalar_params is not None and expect(scalar_params, (tuple, list), "scalar_params", "None, or an empty list"):
         _core.raise_error("bad-argument", "an intrinsic with scalar parameters", "tensors; of rank 0 for scalars")
     expect(fcompute, "callable", "fcompute", "a function of buffers of the inputs and the outputs")
     binds, parameters = (
