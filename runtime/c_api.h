@@ -27,8 +27,11 @@ enum {
   TW_ARG_FLOAT = 2   /* double */
 };
 
-/* Every kernel is an exported function of this type; type_codes[i] is a TW_ARG_ number. It may run
- * on several threads at once when their output tensors are different.
+/* Every kernel is an exported function of this type. The symbol of one that is called `name` is
+ * `name.kernel`, which no function of C can be called: so a kernel may have any name, `tan` too,
+ * and nobody's calls of the C library's `tan` reach it. The header that is exported with it declares
+ * it as `name`. type_codes[i] is a TW_ARG_ number. A kernel may run on several threads at once when
+ * their output tensors are different.
  *
  * It checks, in this order: the number of arguments; the kind of each; of each tensor the number of
  * dimensions, the element type, and that it is on the CPU; that scalars fit their types; extents,
@@ -39,7 +42,7 @@ enum {
  * "may_share" of the output: these two may begin at the same address, and the kernel then works in
  * place.
  *
- * An exported library has each kernel a second time, without checks, as <name>_unchecked. It is for
+ * An exported library has each kernel a second time, without checks, as name.unchecked. It is for
  * callers whose arguments have passed them, in a call of the checked one: as long as number, kinds,
  * types, extents and strides stay the same, and addresses are aligned to an element and as disjoint
  * or equal as is said above, only data, byte_offset and the values of scalars may change, these

@@ -72,7 +72,10 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
     // helper would be found, and is no kernel.
     const bool listed = known != info_.functions.end();
     void* symbol = nullptr;
-    if (listed || metadata_.empty()) symbol = dlsym(handle_, std::string(name).c_str());
+    if (listed || metadata_.empty()) {
+      const std::string own = listed ? known->symbol : "";
+      symbol = dlsym(handle_, own.empty() ? std::string(name).c_str() : own.c_str());
+    }
     if (symbol == nullptr) {
       raise({.code = ErrorCode::UnknownFunction,
              .what = fmt::format("'{}' has no function '{}'", path_, name),

@@ -81,6 +81,7 @@ std::string metadata_to_json(const ModuleInfo& info) {
     }
     Json& json = functions.emplace_back(Json::object());
     json["name"] = function.name;
+    if (!function.symbol.empty()) json["symbol"] = function.symbol;
     if (!function.unchecked.empty()) json["unchecked"] = function.unchecked;
     json["workspace"] = size_to_json(function.workspace);
     json["arguments"] = std::move(arguments);
@@ -108,6 +109,7 @@ ModuleInfo metadata_from_json(std::string_view text) {
     for (const Json& function : json.at("functions")) {
       FunctionInfo& added = info.functions.emplace_back();
       added.name = function.at("name");
+      added.symbol = function.value("symbol", "");
       added.unchecked = function.value("unchecked", "");
       added.workspace = size_from(function);
       for (const Json& argument : function.at("arguments")) {

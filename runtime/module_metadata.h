@@ -4,7 +4,7 @@
 //
 //   {"tilewright": "0.1.0", "version": 2, "target": "llvm -mcpu=…",
 //    "instruction_sets": ["avx", "avx2", …], "parameters": "0123456789abcdef",
-//    "functions": [{"name": "add", "unchecked": "add_unchecked",
+//    "functions": [{"name": "add", "symbol": "add.kernel", "unchecked": "add.unchecked",
 //      "workspace": {"call": 0, "thread": 4096}, "arguments": [
 //       {"name": "A", "kind": "tensor", "dtype": "float32", "shape": [128, "n"]},
 //       {"name": "n", "kind": "int", "dtype": "int32"},
@@ -56,6 +56,7 @@ struct WorkspaceSize {
 
 struct FunctionInfo {
   std::string name;
+  std::string symbol;     // of the entry; empty: the name
   std::string unchecked;  // the symbol of the entry without checks; empty: there is none
   WorkspaceSize workspace;
   std::vector<ArgumentInfo> arguments;

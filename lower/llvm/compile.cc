@@ -52,6 +52,7 @@ ModuleInfo describe(const std::vector<Kernel>& kernels, const Target& target) {
   for (const Kernel& kernel : kernels) {
     FunctionInfo& function = info.functions.emplace_back();
     function.name = kernel.name;
+    function.symbol = codegen::entry_symbol(kernel);
     if (codegen::has_unchecked(kernel)) function.unchecked = codegen::unchecked_symbol(kernel);
     function.workspace = workspace_size(kernel);
     for (const KernelArgument& a : kernel.arguments) {
@@ -210,7 +211,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         options_.reuse ? codegen::cached_object(kernels_.at(0), target_, generate) : generate();
     if (object.empty()) return;
     std::vector<std::string> names;
-    for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
+    for (const Kernel& kernel : kernels_) names.push_back(codegen::entry_symbol(kernel));
     for (const Kernel& kernel : kernels_) {
       for (size_t i = 0; i < kernel.constants.size(); ++i)
         names.push_back(codegen::constant_symbol(kernel, i));

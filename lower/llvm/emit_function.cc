@@ -264,7 +264,7 @@ llvm::Function* FunctionEmitter::emit_entry(KernelState& state, const Kernel& ke
   auto* function_type = llvm::FunctionType::get(i32, {pointer, pointer, i32}, false);
   if (state.module.getFunction(name) != nullptr) {
     raise({.code = ErrorCode::CodeGeneration,
-           .what = "two kernels of one module are called '" + name + "'"});
+           .what = "two kernels of one module are called '" + kernel.name + "'"});
   }
   auto* function =
       llvm::Function::Create(function_type, llvm::Function::ExternalLinkage, name, state.module);
@@ -295,10 +295,12 @@ void FunctionEmitter::emit_kernel(KernelState& state, const Kernel& kernel) {
   llvm::Function* unchecked = has_unchecked(kernel)
                                   ? emit_entry(state, kernel, unchecked_symbol(kernel), nullptr)
                                   : nullptr;
-  emit_entry(state, kernel, kernel.name, unchecked);
+  emit_entry(state, kernel, entry_symbol(kernel), unchecked);
 }
 
-std::string unchecked_symbol(const Kernel& kernel) { return kernel.name + "_unchecked"; }
+std::string entry_symbol(const Kernel& kernel) { return kernel.name + ".kernel"; }
+
+std::string unchecked_symbol(const Kernel& kernel) { return kernel.name + ".unchecked"; }
 
 bool has_unchecked(const Kernel& kernel) { return contains_compute_scope(kernel.body); }
 
@@ -434,11 +436,9 @@ void FunctionEmitter::emit_compute_scope(const AttrStmt& op) {
     values.push_back(value);
     types.push_back(value->getType());
   }
-  const StringImm* name = as<StringImm>(op.value);
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(b_.getInt32Ty(), types, false), llvm::Function::InternalLinkage,
-      name != nullptr && !name->value.empty() ? name->value : k_.kernel_name + "_compute",
-      k_.module);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), types, false),
+                                          llvm::Function::InternalLinkage,
+                                          k_.kernel_name + ".compute", k_.module);
   function->addFnAttr(llvm::Attribute::NoInline);
   FunctionEmitter inner(k_, function);
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -487,7 +487,7 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   llvm::AllocaInst* closure = entry_alloca(closure_type, llvm::Align(16), "closure");
   auto* function = llvm::Function::Create(llvm::FunctionType::get(i32, {i32, i32, pointer}, false),
                                           llvm::Function::InternalLinkage,
-                                          k_.kernel_name + "_parallel", k_.module);
+                                          k_.kernel_name + ".parallel", k_.module);
   FunctionEmitter inner(k_, function);
   inner.bindings_[task] = Binding{.nonnegative = true};
   inner.bindings_[task].linear.emplace().add(

@@ -121,14 +121,17 @@ std::string header(const std::vector<Kernel>& kernels) {
       text += fmt::format("//   args[{}]  {} ({}{})\n", i, a.name, to_string(a.dtype),
                           a.is_tensor ? fmt::format(" tensor of rank {}", a.shape.size()) : "");
     }
-    const auto declare = [&](const std::string& name) {
+    // C names the function, the label its symbol.
+    const auto declare = [&](const std::string& name, const std::string& symbol) {
       text += fmt::format(
-          "int32_t {}(void* const* args, const int32_t* type_codes, int32_t num_args);\n", name);
+          "int32_t {}(void* const* args, const int32_t* type_codes, int32_t num_args)\n"
+          "    __asm__(\"{}\");\n",
+          name, symbol);
     };
-    declare(kernel.name);
+    declare(kernel.name, entry_symbol(kernel));
     if (has_unchecked(kernel)) {
       text += "// The same without checks; see tw_kernel in runtime/c_api.h.\n";
-      declare(unchecked_symbol(kernel));
+      declare(kernel.name + "_unchecked", unchecked_symbol(kernel));
     }
     text += "\n";
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled modules: lifetime, sources, libraries, errors, threads.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +57,38 @@ void expect_error(ErrorCode code, const std::string& part, F f) {
   }
 }
 
+// A kernel may be called as a function is that it calls itself; nobody else's calls reach it
+// either.
+TEST(LlvmModule, NamesOfKernelsAreNobodysFunctions) {
+  const Folder folder;
+  for (const char* name : {"tan", "tanf", "exp", "expf", "log", "memset", "tw_parallel_for"}) {
+    const Kernel kernel =
+        make_kernel("for (i, 0, 64) { O[i] = ((tan(A[i]) + exp(A[i])) + log((A[i] + 1.000000f))) }",
+                    kTensors, name);
+    const std::string path = (folder.path / (std::string(name) + ".so")).string();
+    const auto module = compile({kernel}, Target::parse("llvm -mcpu=x86-64"));
+    module->export_library(path);
+    NDArray a = NDArray::zeros({64}, float_type(32));
+    a.data_as<float>()[0] = 1;
+    for (const Function& f : {module->get_function(name), load_library(path)->get_function(name)}) {
+      NDArray o = NDArray::zeros({64}, float_type(32));
+      f(a, o);
+      EXPECT_NEAR(o.data_as<float>()[0], std::tan(1.0f) + std::exp(1.0f) + std::log(2.0f), 1e-5)
+          << name;
+      EXPECT_EQ(o.data_as<float>()[1], 1) << name;
+    }
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    // It may be one of the libraries' that this one needs.
+    Dl_info found{};
+    if (void* function = dlsym(library, name)) {
+      ASSERT_NE(dladdr(function, &found), 0) << name;
+      EXPECT_NE(found.dli_fname, path) << "the library has a function '" << name << "'";
+    }
+    dlclose(library);
+  }
+}
+
 TEST(LlvmModule, SeveralKernels) {
   const auto module = compile({scale("two", 2), scale("three", 3)}, Target::host());
   EXPECT_EQ(module->function_names(), (std::vector<std::string>{"two", "three"}));
@@ -85,8 +119,8 @@ TEST(LlvmModule, Timings) {
 TEST(LlvmModule, Sources) {
   for (bool keep : {false, true}) {
     const auto module = compile({scale("f", 1)}, Target::host(), {.keep_sources = keep});
-    EXPECT_THAT(module->source("ll"), HasSubstr("define i32 @f("));
-    EXPECT_THAT(module->source("asm"), HasSubstr("f:"));
+    EXPECT_THAT(module->source("ll"), HasSubstr("define i32 @f.kernel("));
+    EXPECT_THAT(module->source("asm"), HasSubstr("f.kernel:"));
     EXPECT_THAT(module->source("ir"), HasSubstr("for (i, 0, 4)"));
     expect_error(ErrorCode::BadArgument, "ll, asm, ir", [&] { module->source("cuda"); });
   }

@@ -143,7 +143,8 @@ TEST(Metadata, RoundTrips) {
       .parameters = "0123456789abcdef",
       .functions = {
           {.name = "gemm",
-           .unchecked = "gemm_unchecked",
+           .symbol = "gemm.kernel",
+           .unchecked = "gemm.unchecked",
            .workspace = {.call = 128, .thread = {}},
            .arguments =
                {{.name = "A",
