@@ -53,7 +53,7 @@ Accesses accesses(const std::string& body) {
   expect_as_interpreted(text);
   std::string ll =
       compile({make_kernel(text, {kA, kN, kO})}, Target::parse("llvm -opt=0"))->source("ll");
-  ll = ll.substr(ll.find("@body("));
+  ll = ll.substr(ll.find("@kernel.compute("));
   return {count(ll, "load i32, ") + count(ll, "load <4 x i32>, "),
           count(ll, "store i32 ") + count(ll, "store <4 x i32> ")};
 }
