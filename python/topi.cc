@@ -27,19 +27,24 @@ std::optional<int64_t> to_int(py::handle object) {
   return e && e->dtype().is_integer() ? as_const_int(*e) : std::nullopt;
 }
 
-// One, or a list of them.
-std::optional<std::vector<int64_t>> to_ints(py::handle object) {
-  std::vector<int64_t> values;
+// What `convert` makes of one object, or of each of a list; nothing where it makes nothing of one.
+template <class T>
+std::optional<std::vector<T>> one_or_several(py::handle object,
+                                             std::optional<T> (*convert)(py::handle)) {
+  std::vector<T> values;
   const auto add = [&](py::handle h) {
-    const auto value = to_int(h);
-    if (value) values.push_back(*value);
+    auto value = convert(h);
+    if (value) values.push_back(*std::move(value));
     return value.has_value();
   };
-  if (!is_list(object)) return add(object) ? std::optional(values) : std::nullopt;
+  if (!is_list(object)) return add(object) ? std::optional(std::move(values)) : std::nullopt;
   for (py::handle h : object) {
     if (!add(h)) return std::nullopt;
   }
   return values;
+}
+std::optional<std::vector<int64_t>> to_ints(py::handle object) {
+  return one_or_several(object, to_int);
 }
 
 std::optional<double> to_float(py::handle object) {
@@ -66,17 +71,7 @@ std::optional<Expr> to_extent(py::handle object) {
   return try_expr(object);
 }
 std::optional<std::vector<Expr>> to_shape(py::handle object) {
-  std::vector<Expr> shape;
-  const auto add = [&](py::handle h) {
-    const auto extent = to_extent(h);
-    if (extent) shape.push_back(*extent);
-    return extent.has_value();
-  };
-  if (!is_list(object)) return add(object) ? std::optional(shape) : std::nullopt;
-  for (py::handle h : object) {
-    if (!add(h)) return std::nullopt;
-  }
-  return shape;
+  return one_or_several(object, to_extent);
 }
 
 std::optional<std::vector<te::Tensor>> to_tensors(py::handle object) {
