@@ -15,6 +15,7 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/guarded_visitor.h"
 #include "ir/print.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
@@ -30,20 +31,13 @@ using Output = std::pair<const Producer*, int>;
 using Extents = std::map<Output, std::vector<Range>>;  // look-ups only
 
 // The tests of all reads in an expression, those that others depend on first.
-class Reads : public Visitor {
+class Reads : public GuardedVisitor {
  public:
   Reads(const Extents& realized, Analyzer& analyzer) : realized_(realized), analyzer_(analyzer) {}
   std::vector<Test> tests;
 
  protected:
-  using Visitor::on;
-  void on(const Select& op) override { choice(op.condition, op.true_value, op.false_value); }
-  void on(const Call& op) override {
-    if (op.name != "if_then_else") return Visitor::on(op);
-    choice(op.args[0], op.args[1], op.args[2]);
-  }
-  void on(const And& op) override { choice(op.a, op.b, {}); }
-  void on(const Or& op) override { choice(op.a, {}, op.b); }
+  using GuardedVisitor::on;
   void on(const Let& op) override {
     visit(op.value);
     const size_t before = tests.size();
@@ -53,7 +47,7 @@ class Reads : public Visitor {
     }
   }
   void on(const ProducerLoad& op) override {
-    Visitor::on(op);
+    GuardedVisitor::on(op);
     const auto it = realized_.find({op.producer.get(), op.value_index});
     const std::vector<Expr> shape = op.producer->output_shape(op.value_index);
     for (size_t d = 0; d < op.indices.size(); ++d) {
@@ -63,23 +57,18 @@ class Reads : public Visitor {
       test(index, range, op.producer->name, d);
     }
   }
-
- private:
-  void choice(const Expr& condition, const Expr& yes, const Expr& no) {
-    visit(condition);
-    if (yes.defined()) given(condition, condition, yes);
-    if (no.defined()) given(!condition, !condition, no);
-  }
-  void given(const Expr& assumed, const Expr& condition, const Expr& value) {
+  void visit_given(const Expr& condition, const Expr& value) override {
     const size_t before = tests.size();
     {
-      const Analyzer::Scope scope = analyzer_.assume(assumed);
+      const Analyzer::Scope scope = analyzer_.assume(condition);
       visit(value);
     }
     for (size_t k = before; k < tests.size(); ++k) {
       tests[k].holds = if_then_else(condition, tests[k].holds, make_bool(true));
     }
   }
+
+ private:
   void test(const Expr& index, const Range& range, const std::string& tensor, size_t d) {
     const DType type = index.dtype();
     const Expr min = cast(type, range.min), end = cast(type, range.min + range.extent);

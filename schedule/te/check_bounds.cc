@@ -8,6 +8,7 @@
 
 #include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
+#include "ir/guarded_visitor.h"
 #include "ir/interpret.h"
 #include "ir/print.h"
 #include "ir/substitute.h"
@@ -116,7 +117,7 @@ class Points {
   int64_t count_ = 1;
 };
 
-class Check : public Visitor {
+class Check : public GuardedVisitor {
  public:
   Check(const Operation& op, const DomainMap& ranges) : op_(op) {
     for (const IterVar& axis : op->root_axes()) {
@@ -132,15 +133,11 @@ class Check : public Visitor {
   }
 
  protected:
-  using Visitor::on;
+  using GuardedVisitor::on;
 
-  void on(const Select& op) override { choice(op.condition, op.true_value, op.false_value); }
-  void on(const Call& op) override {
-    if (op.name != "if_then_else") return Visitor::on(op);
-    choice(op.args[0], op.args[1], op.args[2]);
+  void visit_given(const Expr& condition, const Expr& value) override {
+    if (reads_data(value)) given(condition, [&] { visit(value); });
   }
-  void on(const And& op) override { choice(op.a, op.b, {}); }
-  void on(const Or& op) override { choice(op.a, {}, op.b); }
   void on(const Reduce& op) override {
     const Expr all = make_bool(true);
     visit(op.condition);
@@ -157,7 +154,7 @@ class Check : public Visitor {
     for (size_t d = 0; d < shape.size() && !certain(); ++d) {
       if (op.indices[d].defined()) judge(op, d, shape[d]);
     }
-    Visitor::on(op);
+    GuardedVisitor::on(op);
   }
 
  private:
@@ -168,12 +165,6 @@ class Check : public Visitor {
   };
 
   bool certain() const { return found_ && found_->reach == Reach::Outside; }
-
-  void choice(const Expr& condition, const Expr& yes, const Expr& no) {
-    visit(condition);
-    if (yes.defined() && reads_data(yes)) given(condition, [&] { visit(yes); });
-    if (no.defined() && reads_data(no)) given(!condition, [&] { visit(no); });
-  }
 
   template <class F>
   void given(const Expr& condition, F inside) {
