@@ -2,7 +2,7 @@
 // What an Analyzer knows and the analyses that share it; private to this folder.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -32,16 +32,19 @@ ConstBound multiply(ConstBound a, ConstBound b);
 // For a divisor above zero.
 ConstBound floor_divide(ConstBound a, int64_t divisor);
 
-// A lossy cache from expressions (by identity, kept alive) to facts. Forgetting everything is one
-// increment.
-template <class T, size_t kSlots>
+// A lossy cache from expressions (by identity, kept alive) to facts, of up to kMostSlots of them.
+// Forgetting everything is one increment. It grows with use: most analyzers are asked one question,
+// and setting up all slots would take them longer than the answer.
+template <class T, size_t kMostSlots>
 class FactCache {
  public:
   const T* find(const ExprBase* e) const {
+    if (slots_.empty()) return nullptr;
     const Slot& s = slots_[slot(e)];
     return s.generation == generation_ && s.key.get() == e ? &s.value : nullptr;
   }
   void insert(const Expr& e, const T& value) {
+    if (inserted_++ == slots_.size() && slots_.size() < kMostSlots) grow();
     Slot& s = slots_[slot(e.get())];
     s.key = e;
     s.value = value;
@@ -55,11 +58,22 @@ class FactCache {
     T value{};
     uint32_t generation = 0;
   };
-  static size_t slot(const ExprBase* e) {
+  static constexpr size_t kFirstSlots = 8, kGrowth = 4;  // powers of two, as kMostSlots is
+
+  size_t slot(const ExprBase* e) const {
     const auto bits = reinterpret_cast<uintptr_t>(e);
-    return (bits >> 4 ^ bits >> 12) % kSlots;
+    return (bits >> 4 ^ bits >> 12) & (slots_.size() - 1);
   }
-  std::array<Slot, kSlots> slots_;
+  void grow() {
+    std::vector<Slot> old = std::move(slots_);
+    slots_ = std::vector<Slot>(std::clamp(old.size() * kGrowth, kFirstSlots, kMostSlots));
+    for (Slot& s : old) {
+      if (s.generation == generation_) std::swap(slots_[slot(s.key.get())], s);
+    }
+  }
+
+  std::vector<Slot> slots_;
+  size_t inserted_ = 0;
   uint32_t generation_ = 1;
 };
 
