@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "autotune/loop_nest.h"
 #include "autotune/prior.h"
@@ -219,22 +220,35 @@ Features extract_features(const Stmt& nest, const Target& target, int threads) {
 
 namespace {
 
-Stmt nest_of(const Task& task, const Trace& trace) {
-  const Schedule schedule = Schedule::create(task.program.outputs);
-  schedule.apply(trace);
-  const Schedule normal = normalize(schedule);
+Stmt nest_of(const Task& task, Schedule&& schedule) {
+  const Schedule normal = normalize(std::move(schedule));
   const KernelPart part = parts_of(normal, constants_of(task.program)).main;
   return schedule_ops(normal, infer_bound(normal), {}, part);
 }
 
+Schedule applied(const Task& task, const Trace& trace) {
+  Schedule schedule = Schedule::create(task.program.outputs);
+  schedule.apply(trace);
+  return schedule;
+}
+
 }  // namespace
 
+Features extract_features(const Task& task, Schedule&& schedule) {
+  return extract_features(nest_of(task, std::move(schedule)), task.target, task.threads);
+}
+
 Features extract_features(const Task& task, const Trace& trace) {
-  return extract_features(nest_of(task, trace), task.target, task.threads);
+  return extract_features(task, applied(task, trace));
+}
+
+double prior_seconds(const Task& task, Schedule&& schedule) {
+  return nest_seconds(analyze_nest(nest_of(task, std::move(schedule))),
+                      machine_model(task.target, task.threads));
 }
 
 double prior_seconds(const Task& task, const Trace& trace) {
-  return nest_seconds(analyze_nest(nest_of(task, trace)), machine_model(task.target, task.threads));
+  return prior_seconds(task, applied(task, trace));
 }
 
 }  // namespace tw::autotune

@@ -10,6 +10,7 @@
 
 #include "autotune/task.h"
 #include "ir/node.h"
+#include "schedule/schedule.h"
 #include "schedule/trace.h"
 
 namespace tw::autotune {
@@ -26,10 +27,12 @@ struct Features {
   size_t num_rows() const { return rows.size() / feature_names().size(); }
   void append_to(std::vector<float>& matrix) const;
 };
-// Applies the trace and makes the loop nest; nothing is lowered further, since this runs thousands
-// of times a round. Throws what the schedule throws for a trace that is not legal.
+// Makes the loop nest of a schedule, which is used up; nothing is lowered further, since this runs
+// thousands of times a round. Throws what scheduling throws where the schedule is not legal.
+Features extract_features(const Task& task, Schedule&& schedule);
 Features extract_features(const Task& task, const Trace& trace);
 // The prior's estimate alone.
+double prior_seconds(const Task& task, Schedule&& schedule);
 double prior_seconds(const Task& task, const Trace& trace);
 // `nest` is what schedule_ops gives.
 Features extract_features(const Stmt& nest, const Target& target, int threads);

@@ -6,10 +6,9 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 
-#include "ir/arithmetic/analyzer.h"
+#include "autotune/index_sum.h"
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
@@ -19,62 +18,6 @@ namespace {
 
 // How far an index spreads while the loops from depth d inwards run: (greatest - least), by depth.
 using Spread = std::vector<int64_t>;
-
-// An index as a sum: coefficient * atom, where an atom is a loop variable, or whatever is not a
-// sum.
-struct Term {
-  Expr atom;
-  int64_t coefficient;
-};
-struct Sum {
-  std::vector<Term> terms;
-  int64_t constant = 0;
-};
-
-void add_to(Sum& sum, const Expr& e, int64_t scale) {
-  if (auto value = as_const_int(e)) {
-    sum.constant += scale * *value;
-  } else if (const Add* add = as<Add>(e)) {
-    add_to(sum, add->a, scale);
-    add_to(sum, add->b, scale);
-  } else if (const Sub* sub = as<Sub>(e)) {
-    add_to(sum, sub->a, scale);
-    add_to(sum, sub->b, -scale);
-  } else if (const Cast* cast = as<Cast>(e)) {
-    add_to(sum, cast->value, scale);
-  } else if (const Mul* mul = as<Mul>(e); mul && as_const_int(mul->b)) {
-    add_to(sum, mul->a, scale * *as_const_int(mul->b));
-  } else if (mul && as_const_int(mul->a)) {
-    add_to(sum, mul->b, scale * *as_const_int(mul->a));
-  } else {
-    sum.terms.push_back({e, scale});
-  }
-}
-
-Sum sum_of(const Expr& e) {
-  Sum sum;
-  add_to(sum, e, 1);
-  return sum;
-}
-
-// An index divided by a constant: `whole` divides evenly, `rest` is what is left.
-struct Division {
-  int64_t divisor;
-  Sum whole, rest;
-};
-Division divide(const Expr& numerator, const Expr& divisor) {
-  Division d{.divisor = std::max<int64_t>(1, std::abs(as_const_int(divisor).value_or(1)))};
-  const Sum sum = sum_of(numerator);
-  for (const Term& t : sum.terms) {
-    if (t.coefficient % d.divisor == 0) {
-      d.whole.terms.push_back({t.atom, t.coefficient / d.divisor});
-    } else {
-      d.rest.terms.push_back(t);
-    }
-  }
-  d.rest.constant = ((sum.constant % d.divisor) + d.divisor) % d.divisor;
-  return d;
-}
 
 constexpr double kIntegerProducts = 2;  // vector operations that multiply integers
 
@@ -90,29 +33,45 @@ class IndexModel {
   }
   size_t depth() const { return extents_.size(); }
 
-  Spread spread(const Sum& sum) const {
+  Spread spread(const IndexSum& sum) const {
     Spread total(extents_.size() + 1, 0);
-    for (const Term& t : sum.terms) {
+    for (const IndexSum::Term& t : sum.terms) {
       const int64_t times = std::abs(t.coefficient);
-      if (is<Variable>(t.atom)) {
+      if (t.of) {
+        add(times, digit_spread(t), total);
+      } else if (is<Variable>(t.atom)) {
         const size_t depth = depth_of(t.atom);
         if (depth == extents_.size()) continue;
         for (size_t d = 0; d <= depth; ++d) total[d] += times * (extents_[depth] - 1);
-        continue;
+      } else if (is<Min>(t.atom) || is<Max>(t.atom)) {
+        add(times, greater_spread(t.atom), total);
       }
-      const Spread s = atom_spread(t.atom);
-      for (size_t d = 0; d < total.size(); ++d) total[d] += times * s[d];
     }
     return total;
   }
 
   // By how much the index moves when a loop steps, times `scale`, added to `strides` by loop. A
   // quotient that steps once every so often counts as moving.
-  void add_strides(const Sum& sum, int64_t scale, std::vector<int64_t>& strides) const {
-    for (const Term& t : sum.terms) add_atom_strides(t.atom, scale * t.coefficient, strides);
+  void add_strides(const IndexSum& sum, int64_t scale, std::vector<int64_t>& strides) const {
+    for (const IndexSum::Term& t : sum.terms) {
+      const int64_t times = scale * t.coefficient;
+      if (t.of == nullptr) {
+        if (const size_t depth = depth_of(t.atom); depth < strides.size()) strides[depth] += times;
+      } else if (t.divisor == 1) {
+        add_strides(*t.of, times, strides);
+      } else if (crosses(t)) {
+        std::vector<int64_t> inside(strides.size(), 0);
+        add_strides(*t.of, 1, inside);
+        for (size_t i = 0; i < strides.size(); ++i) strides[i] += inside[i] != 0 ? times : 0;
+      }
+    }
   }
 
  private:
+  static void add(int64_t times, const Spread& more, Spread& total) {
+    for (size_t d = 0; d < total.size(); ++d) total[d] += times * more[d];
+  }
+
   // The loop of the variable; their number for what is none.
   size_t depth_of(const Expr& variable) const {
     size_t depth = vars_.size();
@@ -122,85 +81,58 @@ class IndexModel {
     return depth;
   }
 
-  // Of what is no variable.
-  Spread atom_spread(const Expr& atom) const {
-    Spread s(extents_.size() + 1, 0);
-    if (const FloorDiv* div = as<FloorDiv>(atom)) {
-      const Division d = divide(div->a, div->b);
-      s = spread(d.whole);
-      const Spread rest = spread(d.rest);
-      // What is left crosses a boundary only where it outgrows the divisor.
-      const bool aligned = rest[0] + d.rest.constant < d.divisor;
-      for (size_t i = 0; i < s.size() && !aligned; ++i) {
-        s[i] += (rest[i] + d.divisor - 1) / d.divisor;
-      }
-    } else if (const FloorMod* mod = as<FloorMod>(atom)) {
-      const Division d = divide(mod->a, mod->b);
-      s = spread(d.rest);
-      for (int64_t& x : s) x = std::min(x, d.divisor - 1);
-    } else if (is<Min>(atom) || is<Max>(atom)) {
-      const Expr& a = is<Min>(atom) ? as<Min>(atom)->a : as<Max>(atom)->a;
-      const Expr& b = is<Min>(atom) ? as<Min>(atom)->b : as<Max>(atom)->b;
-      const Spread x = spread(sum_of(a)), y = spread(sum_of(b));
-      for (size_t i = 0; i < s.size(); ++i) s[i] = std::max(x[i], y[i]);
+  // Whether the sum goes from one multiple of the digit's divisor to another.
+  bool crosses(const IndexSum::Term& digit) const {
+    return spread(*digit.of)[0] + digit.of->constant >= digit.divisor;
+  }
+
+  Spread digit_spread(const IndexSum::Term& digit) const {
+    Spread s = spread(*digit.of);
+    if (digit.divisor > 1) {
+      const bool moves = s[0] + digit.of->constant >= digit.divisor;
+      for (int64_t& x : s) x = moves ? (x + digit.divisor - 1) / digit.divisor : 0;
+    }
+    if (digit.modulus > 0) {
+      for (int64_t& x : s) x = std::min(x, digit.modulus - 1);
     }
     return s;
   }
 
-  void add_atom_strides(const Expr& atom, int64_t scale, std::vector<int64_t>& strides) const {
-    if (is<Variable>(atom)) {
-      if (const size_t depth = depth_of(atom); depth < strides.size()) strides[depth] += scale;
-    } else if (const FloorDiv* div = as<FloorDiv>(atom)) {
-      const Division d = divide(div->a, div->b);
-      add_strides(d.whole, scale, strides);
-      if (spread(d.rest)[0] + d.rest.constant < d.divisor) return;
-      std::vector<int64_t> rest(strides.size(), 0);
-      add_strides(d.rest, 1, rest);
-      for (size_t i = 0; i < strides.size(); ++i) strides[i] += rest[i] != 0 ? scale : 0;
-    } else if (const FloorMod* mod = as<FloorMod>(atom)) {
-      add_strides(divide(mod->a, mod->b).rest, scale, strides);
-    }
+  Spread greater_spread(const Expr& min_or_max) const {
+    const bool is_min = is<Min>(min_or_max);
+    const Spread a = spread(index_sum(is_min ? as<Min>(min_or_max)->a : as<Max>(min_or_max)->a));
+    Spread b = spread(index_sum(is_min ? as<Min>(min_or_max)->b : as<Max>(min_or_max)->b));
+    for (size_t i = 0; i < b.size(); ++i) b[i] = std::max(a[i], b[i]);
+    return b;
   }
 
   std::vector<int64_t> extents_;
   std::vector<Var> vars_;
 };
 
-int divisions(const Expr& e) {
-  int n = 0;
-  for_each_expr(e, [&](const Expr& x) { n += is<FloorDiv>(x) || is<FloorMod>(x) ? 1 : 0; });
-  return n;
-}
-
-bool has_division(const Expr& e) { return divisions(e) > 0; }
-
 // What loops that were fused walk through, in as few dimensions as memory sees: [p/w, p%w] of a
-// tensor, and p/w*w + p%w, are p. Gives the expressions that are computed no more.
-std::vector<Expr> rejoin_fused(std::vector<Expr>& indices, std::vector<int64_t>& extents,
-                               Analyzer& analyzer) {
-  std::vector<Expr> gone;
-  const auto replace = [&](Expr& index, const Expr& by) {
-    gone.push_back(index);
-    index = by;
-  };
-  for (Expr& index : indices) {
-    if (divisions(index) < 2) continue;
-    const Expr simpler = analyzer.canonical_simplify(index);
-    if (divisions(simpler) < divisions(index)) replace(index, simpler);
+// tensor, and p/w*w + p%w, are p. Expressions that are computed no more go into `gone`.
+std::vector<IndexSum> rejoined(const std::vector<Expr>& indices, std::vector<int64_t>& extents,
+                               std::vector<Expr>& gone) {
+  std::vector<IndexSum> sums;
+  for (const Expr& index : indices) {
+    int divisions = 0;
+    sums.push_back(index_sum(index, &divisions));
+    if (divisions > sums.back().digits()) gone.push_back(index);
   }
-  for (size_t k = indices.size(); k-- > 1;) {
-    Expr &outer = indices[k - 1], &inner = indices[k];
-    if (divisions(outer) == 0 || divisions(inner) == 0) continue;
-    const Expr row = make_const(outer.dtype(), extents[k]);
-    const Expr joined = analyzer.canonical_simplify(outer * row + inner);
-    if (divisions(joined) >= divisions(outer) + divisions(inner)) continue;
-    gone.push_back(inner);
-    replace(outer, joined);
+  for (size_t k = sums.size(); k-- > 1;) {
+    const int outer = sums[k - 1].digits(), inner = sums[k].digits();
+    if (outer == 0 || inner == 0) continue;
+    IndexSum both = joined(sums[k - 1], extents[k], sums[k]);
+    if (both.digits() >= outer + inner) continue;
+    gone.push_back(indices[k - 1]);
+    gone.push_back(indices[k]);
+    sums[k - 1] = std::move(both);
     extents[k - 1] *= extents[k];
-    indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(k));
+    sums.erase(sums.begin() + static_cast<std::ptrdiff_t>(k));
     extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(k));
   }
-  return gone;
+  return sums;
 }
 
 // What a realized (or argument) buffer looks like.
@@ -235,22 +167,40 @@ void align(Box& box, const std::vector<int64_t>& strides, size_t depth, int elem
   box.alignment = double(common);
 }
 
-// Nodes by identity.
-class ExprSet {
+// All reads of one tensor. What memory sees is their union, so they are one access.
+struct Reads {
+  ProducerRef producer;
+  int value_index;
+  std::vector<const std::vector<Expr>*> indices;
+};
+
+// The reads of a value, in order of appearance, but for those of `self`, the tensor stored to.
+class ReadsOfValue : public Visitor {
  public:
-  void add_all(const Expr& root) {
-    for_each_expr(root, [this](const Expr& e) { nodes_.push_back(e.get()); });
-    sorted_ = false;
-  }
-  bool contains(const Expr& e) {
-    if (!sorted_) std::ranges::sort(nodes_);
-    sorted_ = true;
-    return std::ranges::binary_search(nodes_, e.get());
+  explicit ReadsOfValue(const Producer* self) : self_(self) {}
+  std::vector<Reads> reads;
+  bool of_itself = false;
+
+ protected:
+  using Visitor::on;
+  void on(const ProducerLoad& load) override {
+    Visitor::on(load);
+    if (load.producer.get() == self_) {
+      of_itself = true;
+      return;
+    }
+    auto known = std::ranges::find_if(reads, [&](const Reads& r) {
+      return r.producer.same_as(load.producer) && r.value_index == load.value_index;
+    });
+    if (known == reads.end()) {
+      reads.push_back({load.producer, load.value_index, {}});
+      known = reads.end() - 1;
+    }
+    known->indices.push_back(&load.indices);
   }
 
  private:
-  std::vector<const ExprBase*> nodes_;
-  bool sorted_ = true;
+  const Producer* self_;
 };
 
 class NestWalk : public Visitor {
@@ -299,50 +249,36 @@ class NestWalk : public Visitor {
                     .dtype = op.value.dtype(),
                     .intrin = intrin_,
                     .intrin_depth = intrin_.empty() ? 0 : intrin_depth_};
-    ExprSet free;  // positions that cost nothing
-    s.accesses.push_back(access(op.producer, op.value_index, {op.indices}, true, free));
-    // Reads of one tensor are one access: their union is what memory sees.
-    std::vector<std::pair<ProducerRef, int>> order;
-    std::map<std::pair<const Producer*, int>, std::vector<std::vector<Expr>>> reads;
-    bool reads_itself = false;
-    for_each_expr(op.value, [&](const Expr& e) {
-      const ProducerLoad* load = as<ProducerLoad>(e);
-      if (load == nullptr) return;
-      if (load->producer.get() == op.producer.get()) {
-        reads_itself = true;
-        return;
-      }
-      auto& list = reads[{load->producer.get(), load->value_index}];
-      if (list.empty()) order.emplace_back(load->producer, load->value_index);
-      list.push_back(load->indices);
-    });
-    for (const auto& [producer, index] : order) {
-      s.accesses.push_back(access(producer, index, reads[{producer.get(), index}], false, free));
+    std::vector<Expr> free;  // positions that cost nothing
+    s.accesses.push_back(access(op.producer, op.value_index, {&op.indices}, true, free));
+    ReadsOfValue value(op.producer.get());
+    value.visit(op.value);
+    for (const Reads& r : value.reads) {
+      s.accesses.push_back(access(r.producer, r.value_index, r.indices, false, free));
     }
-    ExprSet positions = positions_in(op.value);
-    for_each_expr(op.value, [&](const Expr& e) {
-      if (!free.contains(e)) count(e, !positions.contains(e), s.operations);
-    });
+    count_all(op.value, false, free, s.operations);
     for (size_t l = 0; l < s.loops.size(); ++l) {
-      s.loops[l].reduces = reads_itself && s.accesses[0].strides[l] == 0;
+      s.loops[l].reduces = value.of_itself && s.accesses[0].strides[l] == 0;
     }
-    s.is_init = order.empty();
+    s.is_init = value.reads.empty();
     s.nontemporal = nontemporal_;
     s.prefetched = fetched_.contains(op.producer.get());
     statements.push_back(std::move(s));
   }
 
  private:
-  // Integers that say where something is, and not what: of indices and of comparisons of them.
-  static ExprSet positions_in(const Expr& value) {
-    ExprSet found;
-    for_each_expr(value, [&](const Expr& e) {
-      if (const ProducerLoad* load = as<ProducerLoad>(e)) {
-        for (const Expr& index : load->indices) found.add_all(index);
-      }
-      if (e.dtype().is_bool()) found.add_all(e);
-    });
-    return found;
+  // `position`: whether the expression says where something is, and not what; so do indices and
+  // comparisons of them.
+  static void count_all(const Expr& e, bool position, const std::vector<Expr>& free,
+                        OperationCounts& c) {
+    const bool is_free = position && std::ranges::any_of(free, [&](const Expr& f) {
+                           return f.same_as(e);
+                         });
+    if (is_free) return;
+    position = position || e.dtype().is_bool();
+    count(e, !position, c);
+    position = position || is<ProducerLoad>(e);
+    for_each_operand(e, [&](const Expr& operand) { count_all(operand, position, free, c); });
   }
 
   // Integers of results are computed as floats are, a product in two steps; those of positions move
@@ -416,12 +352,13 @@ class NestWalk : public Visitor {
     return shape;
   }
 
-  Access access(const ProducerRef& producer, int value_index, std::vector<std::vector<Expr>> reads,
-                bool is_store, ExprSet& free) {
+  // `reads`: the indices of each read, or of the store. Those that cost nothing go into `free`.
+  Access access(const ProducerRef& producer, int value_index,
+                const std::vector<const std::vector<Expr>*>& reads, bool is_store,
+                std::vector<Expr>& free) {
     BufferShape shape = shape_of(producer, value_index);
-    if (reads.size() == 1 && std::ranges::any_of(reads[0], has_division)) {
-      for (const Expr& e : rejoin_fused(reads[0], shape.extents, analyzer())) free.add_all(e);
-    }
+    std::vector<IndexSum> sums;
+    if (reads.size() == 1) sums = rejoined(*reads[0], shape.extents, free);
     const size_t depths = index_.depth() + 1, rank = shape.extents.size();
     Access a{.producer = producer.get(),
              .is_store = is_store,
@@ -439,13 +376,16 @@ class NestWalk : public Visitor {
     a.row_bytes = double(row);
     for (auto* by_depth : {&a.elements, &a.rows, &a.lines, &a.pages}) by_depth->assign(depths, 0);
     for (size_t r = 0; r < reads.size(); ++r) {
-      const std::vector<Expr>& indices = reads[r];
+      if (reads.size() > 1) {
+        sums.clear();
+        for (const Expr& index : *reads[r]) sums.push_back(index_sum(index));
+      }
       std::vector<double> elements(depths, 1), rows(depths, 1);
       std::vector<Box> boxes(depths, Box{.run = double(a.element_bytes)});
       std::vector<int64_t> strides(index_.depth(), 0);
       int64_t stride = 1;
       for (size_t k = rank; k-- > 0;) {
-        const Sum index = sum_of(indices[k]);
+        const IndexSum& index = sums[k];
         const Spread spread = index_.spread(index);
         for (size_t d = 0; d < depths; ++d) {
           const double extent = double(std::min(spread[d] + 1, shape.extents[k]));
@@ -479,13 +419,6 @@ class NestWalk : public Visitor {
     return a;
   }
 
-  // Made when it is first needed, since most indices divide nothing. It knows no variable.
-  Analyzer& analyzer() {
-    if (!analyzer_) analyzer_.emplace();
-    return *analyzer_;
-  }
-
-  std::optional<Analyzer> analyzer_;
   IndexModel index_;
   std::vector<NestLoop> loops_;
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;

@@ -83,7 +83,7 @@ class Climb {
           [&](int32_t i, int32_t) {
             const auto k = static_cast<size_t>(i);
             try {
-              seconds[k] = prior_seconds(task_, space_.trace(*missing[k]));
+              seconds[k] = prior_seconds(task_, space_.schedule(*missing[k]));
             } catch (const UserError&) {
               // A combination of choices that the schedule refuses is not part of the space.
             }

@@ -69,7 +69,7 @@ struct Search::State {
     parallel_for(all, [&](int32_t i, int32_t) {
       const auto k = static_cast<size_t>(i);
       try {
-        result[k] = std::make_shared<Features>(extract_features(task, space.trace(*missing[k])));
+        result[k] = std::make_shared<Features>(extract_features(task, space.schedule(*missing[k])));
       } catch (const UserError&) {
         // A combination of choices that the schedule refuses is not part of the space.
       }

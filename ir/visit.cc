@@ -11,6 +11,36 @@
 namespace tw {
 namespace {
 
+// Calls `f` with the node as what it is.
+template <class F>
+auto with_node(const Expr& e, F f) {
+  switch (e->kind) {
+#define EXPR_NODE(Name) \
+  case NodeKind::Name:  \
+    return f(static_cast<const Name&>(*e));
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default:
+      check_failed(__FILE__, __LINE__, "a statement where an expression belongs", "");
+  }
+}
+template <class F>
+auto with_node(const Stmt& s, F f) {
+  switch (s->kind) {
+#define EXPR_NODE(Name)
+#define STMT_NODE(Name) \
+  case NodeKind::Name:  \
+    return f(static_cast<const Name&>(*s));
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+    default:
+      check_failed(__FILE__, __LINE__, "an expression where a statement belongs", "");
+  }
+}
+
 // How a generic walk meets a field: expressions, statements and what contains them; anything else
 // is data and is passed over.
 template <class F>
@@ -102,33 +132,11 @@ Visitor::~Visitor() = default;
 Mutator::~Mutator() = default;
 
 void Visitor::visit(const Expr& e) {
-  if (!e.defined()) return;
-  switch (e->kind) {
-#define EXPR_NODE(Name) \
-  case NodeKind::Name:  \
-    return on(static_cast<const Name&>(*e));
-#define STMT_NODE(Name)
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
-    default:
-      TW_CHECK(false, "a statement where an expression belongs");
-  }
+  if (e.defined()) with_node(e, [this](const auto& op) { on(op); });
 }
 
 void Visitor::visit(const Stmt& s) {
-  if (!s.defined()) return;
-  switch (s->kind) {
-#define EXPR_NODE(Name)
-#define STMT_NODE(Name) \
-  case NodeKind::Name:  \
-    return on(static_cast<const Name&>(*s));
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
-    default:
-      TW_CHECK(false, "an expression where a statement belongs");
-  }
+  if (s.defined()) with_node(s, [this](const auto& op) { on(op); });
 }
 
 #define VISIT_FIELDS(Name)           \
@@ -144,35 +152,11 @@ void Visitor::visit(const Stmt& s) {
 #undef VISIT_FIELDS
 
 Expr Mutator::mutate(const Expr& e) {
-  if (!e.defined()) return e;
-  switch (e->kind) {
-#define EXPR_NODE(Name) \
-  case NodeKind::Name:  \
-    return on(static_cast<const Name&>(*e), e);
-#define STMT_NODE(Name)
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
-    default:
-      TW_CHECK(false, "a statement where an expression belongs");
-  }
-  return e;
+  return e.defined() ? with_node(e, [&](const auto& op) { return on(op, e); }) : e;
 }
 
 Stmt Mutator::mutate(const Stmt& s) {
-  if (!s.defined()) return s;
-  switch (s->kind) {
-#define EXPR_NODE(Name)
-#define STMT_NODE(Name) \
-  case NodeKind::Name:  \
-    return on(static_cast<const Name&>(*s), s);
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
-    default:
-      TW_CHECK(false, "an expression where a statement belongs");
-  }
-  return s;
+  return s.defined() ? with_node(s, [&](const auto& op) { return on(op, s); }) : s;
 }
 
 Range Mutator::mutate(const Range& r) { return {mutate(r.min), mutate(r.extent)}; }
@@ -194,26 +178,39 @@ std::vector<Expr> Mutator::mutate(const std::vector<Expr>& list) {
 
 namespace {
 
-// One walk for the three for_each functions: every `on` reports its node, then descends.
-class ForEach : public Visitor {
+// One walk for the three for_each functions: every node is reported, then its fields. It hands out
+// the handles that nodes hold, where a Visitor would have to make new ones.
+class ForEach {
  public:
   const std::function<void(const Expr&)>* on_expr = nullptr;
   const std::function<void(const Stmt&)>* on_stmt = nullptr;
 
- protected:
-#define EXPR_NODE(Name)                     \
-  void on(const Name& op) override {        \
-    if (on_expr) (*on_expr)(Expr::of(&op)); \
-    Visitor::on(op);                        \
+  void visit(const Expr& e) {
+    if (!e.defined()) return;
+    if (on_expr) (*on_expr)(e);
+    descend(e);
   }
-#define STMT_NODE(Name)                 \
-  void on(const Name& op) override {    \
-    if (on_stmt) (*on_stmt)(Stmt(&op)); \
-    Visitor::on(op);                    \
+  void visit(const Stmt& s) {
+    if (!s.defined()) return;
+    if (on_stmt) (*on_stmt)(s);
+    descend(s);
   }
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
+
+ private:
+  template <class Handle>
+  void descend(const Handle& node) {
+    FieldWalk<ForEach> walk{*this};
+    with_node(node, [&](const auto& op) { for_each_field(op, walk); });
+  }
+};
+
+// Only the next level.
+struct Operands {
+  const std::function<void(const Expr&)>& f;
+  void visit(const Expr& e) {
+    if (e.defined()) f(e);
+  }
+  void visit(const Stmt&) {}
 };
 
 class Depth : public Visitor {
@@ -272,6 +269,11 @@ void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f) 
   ForEach walk;
   walk.on_expr = &f;
   walk.visit(root);
+}
+void for_each_operand(const Expr& e, const std::function<void(const Expr&)>& f) {
+  Operands operands{f};
+  FieldWalk<Operands> walk{operands};
+  with_node(e, [&](const auto& op) { for_each_field(op, walk); });
 }
 bool deeper_than(const Expr& root, int levels) {
   Depth walk(levels);

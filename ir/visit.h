@@ -47,6 +47,8 @@ class Mutator {
 void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f);
 void for_each_expr(const Stmt& root, const std::function<void(const Expr&)>& f);
 void for_each_stmt(const Stmt& root, const std::function<void(const Stmt&)>& f);
+// On those that `e` is made of directly.
+void for_each_operand(const Expr& e, const std::function<void(const Expr&)>& f);
 
 // Whether the tree has more levels than that. Every walk recurses, and so is bound by the stack.
 bool deeper_than(const Expr& root, int levels);

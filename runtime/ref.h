@@ -20,8 +20,12 @@ class RefCount {
   RefCount& operator=(const RefCount&) noexcept { return *this; }
 
   void add() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  // True when the last reference went away.
-  bool release() const noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  // True when the last reference went away. Who holds the only one need not change the count, since
+  // nobody is left who could: most nodes live and die so, and the change would cost more than the
+  // rest.
+  bool release() const noexcept {
+    return unique() || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
   bool unique() const noexcept { return count_.load(std::memory_order_acquire) == 1; }
 
  private:

@@ -3,6 +3,7 @@
 #include "schedule/normalize.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/expr.h"
 #include "schedule/schedule_data.h"
@@ -72,14 +73,15 @@ void rebase_axes(ScheduleData& schedule, StageData& stage) {
 
 }  // namespace
 
-Schedule normalize(const Schedule& schedule) {
-  const Schedule result = schedule.copy();
-  ScheduleData& data = result.data();
+Schedule normalize(const Schedule& schedule) { return normalize(schedule.copy()); }
+
+Schedule normalize(Schedule&& schedule) {
+  ScheduleData& data = schedule.data();
   inline_stages(data);
   for (const auto& stage : data.stages) {
     if (!is_placeholder(*stage) && !is_inlined(*stage)) rebase_axes(data, *stage);
   }
-  return result;
+  return std::move(schedule);
 }
 
 }  // namespace tw

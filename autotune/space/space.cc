@@ -89,6 +89,15 @@ bool places_are_legal(const Sketch& sketch, const Point& p) {
   });
 }
 
+// How many steps stand before the first that a knob changes.
+size_t fixed_steps(const Sketch& sketch) {
+  size_t first = sketch.skeleton.steps.size();
+  for (const Knob& knob : sketch.knobs) {
+    for (const Knob::Place& place : knob.places) first = std::min(first, place.step);
+  }
+  return first;
+}
+
 }  // namespace
 
 double Sketch::log_size() const {
@@ -97,7 +106,23 @@ double Sketch::log_size() const {
   return total;
 }
 
-Space::Space(const Task& task) : sketches_(make_sketches(task)) { TW_CHECK(!sketches_.empty()); }
+Space::Space(const Task& task) : sketches_(make_sketches(task)) {
+  TW_CHECK(!sketches_.empty());
+  for (const Sketch& sketch : sketches_) {
+    begun_.push_back(Schedule::create(task.program.outputs));
+    const size_t fixed = fixed_steps(sketch);
+    for (size_t k = 0; k < fixed; ++k) begun_.back().apply(sketch.skeleton.steps[k]);
+  }
+}
+
+Schedule Space::schedule(const Point& p) const {
+  Schedule schedule = begun_[p.sketch].copy();
+  const Trace whole = trace(p);
+  for (size_t k = schedule.trace().steps.size(); k < whole.steps.size(); ++k) {
+    schedule.apply(whole.steps[k]);
+  }
+  return schedule;
+}
 
 Trace Space::trace(const Point& p) const {
   const Sketch& sketch = sketches_[p.sketch];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autotune/task.h"
+#include "schedule/schedule.h"
 #include "schedule/trace.h"
 
 namespace tw::autotune {
@@ -83,6 +84,10 @@ class Space {
   const std::vector<Sketch>& sketches() const { return sketches_; }
 
   Trace trace(const Point& p) const;
+  // The trace applied to the program. Throws what the schedule throws for a point that is not legal.
+  // Steps that no knob changes and that stand before those that one does were applied once for all
+  // points: copies of tensors and layouts are the costly ones, and most come first.
+  Schedule schedule(const Point& p) const;
   // The point that gives this trace, if one does: how an earlier run's log becomes parents.
   std::optional<Point> find(const Trace& trace) const;
   // Register tiles fit, and every stage stands where all who read it can see it.
@@ -97,6 +102,7 @@ class Space {
 
  private:
   std::vector<Sketch> sketches_;
+  std::vector<Schedule> begun_;  // of each sketch, with the steps that are the same for all points
 };
 
 }  // namespace tw::autotune

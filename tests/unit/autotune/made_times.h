@@ -25,7 +25,7 @@ inline Drawn draw(const Task& task, const Space& space, size_t count, uint64_t s
     const Point point = space.random(rng);
     try {
       drawn.features.push_back(
-          std::make_shared<Features>(extract_features(task, space.trace(point))));
+          std::make_shared<Features>(extract_features(task, space.schedule(point))));
       drawn.points.push_back(point);
     } catch (const UserError&) {
       continue;  // not legal: no part of the space
