@@ -49,7 +49,8 @@ void add_sum(IndexSum& sum, const IndexSum& other, int64_t scale) {
 // above `high` too, the two stay apart: in a tensor they are rows and columns of a box, which one
 // long row would not show.
 bool follows(const Term& high, const Term& low) {
-  return high.of && low.of && high.modulus == 0 && low.modulus > 0 && high.divisor == low.divisor * low.modulus &&
+  return high.of && low.of && high.modulus == 0 && low.modulus > 0 &&
+         high.divisor == low.divisor * low.modulus &&
          high.coefficient == low.coefficient * low.modulus && same(*high.of, *low.of);
 }
 
@@ -127,10 +128,8 @@ void add_remainder(IndexSum& sum, const IndexSum& numerator, int64_t divisor, in
   const Term* digit = only_digit(rest);
   if (digit && (digit->modulus % divisor == 0 || divisor % digit->modulus == 0)) {
     const int64_t least = digit->modulus == 0 ? divisor : std::min(digit->modulus, divisor);
-    add_term(sum, {.of = digit->of,
-                   .divisor = digit->divisor,
-                   .modulus = least,
-                   .coefficient = scale});
+    add_term(sum,
+             {.of = digit->of, .divisor = digit->divisor, .modulus = least, .coefficient = scale});
   } else {
     add_term(sum, {.of = std::make_shared<IndexSum>(std::move(rest)),
                    .modulus = divisor,

@@ -271,9 +271,8 @@ class NestWalk : public Visitor {
   // comparisons of them.
   static void count_all(const Expr& e, bool position, const std::vector<Expr>& free,
                         OperationCounts& c) {
-    const bool is_free = position && std::ranges::any_of(free, [&](const Expr& f) {
-                           return f.same_as(e);
-                         });
+    const bool is_free =
+        position && std::ranges::any_of(free, [&](const Expr& f) { return f.same_as(e); });
     if (is_free) return;
     position = position || e.dtype().is_bool();
     count(e, !position, c);

@@ -29,9 +29,9 @@ enum {
 
 /* Every kernel is an exported function of this type. The symbol of one that is called `name` is
  * `name.kernel`, which no function of C can be called: so a kernel may have any name, `tan` too,
- * and nobody's calls of the C library's `tan` reach it. The header that is exported with it declares
- * it as `name`. type_codes[i] is a TW_ARG_ number. A kernel may run on several threads at once when
- * their output tensors are different.
+ * and nobody's calls of the C library's `tan` reach it. The header that is exported with it
+ * declares it as `name`. type_codes[i] is a TW_ARG_ number. A kernel may run on several threads at
+ * once when their output tensors are different.
  *
  * It checks, in this order: the number of arguments; the kind of each; of each tensor the number of
  * dimensions, the element type, and that it is on the CPU; that scalars fit their types; extents,

@@ -84,9 +84,9 @@ class Space {
   const std::vector<Sketch>& sketches() const { return sketches_; }
 
   Trace trace(const Point& p) const;
-  // The trace applied to the program. Throws what the schedule throws for a point that is not legal.
-  // Steps that no knob changes and that stand before those that one does were applied once for all
-  // points: copies of tensors and layouts are the costly ones, and most come first.
+  // The trace applied to the program. Throws what the schedule throws for a point that is not
+  // legal. Steps that no knob changes and that stand before those that one does were applied once
+  // for all points: copies of tensors and layouts are the costly ones, and most come first.
   Schedule schedule(const Point& p) const;
   // The point that gives this trace, if one does: how an earlier run's log becomes parents.
   std::optional<Point> find(const Trace& trace) const;

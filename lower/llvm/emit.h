@@ -39,8 +39,9 @@ std::string constant_symbol(const Kernel& kernel, size_t constant);
 std::string array_symbol(const Kernel& kernel, size_t constant);
 // As text of LLVM IR larger ones would take longer to compile than the kernel.
 bool is_small(const KernelConstant& constant);
-// Symbols of a kernel have a dot in them, as no function of C has: whatever it is called, `tan` say,
-// its calls of that function, and those of other libraries in the process, find the C library's.
+// Symbols of a kernel have a dot in them, as no function of C has: whatever it is called, `tan`
+// say, its calls of that function, and those of other libraries in the process, find the C
+// library's.
 std::string entry_symbol(const Kernel& kernel);
 // The entry that leaves out all checks.
 std::string unchecked_symbol(const Kernel& kernel);

@@ -33,6 +33,22 @@ size_t knobs_of_kind(const Sketch& sketch, Knob::Kind kind) {
       std::ranges::count(sketch.knobs, kind, [](const Knob& k) { return k.kind; }));
 }
 
+// Steps that all points of a sketch have in common are applied once; a point is still its trace.
+TEST(Space, ASchedulesStepsAreThoseOfTheTrace) {
+  for (const char* workload :
+       {"conv2d_bias_relu:resnet50.3", "softmax:m=40,n=50", "gemm:bert.ffn"}) {
+    const Task task = task_of(workload);
+    const Space space(task);
+    std::mt19937_64 rng(5);
+    for (int i = 0; i < 20; ++i) {
+      const Point p = space.random(rng);
+      if (!applies(task, space.trace(p))) continue;
+      EXPECT_EQ(to_text(space.schedule(p).trace()), to_text(space.trace(p)));
+      EXPECT_EQ(prior_seconds(task, space.schedule(p)), prior_seconds(task, space.trace(p)));
+    }
+  }
+}
+
 // Stages are placed by several knobs, and only some combinations let all readers see all stages.
 TEST(Space, PlacesOfStagesAreLegal) {
   for (const char* workload : {"softmax:m=40,n=50", "layer_norm:m=40,n=50"}) {
