@@ -17,5 +17,6 @@ PYBIND11_MODULE(_core, m) {
   bind_array(m);
   bind_module(m);
   bind_autotune(m);
+  bind_graph(m);
   guard_functions(m);
 }

@@ -39,12 +39,14 @@ __all__ = [
     "cpu",
     "device",
     "error",
+    "graph",
     "lower",
     "lower_passes",
     "nd",
     "num_threads",
     "runtime",
     "set_num_threads",
+    "symbol",
     "target",
     "te",
     "testing",
@@ -55,8 +57,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "autotune":  # loaded when it is first used
+    if name in ("attribute", "autotune", "graph", "name", "symbol"):  # loaded when they are first used
         from importlib import import_module
 
-        return import_module(".autotune", __name__)
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module 'tilewright' has no attribute {name!r}")

@@ -1153,6 +1153,55 @@ class Module:
     def time_evaluator(self, func_name=None, dev=None, number=10, repeat=1, min_repeat_ms=0, f_preproc='') -> typing.Any:
         """A function that times a kernel: called with its arguments it gives a BenchmarkResult."""
 
+
+class GraphSymbol:
+    def __len__(self) -> int:
+        ...
+    def all_attributes(self) -> dict:
+        ...
+    def attributes(self) -> dict:
+        ...
+    @staticmethod
+    def call(arg0: str, arg1: str, arg2: collections.abc.Sequence[tilewright._core.GraphSymbol], arg3: dict, arg4: dict) -> tilewright._core.GraphSymbol:
+        ...
+    def children(self) -> tilewright._core.GraphSymbol:
+        ...
+    def compose(self, arg0: collections.abc.Sequence[tilewright._core.GraphSymbol], arg1: dict) -> tilewright._core.GraphSymbol:
+        ...
+    @staticmethod
+    def group(arg0: collections.abc.Sequence[tilewright._core.GraphSymbol]) -> tilewright._core.GraphSymbol:
+        ...
+    def internals(self) -> tilewright._core.GraphSymbol:
+        ...
+    def list_input_names(self) -> list[str]:
+        ...
+    def list_output_names(self) -> list[str]:
+        ...
+    def name(self) -> str:
+        ...
+    def output(*args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        """Overloaded function. 1. output(self: tilewright._core.GraphSymbol, arg0: typing.SupportsInt | typing.SupportsIndex) -> tilewright._core.GraphSymbol 2. output(self: tilewright._core.GraphSymbol, arg0: str) -> tilewright._core.GraphSymbol"""
+    def set_attributes(self, arg0: dict) -> None:
+        ...
+    @staticmethod
+    def variable(arg0: str, arg1: dict) -> tilewright._core.GraphSymbol:
+        ...
+
+
+class NativeGraph:
+    def __init__(self, arg0: tilewright._core.GraphSymbol) -> None:
+        ...
+    def apply(self, arg0: str) -> tilewright._core.NativeGraph:
+        ...
+    def attribute_json(self, arg0: str) -> str | None:
+        ...
+    def attribute_names(self) -> list[str]:
+        ...
+    def set_attribute(self, arg0: str, arg1: str, arg2: str) -> None:
+        ...
+    def symbol(self) -> tilewright._core.GraphSymbol:
+        ...
+
 ExprLike: typing.TypeAlias = PrimExpr | IterVar | TensorSlice | Tensor | int | float
 ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object with __dlpack__
 
@@ -1261,6 +1310,18 @@ def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: 
     ...
 
 
+def graph_dtypes() -> dict:
+    ...
+
+
+def graph_operators() -> list:
+    ...
+
+
+def graph_passes() -> list:
+    ...
+
+
 def if_statement(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Stmt, arg2: tilewright._core.Stmt | None) -> tilewright._core.Stmt:
     ...
 
@@ -1282,6 +1343,10 @@ def llvm_version() -> str:
 
 
 def load(arg0: str, arg1: tilewright._core.Var, arg2: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
+def load_graph_json(arg0: str) -> tilewright._core.NativeGraph:
     ...
 
 
@@ -1370,6 +1435,10 @@ def reduce_axis(dom: tilewright._core.Range, name: str) -> tilewright._core.Iter
 
 
 def reduce_expr(arg0: str, arg1: tilewright._core.ExprLike, arg2: collections.abc.Sequence[tilewright._core.IterVar], arg3: typing.Any) -> tilewright._core.PrimExpr:
+    ...
+
+
+def register_graph_pass(arg0: str, arg1: collections.abc.Callable, arg2: collections.abc.Sequence[str], arg3: collections.abc.Sequence[str], arg4: str) -> None:
     ...
 
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator is: a value of plain functions and tables. What one lacks is null, and the pass
+// that needs it says so by name.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/attributes.h"
+#include "graph/inference.h"
+#include "schedule/te/operation.h"
+
+namespace tw::graph {
+
+// How an operator's elements depend on those of its inputs, which decides what may be fused: the
+// categories of NNVM and of "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning"
+// (OSDI 2018), section 3.
+enum class Pattern : uint8_t {
+  ElementWise,        // an element from the same element of each input
+  Broadcast,          // the same, where inputs may lack dimensions
+  Injective,          // each input element is read for one output element at most
+  CommReduce,         // sums and the like over dimensions
+  OutEWiseFusable,    // elementwise operators may follow in its loops, as they do a convolution
+  Opaque,             // nothing is known
+};
+std::string_view to_string(Pattern pattern);
+
+struct InputSpec {
+  std::string_view name;
+  std::string_view doc = {};
+  // The attribute, True or False, that says whether there is this input; empty: there always is.
+  std::string_view flag = {};
+};
+
+struct Op {
+  std::string_view name;  // NNVM's
+  std::vector<std::string_view> aliases = {};
+  std::string_view doc = {};  // what it computes; shapes and element types
+  std::vector<InputSpec> inputs = {};
+  bool variadic = false;  // any number of inputs, the first of `inputs` being their pattern
+  std::vector<AttributeSpec> attributes = {};
+  // Of a node with these attributes; null: one.
+  std::function<int(const AttributeValues&)> num_outputs = {};
+  std::function<void(ShapeInference&)> infer_shape = {};
+  std::function<void(TypeInference&)> infer_type = {};
+  Pattern pattern = Pattern::Opaque;
+  // The outputs as computations of the inputs.
+  std::function<std::vector<te::Tensor>(const AttributeValues&, std::span<const te::Tensor>)>
+      compute = {};
+};
+
+// The inputs of a call with these attributes; of variadic operators none.
+std::vector<std::string_view> input_names(const Op& op, const Attributes& attributes);
+
+// All operators, in the order of ops.def; they live as long as the program.
+const std::vector<Op>& operators();
+// By name or alias; null when there is none.
+const Op* find_op(std::string_view name);
+// UnknownOperator with the nearest name.
+const Op& get_op(std::string_view name);
+
+}  // namespace tw::graph

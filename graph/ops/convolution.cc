@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+
+// For each letter of `to` its place in `from`.
+std::vector<int> places(std::string_view from, std::string_view to) {
+  std::vector<int> result;
+  for (char c : to) result.push_back(static_cast<int>(from.find(c)));
+  return result;
+}
+
+void require_permutation(ShapeInference& s, std::string_view attribute, std::string_view of) {
+  std::string text = s.attributes().text(attribute);
+  std::string wanted(of);
+  std::ranges::sort(text);
+  std::ranges::sort(wanted);
+  if (text == wanted) return;
+  s.fail(fmt::format("{} is '{}'", attribute, s.attributes().text(attribute)),
+         fmt::format("a permutation of {}", of));
+}
+
+// Positions of a window over an extent; unknown where the extent is.
+int64_t positions(ShapeInference& s, int64_t extent, int64_t kernel, int64_t dilation,
+                  int64_t before, int64_t after, int64_t stride) {
+  if (stride < 1 || dilation < 1 || kernel < 1) {
+    s.fail(fmt::format("kernel {}, stride {}, dilation {}", kernel, stride, dilation), "1 or more");
+  }
+  if (extent == Shape::kUnknown) return Shape::kUnknown;
+  const int64_t room = extent + before + after - (dilation * (kernel - 1) + 1);
+  if (room < 0) {
+    s.fail(fmt::format("a window that spans {} elements over {} with {} of padding",
+                       dilation * (kernel - 1) + 1, extent, before + after),
+           "a window no larger than the padded image");
+  }
+  return room / stride + 1;
+}
+
+void infer_conv2d(ShapeInference& s) {
+  require_permutation(s, "layout", "NCHW");
+  require_permutation(s, "kernel_layout", "OIHW");
+  const AttributeValues& a = s.attributes();
+  const auto in = places(a.text("layout"), "NCHW"), k = places(a.text("kernel_layout"), "OIHW");
+  const int64_t channels = a.integer("channels"), groups = a.integer("groups");
+  const Pair kernel = pair_of(s, "kernel_size"), stride = pair_of(s, "strides"),
+             dilation = pair_of(s, "dilation");
+  const Border border = border_of(s, "padding");
+  if (groups < 1 || channels < 1 || channels % groups != 0) {
+    s.fail(fmt::format("{} channels in {} groups", channels, groups),
+           "a multiple of the number of groups");
+  }
+  const auto placed = [](const std::vector<int>& at, std::initializer_list<int64_t> extents) {
+    std::vector<int64_t> shape(4);
+    for (size_t d = 0; d < 4; ++d) shape[static_cast<size_t>(at[d])] = extents.begin()[d];
+    return Shape(std::move(shape));
+  };
+  const auto extent = [](const Shape& shape, const std::vector<int>& at, size_t d) {
+    return shape.has_rank() ? shape[static_cast<size_t>(at[d])] : Shape::kUnknown;
+  };
+  s.narrow_input(0, Shape::of_rank(4));
+  s.narrow_input(1, Shape::of_rank(4));
+  s.narrow_output(0, Shape::of_rank(4));
+  const int64_t of_data = extent(s.input(0), in, 1), of_weight = extent(s.input(1), k, 1);
+  if (of_data != Shape::kUnknown && of_data % groups != 0) {
+    s.fail(fmt::format("{} input channels in {} groups", of_data, groups),
+           "a multiple of the number of groups");
+  }
+  s.narrow_input(1, placed(k, {channels, of_data == Shape::kUnknown ? of_data : of_data / groups,
+                               kernel.h, kernel.w}));
+  s.narrow_input(0, placed(in, {extent(s.output(0), in, 0),
+                                of_weight == Shape::kUnknown ? of_weight : of_weight * groups,
+                                Shape::kUnknown, Shape::kUnknown}));
+  if (s.num_inputs() > 2) s.narrow_input(2, Shape({channels}));
+  const Shape& data = s.input(0);
+  s.narrow_output(0, placed(in, {extent(data, in, 0), channels,
+                                 positions(s, extent(data, in, 2), kernel.h, dilation.h, border.top,
+                                           border.bottom, stride.h),
+                                 positions(s, extent(data, in, 3), kernel.w, dilation.w, border.left,
+                                           border.right, stride.w)}));
+}
+
+std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {
+  const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
+  const auto ordered = [](const te::Tensor& t, std::string_view from, std::string_view to) {
+    return from == to ? t : topi::transpose(t, places(from, to));
+  };
+  const std::optional<DType> type =
+      a.is_none("out_dtype") ? std::nullopt : std::optional(a.dtype("out_dtype"));
+  te::Tensor out = topi::nn::conv2d_nchw(
+      ordered(in[0], layout, "NCHW"), ordered(in[1], kernel_layout, "OIHW"), a.tuple("strides"),
+      topi::Padding(a.tuple("padding")), a.tuple("dilation"), a.integer("groups"), type);
+  if (in.size() > 2) out = topi::nn::bias_add(out, in[2]);
+  return {ordered(out, "NCHW", layout)};
+}
+
+}  // namespace
+
+std::vector<Op> convolution_ops() {
+  using enum AttributeType;
+  return {
+      {.name = "conv2d",
+       .doc = "Slides `channels` kernels over images and adds what they cover, times their weights.",
+       .inputs = {{"data", "(n, c, h, w) in the order of `layout`"},
+                  {"weight", "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
+                  {"bias", "(channels,), added to each element of a channel", "use_bias"}},
+       .attributes = {{"channels", Int, {}, "output channels"},
+                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
+                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
+                      {"padding", Tuple, "(0, 0)",
+                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
+                       "bottom, right)"},
+                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
+                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
+                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
+                      {"out_dtype", OptionalType, "same", "element type of the output"},
+                      {"use_bias", Bool, "True", "whether there is a bias"}},
+       .infer_shape = infer_conv2d,
+       .infer_type =
+           [](TypeInference& t) {
+             const bool same = t.attributes().is_none("out_dtype");
+             KnownType in;
+             for (size_t k = 0; k < t.num_inputs() && !in; ++k) in = t.input(k);
+             if (same && !in) in = t.output(0);
+             for (size_t k = 0; k < t.num_inputs(); ++k) t.narrow_input(k, in);
+             t.narrow_output(0, same ? in : KnownType(t.attributes().dtype("out_dtype")));
+           },
+       .pattern = Pattern::OutEWiseFusable,
+       .compute = compute_conv2d},
+  };
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+
+int64_t extent(const Shape& shape, size_t k) {
+  return shape.has_rank() ? shape[k] : Shape::kUnknown;
+}
+
+void infer_dense(ShapeInference& s) {
+  const int64_t units = s.attributes().integer("units");
+  s.narrow_input(0, Shape::of_rank(2));
+  s.narrow_input(1, Shape({units, s.input(0)[1]}));
+  s.narrow_input(0, Shape({extent(s.output(0), 0), s.input(1)[1]}));
+  if (s.num_inputs() > 2) s.narrow_input(2, Shape({units}));
+  s.narrow_output(0, Shape({s.input(0)[0], units}));
+}
+
+// [rows, columns] of an operand of a product, which may stand transposed.
+Shape matrix(const Shape& shape, bool transposed) {
+  return transposed ? Shape({shape[1], shape[0]}) : shape;
+}
+
+void infer_matmul(ShapeInference& s) {
+  const bool ta = s.attributes().flag("transpose_a"), tb = s.attributes().flag("transpose_b");
+  for (size_t k = 0; k < 2; ++k) s.narrow_input(k, Shape::of_rank(2));
+  s.narrow_output(0, Shape::of_rank(2));
+  const Shape a = matrix(s.input(0), ta), b = matrix(s.input(1), tb), &c = s.output(0);
+  const Shape rows({c[0], b[0]}), columns({a[1], c[1]});
+  s.narrow_input(0, matrix(rows, ta));
+  s.narrow_input(1, matrix(columns, tb));
+  s.narrow_output(0, Shape({a[0], b[1]}));
+}
+
+}  // namespace
+
+std::vector<Op> dense_ops() {
+  using enum AttributeType;
+  return {
+      {.name = "dense",
+       .doc = "data · weightᵀ + bias",
+       .inputs = {{"data", "(n, k)"},
+                  {"weight", "(units, k)"},
+                  {"bias", "(units,)", "use_bias"}},
+       .attributes = {{"units", Int, {}, "columns of the output"},
+                      {"use_bias", Bool, "True", "whether there is a bias"}},
+       .infer_shape = infer_dense,
+       .infer_type = same_type,
+       .pattern = Pattern::OutEWiseFusable,
+       .compute = [](const AttributeValues&, Tensors in) {
+         return std::vector{topi::nn::dense(in[0], in[1], in.size() > 2 ? in[2] : te::Tensor())};
+       }},
+      {.name = "matmul",
+       .doc = "lhs · rhs",
+       .inputs = {{"lhs", "(m, k), or (k, m) transposed"}, {"rhs", "(k, n), or (n, k) transposed"}},
+       .attributes = {{"transpose_a", Bool, "False", "whether lhs stands transposed"},
+                      {"transpose_b", Bool, "False", "whether rhs stands transposed"}},
+       .infer_shape = infer_matmul,
+       .infer_type = same_type,
+       .pattern = Pattern::OutEWiseFusable,
+       .compute = [](const AttributeValues& a, Tensors in) {
+         return std::vector{topi::nn::matmul(in[0], in[1], {}, {}, a.flag("transpose_a"),
+                                             a.flag("transpose_b"))};
+       }},
+  };
+}
+
+}  // namespace tw::graph

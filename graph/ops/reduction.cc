@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <set>
+
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+
+// The dimensions that are reduced: those named, all where none is; with `exclude` all others.
+std::vector<int> reduced(const AttributeValues& a, size_t rank) {
+  std::set<int64_t> named;
+  for (int64_t axis : a.tuple("axis")) named.insert(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+  std::vector<int> result;
+  for (size_t k = 0; k < rank; ++k) {
+    const bool in = named.empty() ? !a.flag("exclude") : named.contains(int64_t(k)) != a.flag("exclude");
+    if (in) result.push_back(static_cast<int>(k));
+  }
+  return result;
+}
+
+void infer_reduction(ShapeInference& s) {
+  const Shape& data = s.input(0);
+  if (!data.has_rank()) return;
+  for (int64_t axis : s.attributes().tuple("axis")) axis_of(s, axis, data.rank());
+  const auto axes = reduced(s.attributes(), data.rank());
+  std::vector<int64_t> result;
+  for (size_t k = 0; k < data.rank(); ++k) {
+    const bool gone = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
+    if (!gone) result.push_back(data[k]);
+    if (gone && s.attributes().flag("keepdims")) result.push_back(1);
+  }
+  s.narrow_output(0, result);
+}
+
+struct Row {
+  std::string_view name, doc;
+  te::Tensor (*compute)(const te::Tensor&, const std::vector<int>&, bool);
+};
+
+}  // namespace
+
+std::vector<Op> reduction_ops() {
+  using enum AttributeType;
+  static const Row kRows[] = {
+      {"sum", "The sum over dimensions.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::sum(x, axes, keep);
+       }},
+      {"max", "The greatest over dimensions.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::max(x, axes, keep);
+       }},
+      {"min", "The least over dimensions.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::min(x, axes, keep);
+       }},
+      {"mean", "The mean over dimensions.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::mean(x, axes, keep);
+       }},
+      {"prod", "The product over dimensions.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::prod(x, axes, keep);
+       }},
+  };
+  std::vector<Op> ops;
+  for (const Row& row : kRows) {
+    ops.push_back(
+        {.name = row.name,
+         .doc = row.doc,
+         .inputs = {{"data", "any shape"}},
+         .attributes = {{"axis", Tuple, "()", "the dimensions; none: all"},
+                        {"keepdims", Bool, "False", "whether they stay, with extent 1"},
+                        {"exclude", Bool, "False", "whether all others are meant"}},
+         .infer_shape = infer_reduction,
+         .infer_type = same_type,
+         .pattern = Pattern::CommReduce,
+         .compute = [f = row.compute](const AttributeValues& a, Tensors in) {
+           // Of no dimension a reduction changes nothing.
+           const auto axes = reduced(a, in[0].shape().size());
+           return std::vector{axes.empty() ? topi::identity(in[0]) : f(in[0], axes, a.flag("keepdims"))};
+         }});
+  }
+  return ops;
+}
+
+}  // namespace tw::graph

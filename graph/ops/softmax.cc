@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+
+Op along_an_axis(std::string_view name, std::string_view doc,
+                 te::Tensor (*compute)(const te::Tensor&, int)) {
+  return {.name = name,
+          .doc = doc,
+          .inputs = {{"data", "any shape, floating"}},
+          .attributes = {{"axis", AttributeType::Int, "-1", "the dimension that it is taken along"}},
+          .infer_shape =
+              [](ShapeInference& s) {
+                same_shape(s);
+                if (s.input(0).has_rank()) {
+                  axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
+                }
+              },
+          .infer_type = same_type,
+          .pattern = Pattern::Opaque,
+          .compute = [compute](const AttributeValues& a, Tensors in) {
+            return std::vector{compute(in[0], static_cast<int>(a.integer("axis")))};
+          }};
+}
+
+}  // namespace
+
+std::vector<Op> softmax_ops() {
+  return {along_an_axis("softmax", "exp(x - max) / sum(exp(x - max))", topi::nn::softmax),
+          along_an_axis("log_softmax", "x - max - log(sum(exp(x - max)))", topi::nn::log_softmax)};
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "graph/op.h"
+#include "runtime/error.h"
+#include "runtime/nearest_word.h"
+
+namespace tw::graph {
+namespace {
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> result;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) result.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+// Python registers passes while other threads may apply some.
+struct Table {
+  std::mutex mutex;
+  std::vector<Pass> rows = {
+#define GRAPH_PASS(name, function, needs, gives, doc) \
+  {#name, function, words(needs), words(gives), doc},
+#include "graph/passes.def"
+#undef GRAPH_PASS
+  };
+};
+Table& table() {
+  static Table* const passes = new Table;  // Python functions may outlive our statics
+  return *passes;
+}
+
+std::optional<Pass> find(std::string_view name) {
+  const std::lock_guard lock(table().mutex);
+  for (const Pass& pass : table().rows) {
+    if (pass.name == name) return pass;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void unknown(std::string_view name) {
+  const std::vector<Pass> all = passes();
+  std::vector<std::string_view> names;
+  for (const Pass& pass : all) names.push_back(pass.name);
+  raise({.code = ErrorCode::UnknownPass,
+         .what = fmt::format("there is no pass '{}'{}", name, suggestion(nearest_word(name, names))),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
+}
+
+void require_attributes(const Pass& pass, const Graph& graph) {
+  for (const std::string& need : pass.needs) {
+    if (graph.attributes.contains(need)) continue;
+    std::vector<std::string> givers;
+    for (const Pass& other : passes()) {
+      if (std::ranges::find(other.gives, need) != other.gives.end()) givers.push_back(other.name);
+    }
+    raise({.code = ErrorCode::PassRequirement,
+           .what = fmt::format("{} needs the graph attribute '{}'", pass.name, need),
+           .legal = givers.empty() ? "set it first"
+                                   : fmt::format("apply {} first", fmt::join(givers, " or "))});
+  }
+}
+
+[[noreturn]] void not_a_graph(std::string what, std::string legal, const std::string& node) {
+  raise({.code = ErrorCode::BadGraph,
+         .what = std::move(what),
+         .where = node.empty() ? "" : fmt::format("node '{}'", node),
+         .legal = std::move(legal)});
+}
+
+void verify_entry(const Entry& e, const std::string& node) {
+  if (!e.node) not_a_graph("an input that is missing", "an entry", node);
+  if (static_cast<int>(e.index) < e.node->num_outputs()) return;
+  not_a_graph(fmt::format("output {} of '{}'", e.index, e.node->name),
+              fmt::format("an output below {}", e.node->num_outputs()), node);
+}
+
+}  // namespace
+
+std::vector<Pass> passes() {
+  const std::lock_guard lock(table().mutex);
+  return table().rows;
+}
+
+void register_pass(Pass pass) {
+  if (find(pass.name)) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("there is a pass '{}' already", pass.name),
+           .legal = "a name of its own"});
+  }
+  const std::lock_guard lock(table().mutex);
+  table().rows.push_back(std::move(pass));
+}
+
+Graph apply(Graph graph, std::string_view name) {
+  const auto pass = find(name);
+  if (!pass) unknown(name);
+  require_attributes(*pass, graph);
+  Graph result = pass->function(std::move(graph));
+  verify(result);
+  return result;
+}
+
+void verify(const Graph& graph) {
+  for (const Entry& e : graph.outputs) verify_entry(e, "");
+  for (const NodeRef& node : nodes_of(graph.outputs)) {
+    for (const Entry& e : node->inputs) verify_entry(e, node->name);
+    if (node->is_variable()) continue;
+    const size_t wanted = input_names(*node->op, node->attributes).size();
+    if (node->op->variadic ? node->inputs.empty() : node->inputs.size() != wanted) {
+      not_a_graph(fmt::format("{} inputs of a {}", node->inputs.size(), node->op->name),
+                  node->op->variadic ? "at least one" : fmt::format("{}", wanted), node->name);
+    }
+  }
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes: functions from graph to graph, by name. A pass says which graph attributes it needs and
+// which it gives; the runner refuses when one is missing and, after the pass, that the graph is
+// still one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace tw::graph {
+
+struct Pass {
+  std::string name;
+  std::function<Graph(Graph)> function;
+  std::vector<std::string> needs, gives;  // graph attributes
+  std::string doc;
+};
+
+// The passes of passes.def and those that were registered, in that order.
+std::vector<Pass> passes();
+// BadArgument where the name is taken.
+void register_pass(Pass pass);
+// UnknownPass with the nearest name; PassRequirement where an attribute is missing that the pass
+// needs, with the pass that gives it.
+Graph apply(Graph graph, std::string_view pass);
+
+// What every graph must be: each entry names an output that its node has, each node has the inputs
+// of its operator.
+// BadGraph where it is not.
+void verify(const Graph& graph);
+
+// Rows of passes.def.
+#define GRAPH_PASS(name, function, needs, gives, doc) Graph function(Graph graph);
+#include "graph/passes.def"
+#undef GRAPH_PASS
+
+}  // namespace tw::graph

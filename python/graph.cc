@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Symbols, graphs and passes; tilewright/symbol.py and tilewright/graph.py give them NNVM's names.
+#include "graph/dtypes.h"
+#include "graph/json.h"
+#include "graph/op.h"
+#include "graph/pass.h"
+#include "graph/symbol.h"
+#include "python/bind.h"
+
+namespace tw::python {
+namespace {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::Symbol;
+
+Attributes to_attributes(const py::dict& dict) {
+  Attributes attributes;
+  for (const auto& [name, text] : dict) {
+    attributes.set(name.cast<std::string>(), text.cast<std::string>());
+  }
+  return attributes;
+}
+
+py::dict to_dict(const Attributes& attributes) {
+  py::dict dict;
+  for (const auto& [name, text] : attributes) dict[py::str(name)] = text;
+  return dict;
+}
+
+Symbol::Named to_named(const py::dict& dict) {
+  Symbol::Named named;
+  for (const auto& [name, symbol] : dict) {
+    named.emplace_back(name.cast<std::string>(), symbol.cast<Symbol>());
+  }
+  return named;
+}
+
+py::list operators() {
+  py::list list;
+  for (const graph::Op& op : graph::operators()) {
+    py::list inputs, attributes;
+    for (const graph::InputSpec& in : op.inputs) {
+      inputs.append(py::make_tuple(in.name, in.doc, in.flag));
+    }
+    for (const graph::AttributeSpec& a : op.attributes) {
+      attributes.append(py::make_tuple(a.name, graph::legal_of(a.type), a.initial, a.doc));
+    }
+    py::dict row;
+    row["name"] = op.name;
+    row["aliases"] = op.aliases;
+    row["doc"] = op.doc;
+    row["inputs"] = inputs;
+    row["variadic"] = op.variadic;
+    row["attributes"] = attributes;
+    row["pattern"] = graph::to_string(op.pattern);
+    list.append(row);
+  }
+  return list;
+}
+
+py::list passes() {
+  py::list list;
+  for (const graph::Pass& pass : graph::passes()) {
+    list.append(py::make_tuple(pass.name, pass.needs, pass.gives, pass.doc));
+  }
+  return list;
+}
+
+// The function is kept for good: passes have no end.
+void register_pass(const std::string& name, const py::function& function,
+                   const std::vector<std::string>& needs, const std::vector<std::string>& gives,
+                   const std::string& doc) {
+  auto* const kept = new py::function(function);
+  graph::register_pass({.name = name,
+                        .function =
+                            [kept](Graph graph) {
+                              const py::gil_scoped_acquire lock;
+                              return (*kept)(std::move(graph)).cast<Graph>();
+                            },
+                        .needs = needs,
+                        .gives = gives,
+                        .doc = doc});
+}
+
+}  // namespace
+
+void bind_graph(py::module_& m) {
+  py::class_<Symbol>(m, "GraphSymbol")
+      .def_static("variable",
+                  [](const std::string& name, const py::dict& attributes) {
+                    return Symbol::variable(name, to_attributes(attributes));
+                  })
+      .def_static("group", &Symbol::group)
+      .def_static(
+          "call",
+          [](const std::string& op, const std::string& name, const std::vector<Symbol>& inputs,
+             const py::dict& named, const py::dict& attributes) {
+            return Symbol::call(op, name, inputs, to_named(named), to_attributes(attributes));
+          })
+      .def("compose", [](const Symbol& s, const std::vector<Symbol>& inputs,
+                         const py::dict& named) { return s.compose(inputs, to_named(named)); })
+      .def("output", py::overload_cast<int64_t>(&Symbol::output, py::const_))
+      .def("output", py::overload_cast<std::string_view>(&Symbol::output, py::const_))
+      .def("internals", &Symbol::internals)
+      .def("children", &Symbol::children)
+      .def("list_input_names", &Symbol::list_input_names)
+      .def("list_output_names", &Symbol::list_output_names)
+      .def("attributes", [](const Symbol& s) { return to_dict(s.attributes()); })
+      .def("set_attributes",
+           [](Symbol& s, const py::dict& dict) { s.set_attributes(to_attributes(dict)); })
+      .def("all_attributes", [](const Symbol& s) { return to_dict(s.all_attributes()); })
+      .def("name", &Symbol::name)
+      .def("__len__", [](const Symbol& s) { return s.outputs().size(); });
+  py::class_<Graph>(m, "NativeGraph")
+      .def(py::init([](const Symbol& s) { return Graph{.outputs = s.outputs()}; }))
+      .def("symbol", [](const Graph& g) { return Symbol(g.outputs); })
+      .def("apply", [](const Graph& g, const std::string& pass) { return graph::apply(g, pass); })
+      .def("attribute_names",
+           [](const Graph& g) {
+             std::vector<std::string> names;
+             for (const auto& [name, value] : g.attributes) names.push_back(name);
+             return names;
+           })
+      .def("attribute_json",
+           [](const Graph& g, const std::string& name) -> std::optional<std::string> {
+             const auto it = g.attributes.find(name);
+             if (it == g.attributes.end()) return std::nullopt;
+             return graph::attribute_json(it->second);
+           })
+      .def("set_attribute",
+           [](Graph& g, const std::string& name, const std::string& kind, const std::string& json) {
+             g.attributes[name] = graph::read_attribute_json(kind, json);
+           });
+  m.def("graph_operators", &operators);
+  m.def("graph_passes", &passes);
+  m.def("register_graph_pass", &register_pass);
+  m.def("load_graph_json", [](const std::string& text) { return graph::load_json(text); });
+  m.def("graph_dtypes", [] {
+    py::dict types;
+    for (const graph::NumberedType& t : graph::numbered_types()) {
+      types[py::int_(t.number)] = to_string(t.type);
+    }
+    return types;
+  });
+}
+
+}  // namespace tw::python

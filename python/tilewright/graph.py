@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs of networks and passes over them. NNVM's `nnvm.graph`.
+
+    graph = tw.graph.create(symbol)
+    graph = graph.apply(["InferShape", "InferType"])
+    print(graph.ir(), graph.json_attr("shape"))
+"""
+
+import json as _json
+
+from . import _core
+from ._core import raise_error as _raise_error
+from .symbol import Symbol, _native
+
+__all__ = ["Graph", "GraphIndex", "create", "dtypes", "load_json", "operators", "passes", "register_pass"]
+
+
+class GraphIndex:
+    """Nodes and entries of a graph by number, inputs before those who read them.
+
+    Attributes
+    ----------
+    nodes: list of dict
+        Of each node `op` ("null": a variable), `name`, `inputs` as [node, output, version], and `attrs` if it has any.
+    input_names: list of str
+        The names of the variables, in order.
+    output_entries: list of [node, output, version]
+    entry_ptr: list of int
+        The number of each node's first entry and, at the end, how many entries there are.
+    """
+
+    def __init__(self, graph):
+        data = _json.loads(graph.apply("SaveJSON").json_attr("json"))
+        self.nodes = data["nodes"]
+        self.entry_ptr = data["node_row_ptr"]
+        self.output_entries = data["heads"]
+        self.input_names = [self.nodes[k]["name"] for k in data["arg_nodes"]]
+        self._number = {node["name"]: k for k, node in enumerate(self.nodes)}
+
+    @property
+    def num_nodes(self):
+        """How many nodes there are."""
+        return len(self.nodes)
+
+    @property
+    def num_node_entries(self):
+        """How many outputs all nodes have together."""
+        return self.entry_ptr[-1]
+
+    def node_id(self, key):
+        """The number of a node, by name or as itself."""
+        if isinstance(key, int):
+            return key
+        if key not in self._number:
+            _raise_error("bad-argument", f"the graph has no node '{key}'", legal="a name of graph.index.nodes")
+        return self._number[key]
+
+    def entry_id(self, key, value_index=0):
+        """The number of an entry, given by [node, output, …], by a node's number, or by a node's name."""
+        if isinstance(key, (list, tuple)):
+            key, value_index = key[0], key[1]
+        return self.entry_ptr[self.node_id(key)] + value_index
+
+
+class Graph:
+    """Outputs of a network, and attributes that passes found out, by name."""
+
+    def __init__(self, native):
+        self._native = native
+        self._index = None
+
+    def __repr__(self):
+        return f"<Graph of {self.index.num_nodes} nodes>"
+
+    @property
+    def symbol(self):
+        """The outputs as a symbol."""
+        return Symbol(self._native.symbol())
+
+    @property
+    def index(self):
+        """GraphIndex: the nodes by number."""
+        if self._index is None:
+            self._index = GraphIndex(self)
+        return self._index
+
+    def apply(self, passes):
+        """The graph that a pass, or a list of them one after the other, makes of this one.
+
+        Raises
+        ------
+        UserError (unknown-pass, pass-requirement, shape-conflict, …)
+        """
+        native = self._native
+        for name in [passes] if isinstance(passes, str) else passes:
+            native = native.apply(name)
+        return Graph(native)
+
+    def ir(self, join_entry_attrs=None, join_node_attrs=None):
+        """The graph as text, a line a node.
+
+        The names of graph attributes that run over entries or nodes may be given; their values stand behind each line.
+        """
+        text = self.apply("PrintGraphIR").json_attr("graphir")
+        if not join_entry_attrs and not join_node_attrs:
+            return text
+        return _with_attributes(self, text, join_entry_attrs or [], join_node_attrs or [])
+
+    def json(self):
+        """The graph as JSON, for `load_json`."""
+        return self.apply("SaveJSON").json_attr("json")
+
+    def save_json(self, path):
+        """Writes the graph to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.json())
+
+    def attr_keys(self):
+        """The names of the graph's attributes."""
+        return self._native.attribute_names()
+
+    def json_attr(self, key):
+        """The value of a graph attribute; None when there is none. Unknown shapes are None in a list."""
+        text = self._native.attribute_json(key)
+        return None if text is None else _json.loads(text)
+
+    def _set_json_attr(self, key, value, type_name=None):
+        """Sets a graph attribute: an int, str, or as `type_name` says list_int, list_str, list_shape."""
+        kind = type_name or {int: "int", str: "str"}.get(type(value))
+        if kind is None:
+            _raise_error("bad-argument", f"graph attribute '{key}' without a type_name", legal="list_int, list_str, list_shape")
+        self._native.set_attribute(key, kind, _json.dumps(value))
+
+    def _set_symbol_list_attr(self, key, value):
+        _raise_error("bad-argument", f"graph attribute '{key}' of symbols", legal="attributes that _set_json_attr sets")
+
+
+def _with_attributes(graph, text, of_entries, of_nodes):
+    lines = []
+    for line in text.split("\n"):
+        number = line.strip().partition(" = ")[0]
+        if line.startswith("  %") and number[1:].isdigit():
+            node = int(number[1:])
+            found = [(k, graph.json_attr(k)[graph.index.entry_id(node)]) for k in of_entries]
+            found += [(k, graph.json_attr(k)[node]) for k in of_nodes]
+            line += "  # " + ", ".join(f"{key}={value}" for key, value in found)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def create(symbol):
+    """Graph: of a symbol's outputs."""
+    return Graph(_core.NativeGraph(_native(symbol, "what a graph is created of")))
+
+
+def load_json(text):
+    """A graph from what `Graph.json` gave, or NNVM.
+
+    Raises
+    ------
+    UserError (bad-graph, unknown-operator, bad-attribute)
+        With the node and what would be legal.
+    """
+    return Graph(_core.load_graph_json(text))
+
+
+def dtypes():
+    """dict of int to str: what the numbers of element types in graphs mean."""
+    return _core.graph_dtypes()
+
+
+def operators():
+    """list of dict: name, aliases, doc, inputs, attributes and fusion pattern of each operator."""
+    return _core.graph_operators()
+
+
+def passes():
+    """list of dict: `name`, the graph attributes that the pass `needs` and `gives`, and its `doc`."""
+    return [dict(zip(("name", "needs", "gives", "doc"), row, strict=True)) for row in _core.graph_passes()]
+
+
+def register_pass(name, needs=(), gives=()):
+    """Makes a function from Graph to Graph a pass that `Graph.apply` knows by name.
+
+        @tw.graph.register_pass("DropDropout")
+        def drop(graph): ...
+
+    Its docstring is the pass's. What it returns is verified.
+    """
+
+    def register(function):
+        def run(native):
+            return function(Graph(native))._native
+
+        _core.register_graph_pass(name, run, list(needs), list(gives), (function.__doc__ or "").strip())
+        return function
+
+    return register

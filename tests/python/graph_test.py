@@ -1,0 +1,288 @@
+"""Symbols and graphs with NNVM's surface; the code and the outputs are those of the notebook that the layer comes from."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.graph
+import tilewright.symbol as sym
+
+
+@pytest.fixture(autouse=True)
+def fresh_names():
+    with tw.name.NameManager():
+        yield
+
+
+def tutorial():
+    x = sym.Variable("x")
+    w = sym.Variable("w")
+    b = sym.Variable("b")
+    z = sym.conv2d(data=x, weight=w, bias=b, channels=3, kernel_size=(5, 5))
+    return z + sym.conv2d(data=z, weight=w, bias=b, channels=3, kernel_size=(5, 5), padding=[2, 2])
+
+
+def same_text(found, expected):
+    """Equal but for the order of attributes, which the document itself varies."""
+
+    def lines(text):
+        return [sorted(line.replace(")", "").replace("(", ", ").split(", ")) for line in text.strip().split("\n")]
+
+    assert lines(found) == lines(expected)
+
+
+def test_the_tutorials_network_prints_as_in_the_document():
+    same_text(
+        tw.graph.create(tutorial()).ir(),
+        """
+Graph(%x, %w, %b) {
+  %3 = conv2d(%x, %w, %b, kernel_size='(5, 5)', channels='3')
+  %4 = conv2d(%3, %w, %b, channels='3', padding='[2, 2]', kernel_size='(5, 5)')
+  %5 = broadcast_add(%3, %4)
+  ret %5
+}""",
+    )
+
+
+def network():
+    tutorial()  # as in the document, whose names go on counting
+    x = sym.Variable("x", shape=(1, 13, 100, 100), dtype=1)
+    z = x
+    z = sym.conv2d(data=z, channels=13, kernel_size=(3, 3), padding=[1, 1])
+    z = sym.relu(data=z)
+    z = sym.conv2d(data=z, channels=13, kernel_size=(3, 3), padding=[1, 1])
+    z = sym.relu(data=z)
+    z = x + z
+    z = sym.flatten(z)
+    z = sym.dense(data=z, units=10)
+    z = sym.softmax(data=z)
+    return sym.sum(z, keepdims=True)
+
+
+def test_inputs_that_are_left_out_are_variables_with_sensible_names():
+    same_text(
+        tw.graph.create(network()).ir(),
+        """
+Graph(%x,
+      %conv2d2_weight,
+      %conv2d2_bias,
+      %conv2d3_weight,
+      %conv2d3_bias,
+      %dense0_weight,
+      %dense0_bias) {
+  %3 = conv2d(%x, %conv2d2_weight, %conv2d2_bias, channels='13', padding='[1, 1]', kernel_size='(3, 3)')
+  %4 = relu(%3)
+  %7 = conv2d(%4, %conv2d3_weight, %conv2d3_bias, channels='13', padding='[1, 1]', kernel_size='(3, 3)')
+  %8 = relu(%7)
+  %9 = broadcast_add(%x, %8)
+  %10 = flatten(%9)
+  %13 = dense(%10, %dense0_weight, %dense0_bias, units='10')
+  %14 = softmax(%13)
+  %15 = sum(%14, keepdims='True')
+  ret %15
+}""",
+    )
+
+
+def test_shapes_and_types_are_those_of_the_document():
+    graph = tw.graph.create(network())
+    graph = graph.apply("InferShape").apply("InferType")
+    assert str(graph.json_attr("shape")) == (
+        "[[1, 13, 100, 100], [13, 13, 3, 3], [13], [1, 13, 100, 100], [1, 13, 100, 100], [13, 13, 3, 3], [13], "
+        "[1, 13, 100, 100], [1, 13, 100, 100], [1, 13, 100, 100], [1, 130000], [10, 130000], [10], [1, 10], [1, 10], "
+        "[1, 1]]"
+    )
+    assert str(graph.json_attr("dtype")) == "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"
+    assert tw.graph.dtypes()[1] == "float64"
+
+
+def test_nodes_are_those_of_the_document():
+    nodes = tw.graph.create(network()).apply("InferShape").index.nodes
+    window = {"channels": "13", "kernel_size": "(3, 3)", "padding": "[1, 1]"}
+    assert nodes[:5] == [
+        {"attrs": {"dtype": "1", "shape": "(1, 13, 100, 100)"}, "inputs": [], "name": "x", "op": "null"},
+        {"attrs": window, "inputs": [], "name": "conv2d2_weight", "op": "null"},
+        {"attrs": window, "inputs": [], "name": "conv2d2_bias", "op": "null"},
+        {"attrs": window, "inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0]], "name": "conv2d2", "op": "conv2d"},
+        {"inputs": [[3, 0, 0]], "name": "relu0", "op": "relu"},
+    ]
+    assert nodes[9]["name"] == "__add_symbol__1"
+    assert nodes[10] == {"op": "flatten", "name": "flatten0", "inputs": [[9, 0, 0]]}
+
+
+def test_a_patched_apply_sees_every_pass(capsys):
+    applied = []
+    old = tw.graph.Graph.apply
+
+    def patched(self, passes):
+        applied.append(passes)
+        return old(self, passes)
+
+    tw.graph.Graph.apply = patched
+    try:
+        graph = tw.graph.create(tutorial())
+        graph.index
+        graph.ir()
+    finally:
+        tw.graph.Graph.apply = old
+    assert applied == ["SaveJSON", "PrintGraphIR"]
+    assert old(graph, "SaveJSON").ir() == "Graph() {\n  ret \n}\ngraph_attr_keys = [json]\n"
+
+
+def test_the_index_finds_nodes_and_entries():
+    index = tw.graph.create(tutorial()).index
+    assert index.input_names == ["x", "w", "b"]
+    assert (index.num_nodes, index.num_node_entries) == (6, 6)
+    assert index.node_id("conv2d1") == index.entry_id("conv2d1") == index.entry_id([4, 0, 0]) == 4
+    assert index.output_entries == [[5, 0, 0]]
+    with pytest.raises(tw.UserError, match="no node 'conv2d7'"):
+        index.node_id("conv2d7")
+
+
+def test_graph_attributes_are_set_and_read():
+    graph = tw.graph.create(sym.Variable("x") + sym.Variable("y"))
+    graph._set_json_attr("shape_inputs", [None, [2, 3]], "list_shape")
+    graph._set_json_attr("target", "llvm")
+    graph = graph.apply("InferShape")
+    assert graph.json_attr("shape") == [None, [2, 3], None]
+    assert graph.json_attr("shape_num_unknown_nodes") == 2
+    assert graph.json_attr("target") == "llvm" and graph.json_attr("nothing") is None
+    assert graph.attr_keys() == ["shape", "shape_num_unknown_nodes", "target"]
+    assert "%2 = broadcast_add(%x, %y)  # shape=None" in graph.ir(join_entry_attrs=["shape"])
+    with pytest.raises(tw.UserError, match="type_name"):
+        graph._set_json_attr("numbers", [1, 2])
+    with pytest.raises(tw.UserError, match="no kind of attribute"):
+        graph._set_json_attr("numbers", [1, 2], "list_float")
+    with pytest.raises(tw.UserError, match="no integer"):
+        graph._set_json_attr("numbers", ["a"], "list_int")
+
+
+def test_symbols_are_saved_copied_and_pickled(tmp_path):
+    z = network()
+    graph = tw.graph.create(z)
+    graph.save_json(tmp_path / "graph.json")
+    for text in (
+        tw.graph.load_json((tmp_path / "graph.json").read_text()).ir(),
+        tw.graph.create(copy.copy(z)).ir(),
+        tw.graph.create(copy.deepcopy(z)).ir(),
+        tw.graph.create(pickle.loads(pickle.dumps(z))).ir(),
+    ):
+        assert text == graph.ir()
+    copied = copy.deepcopy(z)
+    copied._set_attr(keepdims="False")
+    assert z.attr("keepdims") == "True"
+
+
+def test_composition_and_outputs():
+    x, y = sym.Variable("x"), sym.Variable("y")
+    both = sym.Group([sym.relu(x), sym.exp(x)])
+    assert both.list_output_names() == ["relu0_output", "exp0_output"]
+    assert len(both) == 2 and [s.attr("name") for s in both] == ["relu0", "exp0"]
+    assert both["exp0_output"].attr("name") == both[-1].attr("name") == "exp0"
+    assert both(x=sym.tanh(y)).list_input_names() == ["y"] and both.list_input_names() == ["x"]
+    assert both(y).list_input_names() == ["y"]
+    assert sym.relu(both[0]).get_children().list_output_names() == ["relu0_output"]
+    assert x.get_children() is None
+    assert both.get_internals().list_output_names() == ["x", "relu0_output", "exp0_output"]
+    with pytest.raises(tw.UserError, match="nearest is 'exp0_output'"):
+        both["exp_output"]
+    with pytest.raises(tw.UserError, match="output 2 of a symbol of 2"):
+        both[2]
+    with pytest.raises(tw.UserError, match="no input 'z'"):
+        both(z=y)
+    with pytest.raises(tw.UserError, match="a Symbol"):
+        sym.relu(3)
+
+
+def test_operators_of_python():
+    x, y = sym.Variable("x"), sym.Variable("y")
+    cases = {
+        "__add_symbol__": x + y, "__sub_symbol__": x - y, "__mul_symbol__": x * y, "__div_symbol__": x / y,
+        "__pow_symbol__": x**y, "__add_scalar__": 1 + x, "__sub_scalar__": x - 2, "__rsub_scalar__": 2 - x,
+        "__mul_scalar__": np.float32(3) * x, "__div_scalar__": x / 2, "__rdiv_scalar__": 2 / x,
+        "__pow_scalar__": x**2, "__rpow_scalar__": 2**x, "negative": -x,
+    }  # fmt: skip
+    for hint, symbol in cases.items():
+        assert symbol.attr("name") == hint + "0"
+    assert cases["__rsub_scalar__"].attr("scalar") == "2"
+    with pytest.raises(TypeError):
+        x + "a"
+
+
+def test_names_and_attributes_by_scope():
+    x = sym.Variable("x")
+    with tw.name.Prefix("block_"):
+        assert sym.relu(x).attr("name") == "block_relu0"
+        assert sym.relu(x, name="r").attr("name") == "block_r"
+    assert sym.relu(x).attr("name") == "relu0"
+    with tw.attribute.AttrScope(device="cpu"), tw.attribute.AttrScope(stage="1"):
+        inner = sym.relu(x, attr={"stage": "2"})
+        assert sym.Variable("y").list_attr() == {"device": "cpu", "stage": "1"}
+    assert inner.list_attr() == {"device": "cpu", "stage": "2"}
+    assert sym.relu(inner).list_attr(recursive=True) == {"relu1$device": "cpu", "relu1$stage": "2"}
+    with pytest.raises(tw.UserError, match="device"):
+        tw.attribute.AttrScope(device=1)
+
+
+def test_wrong_calls_say_what_is_legal():
+    x = sym.Variable("x")
+    with pytest.raises(tw.UserError, match="no attribute 'chanels'; the nearest is 'channels'") as error:
+        sym.conv2d(x, chanels=3, kernel_size=(3, 3))
+    assert "graph_test.py" in error.value.where
+    with pytest.raises(tw.UserError, match="'channels' is 'many'; legal: an integer"):
+        sym.conv2d(x, channels="many", kernel_size=(3, 3))
+    with pytest.raises(tw.UserError, match="'units' is missing"):
+        sym.dense(x)
+    with pytest.raises(tw.UserError, match="no input 'wieght'; the nearest is 'weight'"):
+        sym.dense(x, wieght=x, units=3)
+    y = sym.Variable("y", shape=(2, 3)) + sym.Variable("z", shape=(4,))
+    with pytest.raises(tw.UserError, match=r"shapes \(2, 3\) and \(4,\) do not broadcast"):
+        tw.graph.create(y).apply("InferShape")
+    with pytest.raises(tw.UserError, match="'InferShape'"):
+        tw.graph.create(y).apply("InferShap")
+    with pytest.raises(tw.UserError, match="no JSON"):
+        tw.graph.load_json("{")
+
+
+def test_passes_are_listed_and_written_in_python():
+    listed = {row["name"]: row for row in tw.graph.passes()}
+    assert {"InferShape", "InferType", "SaveJSON", "LoadJSON", "PrintGraphIR"} <= set(listed)
+    assert all(row["doc"] for row in listed.values())
+
+    @tw.graph.register_pass("CountNodes", needs=["shape"], gives=["nodes"])
+    def count(graph):
+        """How many nodes there are."""
+        graph._set_json_attr("nodes", graph.index.num_nodes)
+        return graph
+
+    graph = tw.graph.create(network())
+    with pytest.raises(tw.UserError, match="needs the graph attribute 'shape'; legal: apply InferShape first"):
+        graph.apply("CountNodes")
+    assert graph.apply(["InferShape", "CountNodes"]).json_attr("nodes") == 16
+    assert next(row for row in tw.graph.passes() if row["name"] == "CountNodes")["doc"] == "How many nodes there are."
+    with pytest.raises(tw.UserError, match="already"):
+        tw.graph.register_pass("CountNodes")(count)
+
+
+def test_a_pass_that_fails_in_python_gives_its_own_error():
+    @tw.graph.register_pass("Fails")
+    def fails(graph):
+        raise ValueError("of its own")
+
+    with pytest.raises(ValueError, match="of its own"):
+        tw.graph.create(network()).apply("Fails")
+
+
+def test_every_operator_has_a_function_with_its_signature():
+    import inspect
+
+    for op in tw.graph.operators():
+        for name in (op["name"], *op["aliases"]):
+            function = getattr(sym, name)
+            parameters = inspect.signature(function).parameters
+            assert {"name", "attr"} <= set(parameters)
+            assert {a[0] for a in op["attributes"]} <= set(parameters)
+            assert op["doc"] in function.__doc__
