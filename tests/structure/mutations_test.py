@@ -25,7 +25,7 @@ PROGRAMS = {folder.replace("/", "_"): folder for folder in
 
 
 def test_there_are_some_for_each_folder():
-    by_folder = {folder: sum(m.file.startswith(folder + "/") for m in MUTATIONS) for folder in ("runtime", "ir", "schedule", "lower", "python")}
+    by_folder = {folder: sum(m.file.startswith(folder + "/") for m in MUTATIONS) for folder in ("runtime", "ir", "schedule", "lower", "autotune", "python")}
     assert len(MUTATIONS) >= 25 and min(by_folder.values()) >= 3, by_folder
 
 
