@@ -179,7 +179,7 @@ def main() -> int:
     without = {suite: test(*suite) for suite in dict.fromkeys((m.program, m.tests) for m in mutations)}
     killed = 0
     for m in mutations:
-        print(m.name, flush=True)
+        print(f"{m.name:<40}", end="", flush=True)
         start = time.monotonic()
         sound = without[m.program, m.tests]
         if sound.failed:
@@ -189,7 +189,7 @@ def main() -> int:
         else:
             result = judge(m)
         killed += result[0]
-        print(f"    {result[1]}, {time.monotonic() - start:.1f} s", flush=True)
+        print(f"{time.monotonic() - start:6.1f} s\n    {result[1]}", flush=True)
     print(f"{killed} of {len(mutations)} killed")
     return 0 if killed == len(mutations) else 1
 

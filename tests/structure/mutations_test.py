@@ -82,7 +82,7 @@ class Checkout:
         monkeypatch.setattr(sys, "argv", ["mutate"])
         status = mutate.main()
         assert self.file.read_text() == "one two"
-        return status, [re.sub(r", \d+\.\d s$", "", line.strip()) for line in capsys.readouterr().out.splitlines()]
+        return status, [re.sub(r" +\d+\.\d s$", "", line.strip()) for line in capsys.readouterr().out.splitlines()]
 
 
 def mutation(name, find, replace, tests):
