@@ -9,17 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 import tomllib
-import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from processes import (Reader, Tally, end_all, exit_status, gtest, pytest, read_gtest, read_pytest,
+                       run_group)
 from selection import Selection, select
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,27 +31,6 @@ CPP_FOLDERS = tuple(f for f in BUDGETS["folders"] if f not in PYTHON_FOLDERS and
 SANITIZERS = tuple(BUDGETS["sanitizers"])
 LAST_LINES = 60  # of the output of a process that failed
 PATIENCE = 4  # budgets after which a process is taken to hang; a busy machine makes slow ones, and fails none
-
-
-@dataclass
-class Tally:
-    """What one process, and by addition one row of the table, has run."""
-
-    passed: int = 0
-    failed: list[str] = field(default_factory=list)
-    skipped: int = 0
-    stopped: bool = False
-
-    def __iadd__(self, other: Tally) -> Tally:
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skipped += other.skipped
-        self.stopped |= other.stopped
-        return self
-
-    @property
-    def total(self) -> int:
-        return self.passed + len(self.failed) + self.skipped
 
 
 @dataclass
@@ -81,13 +60,13 @@ class Row:
 
 @dataclass
 class Process:
-    """A test process: `read` turns its output and exit status (None: stopped for time) into a tally."""
+    """A test process."""
 
     name: str
     command: list[str]
     environment: dict[str, str]
     log: Path
-    read: Callable[[str, int | None], Tally]
+    read: Reader
 
 
 def program(folder: str) -> str:
@@ -104,21 +83,8 @@ def has_sources(folder: str) -> bool:
 
 def run_process(process: Process, deadline: float) -> Tally:
     process.log.parent.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | process.environment
-    with process.log.open("w+", errors="replace") as output:
-        child = subprocess.Popen(process.command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                                 cwd=ROOT, env=environment, start_new_session=True)
-        try:
-            status: int | None = child.wait(timeout=max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            # Also whatever the test started and left behind.
-            try:
-                os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            child.wait()
+    with process.log.open("w", errors="replace") as output:
+        status = run_group(process.command, output, ROOT, process.environment, max(0.0, deadline - time.monotonic()))
     text = process.log.read_text(errors="replace")
     tally = process.read(text, status)
     tally.stopped |= status is None
@@ -136,69 +102,18 @@ def run_row(name: str, minutes: float, processes: Iterable[Process], jobs: int) 
     deadline = start + PATIENCE * 60 * minutes
     tally = Tally()
     with ThreadPoolExecutor(jobs) as pool:
-        for part in pool.map(lambda process: run_process(process, deadline), processes):
-            tally += part
+        try:
+            for part in pool.map(lambda process: run_process(process, deadline), processes):
+                tally += part
+        except BaseException:
+            end_all()
+            raise
     row = Row(name, time.monotonic() - start, 60 * minutes, tally)
     if tally.stopped:
         print(f"{name}: stopped after {PATIENCE} times its budget of {minutes:g} minutes (tests/budgets.toml)", flush=True)
     if tally.total or not row.ok:
         print(f"{name}: {tally.total} tests in {row.seconds:.1f} s, {row.result}", flush=True)
     return row
-
-
-GTEST_LINE = re.compile(r"\[( RUN      |       OK |  FAILED  |  SKIPPED )\] ([\w/]+\.[\w/]+)(?= \(|,|$)", re.MULTILINE)
-
-
-def read_gtest(output: str, status: int | None) -> Tally:
-    """Counts tests from their progress lines, which a crash leaves behind where it leaves no XML report."""
-    tally = Tally()
-    running = None
-    for kind, name in GTEST_LINE.findall(output.split("Global test environment tear-down")[0]):
-        match kind.strip():
-            case "RUN":
-                running = name
-                continue
-            case "OK":
-                tally.passed += 1
-            case "SKIPPED":
-                tally.skipped += 1
-            case "FAILED":
-                tally.failed.append(name)
-        running = None
-    if status is None:
-        tally.failed.append(f"{running or 'tests'} (stopped)")
-    elif status < 0:
-        tally.failed.append(f"{running or 'at exit'} ({signal.Signals(-status).name})")
-    elif status != 0 and not tally.failed:
-        tally.failed.append(f"{running or 'at exit'} (exit status {status})")
-    return tally
-
-
-def read_pytest(report: Path) -> Callable[[str, int | None], Tally]:
-    def read(output: str, status: int | None) -> Tally:
-        tally = Tally()
-        no_tests_collected = 5
-        if status == no_tests_collected:
-            return tally
-        try:
-            cases = list(ElementTree.parse(report).getroot().iter("testcase"))
-        except (OSError, ElementTree.ParseError):
-            cases = []
-        for case in cases:
-            if case.find("failure") is not None or case.find("error") is not None:
-                tally.failed.append(case.get("name", ""))
-            elif case.find("skipped") is not None:
-                tally.skipped += 1
-            else:
-                tally.passed += 1
-        if status is None:
-            tally.failed.append("stopped")
-        elif status != 0 and not tally.failed:
-            reason = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-            tally.failed.append(f"pytest ended with {reason}")
-        return tally
-
-    return read
 
 
 def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[str, str], jobs: int) -> list[Process]:
@@ -209,8 +124,7 @@ def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[st
         "TILEWRIGHT_WORKER": str(build / "python" / "tilewright" / "tilewright-worker"),
     }
     return [
-        Process(f"{folder} ({preset})", [str(executable), f"--gtest_filter={pattern}", "--gtest_color=no"],
-                environment | {"GTEST_SHARD_INDEX": str(shard)},
+        Process(f"{folder} ({preset})", gtest(executable, pattern), environment | {"GTEST_SHARD_INDEX": str(shard)},
                 build / "test-logs" / f"{program(folder)}.{shard}.txt", read_gtest)
         for shard in range(jobs)
     ]
@@ -222,7 +136,7 @@ def pytest_processes(folder: str, selection: Selection, environment: dict[str, s
     for file in selection.files_of(folder):
         report = logs / f"{folder}.{file.stem}.xml"
         report.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--color=no", f"--junit-xml={report}", str(file)]
+        command = pytest(file, report)
         if names := selection.names_in(folder):
             command += ["-k", " or ".join(names)]
         processes.append(Process(str(file.relative_to(ROOT)), command, environment, report.with_suffix(".txt"),
@@ -356,4 +270,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_status(main))

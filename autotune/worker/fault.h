@@ -13,8 +13,8 @@ enum class FaultPoint : uint8_t { Compile, Compiled, Run };
 // While a candidate compiles: compile-crash, compile-hang, compile-exit, compile-memory. After its
 // reply: lost. While it runs: crash, hang, exit, kill, memory.
 void maybe_fail(FaultPoint point, int64_t candidate);
-// Whether this candidate's result is to be spoilt: wrong, or unwritten (an element keeps what was
-// there before).
+// Whether what this candidate leaves is to be spoilt: wrong, unwritten (an element of the result
+// keeps what was there before), overwrite (an element of the first input changes).
 bool has_fault(std::string_view kind, int64_t candidate);
 
 }  // namespace tw::autotune

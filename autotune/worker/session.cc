@@ -309,6 +309,11 @@ struct Session::State {
     if (has_fault("unwritten", id)) {
       std::memset(last, type.is_float() ? 0xff : 0xa5, static_cast<size_t>(type.element_bytes()));
     }
+    if (has_fault("overwrite", id)) {
+      size_t input = 0;
+      while (is_output(input)) ++input;
+      *static_cast<char*>(arrays[input].data()) ^= 1;
+    }
   }
 
   // `first` is what the very first call took, with cold caches and untouched pages.

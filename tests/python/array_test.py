@@ -47,6 +47,14 @@ def test_array_copies():
     assert tw.nd.array(np.arange(6).reshape(2, 3).T).numpy().tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
+@pytest.mark.parametrize("device", ["cpu", 0, ("cpu", 0), False])
+def test_only_a_device_is_a_device(device):
+    for make in (lambda where: tw.nd.array([1.0], where), lambda where: tw.nd.empty((1,), device=where),
+                 lambda where: tw.nd.zeros((1,), device=where)):
+        assert code_of(make, device) == "argument-device"
+        assert make(tw.cpu()).shape == make(None).shape == (1,)
+
+
 def test_from_dlpack_shares_the_memory_of_numpy():
     x = np.zeros((3, 4), "float32")
     a = tw.nd.from_dlpack(x)

@@ -126,6 +126,17 @@ def test_a_callback_that_raises_ends_the_run(tmp_path):
     assert len(autotune.Log(tmp_path / "t.db")) >= 1
 
 
+def test_a_seed_repeats_a_run(tmp_path):
+    def run(name, seed):
+        # One batch, chosen before anything is timed, and blindly.
+        autotune.tune(SIZE, tmp_path / name, trials=9, batch=8, model="random", threads=1, workers=1, seed=seed)
+        records = list(autotune.Log(tmp_path / name))
+        assert [r["seed"] for r in records] == [seed] * 9
+        return {r["trace"] for r in records}
+
+    assert run("a.db", 1) == run("b.db", 1) != run("c.db", 2)
+
+
 def test_the_stop_flag(tmp_path):
     stop = autotune.StopFlag()
 

@@ -129,6 +129,40 @@ def test_operators_of_tensors_are_elementwise():
     np.testing.assert_allclose(z, (x + y) * 2 - 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "**"])
+def test_numbers_stand_on_either_side_of_an_operator(operator):
+    operate = eval(f"lambda a, b: a {operator} b")
+    A = te.placeholder((4,), name="A")
+    x = np.array([0.5, 1, 2, 3], "float32")
+    for operation in (lambda a: operate(a, 3.0), lambda a: operate(3.0, a)):
+        for B in (te.compute((4,), lambda i: operation(A[i]), name="B"), operation(A)):
+            y = run(te.create_schedule(B.op), [A, B], x, np.zeros(4, "float32"))
+            np.testing.assert_allclose(y, operation(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("operator", ["//", "%", "<<", ">>", "&", "|", "^"])
+def test_integers_stand_on_either_side_of_an_operator(operator):
+    operate = eval(f"lambda a, b: a {operator} b")
+    A = te.placeholder((4,), "int32", name="A")
+    x = np.array([1, 2, 5, 6], "int32")
+    for operation in (lambda a: operate(a, 3), lambda a: operate(3, a)):
+        B = te.compute((4,), lambda i: operation(A[i]), name="B")
+        y = run(te.create_schedule(B.op), [A, B], x, np.zeros(4, "int32"))
+        np.testing.assert_array_equal(y, operation(x))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int32", "int64"])
+def test_numbers_of_numpy_keep_their_type_and_value(dtype):
+    value = np.dtype(dtype).type(1 / 3 if dtype.startswith("float") else 77)
+    e = tir.const(value)
+    assert e.dtype == dtype and e.value == value
+    A = te.placeholder((2,), dtype, name="A")
+    B = te.compute((2,), lambda i: A[i] + value, name="B")
+    assert B.dtype == dtype
+    y = run(te.create_schedule(B.op), [A, B], np.zeros(2, dtype), np.zeros(2, dtype))
+    np.testing.assert_array_equal(y, np.full(2, value))
+
+
 def test_fmod_is_exact_and_knows_infinities():
     values = [0.0, -0.0, 1.5, -7.25, 1e30, -3e38, 0.1, 16777219.0, np.inf, -np.inf, np.nan]
     x, y = (a.ravel().astype("float32") for a in np.meshgrid(values, values))

@@ -120,6 +120,15 @@ TEST(Build, EqualProgramsAreBuiltOnce) {
   EXPECT_EQ(build_counts().compiles, before.compiles + 1);
 }
 
+// What is fast on one thread need not be on four.
+TEST(Build, EachNumberOfThreadsHasAScheduleOfItsOwn) {
+  const BuildCounts before = build_counts();
+  for (const int threads : {1, 4, 1}) {
+    choose_schedule(add_program(76, 3), Target::host(), {.threads = threads});
+  }
+  EXPECT_EQ(build_counts().climbs, before.climbs + 2);
+}
+
 // Names stand in messages, so other names take other code; the schedule is the same.
 TEST(Build, OtherNamesAreOtherModules) {
   const BuildCounts before = build_counts();

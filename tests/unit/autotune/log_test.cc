@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/log.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <set>
 #include <thread>
 
+#include "autotune/database.h"
 #include "tests/support/expect_error.h"
 
 namespace tw::autotune {
@@ -143,6 +145,18 @@ TEST_F(LogTest, FailuresAreKeptAndAreNeverBest) {
   EXPECT_TRUE(log.records("other").empty());
 }
 
+// One timing may be lucky.
+TEST_F(LogTest, TheBestHasTheLeastMedian) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  Record steady = record(), lucky = record();
+  steady.seconds = {3e-3, 2e-3, 2e-3};
+  lucky.seconds = {1e-3, 4e-3, 4e-3};
+  const int64_t best = log.append(steady);
+  log.append(lucky);
+  EXPECT_EQ(log.best(steady.workload, steady.target, steady.threads)->id, best);
+}
+
 TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
   Log log(path(), Log::Mode::Write);
   expect_error(ErrorCode::BadArgument, [&] { log.append(record()); });
@@ -194,6 +208,20 @@ TEST_F(LogTest, FilesThatAreNotLogsAreRefusedAndLeftAsTheyAre) {
   for (const auto& entry : fs::directory_iterator(folder_)) {
     EXPECT_EQ(entry.path().filename().string().find("-lock"), std::string::npos) << entry.path();
     EXPECT_EQ(entry.path().filename().string().find(".new-"), std::string::npos) << entry.path();
+  }
+}
+
+// A later Tilewright that still has the log open: what it changed may not be in the file's header
+// yet.
+TEST_F(LogTest, ANewerLogIsKnownByItsWriteAheadLog) {
+  {
+    Log log(path(), Log::Mode::Write);
+  }
+  const Database later(path(), path(), Database::Access::Write);
+  later.execute(fmt::format("PRAGMA user_version = {}", kLogVersion + 1));
+  ASSERT_EQ(read_bytes(path())[63], kLogVersion);
+  for (const Log::Mode mode : {Log::Mode::Write, Log::Mode::Read}) {
+    expect_error(ErrorCode::LogNewer, [&] { Log(path(), mode); });
   }
 }
 

@@ -110,6 +110,15 @@ TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
   }
 }
 
+TEST_F(Measure, WhoWritesToAnInputIsWrongAndHarmsNobodyElse) {
+  fault("overwrite@1");
+  const Task task = gemm_task();
+  const auto records = Measurer(options(1)).measure(task, candidates(task, 3), 0, {});
+  EXPECT_EQ(records[1].error, ErrorCode::WrongResult);
+  EXPECT_EQ(records[1].message, "input '" + task.program.arguments[0].name() + "' was written to");
+  for (size_t k : {0u, 2u}) EXPECT_TRUE(records[k].ok()) << k << ": " << records[k].message;
+}
+
 TEST_F(Measure, WhatADeadWorkerHeldIsCompiledAgain) {
   fault("crash@0,lost@3");
   const Task task = gemm_task();

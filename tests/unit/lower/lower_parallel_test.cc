@@ -42,16 +42,26 @@ for (y, (2 + (y.task*4)), min(4, (21 - (y.task*4)))) {
 )");
 }
 
-// No task at all would be one for each thread, and a division of its iterations by zero.
-TEST(LowerParallel, NoIterationIsOneTask) {
-  const Kernel kernel = run_pass(
-      pass::lower_parallel,
-      Kernel{.body = parse_stmt("declare A: int32*\nparallel (y, 0, 0) {\n  A[y] = 1\n}\n")});
-  InterpreterBuffer a(int_type(32), 1);
+// How many tasks a loop of so many iterations asks for on three threads.
+int64_t tasks_of(const std::string& extent, const std::string& pragma, int64_t n) {
+  const Stmt loop = parse_stmt("declare A: int32*\ndeclare n: int32\n" + pragma +
+                               "parallel (y, 0, " + extent + ") {\n  A[(y + n)] = 1\n}\n");
+  const Kernel kernel = run_pass(pass::lower_parallel, Kernel{.body = loop});
   InterpreterScope scope;
-  scope.buffers[free_vars(kernel.body).at(0)] = &a;
-  interpret(kernel.body, scope);
-  EXPECT_FALSE(a.written(0));
+  for (const Var& v : free_vars(loop)) {
+    if (!v.dtype().is_handle()) scope.values[v] = Value{.type = v.dtype(), .i = n};
+  }
+  const LetStmt* let = as<LetStmt>(kernel.body);
+  return evaluate(let != nullptr ? let->value : as<AttrStmt>(kernel.body)->value, scope).i;
+}
+
+// No task at all would be one for each thread, and fewer than none are an error.
+TEST(LowerParallel, NoIterationIsOneTask) {
+  for (const char* pragma : {"", "// attr [] pragma_parallel_dynamic = 1\n"}) {
+    EXPECT_EQ(tasks_of("0", pragma, 0), 1) << pragma;
+    for (int64_t n : {-3, 0, 1}) EXPECT_EQ(tasks_of("n", pragma, n), 1) << pragma << n;
+    EXPECT_EQ(tasks_of("n", pragma, 2), 2) << pragma;
+  }
 }
 
 void each_iteration_once(const std::string& pragma) {

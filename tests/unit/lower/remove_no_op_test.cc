@@ -31,9 +31,31 @@ for (i, 0, 1) {
   if ((1 < i)) {
     A[2] = 1.000000f
   }
+  if ((2 < i)) {
+    A[3] = 1.000000f
+  } else {
+    A[4] = 1.000000f
+  }
 }
 )"),
-            "A[0] = 1.000000f\n");
+            "A[0] = 1.000000f\nA[4] = 1.000000f\n");
+}
+
+TEST(RemoveNoOp, WhatRemainsOfABranchKeepsItsCondition) {
+  EXPECT_EQ(removed(R"(declare A: float32*
+declare n: int32
+if ((n < 4)) {
+  0
+} else {
+  A[0] = 1.000000f
+}
+if ((n < 5)) {
+  A[1] = 1.000000f
+} else {
+  0
+}
+)"),
+            "if (!(n < 4)) {\n  A[0] = 1.000000f\n}\nif ((n < 5)) {\n  A[1] = 1.000000f\n}\n");
 }
 
 TEST(RemoveNoOp, UnusedLetsAndBuffers) {

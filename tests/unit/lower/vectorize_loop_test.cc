@@ -7,8 +7,11 @@
 namespace tw {
 namespace {
 
-std::string vectorized(std::string_view text, bool predicate_tail = false) {
-  return run_pass(pass::vectorize_loop, text, {.predicate_tail = predicate_tail});
+std::string vectorized(std::string_view text, bool predicate_tail = false,
+                       const Target& target = {}) {
+  const Kernel kernel{.body = parse_stmt(text)};
+  return to_string(
+      run_pass(pass::vectorize_loop, kernel, {.predicate_tail = predicate_tail}, target).body);
 }
 
 TEST(VectorizeLoop, StoresBecomeRamps) {
@@ -86,6 +89,19 @@ for (y, 0, 2) {
   C[ramp((y*8), 1, 8)] = ((A[ramp((y*8), 1, 8)] if (ramp((y*8), 1, 8) < x8(9)))*x8(B[y])) if (ramp((y*8), 1, 8) < x8(9))
 }
 )");
+}
+
+TEST(VectorizeLoop, LessThanAVectorIsAVectorWhoseLastLanesAreOff) {
+  const std::string text = R"(declare C: float32*
+declare y: int32
+vectorized (x, y, 7) {
+  C[x] = 0.000000f
+}
+)";
+  const Target masks{.vector_bits = 512, .has_masks = true};
+  EXPECT_EQ(vectorized(text, true, masks),
+            "C[ramp(y, 1, 8)] = x8(0.000000f) if (ramp(y, 1, 8) < x8((y + 7)))\n");
+  EXPECT_EQ(vectorized(text, true), "C[ramp(y, 1, 7)] = x7(0.000000f)\n");
 }
 
 TEST(VectorizeLoop, MaskKeepsSharedReadsBehindATest) {
