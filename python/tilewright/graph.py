@@ -12,7 +12,7 @@ from . import _core
 from ._core import raise_error as _raise_error
 from .symbol import Symbol, _native
 
-__all__ = ["Graph", "GraphIndex", "create", "dtypes", "load_json", "operators", "passes", "register_pass"]
+__all__ = ["Graph", "GraphIndex", "create", "dtypes", "explain_fusion", "load_json", "operators", "passes", "register_pass"]
 
 
 class GraphIndex:
@@ -177,6 +177,48 @@ def operators():
 def passes():
     """list of dict: `name`, the graph attributes that the pass `needs` and `gives`, and its `doc`."""
     return [dict(zip(("name", "needs", "gives", "doc"), row, strict=True)) for row in _core.graph_passes()]
+
+
+def explain_fusion(graph, first=None, second=None):
+    """Why nodes were fused, or were not, as text. The graph is one that GraphFusePartition was applied to.
+
+    Nodes that are one kernel are a group. Its *root* is the last of them, whose output is stored. Its *master* is the
+    node whose loops the kernel has, a convolution or a reduction, and None where the root's own loops will do.
+
+    Parameters
+    ----------
+    first, second: str, optional
+        Names of two nodes: whether they are one kernel, and if not what stands between them. Without them: a line for
+        each node.
+
+    Raises
+    ------
+    UserError (pass-requirement)
+        Where the graph is not partitioned.
+    """
+    roots, masters, reasons = (graph.json_attr(key) for key in ("group_root", "group_master", "fusion_reason"))
+    if roots is None:
+        _raise_error("pass-requirement", "the graph is not partitioned", legal="apply GraphFusePartition first")
+    nodes = graph.index.nodes
+
+    def why(node):
+        end = roots[node]
+        reason = reasons[end] or "nothing that follows takes it"
+        return f"'{nodes[end]['name']}' is stored: {reason}"
+
+    if first is None:
+        lines = []
+        for k, node in enumerate(nodes):
+            if node["op"] == "null":
+                continue
+            master = "None" if masters[k] < 0 else nodes[masters[k]]["name"]
+            lines.append(f"{node['name']}: root {nodes[roots[k]]['name']}, master {master}; {reasons[k] or 'it is the end'}")
+        return "\n".join(lines)
+    a, b = sorted((graph.index.node_id(first), graph.index.node_id(second)))
+    names = f"'{nodes[a]['name']}' and '{nodes[b]['name']}'"
+    if roots[a] == roots[b]:
+        return f"{names} are one kernel, whose root is '{nodes[roots[a]]['name']}'"
+    return f"{names} are two kernels, since {why(a)}"
 
 
 def register_pass(name, needs=(), gives=()):

@@ -286,3 +286,33 @@ def test_every_operator_has_a_function_with_its_signature():
             assert {"name", "attr"} <= set(parameters)
             assert {a[0] for a in op["attributes"]} <= set(parameters)
             assert op["doc"] in function.__doc__
+
+
+def test_groups_are_those_of_the_document():
+    graph = tw.graph.create(network()).apply(["InferShape", "InferType", "GraphFusePartition"])
+    roots, masters = graph.json_attr("group_root"), graph.json_attr("group_master")
+    assert str(roots) == "[0, 1, 2, 4, 4, 5, 6, 9, 9, 9, 10, 11, 12, 13, 14, 15]"
+    assert str(masters) == "[-1, -1, -1, 3, 3, -1, -1, 7, 7, 7, 10, -1, -1, 13, 14, 15]"
+    nodes = graph.index.nodes
+    lines = [
+        n["name"] + " has root " + (nodes[r]["name"] if r >= 0 else "None") + " and master " + (nodes[m]["name"] if m >= 0 else "None")
+        for n, r, m in zip(nodes, roots, masters, strict=True)
+    ]
+    assert lines[7] == "conv2d3 has root __add_symbol__1 and master conv2d3"
+    assert lines[10] == "flatten0 has root flatten0 and master flatten0"
+
+
+def test_fusion_is_explained():
+    graph = tw.graph.create(network()).apply("InferShape")
+    with pytest.raises(tw.UserError, match="apply GraphFusePartition first"):
+        tw.graph.explain_fusion(graph)
+    graph = graph.apply("GraphFusePartition")
+    assert tw.graph.explain_fusion(graph, "conv2d3", "relu1") == (
+        "'conv2d3' and 'relu1' are one kernel, whose root is '__add_symbol__1'"
+    )
+    assert tw.graph.explain_fusion(graph, "conv2d3", "conv2d2") == (
+        "'conv2d2' and 'conv2d3' are two kernels, since 'relu0' is stored: 'conv2d3', a conv2d, reads its inputs from memory"
+    )
+    text = tw.graph.explain_fusion(graph)
+    assert "conv2d2: root relu0, master conv2d2; computed within 'relu0', the only node that reads it" in text
+    assert len(text.split("\n")) == 9
