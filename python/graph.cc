@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbols, graphs and passes; tilewright/symbol.py and tilewright/graph.py give them NNVM's names.
 #include "graph/dtypes.h"
+#include "graph/group.h"
 #include "graph/json.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -55,6 +56,23 @@ py::list operators() {
     row["attributes"] = attributes;
     row["pattern"] = graph::to_string(op.pattern);
     list.append(row);
+  }
+  return list;
+}
+
+// Of each group its name, the numbers of its nodes, its inputs as [node, output], and the arguments
+// of its program.
+py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
+  const graph::GraphIndex index(graph);
+  py::list list;
+  for (const graph::Group& group : graph::groups_of(graph, parameters)) {
+    std::vector<uint32_t> nodes;
+    std::vector<std::pair<uint32_t, uint32_t>> inputs;
+    for (const graph::NodeRef& node : group.nodes) nodes.push_back(index.node_id(*node));
+    for (const graph::Entry& e : group.inputs) {
+      inputs.emplace_back(index.node_id(*e.node), e.index);
+    }
+    list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments));
   }
   return list;
 }
@@ -133,6 +151,7 @@ void bind_graph(py::module_& m) {
              g.attributes[name] = graph::read_attribute_json(kind, json);
            });
   m.def("graph_operators", &operators);
+  m.def("graph_groups", &groups);
   m.def("graph_passes", &passes);
   m.def("register_graph_pass", &register_pass);
   m.def("load_graph_json", [](const std::string& text) { return graph::load_json(text); });

@@ -7,12 +7,13 @@
 """
 
 import json as _json
+from typing import NamedTuple as _NamedTuple
 
 from . import _core
 from ._core import raise_error as _raise_error
 from .symbol import Symbol, _native
 
-__all__ = ["Graph", "GraphIndex", "create", "dtypes", "explain_fusion", "load_json", "operators", "passes", "register_pass"]
+__all__ = ["Graph", "GraphIndex", "Group", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
 
 
 class GraphIndex:
@@ -177,6 +178,44 @@ def operators():
 def passes():
     """list of dict: `name`, the graph attributes that the pass `needs` and `gives`, and its `doc`."""
     return [dict(zip(("name", "needs", "gives", "doc"), row, strict=True)) for row in _core.graph_passes()]
+
+
+class Group(_NamedTuple):
+    """Nodes that become one kernel.
+
+    Attributes
+    ----------
+    name: str
+        Of its operators: `fuse_conv2d_relu`.
+    nodes: list of int
+        Numbers of its nodes, the root last.
+    inputs: list of (node, output)
+        What it reads of other groups and of variables.
+    arguments: list of te.Tensor
+        A placeholder for each input, then the outputs of the root: what `tw.build` and `autotune.make_task` take.
+    """
+
+    name: str
+    nodes: list
+    inputs: list
+    arguments: list
+
+
+def groups(graph, parameters=()):
+    """list of Group: what GraphFusePartition found, as programs, in the order of their roots.
+
+    Parameters
+    ----------
+    parameters: iterable of str
+        Names of variables whose values do not change: their placeholders are constants, which schedules may have
+        packed when the kernel is built.
+
+    Raises
+    ------
+    UserError (pass-requirement, bad-graph)
+        Where GraphFusePartition, InferShape or InferType was not applied; where a shape or type stays unknown.
+    """
+    return [Group(*row) for row in _core.graph_groups(graph._native, set(parameters))]
 
 
 def explain_fusion(graph, first=None, second=None):

@@ -316,3 +316,73 @@ def test_fusion_is_explained():
     text = tw.graph.explain_fusion(graph)
     assert "conv2d2: root relu0, master conv2d2; computed within 'relu0', the only node that reads it" in text
     assert len(text.split("\n")) == 9
+
+
+def numpy_reference(x, params):
+    """The document's network on an image of any size."""
+
+    def conv(data, weight, bias):
+        padded = np.pad(data, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        rows, columns = data.shape[2:]
+        windows = [padded[:, :, i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
+        out = np.einsum("knchw,ock->nohw", np.stack(windows), weight.reshape(*weight.shape[:2], 9))
+        return out + bias[None, :, None, None]
+
+    z = np.maximum(conv(x, params["conv2d2_weight"], params["conv2d2_bias"]), 0)
+    z = np.maximum(conv(z, params["conv2d3_weight"], params["conv2d3_bias"]), 0) + x
+    z = z.reshape(len(z), -1) @ params["dense0_weight"].T + params["dense0_bias"]
+    z = np.exp(z - z.max(-1, keepdims=True))
+    return z / z.sum(-1, keepdims=True)
+
+
+def run_groups(graph, inputs):
+    """The outputs of a partitioned graph, a kernel a group."""
+    index = graph.index
+    values = {index.node_id(name): [value] for name, value in inputs.items()}
+    shapes, types = graph.json_attr("shape"), graph.json_attr("dtype")
+    names = []
+    for group in tw.graph.groups(graph):
+        names.append(group.name)
+        kernel = tw.build(group.arguments)
+        root = group.nodes[-1]
+        entry = index.entry_id(root)
+        out = np.full(shapes[entry], np.nan, tw.graph.dtypes()[types[entry]])
+        kernel(*[values[node][output] for node, output in group.inputs], out)
+        values[root] = [out]
+    return [values[node][output] for node, output, _ in index.output_entries], names
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+def test_groups_compute_the_network(opt_level):
+    symbol = network().get_children()  # without the sum, which is 1
+    rng = np.random.default_rng(3)
+    graph = tw.graph.create(symbol)
+    graph._set_json_attr("opt_level", opt_level)
+    text = graph.json().replace("(1, 13, 100, 100)", "(2, 13, 7, 5)").replace('"dtype": "1"', '"dtype": "float32"')
+    graph = tw.graph.load_json(text).apply(["InferShape", "InferType", "GraphFusePartition"])
+    shapes = graph.json_attr("shape")
+    inputs = {
+        name: rng.standard_normal(shapes[graph.index.entry_id(name)]).astype("float32") * 0.3
+        for name in graph.index.input_names
+    }
+    (found,), names = run_groups(graph, inputs)
+    np.testing.assert_allclose(found, numpy_reference(inputs["x"], inputs), rtol=2e-4, atol=1e-6)
+    fused = ["fuse_conv2d_relu", "fuse_conv2d_relu_broadcast_add", "fuse_flatten", "fuse_dense", "fuse_softmax"]
+    assert (names == fused) == (opt_level == 2)
+
+
+def test_parameters_are_constant_placeholders():
+    graph = tw.graph.create(network()).apply(["InferShape", "InferType", "GraphFusePartition"])
+    group = tw.graph.groups(graph, ["conv2d2_weight"])[0]
+    assert [graph.index.nodes[node]["name"] for node, _ in group.inputs] == ["x", "conv2d2_weight", "conv2d2_bias"]
+    assert [graph.index.nodes[node]["name"] for node in group.nodes] == ["conv2d2", "relu0"]
+    task = tw.autotune.make_task(group.arguments)
+    assert "constant" in task.te_text
+    same = tw.graph.groups(graph)
+    # Equal kernels are one workload, whatever stands around them.
+    assert len({tw.autotune.make_task(g.arguments).workload for g in same}) == len(same) == 6
+    graph = tw.graph.create(sym.relu(sym.Variable("x"))).apply(["InferShape", "InferType", "GraphFusePartition"])
+    with pytest.raises(tw.UserError, match="the shape of 'x' is unknown"):
+        tw.graph.groups(graph)
+    with pytest.raises(tw.UserError, match="apply GraphFusePartition first"):
+        tw.graph.groups(tw.graph.create(network()))

@@ -1314,6 +1314,10 @@ def graph_dtypes() -> dict:
     ...
 
 
+def graph_groups(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> list:
+    ...
+
+
 def graph_operators() -> list:
     ...
 

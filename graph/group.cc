@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/group.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "graph/dtypes.h"
+#include "graph/op.h"
+#include "ir/expr.h"
+#include "runtime/error.h"
+#include "schedule/te/operation.h"
+
+namespace tw::graph {
+namespace {
+
+template <class T>
+const std::vector<T>& required(const Graph& graph, std::string_view name, std::string_view pass) {
+  if (const auto* list = graph.find<std::vector<T>>(name)) return *list;
+  raise({.code = ErrorCode::PassRequirement,
+         .what = fmt::format("groups need the graph attribute '{}'", name),
+         .legal = fmt::format("apply {} first", pass)});
+}
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const std::set<std::string>& parameters)
+      : index_(graph),
+        parameters_(parameters),
+        roots_(required<int64_t>(graph, "group_root", "GraphFusePartition")),
+        shapes_(required<Shape>(graph, "shape", "InferShape")),
+        types_(required<int64_t>(graph, "dtype", "InferType")) {}
+
+  std::vector<Group> groups() {
+    std::map<int64_t, Group> by_root;
+    for (size_t id = 0; id < index_.num_nodes(); ++id) {
+      const NodeRef& node = index_.nodes()[id];
+      if (!node->is_variable()) by_root[roots_[id]].nodes.push_back(node);
+    }
+    std::vector<Group> groups;
+    for (auto& [root, group] : by_root) {
+      complete(group);
+      groups.push_back(std::move(group));
+    }
+    return groups;
+  }
+
+ private:
+  void complete(Group& group) {
+    std::map<size_t, te::Tensor> values;  // by entry
+    group.name = "fuse";
+    for (const NodeRef& node : group.nodes) {
+      group.name += fmt::format("_{}", node->op->name);
+      std::vector<te::Tensor> inputs;
+      for (const Entry& e : node->inputs) {
+        const auto [value, fresh] = values.try_emplace(index_.entry_id(e));
+        if (fresh) {
+          value->second = placeholder(e, group.inputs.size());
+          group.inputs.push_back(e);
+          group.program.arguments.push_back(value->second);
+        }
+        inputs.push_back(value->second);
+      }
+      const std::vector<te::Tensor> outputs = compute(*node, inputs);
+      for (uint32_t k = 0; k < outputs.size(); ++k) {
+        values[index_.entry_id({node, k})] = outputs[k];
+      }
+      if (node == group.nodes.back()) group.program.outputs = outputs;
+    }
+    group.program.arguments.insert(group.program.arguments.end(), group.program.outputs.begin(),
+                                   group.program.outputs.end());
+  }
+
+  te::Tensor placeholder(const Entry& e, size_t number) const {
+    const size_t id = index_.entry_id(e);
+    const auto type = type_of_number(static_cast<int>(types_[id]));
+    if (!shapes_[id].known() || !type) {
+      raise({.code = ErrorCode::BadGraph,
+             .what = fmt::format("the {} of '{}' is unknown",
+                                 shapes_[id].known() ? "element type" : "shape", e.node->name),
+             .legal = "a shape and a dtype for each input of the graph"});
+    }
+    std::vector<Expr> extents;
+    for (int64_t extent : *shapes_[id].extents) extents.push_back(make_const(int_type(32), extent));
+    const bool constant = e.node->is_variable() && parameters_.contains(e.node->name);
+    return te::placeholder(extents, *type, fmt::format("input{}", number), constant);
+  }
+
+  std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) const {
+    if (!node.op->compute) {
+      raise({.code = ErrorCode::BadGraph,
+             .what = fmt::format("operator '{}' has no computation", node.op->name),
+             .where = fmt::format("node '{}'", node.name),
+             .legal = "a graph that passes have rewritten without it"});
+    }
+    return node.op->compute(AttributeValues(node.op->attributes, node.attributes, node.name),
+                            inputs);
+  }
+
+  GraphIndex index_;
+  const std::set<std::string>& parameters_;
+  const std::vector<int64_t>& roots_;
+  const std::vector<Shape>& shapes_;
+  const std::vector<int64_t>& types_;
+};
+
+}  // namespace
+
+std::vector<Group> groups_of(const Graph& graph, const std::set<std::string>& parameters) {
+  return Builder(graph, parameters).groups();
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of nodes as te programs: what is scheduled, tuned and built. Nothing below this folder
+// learns an operator's name.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "schedule/te/text.h"
+
+namespace tw::graph {
+
+struct Group {
+  std::string name;             // of its operators: fuse_conv2d_relu_broadcast_add
+  std::vector<NodeRef> nodes;   // in the graph's order, the root last
+  std::vector<Entry> inputs;    // entries of other groups and variables, each once
+  // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
+  // parameters are constant placeholders, whose packing a schedule may leave to the build.
+  te::Program program;
+};
+
+// The groups of a graph that GraphFusePartition, InferShape and InferType were applied to, in the
+// order of their roots. `parameters`: names of variables whose values do not change. Throws
+// PassRequirement where one of these passes is missing, BadGraph with the node where a shape or type
+// is unknown or an operator cannot be computed.
+std::vector<Group> groups_of(const Graph& graph, const std::set<std::string>& parameters = {});
+
+}  // namespace tw::graph
