@@ -27,6 +27,8 @@ Json value_of(const GraphAttribute& attribute) {
           Json list = Json::array();
           for (const Shape& s : v) list.push_back(of_shape(s));
           return list;
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::vector<Entry>>) {
+          return v.size();  // entries have numbers in the file of their own graph only
         } else {
           return v;
         }
@@ -226,7 +228,9 @@ std::string save_json(const Graph& graph) {
   for (const Entry& e : graph.outputs) json["heads"].push_back(of_entry(index, e));
   if (!graph.attributes.empty()) {
     Json& attributes = json["attrs"] = Json::object();
-    for (const auto& [name, value] : graph.attributes) attributes[name] = of_attribute(value);
+    for (const auto& [name, value] : graph.attributes) {
+      if (!std::holds_alternative<std::vector<Entry>>(value)) attributes[name] = of_attribute(value);
+    }
   }
   return json.dump(2);
 }

@@ -56,6 +56,16 @@ std::vector<std::string_view> input_names(const Op& op, const Attributes& attrib
   return names;
 }
 
+Entry make_call(std::string_view op, std::string name, std::vector<Entry> inputs,
+                Attributes attributes) {
+  Node node;
+  node.op = &get_op(op);
+  node.name = std::move(name);
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+  return {.node = make_node(std::move(node))};
+}
+
 const std::vector<Op>& operators() {
   static const auto all = [] {
     std::vector<Op> ops;

@@ -11,6 +11,7 @@
 
 #include "graph/attributes.h"
 #include "graph/inference.h"
+#include "graph/node.h"
 #include "schedule/te/operation.h"
 
 namespace tw::graph {
@@ -50,7 +51,15 @@ struct Op {
   // The outputs as computations of the inputs.
   std::function<std::vector<te::Tensor>(const AttributeValues&, std::span<const te::Tensor>)>
       compute = {};
+  // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where
+  // an input has none. The operator's own outputs are entries of `node`.
+  std::function<std::vector<Entry>(const NodeRef& node, const std::vector<Entry>& of_outputs)>
+      gradient = {};
 };
+
+// A node of an operator as a pass makes it, whose first output is meant.
+Entry make_call(std::string_view op, std::string name, std::vector<Entry> inputs,
+                Attributes attributes = {});
 
 // The inputs of a call with these attributes; of variadic operators none.
 std::vector<std::string_view> input_names(const Op& op, const Attributes& attributes);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include "ir/node.h"
 
@@ -11,6 +12,10 @@ namespace tw {
 
 // A constant of any scalar or vector type (vectors are broadcasts).
 Expr make_const(DType type, int64_t value);
+// A fraction would be cut off: say make_const_float(type, value).
+template <class T>
+  requires std::is_floating_point_v<T>
+Expr make_const(DType type, T value) = delete;
 Expr make_const_float(DType type, double value);
 Expr make_zero(DType type);
 Expr make_bool(bool value);

@@ -146,6 +146,8 @@ void bind_graph(py::module_& m) {
              if (it == g.attributes.end()) return std::nullopt;
              return graph::attribute_json(it->second);
            })
+      .def("set_symbols", [](Graph& g, const std::string& name,
+                             const Symbol& s) { g.attributes[name] = s.outputs(); })
       .def("set_attribute",
            [](Graph& g, const std::string& name, const std::string& kind, const std::string& json) {
              g.attributes[name] = graph::read_attribute_json(kind, json);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ops/common.h"
+#include "graph/ops/conv2d_gradient.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -84,11 +85,12 @@ void infer_conv2d(ShapeInference& s) {
                                            border.right, stride.w)}));
 }
 
+te::Tensor ordered(const te::Tensor& t, std::string_view from, std::string_view to) {
+  return from == to ? t : topi::transpose(t, places(from, to));
+}
+
 std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {
   const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
-  const auto ordered = [](const te::Tensor& t, std::string_view from, std::string_view to) {
-    return from == to ? t : topi::transpose(t, places(from, to));
-  };
   const std::optional<DType> type =
       a.is_none("out_dtype") ? std::nullopt : std::optional(a.dtype("out_dtype"));
   te::Tensor out = topi::nn::conv2d_nchw(
@@ -96,6 +98,65 @@ std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {
       topi::Padding(a.tuple("padding")), a.tuple("dilation"), a.integer("groups"), type);
   if (in.size() > 2) out = topi::nn::bias_add(out, in[2]);
   return {ordered(out, "NCHW", layout)};
+}
+
+// Of the data, the weight, and of the bias, which is added to every element of a channel.
+Entries conv2d_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const Entry both =
+      n("_conv2d_grad", {g[0], n.input(0), n.input(1)}, Attributes(node->attributes));
+  Entries of_inputs{both, {.node = both.node, .index = 1}};
+  if (node->inputs.size() > 2) {
+    const AttributeValues a(node->op->attributes, node->attributes, node->name);
+    const std::string channel = fmt::format("({},)", a.text("layout").find('C'));
+    of_inputs.push_back(n("sum", {g[0]}, {{"axis", channel}, {"exclude", "true"}}));
+  }
+  return of_inputs;
+}
+
+std::vector<AttributeSpec> conv2d_attributes() {
+  using enum AttributeType;
+  return {{"channels", Int, {}, "output channels"},
+                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
+                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
+                      {"padding", Tuple, "(0, 0)",
+                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
+                       "bottom, right)"},
+                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
+                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
+                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
+                      {"out_dtype", OptionalType, "same", "element type of the output"},
+                      {"use_bias", Bool, "True", "whether there is a bias"}};
+}
+
+topi::Pair pair_of(const AttributeValues& a, std::string_view name) {
+  const std::vector<int64_t>& v = a.tuple(name);
+  return {v[0], v.back()};
+}
+
+std::vector<te::Tensor> compute_gradients(const AttributeValues& a, Tensors in) {
+  const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
+  const te::Tensor grad = ordered(in[0], layout, "NCHW"), data = ordered(in[1], layout, "NCHW"),
+                   weight = ordered(in[2], kernel_layout, "OIHW");
+  const topi::Pair stride = pair_of(a, "strides"), dilation = pair_of(a, "dilation");
+  const std::vector<int64_t>& padding = a.tuple("padding");
+  const Convolution conv{.stride = stride,
+                         .dilation = dilation,
+                         .top = padding[0],
+                         .left = padding.size() > 1 ? padding[1] : padding[0],
+                         .groups = a.integer("groups")};
+  return {ordered(conv2d_data_gradient(grad, weight, data.shape()[2], data.shape()[3], conv),
+                  "NCHW", layout),
+          ordered(conv2d_weight_gradient(grad, data, weight.shape()[2], weight.shape()[3], conv),
+                  "OIHW", kernel_layout)};
+}
+
+void shapes_of_inputs(ShapeInference& s) {
+  for (size_t k = 0; k < 2; ++k) {
+    s.narrow_output(k, s.input(k + 1));
+    s.narrow_input(k + 1, s.output(k));
+  }
 }
 
 }  // namespace
@@ -108,18 +169,7 @@ std::vector<Op> convolution_ops() {
        .inputs = {{"data", "(n, c, h, w) in the order of `layout`"},
                   {"weight", "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
                   {"bias", "(channels,), added to each element of a channel", "use_bias"}},
-       .attributes = {{"channels", Int, {}, "output channels"},
-                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
-                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
-                      {"padding", Tuple, "(0, 0)",
-                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
-                       "bottom, right)"},
-                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
-                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
-                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
-                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
-                      {"out_dtype", OptionalType, "same", "element type of the output"},
-                      {"use_bias", Bool, "True", "whether there is a bias"}},
+       .attributes = conv2d_attributes(),
        .infer_shape = infer_conv2d,
        .infer_type =
            [](TypeInference& t) {
@@ -131,7 +181,25 @@ std::vector<Op> convolution_ops() {
              t.narrow_output(0, same ? in : KnownType(t.attributes().dtype("out_dtype")));
            },
        .pattern = Pattern::OutEWiseFusable,
-       .compute = compute_conv2d},
+       .compute = compute_conv2d,
+       .gradient = conv2d_gradient},
+      {.name = "_conv2d_grad",
+       .doc = "The gradients of conv2d's data and weight; attributes are those of the conv2d.",
+       .inputs = {{"grad", "the gradient of the output"},
+                  {"data", "what conv2d was given"},
+                  {"weight", "what conv2d was given"}},
+       .attributes = conv2d_attributes(),
+       .num_outputs = [](const AttributeValues&) { return 2; },
+       .infer_shape = shapes_of_inputs,
+       .infer_type =
+           [](TypeInference& t) {
+             for (size_t k = 0; k < 2; ++k) {
+               t.narrow_output(k, t.input(k + 1));
+               t.narrow_input(k + 1, t.output(k));
+             }
+           },
+       .pattern = Pattern::Opaque,
+       .compute = compute_gradients},
   };
 }
 

@@ -54,7 +54,17 @@ std::vector<Op> dense_ops() {
        .pattern = Pattern::OutEWiseFusable,
        .compute = [](const AttributeValues&, Tensors in) {
          return std::vector{topi::nn::dense(in[0], in[1], in.size() > 2 ? in[2] : te::Tensor())};
-       }},
+       },
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             Entries of_inputs{n("matmul", {g[0], n.input(1)}),
+                               n("matmul", {g[0], n.input(0)}, {{"transpose_a", "true"}})};
+             if (node->inputs.size() > 2) {
+               of_inputs.push_back(n("sum", {g[0]}, {{"axis", "(0,)"}}));
+             }
+             return of_inputs;
+           }},
       {.name = "matmul",
        .doc = "lhs · rhs",
        .inputs = {{"lhs", "(m, k), or (k, m) transposed"}, {"rhs", "(k, n), or (n, k) transposed"}},

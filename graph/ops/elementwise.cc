@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on each element by itself: a row each.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "ir/expr.h"
+#include "runtime/read_number.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -14,6 +20,8 @@ struct Unary {
   std::vector<std::string_view> aliases;
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&);
+  // Of the input, from that of the output; null: none.
+  Entry (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
 };
 
 // The element type of the result of comparisons is that of their operands: 1 where they hold.
@@ -24,12 +32,27 @@ struct Binary {
   std::vector<std::string_view> aliases;
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const te::Tensor&);
+  Entries (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
 };
+
+// Numbers of attributes, computed on.
+std::string less_one(const std::string& scalar) {
+  return fmt::format("{}", *read_double(scalar) - 1);
+}
+std::string logarithm(const std::string& scalar) {
+  return fmt::format("{}", std::log(*read_double(scalar)));
+}
+
+Expr constant(DType type, double value) {
+  return type.is_float() ? make_const_float(type, value)
+                         : make_const(type, static_cast<int64_t>(value));
+}
 
 struct WithScalar {
   std::string_view name;
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const Expr&);
+  Entry (*gradient)(const GradientOf& n, const Entry& g, const std::string& scalar);
 };
 
 Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std::string_view doc) {
@@ -45,13 +68,31 @@ Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std
 
 std::vector<Op> elementwise_ops() {
   static const Unary kUnary[] = {
-      {"relu", {}, "max(x, 0)", [](const te::Tensor& x) { return topi::nn::relu(x); }},
-      {"sigmoid", {}, "1 / (1 + exp(-x))", [](const te::Tensor& x) { return topi::sigmoid(x); }},
-      {"tanh", {}, "hyperbolic tangent", [](const te::Tensor& x) { return topi::tanh(x); }},
-      {"exp", {}, "e to the x", [](const te::Tensor& x) { return topi::exp(x); }},
-      {"log", {}, "natural logarithm", [](const te::Tensor& x) { return topi::log(x); }},
-      {"sqrt", {}, "square root", [](const te::Tensor& x) { return topi::sqrt(x); }},
-      {"negative", {"__neg_symbol__"}, "-x", [](const te::Tensor& x) { return topi::negative(x); }},
+      {"relu", {}, "max(x, 0)", [](const te::Tensor& x) { return topi::nn::relu(x); },
+       [](const GradientOf& n, const Entry& g) {
+         const Entry zeros = n("zeros_like", {n.input(0)});
+         return n("elemwise_mul", {g, n("greater", {n.input(0), zeros}, {{"exclude", "true"}})});
+       }},
+      {"sigmoid", {}, "1 / (1 + exp(-x))", [](const te::Tensor& x) { return topi::sigmoid(x); },
+       [](const GradientOf& n, const Entry& g) {
+         const Entry y = n.output(), rest = n("__rsub_scalar__", {y}, {{"scalar", "1"}});
+         return n("elemwise_mul", {g, n("elemwise_mul", {y, rest})});
+       }},
+      {"tanh", {}, "hyperbolic tangent", [](const te::Tensor& x) { return topi::tanh(x); },
+       [](const GradientOf& n, const Entry& g) {
+         const Entry square = n("elemwise_mul", {n.output(), n.output()});
+         return n("elemwise_mul", {g, n("__rsub_scalar__", {square}, {{"scalar", "1"}})});
+       }},
+      {"exp", {}, "e to the x", [](const te::Tensor& x) { return topi::exp(x); },
+       [](const GradientOf& n, const Entry& g) { return n("elemwise_mul", {g, n.output()}); }},
+      {"log", {}, "natural logarithm", [](const te::Tensor& x) { return topi::log(x); },
+       [](const GradientOf& n, const Entry& g) { return n("elemwise_div", {g, n.input(0)}); }},
+      {"sqrt", {}, "square root", [](const te::Tensor& x) { return topi::sqrt(x); },
+       [](const GradientOf& n, const Entry& g) {
+         return n("elemwise_div", {g, n("__mul_scalar__", {n.output()}, {{"scalar", "2"}})});
+       }},
+      {"negative", {"__neg_symbol__"}, "-x", [](const te::Tensor& x) { return topi::negative(x); },
+       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }},
       {"abs", {}, "absolute value", [](const te::Tensor& x) { return topi::abs(x); }},
       {"floor", {}, "greatest integral value not above x",
        [](const te::Tensor& x) { return topi::floor(x); }},
@@ -61,7 +102,8 @@ std::vector<Op> elementwise_ops() {
        [](const te::Tensor& x) { return topi::trunc(x); }},
       {"round", {}, "nearest integral value, halves away from zero",
        [](const te::Tensor& x) { return topi::round(x); }},
-      {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); }},
+      {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); },
+       [](const GradientOf&, const Entry& g) { return g; }},
       {"ones_like", {}, "1 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); }},
       {"zeros_like", {}, "0 for each element of x",
@@ -69,13 +111,22 @@ std::vector<Op> elementwise_ops() {
   };
   static const Binary kBinary[] = {
       {"elemwise_add", {}, "a + b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
+       [](const GradientOf&, const Entry& g) { return Entries{g, g}; }},
       {"elemwise_sub", {}, "a - b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
+       [](const GradientOf& n, const Entry& g) { return Entries{g, n("negative", {g})}; }},
       {"elemwise_mul", {}, "a * b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
+       [](const GradientOf& n, const Entry& g) {
+         return Entries{n("elemwise_mul", {g, n.input(1)}), n("elemwise_mul", {g, n.input(0)})};
+       }},
       {"elemwise_div", {}, "a / b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); },
+       [](const GradientOf& n, const Entry& g) {
+         const Entry of_lhs = n("elemwise_div", {g, n.input(1)});
+         return Entries{of_lhs, n("negative", {n("elemwise_mul", {of_lhs, n.output()})})};
+       }},
       {"greater", {}, "1 where a > b, else 0, in the type of a",
        [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::greater(a, b), a.dtype()); }},
       {"less", {}, "1 where a < b, else 0, in the type of a",
@@ -83,21 +134,43 @@ std::vector<Op> elementwise_ops() {
   };
   static const WithScalar kWithScalar[] = {
       {"__add_scalar__", "data + scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::add(x, c); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::add(x, c); },
+       [](const GradientOf&, const Entry& g, const std::string&) { return g; }},
       {"__sub_scalar__", "data - scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::subtract(x, c); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::subtract(x, c); },
+       [](const GradientOf&, const Entry& g, const std::string&) { return g; }},
       {"__rsub_scalar__", "scalar - data",
-       [](const te::Tensor& x, const Expr& c) { return topi::subtract(c, x); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::subtract(c, x); },
+       [](const GradientOf& n, const Entry& g, const std::string&) { return n("negative", {g}); }},
       {"__mul_scalar__", "data * scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::multiply(x, c); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::multiply(x, c); },
+       [](const GradientOf& n, const Entry& g, const std::string& c) {
+         return n("__mul_scalar__", {g}, {{"scalar", c}});
+       }},
       {"__div_scalar__", "data / scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::divide(x, c); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::divide(x, c); },
+       [](const GradientOf& n, const Entry& g, const std::string& c) {
+         return n("__div_scalar__", {g}, {{"scalar", c}});
+       }},
       {"__rdiv_scalar__", "scalar / data",
-       [](const te::Tensor& x, const Expr& c) { return topi::divide(c, x); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::divide(c, x); },
+       [](const GradientOf& n, const Entry& g, const std::string&) {
+         const Entry slope = n("elemwise_div", {n.output(), n.input(0)});
+         return n("negative", {n("elemwise_mul", {g, slope})});
+       }},
       {"__pow_scalar__", "data to the scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::power(x, c); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::power(x, c); },
+       // Not by dividing the output, which is 0 / 0 where data is 0.
+       [](const GradientOf& n, const Entry& g, const std::string& c) {
+         const Entry power = n("__pow_scalar__", {n.input(0)}, {{"scalar", less_one(c)}});
+         return n("elemwise_mul", {g, n("__mul_scalar__", {power}, {{"scalar", c}})});
+       }},
       {"__rpow_scalar__", "scalar to the data",
-       [](const te::Tensor& x, const Expr& c) { return topi::power(c, x); }},
+       [](const te::Tensor& x, const Expr& c) { return topi::power(c, x); },
+       [](const GradientOf& n, const Entry& g, const std::string& c) {
+         const Entry slope = n("__mul_scalar__", {n.output()}, {{"scalar", logarithm(c)}});
+         return n("elemwise_mul", {g, slope});
+       }},
   };
   std::vector<Op> ops;
   for (const WithScalar& row : kWithScalar) {
@@ -105,7 +178,10 @@ std::vector<Op> elementwise_ops() {
     op.inputs = {{"data", "any shape"}};
     op.attributes = {{"scalar", AttributeType::Float, {}, "a number, taken in the type of data"}};
     op.compute = [f = row.compute](const AttributeValues& a, Tensors in) {
-      return std::vector{f(in[0], make_const(in[0].dtype(), a.real("scalar")))};
+      return std::vector{f(in[0], constant(in[0].dtype(), a.real("scalar")))};
+    };
+    op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
+      return Entries{f(GradientOf(node), g[0], *node->attributes.find("scalar"))};
     };
     ops.push_back(std::move(op));
   }
@@ -115,6 +191,11 @@ std::vector<Op> elementwise_ops() {
     op.compute = [f = row.compute](const AttributeValues&, Tensors in) {
       return std::vector{f(in[0])};
     };
+    if (row.gradient) {
+      op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
+        return Entries{f(GradientOf(node), g[0])};
+      };
+    }
     ops.push_back(std::move(op));
   }
   for (const Binary& row : kBinary) {
@@ -123,6 +204,11 @@ std::vector<Op> elementwise_ops() {
     op.compute = [f = row.compute](const AttributeValues&, Tensors in) {
       return std::vector{f(in[0], in[1])};
     };
+    if (row.gradient) {
+      op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
+        return f(GradientOf(node), g[0]);
+      };
+    }
     ops.push_back(std::move(op));
   }
   Op sum = elementwise("elemwise_sum", {}, "the sum of all arguments");
@@ -133,6 +219,9 @@ std::vector<Op> elementwise_ops() {
     te::Tensor total = in[0];
     for (const te::Tensor& t : in.subspan(1)) total = topi::add(total, t);
     return std::vector{in.size() == 1 ? topi::identity(total) : total};
+  };
+  sum.gradient = [](const NodeRef& node, const Entries& g) {
+    return Entries(node->inputs.size(), g[0]);
   };
   ops.push_back(std::move(sum));
   return ops;

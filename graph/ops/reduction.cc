@@ -36,9 +36,18 @@ void infer_reduction(ShapeInference& s) {
   s.narrow_output(0, result);
 }
 
+// The gradient of a sum, for each element that was added.
+Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
+  const std::string* axis = node.attributes.find("axis");
+  const AttributeValues values(node.op->attributes, node.attributes, node.name);
+  return n("expand_like", {g, n.input(0)},
+           {{"exclude", values.flag("exclude") ? "1" : "0"}, {"axis", axis ? *axis : "[]"}});
+}
+
 struct Row {
   std::string_view name, doc;
   te::Tensor (*compute)(const te::Tensor&, const std::vector<int>&, bool);
+  Entry (*gradient)(const GradientOf&, const Entry&, const Node&) = nullptr;
 };
 
 }  // namespace
@@ -49,7 +58,8 @@ std::vector<Op> reduction_ops() {
       {"sum", "The sum over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::sum(x, axes, keep);
-       }},
+       },
+       expanded},
       {"max", "The greatest over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::max(x, axes, keep);
@@ -84,6 +94,11 @@ std::vector<Op> reduction_ops() {
            const auto axes = reduced(a, in[0].shape().size());
            return std::vector{axes.empty() ? topi::identity(in[0]) : f(in[0], axes, a.flag("keepdims"))};
          }});
+    if (row.gradient) {
+      ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
+        return Entries{f(GradientOf(node), g[0], *node)};
+      };
+    }
   }
   return ops;
 }

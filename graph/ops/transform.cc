@@ -63,7 +63,12 @@ std::vector<Op> transform_ops() {
        .infer_type = same_type,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
-                     Tensors in) { return std::vector{topi::nn::flatten(in[0])}; }},
+                     Tensors in) { return std::vector{topi::nn::flatten(in[0])}; },
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             return Entries{n("reshape_like", {g[0], n.input(0)}, {{"", ""}})};
+           }},
       {.name = "transpose",
        .doc = "Dimension d of the output is dimension axes[d] of data.",
        .inputs = {{"data", "any shape"}},

@@ -133,7 +133,8 @@ class Graph:
         self._native.set_attribute(key, kind, _json.dumps(value))
 
     def _set_symbol_list_attr(self, key, value):
-        _raise_error("bad-argument", f"graph attribute '{key}' of symbols", legal="attributes that _set_json_attr sets")
+        """Sets a graph attribute to a list of symbols, given as one symbol of all."""
+        self._native.set_symbols(key, _native(value, f"graph attribute '{key}'"))
 
 
 def _with_attributes(graph, text, of_entries, of_nodes):

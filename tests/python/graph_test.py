@@ -345,10 +345,9 @@ def run_groups(graph, inputs):
         names.append(group.name)
         kernel = tw.build(group.arguments)
         root = group.nodes[-1]
-        entry = index.entry_id(root)
-        out = np.full(shapes[entry], np.nan, tw.graph.dtypes()[types[entry]])
-        kernel(*[values[node][output] for node, output in group.inputs], out)
-        values[root] = [out]
+        entries = range(index.entry_ptr[root], index.entry_ptr[root + 1])
+        values[root] = [np.full(shapes[e], np.nan, tw.graph.dtypes()[types[e]]) for e in entries]
+        kernel(*[values[node][output] for node, output in group.inputs], *values[root])
     return [values[node][output] for node, output, _ in index.output_entries], names
 
 
@@ -386,3 +385,69 @@ def test_parameters_are_constant_placeholders():
         tw.graph.groups(graph)
     with pytest.raises(tw.UserError, match="apply GraphFusePartition first"):
         tw.graph.groups(tw.graph.create(network()))
+
+
+def differentiated(symbol, shapes, seed=5):
+    """Numbers of the gradients by our graph, and by differences, of the sum of a network's outputs."""
+    rng = np.random.default_rng(seed)
+    xs = {name: sym.Variable(name, shape=shape, dtype="float64") for name, shape in shapes.items()}
+    y = symbol(**xs)
+    inputs = {name: rng.uniform(0.3, 0.9, shape) for name, shape in shapes.items()}
+
+    def outputs(of, values):
+        graph = tw.graph.create(of).apply(["InferShape", "InferType", "GraphFusePartition"])
+        values = {name: values[name] for name in graph.index.input_names}
+        return run_groups(graph, values)[0]
+
+    found = outputs(tw.graph.create(sym.Group(tw.graph_util.gradients(y, list(xs.values())))).symbol, inputs)
+    total = sym.sum(y)
+    for (name, value), gradient in zip(inputs.items(), found, strict=True):
+        expected = np.zeros_like(value)
+        for at in np.ndindex(value.shape):
+            sides = []
+            for step in (1e-5, -1e-5):
+                moved = value.copy()
+                moved[at] += step
+                sides.append(float(outputs(total, inputs | {name: moved})[0]))
+            expected[at] = (sides[0] - sides[1]) / 2e-5
+        np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-7, err_msg=name)
+
+
+GRADIENTS = {
+    "relu": (lambda x: sym.relu(x - 0.5), {"x": (3, 2)}),
+    "sigmoid": (sym.sigmoid, {"x": (3, 2)}),
+    "tanh": (sym.tanh, {"x": (3, 2)}),
+    "exp and log": (lambda x: sym.elemwise_add(sym.exp(x), sym.log(x)), {"x": (4,)}),
+    "sqrt": (sym.sqrt, {"x": (3,)}),
+    "products": (lambda x, y: sym.elemwise_div(sym.elemwise_mul(x, y), sym.elemwise_sub(-x, y)), {"x": (3,), "y": (3,)}),
+    "scalars": (lambda x: sym.elemwise_add(2 / (1 - 3 * x**3), 2**x / 4), {"x": (3,)}),
+    "softmax": (lambda x: sym.elemwise_mul(sym.softmax(x), x), {"x": (2, 3)}),
+    "log_softmax": (lambda x: sym.elemwise_mul(sym.log_softmax(x, axis=0), x), {"x": (2, 3)}),
+    "dense": (lambda x, w, b: sym.dense(x, w, b, units=2), {"x": (2, 3), "w": (2, 3), "b": (2,)}),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_agree_with_differences(name):
+    function, shapes = GRADIENTS[name]
+    differentiated(function(*[sym.Variable(n) for n in shapes]), shapes)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"padding": (1, 0, 0, 1)},
+        {"strides": (2, 1), "groups": 2, "use_bias": False},
+        {"dilation": (2, 1), "layout": "NHWC", "kernel_layout": "HWIO"},
+    ],
+)
+def test_the_gradient_of_a_convolution(attributes):
+    groups, nhwc = attributes.get("groups", 1), "layout" in attributes
+    shapes = {"x": (1, 4, 4, 2) if nhwc else (1, 2, 4, 4)}
+    shapes["w"] = (2, 2, 2, 2) if nhwc else (2, 2 // groups, 2, 2)
+    inputs = {n: sym.Variable(n) for n in shapes}
+    if attributes.get("use_bias", True):
+        shapes["b"] = (2,)
+        inputs["b"] = sym.Variable("b")
+    named = dict(zip(("data", "weight", "bias"), inputs.values(), strict=False))
+    differentiated(sym.tanh(sym.conv2d(**named, channels=2, kernel_size=(2, 2), **attributes)), shapes)

@@ -180,6 +180,9 @@ TEST(Operators, ShapesAndTypesAreThoseOfTheComputation) {
       {"transpose", {{3, 5, 2}}, {{"axes", "(2, 0, -2)"}}},
       {"transpose", {{3, 5}}, {}},
       {"elemwise_sum", {{3, 5}, {3, 5}, {3, 5}}, {}},
+      {"_conv2d_grad",
+       {{2, 6, 4, 4}, {2, 4, 9, 8}, {6, 2, 3, 2}},
+       {{"channels", "6"}, {"kernel_size", "(3, 2)"}, {"groups", "2"}, {"strides", "2"}}},
   };
   for (const Op& op : operators()) {
     if (op.pattern == Pattern::ElementWise && !op.variadic) {
@@ -213,11 +216,13 @@ TEST(Operators, ShapesAndTypesAreThoseOfTheComputation) {
     }
     const auto out =
         node.op->compute(AttributeValues(node.op->attributes, node.attributes, "node"), tensors);
-    ASSERT_EQ(out.size(), 1u);
-    std::vector<int64_t> extents;
-    for (const Expr& e : out[0].shape()) extents.push_back(as_const_int(e).value());
-    EXPECT_EQ(shapes.back(), Shape(extents)) << c.op;
-    EXPECT_EQ(out[0].dtype(), float_type(32)) << c.op;
+    ASSERT_EQ(static_cast<int>(out.size()), node.num_outputs()) << c.op;
+    for (size_t k = 0; k < out.size(); ++k) {
+      std::vector<int64_t> extents;
+      for (const Expr& e : out[k].shape()) extents.push_back(as_const_int(e).value());
+      EXPECT_EQ(shapes[shapes.size() - out.size() + k], Shape(extents)) << c.op << " " << k;
+      EXPECT_EQ(out[k].dtype(), float_type(32)) << c.op << " " << k;
+    }
   }
   EXPECT_EQ(tried.size(), operators().size()) << "an operator without a case";
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradient: reverse-mode differentiation. Each operator says what the gradients of its inputs are,
+// in the graph's own operators (Op::gradient); this pass walks the nodes from the outputs back and
+// adds up what several readers of one entry contribute.
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "graph/op.h"
+#include "graph/pass.h"
+#include "runtime/error.h"
+
+namespace tw::graph {
+namespace {
+
+const std::vector<Entry>& symbols(const Graph& graph, std::string_view name) {
+  if (const auto* list = graph.find<std::vector<Entry>>(name)) return *list;
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("the graph attribute '{}' is no list of symbols", name),
+         .legal = "symbols, as graph_util.gradients gives"});
+}
+
+class Differentiation {
+ public:
+  Differentiation(const std::vector<Entry>& ys, const std::vector<Entry>& xs)
+      : ys_(ys), xs_(xs), index_({.outputs = ys}), moves_(index_.num_nodes(), false) {
+    find_moving();
+  }
+
+  std::vector<Entry> run(const std::vector<Entry>& of_ys) {
+    if (!of_ys.empty() && of_ys.size() != ys_.size()) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("{} gradients for {} outputs", of_ys.size(), ys_.size()),
+             .legal = "one for each, or none"});
+    }
+    for (size_t k = 0; k < ys_.size(); ++k) {
+      const std::string name = ys_[k].node->name + "_ones";
+      add(ys_[k], of_ys.empty() ? make_call("ones_like", name, {ys_[k]}) : of_ys[k]);
+    }
+    for (size_t id = index_.num_nodes(); id-- > 0;) {
+      if (moves_[id]) propagate(static_cast<uint32_t>(id));
+    }
+    std::vector<Entry> result;
+    for (const Entry& x : xs_) {
+      const auto known = contributions_.find(key(x));
+      // What no output depends on does not change them.
+      result.push_back(known == contributions_.end()
+                           ? make_call("zeros_like", x.node->name + "_zeros", {x})
+                           : sum_of(known->second, x.node->name));
+    }
+    return result;
+  }
+
+ private:
+  using Key = std::pair<const Node*, uint32_t>;
+  static Key key(const Entry& e) { return {e.node.get(), e.index}; }
+
+  // Nodes that depend on an x: only their gradients are needed, and must exist.
+  void find_moving() {
+    std::set<const Node*> sources;
+    for (const Entry& x : xs_) sources.insert(x.node.get());
+    for (size_t id = 0; id < index_.num_nodes(); ++id) {
+      const Node& node = *index_.nodes()[id];
+      moves_[id] = sources.contains(&node);
+      for (const Entry& e : node.inputs) {
+        moves_[id] = moves_[id] || moves_[index_.node_id(*e.node)];
+      }
+    }
+  }
+
+  void add(const Entry& e, Entry gradient) { contributions_[key(e)].push_back(std::move(gradient)); }
+
+  static Entry sum_of(const std::vector<Entry>& terms, const std::string& name) {
+    if (terms.size() == 1) return terms[0];
+    return make_call("elemwise_sum", name + "_grad_sum", terms,
+                     {{"num_args", fmt::format("{}", terms.size())}});
+  }
+
+  void propagate(uint32_t id) {
+    const NodeRef& node = index_.nodes()[id];
+    if (node->is_variable()) return;
+    bool needed = false;  // nothing below an x is
+    for (const Entry& e : node->inputs) needed = needed || moves_[index_.node_id(*e.node)];
+    if (!needed) return;
+    std::vector<Entry> of_outputs;
+    bool any = false;
+    for (uint32_t k = 0; k < static_cast<uint32_t>(node->num_outputs()); ++k) {
+      const auto known = contributions_.find({node.get(), k});
+      any = any || known != contributions_.end();
+      of_outputs.push_back(
+          known != contributions_.end()
+              ? sum_of(known->second, node->name)
+              : make_call("zeros_like", node->name + "_zeros", {{.node = node, .index = k}}));
+      if (known != contributions_.end()) known->second = {of_outputs.back()};
+    }
+    if (!any) return;
+    if (!node->op->gradient) {
+      raise({.code = ErrorCode::NoGradient,
+             .what = fmt::format("operator '{}' has no gradient", node->op->name),
+             .where = fmt::format("node '{}'", node->name),
+             .legal = "operators that have one, or inputs that do not lie below this node"});
+    }
+    const std::vector<Entry> of_inputs = node->op->gradient(node, of_outputs);
+    TW_CHECK(of_inputs.size() == node->inputs.size(), node->op->name);
+    for (size_t k = 0; k < of_inputs.size(); ++k) {
+      const Entry& input = node->inputs[k];
+      if (of_inputs[k].node && moves_[index_.node_id(*input.node)]) add(input, of_inputs[k]);
+    }
+  }
+
+  const std::vector<Entry>&ys_, &xs_;
+  GraphIndex index_;
+  std::vector<bool> moves_;
+  std::map<Key, std::vector<Entry>> contributions_;  // look-ups only
+};
+
+}  // namespace
+
+Graph gradient(Graph graph) {
+  const auto* given = graph.find<std::vector<Entry>>("grad_ys_out_grad");
+  Differentiation differentiation(symbols(graph, "grad_ys"), symbols(graph, "grad_xs"));
+  Graph result;
+  result.outputs = differentiation.run(given ? *given : std::vector<Entry>());
+  return result;
+}
+
+}  // namespace tw::graph

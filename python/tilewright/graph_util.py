@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients and inference of graphs. NNVM's `nnvm.compiler.graph_util`."""
+
+from . import graph as _graph
+from .symbol import Group, Symbol
+
+
+def _symbol(value):
+    """A symbol; several as a group."""
+    if isinstance(value, Symbol):
+        return value
+    if hasattr(value, "symbol"):
+        return value.symbol
+    return Group([_symbol(v) for v in value])
+
+
+def get_gradient_graph(ys, xs, grad_ys=None):
+    """Graph: its outputs are the gradients of the sum of `ys` with respect to each of `xs`.
+
+    Parameters
+    ----------
+    ys, xs: Symbol, Graph, or a list of them
+    grad_ys: Symbol or list of Symbol, optional
+        The gradients of `ys`, by default ones.
+
+    Raises
+    ------
+    UserError (no-gradient)
+        Where a node between `xs` and `ys` calls an operator without a gradient; it is named.
+    """
+    graph = _graph.create(_symbol(ys))
+    graph._set_symbol_list_attr("grad_ys", _symbol(ys))
+    graph._set_symbol_list_attr("grad_xs", _symbol(xs))
+    if grad_ys is not None:
+        graph._set_symbol_list_attr("grad_ys_out_grad", _symbol(grad_ys))
+    return graph.apply("Gradient")
+
+
+def gradients(ys, xs, grad_ys=None):
+    """list of Symbol: the gradients of the sum of `ys` with respect to each of `xs`; see get_gradient_graph."""
+    return list(get_gradient_graph(ys, xs, grad_ys).symbol)
+
+
+def _inferred(graph, attribute, infer, by_name):
+    index = graph.index
+    found = graph.apply(infer).json_attr(attribute)
+    values = [found[index.entry_id(name)] for name in by_name], [found[index.entry_id(e)] for e in index.output_entries]
+    return values
+
+
+def infer_shape(graph, **shape):
+    """Shapes of the inputs and of the outputs, from those of some inputs by name; None where one stays unknown."""
+    given = [list(shape[name]) if name in shape else None for name in graph.index.input_names]
+    graph._set_json_attr("shape_inputs", given, "list_shape")
+    return _inferred(graph, "shape", "InferShape", graph.index.input_names)
+
+
+def infer_dtype(graph, **dtype):
+    """Element types of the inputs and of the outputs, by name, from those of some inputs by name."""
+    numbers = {name: number for number, name in _graph.dtypes().items()}
+    given = [numbers[str(dtype[name])] if name in dtype else -1 for name in graph.index.input_names]
+    graph._set_json_attr("dtype_inputs", given, "list_int")
+    names = _graph.dtypes()
+    found = _inferred(graph, "dtype", "InferType", graph.index.input_names)
+    return tuple([names.get(number) for number in numbers_found] for numbers_found in found)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "graph/op.h"
+#include "graph/pass.h"
+#include "graph/symbol.h"
+#include "runtime/error.h"
+
+namespace tw::graph {
+namespace {
+
+Symbol call(std::string_view op, std::string name, const std::vector<Symbol>& inputs,
+            Attributes attributes = {}) {
+  return Symbol::call(op, std::move(name), inputs, {}, std::move(attributes));
+}
+
+Graph gradient_of(const Symbol& y, const std::vector<Symbol>& xs) {
+  Graph graph{.outputs = y.outputs()};
+  graph.attributes["grad_ys"] = y.outputs();
+  graph.attributes["grad_xs"] = Symbol::group(xs).outputs();
+  return apply(std::move(graph), "Gradient");
+}
+
+TEST(Gradient, IsWrittenInTheGraph) {
+  const Symbol x = Symbol::variable("x");
+  EXPECT_EQ(to_text(gradient_of(call("softmax", "s", {call("relu", "r", {x})}), {x})),
+            "Graph(%x) {\n"
+            "  %1 = relu(%x)\n"
+            "  %2 = softmax(%1)\n"
+            "  %3 = ones_like(%2)\n"
+            "  %4 = elemwise_mul(%3, %2)\n"
+            "  %5 = sum(%4, keepdims='true', axis='-1')\n"
+            "  %6 = broadcast_mul(%5, %2)\n"
+            "  %7 = elemwise_sub(%4, %6)\n"
+            "  %8 = zeros_like(%x)\n"
+            "  %9 = greater(%x, %8, exclude='true')\n"
+            "  %10 = elemwise_mul(%7, %9)\n"
+            "  ret %10\n"
+            "}");
+}
+
+TEST(Gradient, WhatIsReadSeveralTimesIsSummed) {
+  const Symbol x = Symbol::variable("x");
+  const Graph g = gradient_of(call("elemwise_mul", "m", {call("exp", "e", {x}), x}), {x});
+  EXPECT_THAT(to_text(g), testing::ContainsRegex("elemwise_sum\\(%[0-9]+, %[0-9]+, num_args='2'\\)"));
+}
+
+// Each level is read twice by the next: contributions are added before they go on.
+TEST(Gradient, SharedNodesAreDifferentiatedOnce) {
+  const Symbol x = Symbol::variable("x");
+  Symbol z = x;
+  for (int i = 0; i < 60; ++i) z = call("elemwise_add", "a", {call("exp", "e", {z}), call("tanh", "t", {z})});
+  EXPECT_LT(GraphIndex(gradient_of(z, {x})).num_nodes(), 1000u);
+}
+
+TEST(Gradient, OfWhatDoesNotMatterIsZero) {
+  const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
+  EXPECT_EQ(to_text(gradient_of(call("exp", "e", {x}), {y})),
+            "Graph(%y) {\n  %1 = zeros_like(%y)\n  ret %1\n}");
+}
+
+TEST(Gradient, IsAskedOnlyOfOperatorsInBetween) {
+  const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
+  // greater has none, and is no function of x.
+  const Symbol z = call("elemwise_mul", "m", {call("exp", "e", {x}), call("greater", "g", {y, y})});
+  EXPECT_EQ(gradient_of(z, {x}).outputs.size(), 1u);
+  try {
+    gradient_of(z, {y});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::NoGradient);
+    EXPECT_EQ(e.info().what, "operator 'greater' has no gradient");
+    EXPECT_EQ(e.info().where, "node 'g'");
+  }
+}
+
+TEST(Gradient, NeedsItsSymbols) {
+  try {
+    apply({}, "Gradient");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::PassRequirement);
+  }
+}
+
+}  // namespace
+}  // namespace tw::graph
