@@ -72,10 +72,11 @@ struct NestStatement {
   std::vector<NestLoop> loops;   // outermost first
   std::vector<Access> accesses;  // the store first
   OperationCounts operations;
-  bool is_init = false;      // initialises a reduction
-  bool nontemporal = false;  // its vectors are stored around the caches
-  bool prefetched = false;   // the lines that it stores were fetched before
-  int64_t auto_unroll_max_step = 0;
+  bool is_init = false;              // initialises a reduction
+  bool nontemporal = false;          // its vectors are stored around the caches
+  bool prefetched = false;           // the lines that it stores were fetched before
+  int64_t auto_unroll_max_step = 0;  // of serial loops that are unrolled together
+  size_t auto_unroll_depth = 0;      // the first of them
   DType dtype;
   // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.
   std::string intrin = {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "autotune/intrin_rate.h"
+#include "autotune/space/tiles.h"
 #include "runtime/machine.h"
 
 namespace tw::autotune {
@@ -15,7 +16,8 @@ namespace {
 constexpr double kClock = 2.5e9;
 constexpr double kArithmeticPerCycle = 2;  // vector operations issued a cycle
 constexpr double kLoadsPerCycle = 2;
-constexpr double kChain = 8;  // independent accumulators that hide an fma's latency
+constexpr double kChain = 8;    // independent accumulators that hide an fma's latency
+constexpr double kWindow = 96;  // operations that wait in the scheduler while others go ahead
 constexpr double kDivideCycles = 8, kMathCycles = 20;
 constexpr double kHandOverCycles = 40;  // from the last store into a buffer to its first use
 constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
@@ -58,7 +60,7 @@ RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) 
       tile.lanes = std::min(width, extent);
       tile.efficiency = extent / (copies * tile.lanes);
     } else if (loop.kind == ForKind::Unrolled || extent == 1 ||
-               (loop.kind == ForKind::Serial &&
+               (loop.kind == ForKind::Serial && tile.code > s.auto_unroll_depth &&
                 unrolled * extent <= double(s.auto_unroll_max_step))) {
       unrolled *= extent;
     } else {
@@ -115,28 +117,37 @@ bool is_interleaved(const Access& a, const NestStatement& s) {
          s.loops[next].extent == a.strides.back() && a.strides.back() <= kShuffledStride;
 }
 
-// Load instructions for one tile of an access.
-double tile_loads(const Access& a, const NestStatement& s, const RegisterTile& tile) {
-  const double elements = a.elements[tile.depth];
+// The buffer is registers: it is written and read in straight code alone.
+bool in_registers(const Access& a, const NestStatement& s, const RegisterTile& tile) {
+  bool straight = a.is_local;
+  for (size_t l = a.realize_depth; l < tile.code; ++l) {
+    straight &= a.strides[l] == 0 || s.loops[l].extent == 1;
+  }
+  return straight;
+}
+
+// Lanes that come out of vectors with the gaps between them.
+bool is_shuffled(const Access& a) {
+  return !a.is_store && a.strides.back() > 1 && a.strides.back() <= kShuffledStride;
+}
+
+// Load instructions for so many elements of an access, or stores.
+double load_slots(const Access& a, const NestStatement& s, const RegisterTile& tile,
+                  double elements) {
+  if (in_registers(a, s, tile)) return 0;
   if (tile.lanes == 1) return elements;
+  const double vectors = elements / (tile.lanes * tile.efficiency);
   const int64_t stride = a.strides.back();
-  if (stride == 1) {
-    return std::max(1.0, elements / (tile.lanes * tile.efficiency)) * lines_of_vector(a);
-  }
+  if (stride == 1) return std::max(1.0, vectors) * lines_of_vector(a);
   if (stride == 0) return elements;  // a broadcast, folded into the operation
-  if (!a.is_store && stride > 0 && stride <= kShuffledStride) {
-    return elements / (tile.lanes * tile.efficiency) * double(stride) * kShuffleCycles;
+  if (is_shuffled(a)) {
+    return vectors * double(stride) * kShuffleCycles;
   }
-  if (is_interleaved(a, s)) {
-    const double vectors = elements / (tile.lanes * tile.efficiency);
-    return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
-  }
+  if (is_interleaved(a, s)) return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
   if (const double columns = transposed_columns(a, s); columns > 0) {
-    const double vectors = elements / (tile.lanes * tile.efficiency);
     return vectors * (tile.lanes / columns + kLoadsPerCycle * std::log2(columns));
   }
-  return elements * kGatherCycles * kLoadsPerCycle +
-         (a.is_store ? elements : 0) * double(s.loops.empty() ? 0 : 1);
+  return elements * kGatherCycles * kLoadsPerCycle + (a.is_store ? elements : 0);
 }
 
 // Vectors of operands that one reduction step of the tile works on.
@@ -173,6 +184,109 @@ double live_operands(const NestStatement& s, const RegisterTile& tile) {
     all += live;
   }
   return std::max(1.0, all);
+}
+
+// How many registers hold what the access touches while the loops from depth d inwards run. A
+// register is filled from one place: what lies a little further on, though most of it is the same,
+// is another.
+double registers(const Access& a, const NestStatement& s, const RegisterTile& tile, size_t d) {
+  struct Progression {
+    int64_t step, count;
+  };
+  std::vector<Progression> places;
+  for (size_t l = d; l < s.loops.size(); ++l) {
+    int64_t step = std::abs(a.strides[l]), count = s.loops[l].extent;
+    if (s.loops[l].kind == ForKind::Vectorized) {
+      count = ceil_div(count, static_cast<int64_t>(tile.lanes));
+      step *= static_cast<int64_t>(tile.lanes);
+    }
+    if (step != 0 && count > 1) places.push_back({step, count});
+  }
+  std::ranges::sort(places, {}, &Progression::step);
+  for (size_t k = 1; k < places.size(); ++k) {
+    for (size_t j = 0; j < k; ++j) {
+      // Steps of one that lead to places of the other: windows that overlap.
+      Progression& p = places[j];
+      const int64_t times = places[k].step / p.step;
+      if (places[k].step % p.step != 0 || times > p.count) continue;
+      p.count += times * (places[k].count - 1);
+      places[k].count = 1;
+      break;
+    }
+  }
+  double n = 1;
+  for (const Progression& p : places) n *= double(p.count);
+  return n;
+}
+
+// The outermost loop that reduces; the number of loops where none does.
+size_t first_reduction(const NestStatement& s) {
+  const auto reduces = [](const NestLoop& l) { return l.reduces && l.extent > 1; };
+  return static_cast<size_t>(std::ranges::find_if(s.loops, reduces) - s.loops.begin());
+}
+
+// What one run of the straight code does to have its operands in registers.
+struct Operands {
+  double loads = 0;   // slots
+  double spills = 0;  // cycles
+};
+
+// Compilers load once what the code reads several times, and what the loop around it does not move
+// before that loop. What finds no register until it is read again goes through the stack.
+Operands read_operands(const NestStatement& s, const RegisterTile& tile,
+                       const MachineModel& machine) {
+  Operands result;
+  size_t around = tile.code;  // inside the loop around the code
+  while (around > 0 && s.loops[around - 1].extent == 1) --around;
+  double kept = 1;  // registers for one operand and for those that wait in them all the time
+  for (const Access& a : s.accesses) {
+    if (a.is_store) continue;
+    double elements = a.elements[tile.code];
+    if (tile.lanes > 1) {
+      const double held = registers(a, s, tile, tile.code);
+      const double lanes = a.strides.back() == 0 ? 1 : tile.lanes * tile.efficiency;
+      elements = std::max(elements, held * lanes);
+      if (is_shuffled(a)) kept += double(a.strides.back());  // which lanes go where
+      if (around > 0 && a.strides[around - 1] == 0) {
+        kept += held;
+        elements /= double(s.loops[around - 1].extent);
+      }
+    }
+    result.loads += load_slots(a, s, tile, elements);
+  }
+  const Access& store = s.accesses[0];
+  const size_t first = first_reduction(s);
+  if (tile.lanes == 1 || first == s.loops.size()) return result;
+  double inside = 0;  // what waits within the loops inside l
+  for (size_t l = s.loops.size(); l-- > tile.code;) {
+    const double extent = double(s.loops[l].extent);
+    if (extent == 1 || s.loops[l].kind == ForKind::Vectorized) continue;
+    double shared = 0;  // what an iteration reads of what the one before it has read
+    for (const Access& a : s.accesses) {
+      if (a.is_store || (around > 0 && a.strides[around - 1] == 0)) continue;
+      const double all = registers(a, s, tile, l), once = registers(a, s, tile, l + 1);
+      shared += (extent * once - all) / (extent - 1);
+      // Lanes that this loop takes from between those of other iterations.
+      const int64_t lanes_apart = is_shuffled(a) ? a.strides.back() : 1;
+      if (a.strides[l] != 0 && std::abs(a.strides[l]) < lanes_apart) {
+        shared += once * double(lanes_apart);
+      }
+    }
+    // Of sums that are added to again, all wait.
+    const double sums = registers(store, s, tile, std::min(l, std::max(first, tile.code)));
+    const double finished = l < first ? sums - registers(store, s, tile, l + 1) : 0;
+    inside = std::max(inside, shared);
+    const double waiting = finished > 0 ? inside : shared;
+    const double lacking = kept + waiting + sums - machine.vector_registers;
+    if (lacking > 0) {
+      const double stored = std::min(finished, lacking);
+      const double again = std::min(shared, lacking - stored);
+      const double runs = extents_outside(s, l) / extents_outside(s, tile.code);
+      result.spills +=
+          runs * (stored * (1 + 1 / kLoadsPerCycle) + again * (1 + (extent - 1) / kLoadsPerCycle));
+    }
+  }
+  return result;
 }
 
 // Runs whose distance is a multiple of a large power of two fall on few sets of a cache.
@@ -364,6 +478,16 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   return words;
 }
 
+// Sums that are worked on at once: those of the tile, or all that begin and end within the window
+// from which a processor takes what waits for nothing.
+double independent_sums(const NestStatement& s, double accumulators) {
+  double steps = 1, sums = 1;  // sums that the loops make, each of so many steps
+  for (const NestLoop& l : s.loops) {
+    if (l.kind != ForKind::Vectorized) (l.reduces ? steps : sums) *= double(l.extent);
+  }
+  return std::max(accumulators, std::min(sums, kWindow / (2 * steps)));
+}
+
 // What one core does of the statement's loops, memory aside. `statement` is `s` before its operands
 // were taken as words.
 void add_loops(const NestStatement& statement, const NestStatement& s, const MachineModel& machine,
@@ -376,35 +500,31 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
   const Access& store = s.accesses[0];
   const double vectors = tile.lanes * tile.efficiency;
   cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
-  const double chain = reduces ? std::max(1.0, kChain / cost.accumulators) : 1;
+  const double chain = reduces ? std::max(1.0, kChain / independent_sums(s, cost.accumulators)) : 1;
   cost.arithmetic =
       tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
 
-  double loads = 0;
-  for (const Access& a : s.accesses) {
-    if (!a.is_store) loads += tile_loads(a, s, tile);
-  }
-  const double store_slots = tile_loads(store, s, tile) * (reduces ? 2 : 1);
-  const double reuse = reduces ? accumulator_reuse(s, tile.depth) : 1;
-  cost.loads = tiles * (loads / kLoadsPerCycle + store_slots / reuse);
+  const Operands operands = read_operands(s, tile, machine);
+  // Sums stay in registers as long as the straight code around them has enough of these.
+  const bool keeps = reduces && registers(store, s, tile, tile.code) <= machine.vector_registers;
+  const size_t kept = keeps ? tile.code : tile.depth;
+  const double store_slots = load_slots(store, s, tile, store.elements[kept]) * (reduces ? 2 : 1);
+  const double reuse = reduces ? accumulator_reuse(s, kept) : 1;
+  cost.loads = extents_outside(s, tile.code) * operands.loads / kLoadsPerCycle +
+               extents_outside(s, kept) * store_slots / reuse;
 
   double needed = cost.accumulators + live_operands(s, tile);
   if (has_offsets(statement, machine)) {
     // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
-    const double operands = operand_vectors(s, tile);
-    needed += operands + 1;
-    cost.arithmetic += tiles * (operands + cost.accumulators / operands) / kArithmeticPerCycle;
+    const double columns = operand_vectors(s, tile);
+    needed += columns + 1;
+    cost.arithmetic += tiles * (columns + cost.accumulators / columns) / kArithmeticPerCycle;
   }
   const double excess = needed - machine.vector_registers;
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
   if (reduces && excess > 0)
     cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
-  // Operands of several reduction steps in one piece of code are loaded early, and live until then;
-  // what finds no register goes through the stack.
-  const double live = cost.accumulators + loads - machine.vector_registers;
-  if (reduces && tile.instances > cost.accumulators && live > 0) {
-    cost.spills += tiles * std::min(loads, live);
-  }
+  cost.spills += extents_outside(s, tile.code) * operands.spills;
   cost.overhead =
       extents_outside(s, tile.code) * (kLoopCycles + s.operations.condition * kConditionCycles);
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that

@@ -69,13 +69,15 @@ Stage::Pair Builder::split(Knob& knob, const Stage& stage, const IterVar& axis) 
   return stage.split(axis, 1);
 }
 
-void Builder::add_unroll_knob(const Stage& stage, const IterVar& axis) {
+void Builder::add_unroll_knob(const Stage& stage, const std::vector<IterVar>& axes) {
   Knob knob{.kind = Knob::Kind::Unroll, .label = fmt::format("{}.unroll", stage.op().name())};
-  knob.places = {{next_step(), kPragmaValue}};
-  stage.pragma(axis, "auto_unroll_max_step", kUnrollSteps[0]);
+  for (const IterVar& axis : axes) {
+    knob.places.push_back({next_step(), kPragmaValue});
+    stage.pragma(axis, "auto_unroll_max_step", kUnrollSteps[0]);
+  }
   for (int64_t step : kUnrollSteps) {
     knob.choices.push_back({step});
-    knob.values.push_back({step});
+    knob.values.emplace_back(axes.size(), step);
   }
   add_knob(std::move(knob));
 }

@@ -54,8 +54,8 @@ class Builder {
 
   // Splits by a factor that `knob` decides; its values are added by the caller, one a choice.
   Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
-  // A pragma auto_unroll_max_step on the axis, with a knob of its own.
-  void add_unroll_knob(const Stage& stage, const IterVar& axis);
+  // A pragma auto_unroll_max_step on the axes, with one knob for all.
+  void add_unroll_knob(const Stage& stage, const std::vector<IterVar>& axes);
   // How what is stored below the axis meets its lines, where the operation's result is large: as it
   // comes; fetched when an iteration of the axis begins, where rows lie apart, so that no
   // prefetcher foresees them; or around the caches, where the result is larger than what should

@@ -123,7 +123,7 @@ void apply(Builder& b, size_t op, int) {
   partial.reorder(order);
   partial.unroll(vector);
   partial.vectorize(lanes);
-  b.add_unroll_knob(partial, sums->reduce_axis[0]);
+  b.add_unroll_knob(partial, {sums->reduce_axis[0]});
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ void apply(Builder& b, size_t op, int) {
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
   for (size_t k = 0; k < rows; ++k) b.add_attach_point(op, stage, inner[k]);
-  if (f.is_reduction) b.add_unroll_knob(stage, stage.reduce_axis(0));
+  if (f.is_reduction) b.add_unroll_knob(stage, {stage.reduce_axis(0)});
   if (!f.is_reduction && last.vectors.defined()) {
     b.add_store_knob(op, stage, last.vectors, Builder::Rows::Contiguous);
   }

@@ -56,7 +56,9 @@ class TiledLoops {
     limit_registers();
     for (Knob& knob : knobs_) b_.add_knob(std::move(knob));
     for (size_t m = 0; m < sums_.size(); ++m) {
-      if (!r0_[m].empty()) b_.add_unroll_knob(sums_[m], r0_[m][0]);
+      // Loops over data too, which set the sums to zero before the reduction begins: sums that are
+      // to wait in registers are never told apart by a loop.
+      if (!r0_[m].empty()) b_.add_unroll_knob(sums_[m], {r0_[m][0], s2_[m][0]});
     }
     place_packed();
     add_attach_points();
@@ -216,7 +218,8 @@ class TiledLoops {
 
   void split_sums(size_t member) {
     const Stage& sums = sums_[member];
-    std::vector<IterVar> s2, r1, s3, terms, lanes;
+    std::vector<IterVar> r1, s3, terms, lanes;
+    std::vector<IterVar>& s2 = s2_.emplace_back();
     for (size_t position = 0; position < order_.size(); ++position) {
       const auto k = static_cast<size_t>(order_[position]);
       const IterVar root = sums.axis(static_cast<int>(position));
@@ -311,7 +314,7 @@ class TiledLoops {
   std::vector<Knob> knobs_;
   IterVar fused_;
   std::vector<IterVar> o1_;
-  std::vector<std::vector<IterVar>> r0_;  // of each member
+  std::vector<std::vector<IterVar>> r0_, s2_;  // of each member
 };
 
 }  // namespace

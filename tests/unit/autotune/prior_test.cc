@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string_view>
+
 #include "autotune/loop_nest.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
@@ -250,6 +253,100 @@ TEST(Prior, OperandsThatWaitTakeRegisters) {
   };
   EXPECT_EQ(spills(true), 0);
   EXPECT_GT(spills(false), 0);
+}
+
+// Windows of three by three over rows of 16 in one piece of code, their sums in registers.
+struct Windows {
+  te::Tensor in, weights, out;
+  Windows(int planes, int rows, int stride) {
+    const int columns = 16;
+    in = te::placeholder({planes, rows * stride + 2, columns * stride + 2}, float_type(32), "in");
+    weights = te::placeholder({planes, 3, 3}, float_type(32), "weights");
+    const IterVar ry = te::reduce_axis({0, 3}, "ry"), rx = te::reduce_axis({0, 3}, "rx");
+    out = te::compute(
+        {planes, rows, columns},
+        [&](const std::vector<Var>& i) {
+          const Expr window = in({i[0], i[1] * stride + ry.var(), i[2] * stride + rx.var()});
+          return te::sum(window * weights({i[0], ry.var(), rx.var()}), {ry, rx});
+        },
+        "out");
+  }
+  // Cycles of the sums: `tile` rows at a time, the loops over windows outside of them in this
+  // order, or inside.
+  StatementCost cost(int tile, std::string_view order, int step = 256, size_t statement = 1) const {
+    const Schedule s = Schedule::create({out});
+    const Stage stage = s[s.cache_write(out, "local")], output = s[out];
+    const auto [o, i] = output.split(output.axis(1), tile);
+    stage.compute_at(output, o);
+    output.vectorize(output.axis(2));
+    const IterVar y = stage.axis(1), x = stage.axis(2);
+    const IterVar ry = stage.reduce_axis(0), rx = stage.reduce_axis(1);
+    const std::map<char, IterVar> loops = {{'y', ry}, {'x', rx}, {'d', y}};
+    std::vector<IterVar> axes = {stage.axis(0)};
+    for (char c : order) axes.push_back(loops.at(c));
+    axes.push_back(x);
+    stage.reorder(axes);
+    stage.vectorize(x);
+    stage.pragma(axes[1], "auto_unroll_max_step", step);
+    const std::vector<NestStatement> nest = nest_of(s);
+    return statement_cost(nest[statement], kMachine, warm_accesses(nest, kMachine)[statement]);
+  }
+};
+
+TEST(Prior, RowsOfOverlappingWindowsAreLoadedOnce) {
+  const int planes = 64, rows = 6;
+  // Eight rows from each of three places; weights are elements. Loops keep what they share apart.
+  const double vectors = 8 * (1 + 2 * 1.75), weights = 9;
+  EXPECT_NEAR(Windows(planes, rows, 1).cost(rows, "xyd").loads, planes * (vectors + weights) / 2,
+              planes * 8);
+  EXPECT_GT(Windows(planes, rows, 1).cost(rows, "xyd", 16).loads,
+            1.3 * Windows(planes, rows, 1).cost(rows, "xyd").loads);
+}
+
+TEST(Prior, RowsWaitInRegistersForTheNextWindow) {
+  // Of 14 rows, 12 wait for the next row of windows, or those of three places.
+  EXPECT_EQ(Windows(64, 14, 1).cost(14, "xyd").spills, 0);
+  EXPECT_GT(Windows(64, 14, 1).cost(14, "yxd").spills, 0);
+  // Vectors of every other element also wait for those in between.
+  EXPECT_EQ(Windows(64, 7, 2).cost(7, "ydx").spills, 0);
+  EXPECT_GT(Windows(64, 14, 2).cost(14, "xyd").spills, 0);
+}
+
+TEST(Prior, WhatNoLoopMovesWaitsAcrossIt) {
+  // One weight a window, in nine registers, where the loop around the code is over rows.
+  EXPECT_EQ(Windows(1, 14, 1).cost(14, "xyd").spills, 0);
+  EXPECT_GT(Windows(1, 28, 1).cost(14, "xyd").spills, 0);
+}
+
+TEST(Prior, ShortSumsDoNotWaitForEachOther) {
+  // One accumulator at a time: sums of nine terms overlap with those after them, long ones do not.
+  const double of_one = Windows(64, 4, 1).cost(4, "dyx").arithmetic;
+  EXPECT_EQ(of_one, Windows(64, 4, 1).cost(4, "yxd").arithmetic);
+  const Product p(4, 16, 1024);
+  const Schedule s = Schedule::create({p.c});
+  s[p.c].reorder({s[p.c].axis(0), p.k, s[p.c].axis(1)});
+  s[p.c].vectorize(s[p.c].axis(1));
+  EXPECT_EQ(p.cost(s, kMachine).arithmetic, 4 * 1024 / 2 * 8);
+}
+
+TEST(Prior, SumsInRegistersAreNotStored) {
+  // They are set to zero in a loop over rows, or in straight code.
+  EXPECT_EQ(Windows(64, 4, 1).cost(4, "dyx", 0, 0).loads, 64 * 4);
+  EXPECT_EQ(Windows(64, 4, 1).cost(4, "dyx", 256, 0).loads, 0);
+}
+
+TEST(Prior, LoopsOutsideAPragmaAreNotUnrolled) {
+  const Windows w(8, 4, 1);
+  const Schedule s = Schedule::create({w.out});
+  const Stage stage = s[w.out];
+  stage.reorder(
+      {stage.axis(0), stage.axis(1), stage.reduce_axis(0), stage.reduce_axis(1), stage.axis(2)});
+  stage.vectorize(stage.axis(2));
+  stage.pragma(stage.reduce_axis(0), "auto_unroll_max_step", 256);
+  const NestStatement sums = nest_of(s).back();
+  EXPECT_EQ(sums.auto_unroll_depth, 2u);
+  const StatementCost cost = statement_cost(sums, kMachine, warm_accesses({sums}, kMachine)[0]);
+  EXPECT_EQ(cost.overhead, 8 * 4 * 2);
 }
 
 // Two dimensions that one loop walks through lie in memory as one.

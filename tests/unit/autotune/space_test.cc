@@ -139,6 +139,23 @@ TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
   }
 }
 
+// Loops that set sums to zero unroll together with those that add to them: sums whose position a
+// loop decides would not be registers.
+TEST(Space, SumsAreSetToZeroInStraightCode) {
+  const Task task = task_of("depthwise_conv2d:c=4,h=8,w=8,k=3,s=1,p=1");
+  const Space space(task);
+  for (const Sketch& sketch : space.sketches()) {
+    for (const Knob& knob : sketch.knobs) {
+      if (knob.kind != Knob::Kind::Unroll) continue;
+      ASSERT_EQ(knob.places.size(), 2u) << sketch.description;
+      for (const std::vector<int64_t>& v : knob.values) EXPECT_EQ(v[0], v[1]);
+      // The reduction's outer loop, and the first over data inside it.
+      EXPECT_EQ(sketch.skeleton.steps[knob.places[0].step].primitive, "pragma");
+      EXPECT_EQ(sketch.skeleton.steps[knob.places[1].step].primitive, "pragma");
+    }
+  }
+}
+
 size_t sketches_with(const Space& space, std::string_view words) {
   return static_cast<size_t>(std::ranges::count_if(space.sketches(), [&](const Sketch& s) {
     return s.description.find(words) != std::string::npos;
