@@ -51,8 +51,18 @@ class Comparison {
     if (int d = order(a->kind, b->kind)) return d;
     if constexpr (std::is_same_v<H, Expr>) {
       if (int d = order(a.dtype(), b.dtype())) return d;
+      if (!is_leaf(*a) && !a->refs.unique() && !b->refs.unique()) return compare_shared(*a, *b);
     }
     return compare_nodes(*a, *b);
+  }
+  // What stands in several places of both sides, and was equal in one, is equal in the others under
+  // the same bindings.
+  int compare_shared(const ExprBase& a, const ExprBase& b) {
+    const auto known = equal_.find(&a);
+    if (known != equal_.end() && known->second == &b) return 0;
+    const int difference = compare_nodes(a, b);
+    if (difference == 0) equal_[&a] = &b;
+    return difference;
   }
 
   int compare_nodes(const ExprBase& a, const ExprBase& b) {
@@ -219,6 +229,7 @@ class Comparison {
     undo_.push_back({va, vb, level_a, level_b});
     level_a = level_b = static_cast<int>(undo_.size());
     renamed_bindings_ += va != vb;
+    equal_.clear();
     return signature(*va, *vb);
   }
   void unbind() {
@@ -227,6 +238,7 @@ class Comparison {
     level_b_[last.b] = last.outer_b;
     renamed_bindings_ -= last.a != last.b;
     undo_.pop_back();
+    equal_.clear();
   }
 
   Free free_;
@@ -236,6 +248,7 @@ class Comparison {
   int renamed_bindings_ = 0;  // bindings in force whose two sides are different variables
   Renaming<Variable> variables_;
   Renaming<Producer> producers_;
+  std::unordered_map<const ExprBase*, const ExprBase*> equal_;  // under the bindings in force
 };
 
 // Bound variables count from the outermost binding, free ones in the order they are met, so that
