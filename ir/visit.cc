@@ -136,7 +136,9 @@ Mutator::~Mutator() = default;
 
 void Visitor::visit(const Expr& e) {
   if (!e.defined()) return;
-  if (shared_ == Shared::Once && is_shared(e) && !met_.insert(e.get()).second) return;
+  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e) &&
+      !met_.insert(e.get()).second)
+    return;
   with_node(e, [this](const auto& op) { on(op); });
 }
 
@@ -158,7 +160,8 @@ void Visitor::visit(const Stmt& s) {
 
 Expr Mutator::mutate(const Expr& e) {
   if (!e.defined()) return e;
-  if (shared_ == Shared::Once && is_shared(e)) return mutate_once(e);
+  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e))
+    return mutate_once(e);
   return with_node(e, [&](const auto& op) { return on(op, e); });
 }
 

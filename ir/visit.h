@@ -17,6 +17,8 @@ namespace tw {
 // takes twice as long with every level of x = x*x + x, or once, for what does not depend on the
 // place.
 enum class Shared : uint8_t { EachPlace, Once };
+// Most walks are short: what the first nodes are is not worth remembering.
+constexpr int kVisitsBeforeMemory = 64;
 
 class Visitor {
  public:
@@ -37,6 +39,7 @@ class Visitor {
 
  private:
   Shared shared_;
+  int visits_ = 0;
   std::unordered_set<const ExprBase*> met_;
 };
 
@@ -61,6 +64,7 @@ class Mutator {
  private:
   Expr mutate_once(const Expr& e);
   Shared shared_;
+  int visits_ = 0;
   // By identity; what is in here is a part of what is being mutated, which lives as long.
   std::unordered_map<const ExprBase*, Expr> known_;
 };

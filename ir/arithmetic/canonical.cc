@@ -166,7 +166,7 @@ class Canonical : public Mutator {
   // What stands in several places is expanded once as an outermost sum, and once inside of sums.
   template <class F>
   Expr once(const Expr& self, F expanded) {
-    if (self->refs.unique()) return expanded();
+    if (++visits_ <= kVisitsBeforeMemory || self->refs.unique()) return expanded();
     auto& known = known_[inside_ ? 1 : 0];
     if (const auto found = known.find(self.get()); found != known.end()) return found->second;
     Expr result = expanded();
@@ -176,6 +176,7 @@ class Canonical : public Mutator {
 
   Context& context_;
   bool inside_ = false;
+  int visits_ = 0;
   std::unordered_map<const ExprBase*, Expr> known_[2];
 };
 

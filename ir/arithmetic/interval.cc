@@ -19,7 +19,7 @@ class IntervalEvaluator {
       : context_(context), relaxed_(relaxed) {}
 
   Interval evaluate(const Expr& e) {
-    if (e->refs.unique() || is_const(e) || is<Variable>(e)) return evaluate_once(e);
+    if (++evaluated_ <= kVisitsBeforeMemory || e->refs.unique()) return evaluate_once(e);
     if (const auto known = known_.find(e); known != known_.end()) return known->second;
     const Interval r = evaluate_once(e);
     known_[e] = r;
@@ -362,6 +362,7 @@ class IntervalEvaluator {
   Context& context_;
   const IntervalMap& relaxed_;
   using Known = std::unordered_map<Expr, Interval, IdentityHash, IdentityEqual>;
+  int evaluated_ = 0;
   Known known_;  // of what stands in several places, under the facts in force
 };
 
@@ -369,8 +370,8 @@ namespace {
 
 // Whether a product of two expressions stands anywhere in a sum: what only expansion cancels.
 bool has_product(const Expr& e, std::unordered_set<const ExprBase*>& met) {
-  if (!e->refs.unique() && !met.insert(e.get()).second) return false;
   if (e->kind == NodeKind::Add || e->kind == NodeKind::Sub || e->kind == NodeKind::Mul) {
+    if (!e->refs.unique() && !met.insert(e.get()).second) return false;
     const Operands o = operands(e.get());
     if (e->kind == NodeKind::Mul && !is_const(o.b)) return true;
     return has_product(o.a, met) || has_product(o.b, met);
