@@ -44,13 +44,6 @@ double magnitude_of(const FloatImm& constant) {
   return greatest != nullptr && size < greatest->value ? size : 0;
 }
 
-bool reads_floats(const Expr& e) {
-  bool found = false;
-  for_each_expr(
-      e, [&](const Expr& part) { found |= is<ProducerLoad>(part) && part.dtype().is_float(); });
-  return found;
-}
-
 // A function's |f| + |f'|·m, where x is the argument's value and m its magnitude.
 struct FunctionRule {
   std::string_view name;
@@ -225,9 +218,34 @@ class Magnitudes {
       if (reads_floats(n->condition)) return magnitude(n->true_value) + magnitude(n->false_value);
       return select(n->condition, magnitude(n->true_value), magnitude(n->false_value));
     }
-    if (const auto* n = as<Let>(e)) return magnitude(substitute(n->body, {{n->var, n->value}}));
+    if (const auto* n = as<Let>(e)) return let(*n);
     if (const auto* n = as<Call>(e)) return function(*n, e);
     return absolute(value(e));
+  }
+
+  // Beside the value of a variable stands its magnitude, in a variable of its own.
+  Expr let(const Let& n) {
+    if (reads_floats(n.value)) of_floats_.insert(n.var);
+    Expr body;
+    if (n.value.dtype().is_float()) {
+      const Expr size = magnitude(n.value);
+      const Var var(n.var.name() + "_size", kReal);
+      combined_[n.var] = var;
+      body = tw::make(Let{.var = var, .value = size, .body = magnitude(n.body)});
+    } else {
+      body = magnitude(n.body);
+    }
+    return tw::make(Let{.var = n.var, .value = n.value, .body = body});
+  }
+
+  bool reads_floats(const Expr& e) const {
+    bool found = false;
+    for_each_expr(e, [&](const Expr& part) {
+      const Variable* v = as<Variable>(part);
+      found |= is<ProducerLoad>(part) && part.dtype().is_float();
+      found |= v != nullptr && of_floats_.contains(Var(v));
+    });
+    return found;
   }
 
   Expr load(const ProducerLoad& n, const Expr& self) {
@@ -274,7 +292,8 @@ class Magnitudes {
 
   // Looked up only, never walked through.
   std::unordered_map<const Producer*, Image> images_;
-  VarMap combined_;
+  VarMap combined_;   // magnitudes of what a reduction combines, and of variables of Lets
+  VarSet of_floats_;  // variables of Lets whose values depend on floats
   std::vector<IterVar> reduce_axes_;
 };
 

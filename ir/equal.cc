@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/fields.h"
+#include "ir/visit.h"
 #include "runtime/error.h"
 
 namespace tw {
@@ -51,8 +52,19 @@ class Comparison {
     if (int d = order(a->kind, b->kind)) return d;
     if constexpr (std::is_same_v<H, Expr>) {
       if (int d = order(a.dtype(), b.dtype())) return d;
+      if (!is_leaf(*a) && !a->refs.unique() && !b->refs.unique()) return compare_shared(*a, *b);
     }
     return compare_nodes(*a, *b);
+  }
+  // What stands in several places of both sides, and was equal in one, is equal in the others under
+  // the same bindings.
+  int compare_shared(const ExprBase& a, const ExprBase& b) {
+    if (++compared_ <= kVisitsBeforeMemory) return compare_nodes(a, b);
+    const auto known = equal_.find(&a);
+    if (known != equal_.end() && known->second == &b) return 0;
+    const int difference = compare_nodes(a, b);
+    if (difference == 0) equal_[&a] = &b;
+    return difference;
   }
 
   int compare_nodes(const ExprBase& a, const ExprBase& b) {
@@ -219,6 +231,7 @@ class Comparison {
     undo_.push_back({va, vb, level_a, level_b});
     level_a = level_b = static_cast<int>(undo_.size());
     renamed_bindings_ += va != vb;
+    if (!equal_.empty()) equal_.clear();
     return signature(*va, *vb);
   }
   void unbind() {
@@ -227,6 +240,7 @@ class Comparison {
     level_b_[last.b] = last.outer_b;
     renamed_bindings_ -= last.a != last.b;
     undo_.pop_back();
+    if (!equal_.empty()) equal_.clear();
   }
 
   Free free_;
@@ -236,6 +250,8 @@ class Comparison {
   int renamed_bindings_ = 0;  // bindings in force whose two sides are different variables
   Renaming<Variable> variables_;
   Renaming<Producer> producers_;
+  int compared_ = 0;
+  std::unordered_map<const ExprBase*, const ExprBase*> equal_;  // under the bindings in force
 };
 
 // Bound variables count from the outermost binding, free ones in the order they are met, so that

@@ -52,6 +52,12 @@ TW_FIELDS(IfThenElse, &N::condition, &N::then_case, &N::else_case)
 TW_FIELDS(Evaluate, &N::value)
 #undef TW_FIELDS
 
+// Whether no expression stands in it.
+inline bool is_leaf(const ExprBase& e) {
+  return e.kind == NodeKind::Variable || e.kind == NodeKind::IntImm ||
+         e.kind == NodeKind::FloatImm || e.kind == NodeKind::StringImm;
+}
+
 // A Var field of these binds the variable for the fields after it, up to the end of the node; of
 // others (Load, Store) it is a use. A Reduce binds its axes and the operands of its combiner.
 template <class T>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/fields.h"
+#include "ir/share.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -435,6 +436,17 @@ class Printer : public Visitor {
   int indent_ = 0;
 };
 
+// A text has no parts that stand in several places but those that a Let binds.
+constexpr int kMostParts = 65536;
+Expr as_tree(const Expr& e) {
+  if (!has_more_parts_than(e, kMostParts)) return e;
+  const Expr bound = bind_shared_parts(e, kMostParts);
+  if (bound.defined()) return bound;
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("the text of an expression of more than {} parts", kMostParts),
+         .legal = "smaller expressions, or repeated parts that a Let can bind"});
+}
+
 template <class Handle>
 std::string print(const Handle& handle, const PrintOptions& options) {
   Printer p;
@@ -501,7 +513,9 @@ std::string to_string(const Expr& e, Names& names) {
   return p.out;
 }
 
-std::string to_string(const Expr& e, const PrintOptions& options) { return print(e, options); }
+std::string to_string(const Expr& e, const PrintOptions& options) {
+  return print(as_tree(e), options);
+}
 std::string to_string(const Stmt& s, const PrintOptions& options) { return print(s, options); }
 
 }  // namespace tw

@@ -11,7 +11,7 @@ namespace {
 
 class Substitute : public Mutator {
  public:
-  explicit Substitute(const std::function<Expr(const Var&)>& f) : f_(f) {}
+  explicit Substitute(const std::function<Expr(const Var&)>& f) : Mutator(Shared::Once), f_(f) {}
 
  protected:
   using Mutator::on;
@@ -42,6 +42,9 @@ class Substitute : public Mutator {
 
 // Meets every variable: uses through `use`, bindings through `bind` and `unbind`.
 class VariableWalk : public Visitor {
+ public:
+  VariableWalk() : Visitor(Shared::Once) {}
+
  protected:
   using Visitor::on;
   virtual void use(const Var& v) = 0;
@@ -127,8 +130,14 @@ class FreeVars : public VariableWalk {
     if (it != depth_.end() && it->second > 0) return;
     if (seen_.insert(v).second) result.push_back(v);
   }
-  void bind(const Var& v) override { ++depth_[v]; }
-  void unbind(const Var& v) override { --depth_[v]; }
+  void bind(const Var& v) override {
+    ++depth_[v];
+    meet_again();
+  }
+  void unbind(const Var& v) override {
+    --depth_[v];
+    meet_again();
+  }
 
  private:
   std::unordered_map<Var, int, IdentityHash, IdentityEqual> depth_;
@@ -278,7 +287,7 @@ std::vector<Var> free_vars(const Stmt& s) {
 
 bool is_pure(const Expr& e) {
   bool pure = true;
-  for_each_expr(e, [&](const Expr& x) {
+  for_each_part(e, [&](const Expr& x) {
     const Call* call = as<Call>(x);
     if (call && call->call_kind != CallKind::PureIntrinsic &&
         call->call_kind != CallKind::PureExtern) {
@@ -290,7 +299,7 @@ bool is_pure(const Expr& e) {
 
 bool loads_memory(const Expr& e) {
   bool found = false;
-  for_each_expr(e, [&](const Expr& x) { found |= is<Load>(x); });
+  for_each_part(e, [&](const Expr& x) { found |= is<Load>(x); });
   return found;
 }
 

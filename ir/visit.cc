@@ -41,6 +41,9 @@ auto with_node(const Stmt& s, F f) {
   }
 }
 
+// Whether it may stand in several places, and is worth remembering.
+bool is_shared(const Expr& e) { return !e->refs.unique() && !is_leaf(*e); }
+
 // How a generic walk meets a field: expressions, statements and what contains them; anything else
 // is data and is passed over.
 template <class F>
@@ -132,7 +135,11 @@ Visitor::~Visitor() = default;
 Mutator::~Mutator() = default;
 
 void Visitor::visit(const Expr& e) {
-  if (e.defined()) with_node(e, [this](const auto& op) { on(op); });
+  if (!e.defined()) return;
+  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e) &&
+      !met_.insert(e.get()).second)
+    return;
+  with_node(e, [this](const auto& op) { on(op); });
 }
 
 void Visitor::visit(const Stmt& s) {
@@ -152,7 +159,17 @@ void Visitor::visit(const Stmt& s) {
 #undef VISIT_FIELDS
 
 Expr Mutator::mutate(const Expr& e) {
-  return e.defined() ? with_node(e, [&](const auto& op) { return on(op, e); }) : e;
+  if (!e.defined()) return e;
+  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e))
+    return mutate_once(e);
+  return with_node(e, [&](const auto& op) { return on(op, e); });
+}
+
+Expr Mutator::mutate_once(const Expr& e) {
+  if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
+  Expr result = with_node(e, [&](const auto& op) { return on(op, e); });
+  known_.emplace(e.get(), result);
+  return result;
 }
 
 Stmt Mutator::mutate(const Stmt& s) {
@@ -184,9 +201,11 @@ class ForEach {
  public:
   const std::function<void(const Expr&)>* on_expr = nullptr;
   const std::function<void(const Stmt&)>* on_stmt = nullptr;
+  Shared shared = Shared::EachPlace;
 
   void visit(const Expr& e) {
     if (!e.defined()) return;
+    if (shared == Shared::Once && !e->refs.unique() && !met_.insert(e.get()).second) return;
     if (on_expr) (*on_expr)(e);
     descend(e);
   }
@@ -202,6 +221,7 @@ class ForEach {
     FieldWalk<ForEach> walk{*this};
     with_node(node, [&](const auto& op) { for_each_field(op, walk); });
   }
+  std::unordered_set<const ExprBase*> met_;
 };
 
 // Only the next level.
@@ -247,6 +267,7 @@ class Depth : public Visitor {
 
 class Rewrite : public Mutator {
  public:
+  Rewrite() : Mutator(Shared::Once) {}
   const std::function<Expr(const Expr&)>* f = nullptr;
 
  protected:
@@ -265,6 +286,12 @@ class Rewrite : public Mutator {
 
 }  // namespace
 
+void for_each_part(const Expr& root, const std::function<void(const Expr&)>& f) {
+  ForEach walk;
+  walk.on_expr = &f;
+  walk.shared = Shared::Once;
+  walk.visit(root);
+}
 void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f) {
   ForEach walk;
   walk.on_expr = &f;

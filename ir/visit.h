@@ -3,15 +3,26 @@
 // A pass that overrides any `on` says `using Visitor::on;` (or Mutator::on).
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/node.h"
 
 namespace tw {
 
+// How often a walk meets a part of an expression that stands in several places: in each, which
+// takes twice as long with every level of x = x*x + x, or once, for what does not depend on the
+// place.
+enum class Shared : uint8_t { EachPlace, Once };
+// Most walks are short: what the first nodes are is not worth remembering.
+constexpr int kVisitsBeforeMemory = 64;
+
 class Visitor {
  public:
+  explicit Visitor(Shared shared = Shared::EachPlace) : shared_(shared) {}
   virtual ~Visitor();
   // Undefined handles are passed over.
   void visit(const Expr& e);
@@ -23,11 +34,19 @@ class Visitor {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
+  // What was met is met again: something that it depends on has changed.
+  void meet_again() { met_.clear(); }
+
+ private:
+  Shared shared_;
+  int visits_ = 0;
+  std::unordered_set<const ExprBase*> met_;
 };
 
 // Rebuilds what changed and shares what did not: an unchanged subtree comes back as itself.
 class Mutator {
  public:
+  explicit Mutator(Shared shared = Shared::EachPlace) : shared_(shared) {}
   virtual ~Mutator();
   Expr mutate(const Expr& e);
   Stmt mutate(const Stmt& s);
@@ -41,9 +60,18 @@ class Mutator {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
+
+ private:
+  Expr mutate_once(const Expr& e);
+  Shared shared_;
+  int visits_ = 0;
+  // By identity; what is in here is a part of what is being mutated, which lives as long.
+  std::unordered_map<const ExprBase*, Expr> known_;
 };
 
-// Calls `f` on every node, parents first.
+// Calls `f` on every node once, parents first.
+void for_each_part(const Expr& root, const std::function<void(const Expr&)>& f);
+// Calls `f` on every node in each place where it stands, parents first.
 void for_each_expr(const Expr& root, const std::function<void(const Expr&)>& f);
 void for_each_expr(const Stmt& root, const std::function<void(const Expr&)>& f);
 void for_each_stmt(const Stmt& root, const std::function<void(const Stmt&)>& f);

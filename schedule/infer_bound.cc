@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "ir/expr.h"
+#include "ir/share.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/region.h"
 #include "schedule/schedule_data.h"
-#include "schedule/te/check_body.h"
 #include "schedule/validate.h"
 #include "schedule/whole_blocks.h"
 
@@ -149,8 +149,7 @@ class BoundInference {
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = axes[d];
       // Where each of several reads begins elsewhere, the expressions double from stage to stage.
-      const bool plain =
-          !is_known(region[d]) || !te::has_more_parts_than(region[d].min, kMostParts);
+      const bool plain = !is_known(region[d]) || !has_more_parts_than(region[d].min, kMostParts);
       const Range range = plain ? clip(region[d], axis->domain) : axis->domain;
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),

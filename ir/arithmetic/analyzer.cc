@@ -10,6 +10,7 @@ namespace arithmetic {
 
 void Context::forget() {
   bounds_.forget();
+  modulars_.forget();
   simplified_.forget();
 }
 

@@ -2,6 +2,8 @@
 // Sums of products. A polynomial is expanded in full; where that leaves fewer terms than the nested
 // form the flat form replaces it, otherwise the nested form stays.
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "ir/arithmetic/context.h"
 #include "ir/equal.h"
@@ -11,6 +13,7 @@ namespace tw::arithmetic {
 namespace {
 
 constexpr size_t kMaxMonomials = 64, kMaxFactors = 8;
+constexpr int kMaxSteps = 4096;  // terms cancel in sums of equal sums, so that monomials stay few
 
 struct Monomial {
   std::vector<Expr> factors;  // sorted by compare(); empty for the constant
@@ -36,7 +39,8 @@ bool add_to(Polynomial& p, Monomial m) {
   return p.size() <= kMaxMonomials;
 }
 
-bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
+bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result, int& steps) {
+  if (--steps < 0) return false;
   switch (e->kind) {
     case NodeKind::IntImm: {
       Monomial m;
@@ -49,13 +53,13 @@ bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result) {
     case NodeKind::Add:
     case NodeKind::Sub: {
       const Operands o = operands(e.get());
-      return expand_into(o.a, coefficient, result) &&
-             expand_into(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, result);
+      return expand_into(o.a, coefficient, result, steps) &&
+             expand_into(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, result, steps);
     }
     case NodeKind::Mul: {
       const Operands o = operands(e.get());
       Polynomial a, b;
-      if (!expand_into(o.a, coefficient, a) || !expand_into(o.b, 1, b)) return false;
+      if (!expand_into(o.a, coefficient, a, steps) || !expand_into(o.b, 1, b, steps)) return false;
       for (const Monomial& x : a) {
         for (const Monomial& y : b) {
           Monomial m;
@@ -100,6 +104,10 @@ class Canonical : public Mutator {
   }
   template <class T>
   Expr on_sum(const T& op, const Expr& self) {
+    return once(self, [&] { return sum_of(op, self); });
+  }
+  template <class T>
+  Expr sum_of(const T& op, const Expr& self) {
     const bool outermost = !inside_;
     const bool saved = inside_;
     inside_ = true;
@@ -110,13 +118,14 @@ class Canonical : public Mutator {
   Expr on(const Add& op, const Expr& self) override { return on_sum(op, self); }
   Expr on(const Sub& op, const Expr& self) override { return on_sum(op, self); }
   Expr on(const Mul& op, const Expr& self) override { return on_sum(op, self); }
-#define OPAQUE(Name)                                   \
-  Expr on(const Name& op, const Expr& self) override { \
-    const bool saved = inside_;                        \
-    inside_ = false;                                   \
-    Expr next = Mutator::on(op, self);                 \
-    inside_ = saved;                                   \
-    return next;                                       \
+#define OPAQUE(Name)                                    \
+  Expr on(const Name& op, const Expr& self) override {  \
+    return once(self, [&] {                             \
+      const bool saved = std::exchange(inside_, false); \
+      Expr next = Mutator::on(op, self);                \
+      inside_ = saved;                                  \
+      return next;                                      \
+    });                                                 \
   }
   // clang-format off
   OPAQUE(FloorDiv)
@@ -137,6 +146,10 @@ class Canonical : public Mutator {
 #undef OPAQUE
   template <class T>
   Expr on_comparison(const T& op, const Expr& self) {
+    return once(self, [&] { return comparison(op, self); });
+  }
+  template <class T>
+  Expr comparison(const T& op, const Expr& self) {
     Expr next = Mutator::on(op, self);
     const T* c = as<T>(next);
     if (!c || !c->a.dtype().is_int() || c->a.dtype().lanes != 1) return next;
@@ -150,15 +163,29 @@ class Canonical : public Mutator {
   Expr on(const NotEqual& op, const Expr& self) override { return on_comparison(op, self); }
 
  private:
+  // What stands in several places is expanded once as an outermost sum, and once inside of sums.
+  template <class F>
+  Expr once(const Expr& self, F expanded) {
+    if (++visits_ <= kVisitsBeforeMemory || self->refs.unique()) return expanded();
+    auto& known = known_[inside_ ? 1 : 0];
+    if (const auto found = known.find(self.get()); found != known.end()) return found->second;
+    Expr result = expanded();
+    known.emplace(self.get(), result);
+    return result;
+  }
+
   Context& context_;
   bool inside_ = false;
+  int visits_ = 0;
+  std::unordered_map<const ExprBase*, Expr> known_[2];
 };
 
 }  // namespace
 
 Expr Context::expand(const Expr& e) {
   Polynomial p;
-  if (!expand_into(e, 1, p)) return {};
+  int steps = kMaxSteps;
+  if (!expand_into(e, 1, p, steps)) return {};
   size_t operations = 0;
   for (const Monomial& m : p) {
     if (m.coefficient == 0) continue;

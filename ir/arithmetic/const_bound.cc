@@ -131,8 +131,13 @@ ConstBound Context::const_bound(const Expr& e) {
       break;
   }
   if (const ConstBound* known = bounds_.find(e.get())) return *known;
-  ConstBound bound = compute_bound(e.get());
   const ConstBound type = type_bound(e.dtype());
+  // The cache forgets, and what it forgets of a part that stands in many places is asked again.
+  if (bound_depth_ == 0) bound_steps_ = kMostBoundSteps;
+  if (--bound_steps_ < 0) return type;
+  ++bound_depth_;
+  ConstBound bound = compute_bound(e.get());
+  --bound_depth_;
   if (e.dtype().is_uint() && (bound.least < type.least || bound.greatest > type.greatest)) {
     bound = type;  // wraps
   }
@@ -314,11 +319,17 @@ bool Context::is_nonzero(const Expr& e) {
   });
 }
 
-ModularFact Context::modular(const Expr& e) { return compute_modular(e.get()); }
+ModularFact Context::modular(const Expr& e) {
+  if (e->refs.unique() || is<Variable>(e) || is<IntImm>(e)) return compute_modular(e.get());
+  if (const ModularFact* known = modulars_.find(e.get())) return *known;
+  const ModularFact fact = compute_modular(e.get());
+  modulars_.insert(e, fact);
+  return fact;
+}
 
 ModularFact Context::compute_modular(const ExprBase* e) {
   if (!e->dtype.is_int() && !e->dtype.is_uint()) return {};
-  const auto of = [&](const Expr& x) { return compute_modular(x.get()); };
+  const auto of = [&](const Expr& x) { return modular(x); };
   const auto checked = [](ModularFact f) { return small(f) ? f : ModularFact{}; };
   switch (e->kind) {
     case NodeKind::IntImm:

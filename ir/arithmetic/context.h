@@ -107,6 +107,22 @@ class Context {
   void assume(const Expr& condition);
   size_t num_facts() const { return facts_.size(); }
   void truncate_facts(size_t count);
+  // Calls `yes` while the condition holds, then `no` while it does not. False, without a call,
+  // inside of too many conditions: what stands in both sides of each is looked at anew in each.
+  template <class Yes, class No>
+  bool under_each(const Expr& condition, Yes yes, No no) {
+    if (conditions_ == kMostConditions) return false;
+    ++conditions_;
+    const size_t mark = facts_.size();
+    learn(condition, true);
+    yes();
+    truncate_facts(mark);
+    learn(condition, false);
+    no();
+    truncate_facts(mark);
+    --conditions_;
+    return true;
+  }
 
   Expr simplify(const Expr& e);
   Expr canonical_simplify(const Expr& e);
@@ -172,9 +188,14 @@ class Context {
   std::unordered_map<Var, Knowledge, IdentityHash, IdentityEqual> vars_;
   std::vector<Fact> facts_;
   FactCache<ConstBound, 512> bounds_;
+  FactCache<ModularFact, 256> modulars_;  // of what stands in several places
   FactCache<Expr, 256> simplified_;
   int symbolic_vars_ = 0;  // variables with symbolic ends
   int depth_ = 0;
+  static constexpr int kMostBoundSteps = 1024;
+  int bound_depth_ = 0, bound_steps_ = 0;  // of const_bound
+  static constexpr int kMostConditions = 8;
+  int conditions_ = 0;  // of if_then_else, around what is looked at
   bool in_symbolic_ = false;
   friend class IntervalEvaluator;
 };

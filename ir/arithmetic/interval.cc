@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/arithmetic/interval.h"
 
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
 #include "ir/arithmetic/context.h"
 #include "ir/visit.h"
 
@@ -15,6 +19,13 @@ class IntervalEvaluator {
       : context_(context), relaxed_(relaxed) {}
 
   Interval evaluate(const Expr& e) {
+    if (++evaluated_ <= kVisitsBeforeMemory || e->refs.unique()) return evaluate_once(e);
+    if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    const Interval r = evaluate_once(e);
+    known_[e] = r;
+    return r;
+  }
+  Interval evaluate_once(const Expr& e) {
     Interval r = evaluate_node(e);
     // What is one value in every lane stands as a scalar above; lanes that differ are not told
     // apart.
@@ -141,13 +152,17 @@ class IntervalEvaluator {
       if (c.is_single() || e.dtype().is_float())
         return choose(e, op.args[0], op.args[1], op.args[2]);
       // Each side under its condition.
-      const size_t mark = context_.num_facts();
-      context_.learn(op.args[0], true);
-      const Interval t = evaluate(op.args[1]);
-      context_.truncate_facts(mark);
-      context_.learn(op.args[0], false);
-      const Interval f = evaluate(op.args[2]);
-      context_.truncate_facts(mark);
+      Interval t, f;
+      const auto side = [&](bool truth) {
+        const Known outside = std::exchange(known_, {});
+        const Interval r = evaluate(op.args[truth ? 1 : 2]);
+        known_ = outside;
+        return r;
+      };
+      if (!context_.under_each(op.args[0], [&] { t = side(true); }, [&] { f = side(false); })) {
+        t = evaluate(op.args[1]);
+        f = evaluate(op.args[2]);
+      }
       if (c.is_bounded() && is_one(c.least)) return t;
       if (c.is_bounded() && is_zero(c.greatest)) return f;
       return unite(t, f);
@@ -346,16 +361,20 @@ class IntervalEvaluator {
 
   Context& context_;
   const IntervalMap& relaxed_;
+  using Known = std::unordered_map<Expr, Interval, IdentityHash, IdentityEqual>;
+  int evaluated_ = 0;
+  Known known_;  // of what stands in several places, under the facts in force
 };
 
 namespace {
 
 // Whether a product of two expressions stands anywhere in a sum: what only expansion cancels.
-bool has_product(const Expr& e) {
+bool has_product(const Expr& e, std::unordered_set<const ExprBase*>& met) {
   if (e->kind == NodeKind::Add || e->kind == NodeKind::Sub || e->kind == NodeKind::Mul) {
+    if (!e->refs.unique() && !met.insert(e.get()).second) return false;
     const Operands o = operands(e.get());
     if (e->kind == NodeKind::Mul && !is_const(o.b)) return true;
-    return has_product(o.a) || has_product(o.b);
+    return has_product(o.a, met) || has_product(o.b, met);
   }
   return false;
 }
@@ -386,7 +405,8 @@ Interval Context::interval(const Expr& e, const IntervalMap& relaxed) {
   if (!hidden.empty()) forget();
   truncate_facts(mark);
   const auto finished = [&](const Expr& end) {
-    return !end.defined() ? end : has_product(end) ? canonical_simplify(end) : simplify(end);
+    std::unordered_set<const ExprBase*> met;
+    return !end.defined() ? end : has_product(end, met) ? canonical_simplify(end) : simplify(end);
   };
   const bool single = r.is_single();
   r.least = finished(r.least);

@@ -331,13 +331,12 @@ Expr Context::simplify_call(const Call& op, const Expr& self) {
   if (op.name == "if_then_else") {
     const Expr condition = simplify(op.args[0]);
     if (auto v = as_const_int(condition)) return simplify(op.args[*v ? 1 : 2]);
-    const size_t mark = facts_.size();
-    learn(condition, true);
-    const Expr t = simplify(op.args[1]);
-    truncate_facts(mark);
-    learn(condition, false);
-    const Expr f = simplify(op.args[2]);
-    truncate_facts(mark);
+    Expr t, f;
+    if (!under_each(
+            condition, [&] { t = simplify(op.args[1]); }, [&] { f = simplify(op.args[2]); })) {
+      t = simplify(op.args[1]);
+      f = simplify(op.args[2]);
+    }
     if (same(t, f)) return t;
     if (condition.same_as(op.args[0]) && t.same_as(op.args[1]) && f.same_as(op.args[2]))
       return self;

@@ -54,11 +54,14 @@ bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open
   return take(*inner, total);
 }
 
+// A sum of equal sums has more terms than anybody waits for.
+constexpr size_t kMostTerms = 4096;
+
 template <class Open>
 bool flatten(const Expr& e, int64_t coefficient, Sum& sum, Open&& open) {
   return walk_sum(e, coefficient, sum.constant, open, [&](const Expr& atom, int64_t c) {
     sum.terms.push_back({atom, c});
-    return true;
+    return sum.terms.size() <= kMostTerms;
   });
 }
 

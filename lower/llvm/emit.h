@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -321,6 +322,7 @@ class FunctionEmitter {
   llvm::BasicBlock* entry_;  // only allocas; branches to the first block of the body
   Builder b_;
   std::unordered_map<const Variable*, Binding> bindings_;
+  std::unordered_set<const llvm::Value*> held_;  // values of variables, with uses to come
   std::vector<Loop> loops_;
   bool nontemporal_ = false;      // below the pragma
   bool has_nontemporal_ = false;  // of this function: other threads see them after a fence only

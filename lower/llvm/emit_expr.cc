@@ -221,7 +221,7 @@ llvm::Value* FunctionEmitter::arithmetic(NodeKind kind, DType t, llvm::Value* a,
 llvm::Value* FunctionEmitter::fuse(llvm::Value* product, llvm::Value* sum) {
   auto* multiply = llvm::dyn_cast<llvm::BinaryOperator>(product);
   if (multiply == nullptr || multiply->getOpcode() != llvm::Instruction::FMul ||
-      !multiply->hasAllowContract() || !multiply->use_empty()) {
+      !multiply->hasAllowContract() || !multiply->use_empty() || held_.contains(multiply)) {
     return nullptr;
   }
   llvm::Value* fused = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {multiply->getType()},
@@ -441,6 +441,7 @@ llvm::Value* FunctionEmitter::emit_let(const Let& op) {
     binding.linear = linear(op.value);
   } else {
     binding.value = emit(op.value);
+    held_.insert(binding.value);
   }
   binding.nonnegative = is_nonnegative(op.value);
   binding.positive = is_positive(op.value);

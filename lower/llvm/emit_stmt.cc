@@ -88,6 +88,7 @@ void FunctionEmitter::bind_let(const LetStmt& op) {
     binding.level = binding.linear->terms.empty() ? 0 : binding.linear->terms.back().level;
   } else {
     binding.value = emit(op.value);
+    held_.insert(binding.value);
     if (binding.value->getName().empty() && !llvm::isa<llvm::Constant>(binding.value)) {
       binding.value->setName(var->name);
     }

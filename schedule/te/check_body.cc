@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "ir/share.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
@@ -15,51 +16,64 @@ namespace {
 
 // What the recursion of every later walk is sure to stand.
 constexpr int kMostLevels = 2000;
-// Beyond that compiling takes minutes. A chain of stages that each read the last one twice doubles
-// with every compute_inline.
+// Beyond that compiling takes minutes.
 constexpr int kMostParts = 65536;
+// Up to here a body stays as it was written, and is computed as often as it says.
+constexpr int kPlainParts = 4096;
 
-// Parts that stand in several places count in each, as every later walk meets them there; this one
-// ends when it knows.
-class Parts : public Visitor {
- public:
-  explicit Parts(int most) : left_(most) {}
-  bool exceeded = false;
+[[noreturn]] void too_large(int most, const char* unit, const std::string& stage,
+                            const char* legal) {
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("a body of more than {} {}", most, unit),
+         .stage = stage,
+         .legal = legal});
+}
+void check_levels(const Expr& e, const std::string& stage) {
+  if (!deeper_than(e, kMostLevels)) return;
+  too_large(kMostLevels, "levels", stage,
+            "a reduction, or a compute for each part of the expression");
+}
+[[noreturn]] void too_many_parts(const std::string& stage) {
+  too_large(kMostParts, "parts", stage,
+            "stages that are computed and not inlined, where much is repeated");
+}
+void check_size(const Expr& e, const std::string& stage) {
+  check_levels(e, stage);
+  if (has_more_parts_than(e, kMostParts)) too_many_parts(stage);
+}
 
- protected:
-  using Visitor::on;
-#define EXPR_NODE(Name)                  \
-  void on(const Name& op) override {     \
-    exceeded = exceeded || left_-- == 0; \
-    if (!exceeded) Visitor::on(op);      \
-  }
-#define STMT_NODE(Name)
-#include "ir/nodes.def"
-#undef EXPR_NODE
-#undef STMT_NODE
-
- private:
-  int left_;
-};
-
-void check_size(const Expr& body, const std::string& stage) {
-  const auto refuse = [&](int most, const char* unit, const char* legal) {
-    raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("a body of more than {} {}", most, unit),
-           .stage = stage,
-           .legal = legal});
+// Parts that stand in several places count in each, as every later walk meets them there: a chain
+// of stages that each read the last one twice doubles with every compute_inline. So they are bound.
+Expr bounded(const Expr& e, const std::string& stage) {
+  if (!e.defined()) return e;
+  check_levels(e, stage);
+  if (!has_more_parts_than(e, kPlainParts)) return e;
+  const Expr bound = bind_shared_parts(e, kMostParts);
+  if (!bound.defined()) too_many_parts(stage);
+  check_levels(bound, stage);
+  return bound;
+}
+Expr bounded_body(const Expr& body, const std::string& stage) {
+  const Reduce* reduce = as<Reduce>(body);
+  if (reduce == nullptr) return bounded(body, stage);
+  bool same = true;
+  const auto bind = [&](Expr& e) {
+    const Expr bound = bounded(e, stage);
+    same = same && bound.same_as(e);
+    e = bound;
   };
-  if (deeper_than(body, kMostLevels)) {
-    refuse(kMostLevels, "levels", "a reduction, or a compute for each part of the expression");
-  }
-  if (has_more_parts_than(body, kMostParts)) {
-    refuse(kMostParts, "parts", "stages that are computed and not inlined, where much is repeated");
-  }
+  const Expr changed = with(body, [&](Reduce& r) {
+    for (Expr& e : r.source) bind(e);
+    for (Expr& e : r.combiner.result) bind(e);
+    for (Expr& e : r.combiner.identity) bind(e);
+    bind(r.condition);
+  });
+  return same ? body : changed;
 }
 
 bool reads_tensor(const Expr& e) {
   bool found = false;
-  for_each_expr(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
+  for_each_part(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
   return found;
 }
 
@@ -144,12 +158,6 @@ class Types : public Visitor {
 
 }  // namespace
 
-bool has_more_parts_than(const Expr& e, int most) {
-  Parts parts(most);
-  parts.visit(e);
-  return parts.exceeded;
-}
-
 void check_index(const Expr& index, const std::string& tensor) {
   TW_CHECK(index.defined(), "an index is undefined");
   if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
@@ -199,9 +207,10 @@ void check_start(const Expr& min, const std::string& axis) {
          .legal = "an integer or an integer expression of variables"});
 }
 
-void check_body(const Expr& body, const std::string& stage) {
-  check_size(body, stage);
-  Types(stage).visit(body);
+Expr checked_body(const Expr& body, const std::string& stage) {
+  const Expr result = bounded_body(body, stage);
+  Types(stage).visit(result);
+  return result;
 }
 
 }  // namespace tw::te

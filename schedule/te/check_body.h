@@ -22,12 +22,9 @@ void check_shape(const std::vector<Expr>& shape, const std::string& stage);
 // The start of an axis of a reduction: an integer expression of variables (BadShape).
 void check_start(const Expr& min, const std::string& axis);
 
-// Whether the expression has more nodes than that, those that stand in several places counted in
-// each: as many as a walk meets. This one ends when it knows.
-bool has_more_parts_than(const Expr& e, int most);
-
 // A body of few enough levels and parts (BadArgument), whose operators have operands of types that
-// they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount).
-void check_body(const Expr& body, const std::string& stage);
+// they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount). Parts
+// that stand in several places of a large body are bound by Lets in the result.
+Expr checked_body(const Expr& body, const std::string& stage);
 
 }  // namespace tw::te

@@ -20,7 +20,7 @@ constexpr std::string_view kReductionPlace =
 // The Reduce of a body, or null; BadReduction when one hides deeper in the expression.
 const Reduce* root_reduction(const Expr& body, const std::string& name) {
   const Reduce* root = as<Reduce>(body);
-  for_each_expr(body, [&](const Expr& sub) {
+  for_each_part(body, [&](const Expr& sub) {
     if (is<Reduce>(sub) && sub.get() != body.get()) {
       raise({.code = ErrorCode::BadReduction,
              .what =
@@ -85,7 +85,7 @@ std::vector<IterVar> check_bodies(const std::vector<IterVar>& axis, const std::v
 
 class ReadRewriter : public Mutator {
  public:
-  explicit ReadRewriter(const ReadRewrite& f) : f_(f) {}
+  explicit ReadRewriter(const ReadRewrite& f) : Mutator(Shared::Once), f_(f) {}
 
  protected:
   using Mutator::on;
@@ -418,14 +418,14 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
   for (const IterVar& a : axis) {
     check_extent(a->domain.extent, fmt::format("extent of axis '{}'", a.name()), name);
   }
-  for (const Expr& e : body) {
+  for (Expr& e : body) {
     if (!e.defined()) {
       raise({.code = ErrorCode::BadArgument,
              .what = "a body is undefined",
              .stage = name,
              .legal = "an expression for each output"});
     }
-    check_body(e, name);
+    e = checked_body(e, name);
     check_element_type(e.dtype(), "a compute", name);
   }
   auto* node = new ComputeNode;

@@ -17,7 +17,7 @@ class Counter {
  public:
   explicit Counter(VarSet data = {}) : data_(std::move(data)) {}
 
-  double count(const Expr& e) const {
+  double count(const Expr& e) {
     switch (e->kind) {
       case NodeKind::ProducerLoad:
         return 0;
@@ -26,7 +26,7 @@ class Counter {
       case NodeKind::Not:
         return count(as<Not>(e)->a);
       case NodeKind::Let:
-        return count(as<Let>(e)->value) + count(as<Let>(e)->body);
+        return let(*as<Let>(e));
       case NodeKind::Select: {
         const Select* op = as<Select>(e);
         return choice(op->condition, op->true_value, op->false_value);
@@ -79,10 +79,15 @@ class Counter {
     });
     return found;
   }
-  double binary(const Expr& e, const Expr& a, const Expr& b) const {
+  double binary(const Expr& e, const Expr& a, const Expr& b) {
     return (on_data(e) ? 1 : 0) + count(a) + count(b);
   }
-  double choice(const Expr& condition, const Expr& yes, const Expr& no) const {
+  double let(const Let& op) {
+    if (on_data(op.value)) data_.insert(op.var);
+    const double value = count(op.value);
+    return value + count(op.body);
+  }
+  double choice(const Expr& condition, const Expr& yes, const Expr& no) {
     return count(condition) + std::max(count(yes), count(no));
   }
 

@@ -351,19 +351,6 @@ def test_reads_that_are_sure_to_be_outside():
     output(lambda i: A[i // 6, i - i // 6 * 6])
 
 
-def test_inlining_that_doubles():
-    T = A = te.placeholder((8,), name="A")
-    stages = []
-    for _ in range(20):
-        T = te.compute((8,), lambda i: T[i] * 0.5 + T[7 - i] * 0.5, name="T")
-        stages.append(T)
-    s = te.create_schedule(T.op)
-    for stage in stages[:-1]:
-        s[stage].compute_inline()
-    with refused("bad-argument", "a body of more than 65536 parts"):
-        tw.lower(s, [A, T])
-
-
 def test_axes_of_a_reduction_are_axes():
     A = te.placeholder((4, 6), name="A")
     for wrong in (1, A, [1]):

@@ -400,3 +400,29 @@ def test_what_a_call_calls():
     with pytest.raises(tw.UserError) as info:
         tir.Op.get("tir.nothing")
     assert info.value.code == "unknown-intrinsic"
+
+
+def test_parts_that_stand_in_many_places():
+    A = te.placeholder((8,), name="A")
+
+    def nested(i):
+        x = A[i]
+        for _ in range(28):
+            x = te.exp(x) * 0.1 + te.tanh(x) * 0.5
+        return x
+
+    B = te.compute((8,), nested, name="B")
+    stages = [A]
+    for _ in range(28):
+        T = stages[-1]
+        stages.append(te.compute((8,), lambda i: te.exp(T[i]) * 0.1 + te.tanh(T[i]) * 0.5, name="T"))
+    expected = x = np.linspace(-1, 1, 8).astype("float32")
+    for _ in range(28):
+        expected = np.exp(expected) * 0.1 + np.tanh(expected) * 0.5
+    for output in (B, stages[-1]):
+        s = te.create_schedule(output.op)
+        for stage in stages[1:-1] if output is stages[-1] else []:
+            s[stage].compute_inline()
+        found = np.zeros(8, "float32")
+        tw.build(s, [A, output])(x, found)
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
