@@ -56,9 +56,13 @@ class TiledLoops {
     limit_registers();
     for (Knob& knob : knobs_) b_.add_knob(std::move(knob));
     for (size_t m = 0; m < sums_.size(); ++m) {
-      // Loops over data too, which set the sums to zero before the reduction begins: sums that are
-      // to wait in registers are never told apart by a loop.
-      if (!r0_[m].empty()) b_.add_unroll_knob(sums_[m], {r0_[m][0], s2_[m][0]});
+      if (r0_[m].empty()) continue;
+      // Of short sums loops over data too, which set them to zero before the reduction begins: sums
+      // that are to wait in registers are never told apart by a loop. Tiles of longer sums are one
+      // register tile, and more straight code would only take longer to compile.
+      std::vector<IterVar> unrolled{r0_[m][0]};
+      if (is_short_sum(m)) unrolled.push_back(s2_[m][0]);
+      b_.add_unroll_knob(sums_[m], unrolled);
     }
     place_packed();
     add_attach_points();
@@ -87,6 +91,13 @@ class TiledLoops {
     }
   }
 
+  // Whether each sum has no more terms than a window of a stencil.
+  bool is_short_sum(size_t member) const {
+    constexpr int64_t kMostTerms = 64;
+    int64_t terms = 1;
+    for (int64_t extent : facts(member).reduce_extents) terms *= extent;
+    return terms <= kMostTerms;
+  }
   const OperationFacts& facts(size_t member) const { return b_.facts(tiling_.members[member].op); }
   int64_t lanes_of(int64_t tile) const { return vector_lanes(b_.target(), tile); }
   bool is_vector_axis(size_t k) const { return k == tiling_.vector_axis; }

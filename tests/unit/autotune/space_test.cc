@@ -139,9 +139,13 @@ TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
   }
 }
 
-// Loops that set sums to zero unroll together with those that add to them: sums whose position a
-// loop decides would not be registers.
-TEST(Space, SumsAreSetToZeroInStraightCode) {
+// Loops that set short sums to zero unroll together with those that add to them: sums whose position
+// a loop decides would not be registers.
+TEST(Space, ShortSumsAreSetToZeroInStraightCode) {
+  const Space convolution(task_of("conv2d_bias_relu:n=1,ci=64,h=8,w=8,co=8,k=3,s=1,p=1"));
+  for (const Knob& knob : convolution.sketches()[0].knobs) {
+    if (knob.kind == Knob::Kind::Unroll) EXPECT_EQ(knob.places.size(), 1u);
+  }
   const Task task = task_of("depthwise_conv2d:c=4,h=8,w=8,k=3,s=1,p=1");
   const Space space(task);
   for (const Sketch& sketch : space.sketches()) {
