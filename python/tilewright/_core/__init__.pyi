@@ -1310,6 +1310,10 @@ def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: 
     ...
 
 
+def graph_compute(arg0: tilewright._core.GraphSymbol, arg1: collections.abc.Mapping[str, tilewright._core.Tensor]) -> list[tilewright._core.Tensor]:
+    ...
+
+
 def graph_dtypes() -> dict:
     ...
 
