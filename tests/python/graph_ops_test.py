@@ -185,6 +185,7 @@ def reshaped(*shape):
 
 CASES = [
     ("reshape", [(2, 3, 4)], {"shape": (4, 0, 2)}, reshaped(4, 3, 2)),
+    ("reshape", [(2, 3, 4)], {"shape": (-1, 0, 2)}, reshaped(4, 3, 2)),
     ("reshape", [(2, 3, 4)], {"shape": (6, 1, -1)}, reshaped(6, 1, 4)),
     ("reshape", [(2, 3, 4)], {"shape": (3, -1, 8)}, reshaped(3, 1, 8)),
     ("reshape", [(2, 3, 4)], {"shape": (2, -2)}, reshaped(2, 3, 4)),
