@@ -106,7 +106,8 @@ Symbol Symbol::call(std::string_view op_name, std::string name, const std::vecto
   }
   const NodeRef made = make_node(std::move(node));
   std::vector<Entry> outputs;
-  for (int k = 0; k < made->num_outputs(); ++k) {
+  const int visible = op.visible_outputs != 0 ? op.visible_outputs : made->num_outputs();
+  for (int k = 0; k < visible; ++k) {
     outputs.push_back({.node = made, .index = static_cast<uint32_t>(k)});
   }
   return Symbol(std::move(outputs));

@@ -48,7 +48,7 @@ std::vector<Op> normalization_ops() {
   return {
       {.name = "batch_norm",
        .doc = "(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta, as inference has "
-              "it. Outputs: that, moving_mean and moving_var.",
+              "it. Further outputs: moving_mean and moving_var.",
        .inputs = {{"data", "any shape, floating"},
                   {"gamma", "(c,), with c the extent of data along `axis`"},
                   {"beta", "(c,)"},
@@ -60,15 +60,17 @@ std::vector<Op> normalization_ops() {
                       {"scale", Bool, "True",
                        "whether gamma multiplies; False: it is disregarded"}},
        .num_outputs = [](const AttributeValues&) { return 3; },
+       .visible_outputs = 1,
        .infer_shape = infer_batch_norm,
        .infer_type = same_type,
        .compute = compute_batch_norm},
       {.name = "dropout",
-       .doc = "Drops elements while a network is trained; inference drops none. Outputs: data, and "
-              "a mask of ones.",
+       .doc = "Drops elements while a network is trained; inference drops none. Further "
+              "output: a mask of ones.",
        .inputs = {{"data", "any shape"}},
        .attributes = {{"rate", Float, "0.5", "the share of elements that training drops"}},
        .num_outputs = [](const AttributeValues&) { return 2; },
+       .visible_outputs = 1,
        .infer_shape = same_shape,
        .infer_type = same_type,
        .compute =

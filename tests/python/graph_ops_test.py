@@ -277,6 +277,13 @@ def test_outputs_have_names_and_numbers():
     assert shape_of(sym.relu(parts[1])) == [2, 3]
 
 
+def test_outputs_for_passes_are_no_inputs_of_others():
+    x = sym.Variable("x", shape=(2, 6))
+    z = sym.relu(sym.batch_norm(sym.dropout(sym.relu(x)), name="norm"))
+    assert shape_of(z) == [2, 6] and len(sym.dropout(x)) == len(z) == 1
+    assert z.get_internals().list_output_names()[-4:-1] == ["norm_output0", "norm_output1", "norm_output2"]
+
+
 def test_what_cannot_be_computed_says_what_is_legal():
     x = sym.Variable("x")
     tensor = te.placeholder((2, 3), name="x")
