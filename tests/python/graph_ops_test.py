@@ -284,6 +284,12 @@ def test_outputs_for_passes_are_no_inputs_of_others():
     assert z.get_internals().list_output_names()[-4:-1] == ["norm_output0", "norm_output1", "norm_output2"]
 
 
+def test_inputs_that_are_left_out_have_their_own_shapes_and_types():
+    z = sym.cast(sym.reshape(shape=(2, 3), name="r"), dtype="float64")
+    assert tw.graph.create(z).apply("InferShape").json_attr("shape") == [None, [2, 3], [2, 3]]
+    assert tw.graph.create(sym.cast(dtype="float64")).apply("InferType").json_attr("dtype") == [-1, 1]
+
+
 def test_what_cannot_be_computed_says_what_is_legal():
     x = sym.Variable("x")
     tensor = te.placeholder((2, 3), name="x")
