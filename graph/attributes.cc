@@ -44,22 +44,39 @@ std::optional<bool> read_flag(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> read_tuple(std::string_view text) {
+// The first comma that stands in no brackets, or the end.
+size_t next_comma(std::string_view text) {
+  int depth = 0;
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (text[k] == ',' && depth == 0) return k;
+    depth += (text[k] == '(' || text[k] == '[') - (text[k] == ')' || text[k] == ']');
+  }
+  return text.size();
+}
+
+// What stands between brackets, each read by `read_item`.
+template <class T>
+std::optional<std::vector<T>> read_items(std::string_view text,
+                                         std::optional<T> (*read_item)(std::string_view)) {
   text = trimmed(text);
-  std::vector<int64_t> values;
-  if (const auto one = read_int(text)) return std::vector{*one};
   const bool round = text.starts_with('(') && text.ends_with(')');
   const bool square = text.starts_with('[') && text.ends_with(']');
   if (text.size() < 2 || (!round && !square)) return std::nullopt;
   text = trimmed(text.substr(1, text.size() - 2));
+  std::vector<T> values;
   while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const auto value = read_int(text.substr(0, comma));
+    const size_t comma = next_comma(text);
+    auto value = read_item(text.substr(0, comma));
     if (!value) return std::nullopt;
-    values.push_back(*value);
+    values.push_back(*std::move(value));
     text = trimmed(text.substr(std::min(comma + 1, text.size())));
   }
   return values;
+}
+
+std::optional<std::vector<int64_t>> read_tuple(std::string_view text) {
+  if (const auto one = read_int(text)) return std::vector{*one};
+  return read_items(text, read_int);
 }
 
 std::optional<DType> read_type(std::string_view text) {
@@ -126,6 +143,11 @@ std::optional<AttributeValue> read_attribute(AttributeType type, std::string_vie
       return value_of(read_flag(text));
     case AttributeType::Tuple:
       return value_of(read_tuple(text));
+    case AttributeType::IntOrTuple:
+      if (const auto one = read_int(text)) return *one;
+      return value_of(read_tuple(text));
+    case AttributeType::Tuples:
+      return value_of(read_items(text, read_tuple));
     case AttributeType::Text:
       return std::string(text);
     case AttributeType::OptionalType:

@@ -49,7 +49,8 @@ std::string_view legal_of(AttributeType type);
 
 // An attribute as its type says; monostate: None.
 using AttributeValue =
-    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, DType>;
+    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
+                 std::vector<std::vector<int64_t>>, DType>;
 
 // One attribute of an operator. Without `initial`, a text, it must be given.
 struct AttributeSpec {
@@ -78,6 +79,12 @@ class AttributeValues {
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
   const std::vector<int64_t>& tuple(std::string_view name) const {
     return get<std::vector<int64_t>>(name);
+  }
+  const std::vector<std::vector<int64_t>>& tuples(std::string_view name) const {
+    return get<std::vector<std::vector<int64_t>>>(name);
+  }
+  bool is_integer(std::string_view name) const {
+    return std::holds_alternative<int64_t>(value(name));
   }
   bool is_none(std::string_view name) const {
     return std::holds_alternative<std::monostate>(value(name));

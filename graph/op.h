@@ -45,6 +45,9 @@ struct Op {
   std::vector<AttributeSpec> attributes = {};
   // Of a node with these attributes; null: one.
   std::function<int(const AttributeValues&)> num_outputs = {};
+  // How many of them a call gives, the first; others are for passes. 0: all. NNVM's
+  // FNumVisibleOutputs.
+  int visible_outputs = 0;
   std::function<void(ShapeInference&)> infer_shape = {};
   std::function<void(TypeInference&)> infer_type = {};
   Pattern pattern = Pattern::Opaque;

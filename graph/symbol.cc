@@ -98,15 +98,19 @@ Symbol Symbol::call(std::string_view op_name, std::string name, const std::vecto
     const auto names = input_names(op, attributes);
     node.inputs = bound_inputs(op, node.name, names, inputs, named_inputs);
     node.attributes = std::move(attributes);
+    // The shape and type that a call names are those of its output.
+    Attributes of_variables = node.attributes;
+    of_variables.erase("shape");
+    of_variables.erase("dtype");
     for (size_t k = 0; k < names.size(); ++k) {
       if (node.inputs[k].node) continue;
-      node.inputs[k].node =
-          make_variable(fmt::format("{}_{}", node.name, names[k]), node.attributes);
+      node.inputs[k].node = make_variable(fmt::format("{}_{}", node.name, names[k]), of_variables);
     }
   }
   const NodeRef made = make_node(std::move(node));
   std::vector<Entry> outputs;
-  for (int k = 0; k < made->num_outputs(); ++k) {
+  const int visible = op.visible_outputs != 0 ? op.visible_outputs : made->num_outputs();
+  for (int k = 0; k < visible; ++k) {
     outputs.push_back({.node = made, .index = static_cast<uint32_t>(k)});
   }
   return Symbol(std::move(outputs));

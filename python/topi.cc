@@ -119,6 +119,9 @@ std::optional<Value> to_value(ParameterType type, py::handle object) {
       return value_of(to_int(object));
     case ParameterType::Ints:
       return value_of(to_ints(object));
+    case ParameterType::Sections:
+      if (const auto parts = to_int(object)) return *parts;
+      return value_of(to_ints(object));
     case ParameterType::Axes: {
       if (object.is_none()) return std::vector<int>();
       const auto axes = to_ints(object);

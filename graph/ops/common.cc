@@ -3,7 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "ir/expr.h"
+
 namespace tw::graph {
+
+void first_type(TypeInference& t) {
+  t.narrow_output(0, t.input(0));
+  t.narrow_input(0, t.output(0));
+}
 
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   const auto n = static_cast<int64_t>(rank);
@@ -28,6 +37,35 @@ Border border_of(const ShapeInference& s, std::string_view attribute) {
   if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
   s.fail(fmt::format("{} has {} values", attribute, v.size()),
          "one, (vertical, horizontal), or (top, left, bottom, right)");
+}
+
+int64_t extent(const Shape& shape, size_t k) {
+  return shape.has_rank() ? shape[k] : Shape::kUnknown;
+}
+
+Shape shape_of(const te::Tensor& tensor) {
+  std::vector<int64_t> extents;
+  for (const Expr& e : tensor.shape()) extents.push_back(as_const_int(e).value_or(Shape::kUnknown));
+  return extents;
+}
+
+std::vector<int> named_axes(const AttributeValues& a, size_t rank) {
+  const auto n = static_cast<int64_t>(rank);
+  std::set<int64_t> named;
+  for (int64_t axis : a.tuple("axis")) named.insert(axis < 0 ? axis + n : axis);
+  std::vector<int> result;
+  for (int64_t k = 0; k < n; ++k) {
+    if ((named.empty() || named.contains(k)) != a.flag("exclude")) {
+      result.push_back(static_cast<int>(k));
+    }
+  }
+  return result;
+}
+
+Expr constant_of(DType type, double value) {
+  if (type.is_float()) return make_const_float(type, value);
+  if (type == bool_type()) return make_bool(value != 0);
+  return saturating_cast(type, make_const_float(float_type(64), value));
 }
 
 std::vector<int> to_ints(const std::vector<int64_t>& values) {

@@ -8,6 +8,8 @@
 
 namespace tw::graph {
 
+// Rule of types: the output has that of the first input; others may have any.
+void first_type(TypeInference& t);
 // `axis` of a tensor of that rank, counted from its end where negative. The inference's error where
 // there is no such axis.
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
@@ -38,6 +40,18 @@ class GradientOf {
  private:
   const NodeRef& node_;
 };
+
+// Extent k; unknown where the rank is.
+int64_t extent(const Shape& shape, size_t k);
+// What is known of a tensor's shape.
+Shape shape_of(const te::Tensor& tensor);
+// The dimensions, in order, that the attributes `axis` and `exclude` mean: those named, all where
+// none is; with `exclude` all others.
+std::vector<int> named_axes(const AttributeValues& a, size_t rank);
+
+// A number of an attribute in an element type: integers take it towards zero, with their limits for
+// what lies beyond them.
+Expr constant_of(DType type, double value);
 
 std::vector<int> to_ints(const std::vector<int64_t>& values);
 

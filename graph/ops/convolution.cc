@@ -2,6 +2,7 @@
 #include "graph/ops/common.h"
 #include "graph/ops/conv2d_gradient.h"
 #include "graph/ops/families.h"
+#include "graph/ops/image.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -9,44 +10,11 @@ namespace {
 
 using Tensors = std::span<const te::Tensor>;
 
-// For each letter of `to` its place in `from`.
-std::vector<int> places(std::string_view from, std::string_view to) {
-  std::vector<int> result;
-  for (char c : to) result.push_back(static_cast<int>(from.find(c)));
-  return result;
-}
-
-void require_permutation(ShapeInference& s, std::string_view attribute, std::string_view of) {
-  std::string text = s.attributes().text(attribute);
-  std::string wanted(of);
-  std::ranges::sort(text);
-  std::ranges::sort(wanted);
-  if (text == wanted) return;
-  s.fail(fmt::format("{} is '{}'", attribute, s.attributes().text(attribute)),
-         fmt::format("a permutation of {}", of));
-}
-
-// Positions of a window over an extent; unknown where the extent is.
-int64_t positions(ShapeInference& s, int64_t extent, int64_t kernel, int64_t dilation,
-                  int64_t before, int64_t after, int64_t stride) {
-  if (stride < 1 || dilation < 1 || kernel < 1) {
-    s.fail(fmt::format("kernel {}, stride {}, dilation {}", kernel, stride, dilation), "1 or more");
-  }
-  if (extent == Shape::kUnknown) return Shape::kUnknown;
-  const int64_t room = extent + before + after - (dilation * (kernel - 1) + 1);
-  if (room < 0) {
-    s.fail(fmt::format("a window that spans {} elements over {} with {} of padding",
-                       dilation * (kernel - 1) + 1, extent, before + after),
-           "a window no larger than the padded image");
-  }
-  return room / stride + 1;
-}
-
 void infer_conv2d(ShapeInference& s) {
   require_permutation(s, "layout", "NCHW");
   require_permutation(s, "kernel_layout", "OIHW");
   const AttributeValues& a = s.attributes();
-  const auto in = places(a.text("layout"), "NCHW"), k = places(a.text("kernel_layout"), "OIHW");
+  const Places in = places(a.text("layout"), "NCHW"), k = places(a.text("kernel_layout"), "OIHW");
   const int64_t channels = a.integer("channels"), groups = a.integer("groups");
   const Pair kernel = pair_of(s, "kernel_size"), stride = pair_of(s, "strides"),
              dilation = pair_of(s, "dilation");
@@ -55,14 +23,6 @@ void infer_conv2d(ShapeInference& s) {
     s.fail(fmt::format("{} channels in {} groups", channels, groups),
            "a multiple of the number of groups");
   }
-  const auto placed = [](const std::vector<int>& at, std::initializer_list<int64_t> extents) {
-    std::vector<int64_t> shape(4);
-    for (size_t d = 0; d < 4; ++d) shape[static_cast<size_t>(at[d])] = extents.begin()[d];
-    return Shape(std::move(shape));
-  };
-  const auto extent = [](const Shape& shape, const std::vector<int>& at, size_t d) {
-    return shape.has_rank() ? shape[static_cast<size_t>(at[d])] : Shape::kUnknown;
-  };
   s.narrow_input(0, Shape::of_rank(4));
   s.narrow_input(1, Shape::of_rank(4));
   s.narrow_output(0, Shape::of_rank(4));
@@ -79,14 +39,8 @@ void infer_conv2d(ShapeInference& s) {
   if (s.num_inputs() > 2) s.narrow_input(2, Shape({channels}));
   const Shape& data = s.input(0);
   s.narrow_output(0, placed(in, {extent(data, in, 0), channels,
-                                 positions(s, extent(data, in, 2), kernel.h, dilation.h, border.top,
-                                           border.bottom, stride.h),
-                                 positions(s, extent(data, in, 3), kernel.w, dilation.w, border.left,
-                                           border.right, stride.w)}));
-}
-
-te::Tensor ordered(const te::Tensor& t, std::string_view from, std::string_view to) {
-  return from == to ? t : topi::transpose(t, places(from, to));
+                                 window_positions(s, extent(data, in, 2), {kernel.h, stride.h, dilation.h, border.top, border.bottom}),
+                                 window_positions(s, extent(data, in, 3), {kernel.w, stride.w, dilation.w, border.left, border.right})}));
 }
 
 std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {

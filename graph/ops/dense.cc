@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ops/common.h"
+#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -7,10 +8,6 @@ namespace tw::graph {
 namespace {
 
 using Tensors = std::span<const te::Tensor>;
-
-int64_t extent(const Shape& shape, size_t k) {
-  return shape.has_rank() ? shape[k] : Shape::kUnknown;
-}
 
 void infer_dense(ShapeInference& s) {
   const int64_t units = s.attributes().integer("units");

@@ -43,11 +43,6 @@ std::string logarithm(const std::string& scalar) {
   return fmt::format("{}", std::log(*read_double(scalar)));
 }
 
-Expr constant(DType type, double value) {
-  return type.is_float() ? make_const_float(type, value)
-                         : make_const(type, static_cast<int64_t>(value));
-}
-
 struct WithScalar {
   std::string_view name;
   std::string_view doc;
@@ -104,6 +99,8 @@ std::vector<Op> elementwise_ops() {
        [](const te::Tensor& x) { return topi::round(x); }},
       {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); },
        [](const GradientOf&, const Entry& g) { return g; }},
+      {"block_grad", {}, "x, through which no gradient flows back",
+       [](const te::Tensor& x) { return topi::identity(x); }},
       {"ones_like", {}, "1 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); }},
       {"zeros_like", {}, "0 for each element of x",
@@ -178,7 +175,7 @@ std::vector<Op> elementwise_ops() {
     op.inputs = {{"data", "any shape"}};
     op.attributes = {{"scalar", AttributeType::Float, {}, "a number, taken in the type of data"}};
     op.compute = [f = row.compute](const AttributeValues& a, Tensors in) {
-      return std::vector{f(in[0], constant(in[0].dtype(), a.real("scalar")))};
+      return std::vector{f(in[0], constant_of(in[0].dtype(), a.real("scalar")))};
     };
     op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
       return Entries{f(GradientOf(node), g[0], *node->attributes.find("scalar"))};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <set>
-
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
+#include "ir/expr.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -10,23 +9,11 @@ namespace {
 
 using Tensors = std::span<const te::Tensor>;
 
-// The dimensions that are reduced: those named, all where none is; with `exclude` all others.
-std::vector<int> reduced(const AttributeValues& a, size_t rank) {
-  std::set<int64_t> named;
-  for (int64_t axis : a.tuple("axis")) named.insert(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
-  std::vector<int> result;
-  for (size_t k = 0; k < rank; ++k) {
-    const bool in = named.empty() ? !a.flag("exclude") : named.contains(int64_t(k)) != a.flag("exclude");
-    if (in) result.push_back(static_cast<int>(k));
-  }
-  return result;
-}
-
 void infer_reduction(ShapeInference& s) {
   const Shape& data = s.input(0);
   if (!data.has_rank()) return;
   for (int64_t axis : s.attributes().tuple("axis")) axis_of(s, axis, data.rank());
-  const auto axes = reduced(s.attributes(), data.rank());
+  const auto axes = named_axes(s.attributes(), data.rank());
   std::vector<int64_t> result;
   for (size_t k = 0; k < data.rank(); ++k) {
     const bool gone = std::ranges::find(axes, static_cast<int>(k)) != axes.end();
@@ -43,6 +30,8 @@ Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
   return n("expand_like", {g, n.input(0)},
            {{"exclude", values.flag("exclude") ? "1" : "0"}, {"axis", axis ? *axis : "[]"}});
 }
+
+void infer_int32(TypeInference& t) { t.narrow_output(0, int_type(32)); }
 
 struct Row {
   std::string_view name, doc;
@@ -77,8 +66,18 @@ std::vector<Op> reduction_ops() {
          return topi::prod(x, axes, keep);
        }},
   };
+  static const Row kPositions[] = {
+      {"argmax", "The row-major position of the greatest over dimensions, int32; the first of equals.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::argmax(x, axes, keep);
+       }},
+      {"argmin", "The row-major position of the least over dimensions, int32; the first of equals.",
+       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
+         return topi::argmin(x, axes, keep);
+       }},
+  };
   std::vector<Op> ops;
-  for (const Row& row : kRows) {
+  const auto add = [&](const Row& row, bool position) {
     ops.push_back(
         {.name = row.name,
          .doc = row.doc,
@@ -87,19 +86,23 @@ std::vector<Op> reduction_ops() {
                         {"keepdims", Bool, "False", "whether they stay, with extent 1"},
                         {"exclude", Bool, "False", "whether all others are meant"}},
          .infer_shape = infer_reduction,
-         .infer_type = same_type,
+         .infer_type = position ? infer_int32 : same_type,
          .pattern = Pattern::CommReduce,
-         .compute = [f = row.compute](const AttributeValues& a, Tensors in) {
-           // Of no dimension a reduction changes nothing.
-           const auto axes = reduced(a, in[0].shape().size());
-           return std::vector{axes.empty() ? topi::identity(in[0]) : f(in[0], axes, a.flag("keepdims"))};
+         .compute = [f = row.compute, position](const AttributeValues& a, Tensors in) {
+           // Of no dimension a reduction changes nothing, and the position is 0.
+           const auto axes = named_axes(a, in[0].shape().size());
+           if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
+           return std::vector{position ? topi::full(in[0].shape(), int_type(32), Expr(0))
+                                       : topi::identity(in[0])};
          }});
     if (row.gradient) {
       ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
         return Entries{f(GradientOf(node), g[0], *node)};
       };
     }
-  }
+  };
+  for (const Row& row : kRows) add(row, false);
+  for (const Row& row : kPositions) add(row, true);
   return ops;
 }
 

@@ -13,7 +13,7 @@ from . import _core
 from ._core import raise_error as _raise_error
 from .symbol import Symbol, _native
 
-__all__ = ["Graph", "GraphIndex", "Group", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
+__all__ = ["Graph", "GraphIndex", "Group", "compute", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
 
 
 class GraphIndex:
@@ -153,6 +153,27 @@ def _with_attributes(graph, text, of_entries, of_nodes):
 def create(symbol):
     """Graph: of a symbol's outputs."""
     return Graph(_core.NativeGraph(_native(symbol, "what a graph is created of")))
+
+
+def compute(symbol, variables):
+    """The outputs of a symbol as computations of tensors: its te program, before any schedule.
+
+    Parameters
+    ----------
+    symbol: Symbol
+    variables: dict of str to te.Tensor
+        What each of `symbol.list_input_names()` is.
+
+    Returns
+    -------
+    list of te.Tensor: one for each output.
+
+    Raises
+    ------
+    UserError (bad-argument)
+        Where a variable has no tensor. Shapes and types that do not go together are the errors of topi.
+    """
+    return _core.graph_compute(_native(symbol, "what is computed"), variables)
 
 
 def load_json(text):

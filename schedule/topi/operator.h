@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "schedule/topi/common.h"
+#include "schedule/topi/slice.h"
 
 namespace tw::topi {
 
@@ -76,6 +77,9 @@ T take(const Value& v) {
   if constexpr (std::is_same_v<T, Operand>) {
     const Tensor* tensor = std::get_if<Tensor>(&v);
     return tensor != nullptr ? Operand(*tensor) : Operand(std::get<Expr>(v));
+  } else if constexpr (std::is_same_v<T, Sections>) {
+    const int64_t* parts = std::get_if<int64_t>(&v);
+    return parts != nullptr ? Sections(*parts) : Sections(std::get<std::vector<int64_t>>(v));
   } else {
     return std::get<T>(v);
   }

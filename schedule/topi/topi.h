@@ -11,6 +11,8 @@
 #include "schedule/topi/nn/pad.h"
 #include "schedule/topi/nn/pooling.h"
 #include "schedule/topi/nn/softmax.h"
+#include "schedule/topi/nn/upsampling.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/reduction.h"
+#include "schedule/topi/slice.h"
 #include "schedule/topi/transform.h"

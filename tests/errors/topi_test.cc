@@ -64,6 +64,28 @@ TEST(TopiErrors, ShapesThatDoNotHoldTheElements) {
   expect_error(ErrorCode::BadShape, [] { nn::flatten(tensor({})); });
 }
 
+TEST(TopiErrors, PartsThatAreNotThere) {
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), int64_t{4}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), int64_t{0}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), std::vector<int64_t>{4, 2}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), std::vector<int64_t>{7}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), std::vector<int64_t>{6}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), std::vector<int64_t>{2, 2}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {3}, {1}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {1}, {3}, {-1}); });
+  expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), std::vector<int64_t>{-1}); });
+  expect_error(ErrorCode::BadShape, [] { split(te::placeholder({te::var("n")}), int64_t{2}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {0, 0}, {1, 1}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {0}, {}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {0}, {1}, {0}); });
+  expect_error(ErrorCode::BadArgument, [] { strided_slice(tensor({6}), {0}, {1}, {1, 1}); });
+  expect_error(ErrorCode::BadShape,
+               [] { strided_slice(te::placeholder({te::var("n")}), {0}, {1}); });
+  expect_error(ErrorCode::BadArgument, [] { flip(tensor({}), 0); });
+  expect_error(ErrorCode::BadShape, [] { nn::upsampling(tensor({2, 3}), 2, 2); });
+  expect_error(ErrorCode::BadArgument, [] { nn::upsampling(tensor({1, 1, 2, 3}), 0, 2); });
+}
+
 TEST(TopiErrors, ConvolutionsThatDoNotFit) {
   const Tensor x = tensor({1, 4, 8, 8}), w = tensor({6, 4, 3, 3});
   const auto conv = [](const Tensor& data, const Tensor& weight, std::vector<int64_t> stride,

@@ -1199,6 +1199,8 @@ class NativeGraph:
         ...
     def set_attribute(self, arg0: str, arg1: str, arg2: str) -> None:
         ...
+    def set_symbols(self, arg0: str, arg1: tilewright._core.GraphSymbol) -> None:
+        ...
     def symbol(self) -> tilewright._core.GraphSymbol:
         ...
 
@@ -1307,6 +1309,10 @@ def fmod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> ti
 
 
 def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike, arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def graph_compute(arg0: tilewright._core.GraphSymbol, arg1: collections.abc.Mapping[str, tilewright._core.Tensor]) -> list[tilewright._core.Tensor]:
     ...
 
 

@@ -577,6 +577,33 @@ def expand_dims(a: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
     """
 
 
+def strided_slice(a: Tensor, begin: int | collections.abc.Sequence[int], end: int | collections.abc.Sequence[int], strides: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+    r"""The elements begin:end:strides of each dimension, as NumPy has it; dimensions behind the lists are taken whole.
+
+    a (Tensor): of constant extents where they are cut
+    begin (int | collections.abc.Sequence[int]): the first element of each dimension; from the end where negative
+    end (int | collections.abc.Sequence[int]): the element that is no longer taken; from the end where negative
+    strides (int | collections.abc.Sequence[int] | None): from one element to the next, backward where negative; None: 1
+    """
+
+
+def split(ary: Tensor, indices_or_sections: int | collections.abc.Sequence[int], axis: int = 0) -> Tensor:
+    r"""The parts of a tensor along axis. NumPy split.
+
+    ary (Tensor): of a constant extent along axis
+    indices_or_sections (int | collections.abc.Sequence[int]): so many equal parts, or where parts begin but for the first
+    axis (int): a dimension
+    """
+
+
+def flip(a: Tensor, axis: int = 0) -> Tensor:
+    r"""The elements along axis from the last to the first. NumPy flip.
+
+    a (Tensor)
+    axis (int): a dimension
+    """
+
+
 def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
     r"""The product of two matrices: [M, N].
 

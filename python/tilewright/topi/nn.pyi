@@ -213,3 +213,14 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     x (Tensor): floats
     axis (int): a dimension
     """
+
+
+def upsampling(data: Tensor, scale_h: int, scale_w: int, layout: str = 'NCHW', method: str = 'nearest_neighbor') -> Tensor:
+    r"""Each pixel scale_h times below itself and scale_w times beside: [N, C, H * scale_h, W * scale_w]. ONNX Resize, nearest.
+
+    data (Tensor): [N, C, H, W]
+    scale_h (int): 1 or more
+    scale_w (int): 1 or more
+    layout (str): "NCHW"
+    method (str): "nearest_neighbor"
+    """

@@ -27,7 +27,8 @@ te::Program add_program(int n, float addend, const std::string& x = "X",
                         const std::string& y = "Y") {
   const te::Tensor a = te::placeholder({n}, float_type(32), x);
   const te::Tensor b = te::compute(
-      {n}, [&](const std::vector<Var>& i) { return a(i[0]) + make_const_float(float_type(32), addend); },
+      {n},
+      [&](const std::vector<Var>& i) { return a(i[0]) + make_const_float(float_type(32), addend); },
       y);
   return te::make_program({b});
 }

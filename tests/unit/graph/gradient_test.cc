@@ -42,14 +42,16 @@ TEST(Gradient, IsWrittenInTheGraph) {
 TEST(Gradient, WhatIsReadSeveralTimesIsSummed) {
   const Symbol x = Symbol::variable("x");
   const Graph g = gradient_of(call("elemwise_mul", "m", {call("exp", "e", {x}), x}), {x});
-  EXPECT_THAT(to_text(g), testing::ContainsRegex("elemwise_sum\\(%[0-9]+, %[0-9]+, num_args='2'\\)"));
+  EXPECT_THAT(to_text(g),
+              testing::ContainsRegex("elemwise_sum\\(%[0-9]+, %[0-9]+, num_args='2'\\)"));
 }
 
 // Each level is read twice by the next: contributions are added before they go on.
 TEST(Gradient, SharedNodesAreDifferentiatedOnce) {
   const Symbol x = Symbol::variable("x");
   Symbol z = x;
-  for (int i = 0; i < 60; ++i) z = call("elemwise_add", "a", {call("exp", "e", {z}), call("tanh", "t", {z})});
+  for (int i = 0; i < 60; ++i)
+    z = call("elemwise_add", "a", {call("exp", "e", {z}), call("tanh", "t", {z})});
   EXPECT_LT(GraphIndex(gradient_of(z, {x})).num_nodes(), 1000u);
 }
 

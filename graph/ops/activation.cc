@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operators with attributes of their own.
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+
+void infer_prelu(ShapeInference& s) {
+  s.narrow_output(0, s.input(0));
+  s.narrow_input(0, s.output(0));
+  s.narrow_input(1, Shape::of_rank(1));
+  if (!s.input(0).has_rank()) return;
+  const size_t axis = axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
+  s.narrow_input(1, Shape({s.input(0)[axis]}));
+  Shape data = Shape::of_rank(s.input(0).rank());
+  (*data.extents)[axis] = s.input(1)[0];
+  s.narrow_input(0, data);
+}
+
+}  // namespace
+
+std::vector<Op> activation_ops() {
+  using enum AttributeType;
+  return {
+      {.name = "leaky_relu",
+       .doc = "x where positive, else alpha * x",
+       .inputs = {{"data", "any shape, floating"}},
+       .attributes = {{"alpha", Float, "0.25", "the slope below 0"}},
+       .infer_shape = same_shape,
+       .infer_type = same_type,
+       .pattern = Pattern::ElementWise,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::nn::leaky_relu(in[0], a.real("alpha"))};
+           }},
+      {.name = "prelu",
+       .doc = "x where positive, else alpha * x, with an alpha for each channel",
+       .inputs = {{"data", "any shape"}, {"alpha", "(c,), with c the extent of data along `axis`"}},
+       .attributes = {{"axis", Int, "1", "the dimension of channels"}},
+       .infer_shape = infer_prelu,
+       .infer_type = same_type,
+       .pattern = Pattern::Broadcast,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{
+                 topi::nn::prelu(in[0], in[1], static_cast<int>(a.integer("axis")))};
+           }},
+      {.name = "clip",
+       .doc = "max(a_min, min(x, a_max))",
+       .inputs = {{"data", "any shape, numbers"}},
+       .attributes = {{"a_min", Float, {}, "the least"}, {"a_max", Float, {}, "the greatest"}},
+       .infer_shape = same_shape,
+       .infer_type = same_type,
+       .pattern = Pattern::ElementWise,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::clip(in[0], a.real("a_min"), a.real("a_max"))};
+           }},
+      {.name = "cast",
+       .doc = "x in another element type; floats go towards zero where that is an integer type",
+       .inputs = {{"data", "any shape and type"}},
+       .attributes = {{"dtype", Type, {}, "the element type of the output"}},
+       .infer_shape = same_shape,
+       .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
+       .pattern = Pattern::ElementWise,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::cast(in[0], a.dtype("dtype"))};
+           }},
+      {.name = "full_like",
+       .doc = "fill_value for each element of x",
+       .inputs = {{"data", "any shape"}},
+       .attributes = {{"fill_value", Float, {}, "a number, taken in the type of data"}},
+       .infer_shape = same_shape,
+       .infer_type = same_type,
+       .pattern = Pattern::ElementWise,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{
+                 topi::full_like(in[0], constant_of(in[0].dtype(), a.real("fill_value")))};
+           }},
+  };
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that put tensors together, or take them apart.
+#include <algorithm>
+
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+using Extents = std::vector<int64_t>;
+constexpr int64_t kUnknown = Shape::kUnknown;
+
+// Of shapes that agree but along one dimension: what is known of all others.
+class Agreement {
+ public:
+  // Nothing is known where no shape's rank is.
+  explicit Agreement(const ShapeInference& s) {
+    for (size_t k = 0; k < s.num_inputs(); ++k) find_rank(s.input(k));
+    for (size_t k = 0; k < s.num_outputs(); ++k) find_rank(s.output(k));
+    if (!common_.has_rank()) return;
+    axis_ = axis_of(s, s.attributes().integer("axis"), common_.rank());
+    for (size_t k = 0; k < s.num_inputs(); ++k) learn(s.input(k));
+    for (size_t k = 0; k < s.num_outputs(); ++k) learn(s.output(k));
+  }
+  bool has_rank() const { return common_.has_rank(); }
+  Shape with(int64_t extent) const {
+    Shape shape = common_;
+    (*shape.extents)[axis_] = extent;
+    return shape;
+  }
+  int64_t along(const Shape& shape) const { return extent(shape, axis_); }
+
+ private:
+  void find_rank(const Shape& shape) {
+    if (!has_rank() && shape.has_rank()) common_ = Shape::of_rank(shape.rank());
+  }
+  // Contradictions show where shapes are narrowed, by place.
+  void learn(Shape shape) {
+    if (!shape.has_rank() || shape.rank() != common_.rank()) return;
+    (*shape.extents)[axis_] = kUnknown;
+    if (auto both = unify(common_, shape)) common_ = *std::move(both);
+  }
+  Shape common_;
+  size_t axis_ = 0;
+};
+
+void infer_concatenate(ShapeInference& s) {
+  const Agreement shapes(s);
+  if (!shapes.has_rank()) return;
+  for (size_t k = 0; k < s.num_inputs(); ++k) s.narrow_input(k, shapes.with(kUnknown));
+  s.narrow_output(0, shapes.with(kUnknown));
+  int64_t total = 0;
+  std::vector<size_t> unknown;
+  for (size_t k = 0; k < s.num_inputs(); ++k) {
+    const int64_t part = shapes.along(s.input(k));
+    if (part == kUnknown) unknown.push_back(k);
+    total += part == kUnknown ? 0 : part;
+  }
+  const int64_t whole = shapes.along(s.output(0));
+  if (unknown.empty()) s.narrow_output(0, shapes.with(total));
+  if (whole == kUnknown || unknown.empty()) return;
+  if (whole < total) {
+    s.fail(fmt::format("parts of {} elements in a whole of {}", total, whole),
+           "parts that fit in the whole");
+  }
+  if (unknown.size() == 1) s.narrow_input(unknown[0], shapes.with(whole - total));
+}
+
+topi::Sections sections_of(const AttributeValues& a) {
+  constexpr std::string_view kName = "indices_or_sections";
+  return a.is_integer(kName) ? topi::Sections(a.integer(kName)) : topi::Sections(a.tuple(kName));
+}
+
+int count_of_parts(const AttributeValues& a) {
+  const topi::Sections sections = sections_of(a);
+  const int64_t* equal = std::get_if<int64_t>(&sections);
+  // A number below 1 is the rule's error.
+  return static_cast<int>(equal ? std::max(*equal, int64_t{1}) : std::get<Extents>(sections).size() + 1);
+}
+
+void infer_split(ShapeInference& s) {
+  const topi::Sections sections = sections_of(s.attributes());
+  const int64_t* equal = std::get_if<int64_t>(&sections);
+  if (equal && *equal < 1) s.fail(fmt::format("{} parts", *equal), "1 or more");
+  const Agreement shapes(s);
+  if (!shapes.has_rank()) return;
+  s.narrow_input(0, shapes.with(kUnknown));
+  const size_t last = s.num_outputs() - 1;
+  for (size_t k = 0; k <= last; ++k) s.narrow_output(k, shapes.with(kUnknown));
+  const int64_t whole = shapes.along(s.input(0));
+  if (equal) {
+    if (whole != kUnknown && whole % *equal != 0) {
+      s.fail(fmt::format("{} parts of {} elements", *equal, whole), "a divisor of the extent");
+    }
+    int64_t part = whole == kUnknown ? kUnknown : whole / *equal;
+    for (size_t k = 0; k <= last && part == kUnknown; ++k) part = shapes.along(s.output(k));
+    for (size_t k = 0; k <= last; ++k) s.narrow_output(k, shapes.with(part));
+    if (part != kUnknown) s.narrow_input(0, shapes.with(part * *equal));
+    return;
+  }
+  const Extents& begins = std::get<Extents>(sections);
+  int64_t begin = 0;
+  for (size_t k = 0; k <= last; ++k) {
+    const int64_t end = k < last ? begins[k] : whole;
+    if (end != kUnknown && (end < begin || (whole != kUnknown && end > whole))) {
+      s.fail(fmt::format("parts from {} to {} of {} elements", begin, end,
+                         whole == kUnknown ? "?" : fmt::format("{}", whole)),
+             "positions that ascend within the extent");
+    }
+    if (end != kUnknown) s.narrow_output(k, shapes.with(end - begin));
+    if (k < last) begin = end;
+  }
+  const int64_t rest = shapes.along(s.output(last));
+  if (rest != kUnknown) s.narrow_input(0, shapes.with(begin + rest));
+}
+
+}  // namespace
+
+std::vector<Op> concatenate_ops() {
+  using enum AttributeType;
+  return {
+      {.name = "concatenate",
+       .doc = "Tensors one after the other along a dimension.",
+       .inputs = {{"data", "tensors of one type and, but for `axis`, one shape"}},
+       .variadic = true,
+       .attributes = {{"axis", Int, "1", "a dimension"}},
+       .infer_shape = infer_concatenate,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{
+                 topi::concatenate({in.begin(), in.end()}, static_cast<int>(a.integer("axis")))};
+           }},
+      {.name = "split",
+       .doc = "The parts of a tensor along a dimension, an output each.",
+       .inputs = {{"data", "any shape"}},
+       .attributes = {{"indices_or_sections", IntOrTuple, {},
+                       "so many equal parts, or where parts begin but for the first"},
+                      {"axis", Int, "1", "a dimension"}},
+       .num_outputs = count_of_parts,
+       .infer_shape = infer_split,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return topi::split(in[0], sections_of(a), static_cast<int>(a.integer("axis")));
+           }},
+  };
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/image.h"
+
+#include <algorithm>
+
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+
+Places places(std::string_view from, std::string_view to) {
+  Places result;
+  for (char c : to) result.push_back(static_cast<int>(from.find(c)));
+  return result;
+}
+
+void require_permutation(const ShapeInference& s, std::string_view attribute, std::string_view of) {
+  std::string text = s.attributes().text(attribute);
+  std::string wanted(of);
+  std::ranges::sort(text);
+  std::ranges::sort(wanted);
+  if (text == wanted) return;
+  s.fail(fmt::format("{} is '{}'", attribute, s.attributes().text(attribute)),
+         fmt::format("a permutation of {}", of));
+}
+
+Shape placed(const Places& at, std::initializer_list<int64_t> extents) {
+  std::vector<int64_t> shape(extents.size());
+  for (size_t d = 0; d < shape.size(); ++d) shape[static_cast<size_t>(at[d])] = extents.begin()[d];
+  return shape;
+}
+
+int64_t extent(const Shape& shape, const Places& at, size_t d) {
+  return shape.has_rank() ? shape[static_cast<size_t>(at[d])] : Shape::kUnknown;
+}
+
+te::Tensor ordered(const te::Tensor& tensor, std::string_view from, std::string_view to) {
+  return from == to ? tensor : topi::transpose(tensor, places(from, to));
+}
+
+int64_t window_positions(const ShapeInference& s, int64_t extent, const Window& w) {
+  if (w.stride < 1 || w.dilation < 1 || w.kernel < 1) {
+    s.fail(fmt::format("kernel {}, stride {}, dilation {}", w.kernel, w.stride, w.dilation),
+           "1 or more");
+  }
+  if (extent == Shape::kUnknown) return Shape::kUnknown;
+  const int64_t span = w.dilation * (w.kernel - 1) + 1;
+  const int64_t room = extent + w.before + w.after - span + (w.round_up ? w.stride - 1 : 0);
+  if (room < 0) {
+    s.fail(fmt::format("a window that spans {} elements over {} with {} of padding", span, extent,
+                       w.before + w.after),
+           "a window no larger than the padded image");
+  }
+  return room / w.stride + 1;
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "graph/ops/image.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+using topi::nn::PoolType;
+using topi::nn::Rounding;
+
+// Images and channels are those of the data; `rows` and `columns` are of known data.
+void infer_image(ShapeInference& s, int64_t rows, int64_t columns) {
+  const Places at = places(s.attributes().text("layout"), "NCHW");
+  constexpr int64_t kUnknown = Shape::kUnknown;
+  s.narrow_output(0, placed(at, {extent(s.input(0), at, 0), extent(s.input(0), at, 1), rows,
+                                 columns}));
+  s.narrow_input(0, placed(at, {extent(s.output(0), at, 0), extent(s.output(0), at, 1), kUnknown,
+                                kUnknown}));
+}
+
+void infer_pool(ShapeInference& s) {
+  require_permutation(s, "layout", "NCHW");
+  const AttributeValues& a = s.attributes();
+  const Pair kernel = pair_of(s, "pool_size"), stride = pair_of(s, "strides");
+  const Border border = border_of(s, "padding");
+  const bool up = a.flag("ceil_mode");
+  s.narrow_input(0, Shape::of_rank(4));
+  const Places at = places(a.text("layout"), "NCHW");
+  infer_image(s,
+              window_positions(s, extent(s.input(0), at, 2),
+                               {kernel.h, stride.h, 1, border.top, border.bottom, up}),
+              window_positions(s, extent(s.input(0), at, 3),
+                               {kernel.w, stride.w, 1, border.left, border.right, up}));
+}
+
+void infer_global(ShapeInference& s) {
+  require_permutation(s, "layout", "NCHW");
+  s.narrow_input(0, Shape::of_rank(4));
+  infer_image(s, 1, 1);
+}
+
+const InputSpec kData{"data", "(n, c, h, w) in the order of `layout`"};
+const AttributeSpec kLayout{"layout", AttributeType::Text, "NCHW",
+                            "order of the dimensions of data and output"};
+
+Op windows(std::string_view name, std::string_view doc, PoolType type) {
+  using enum AttributeType;
+  Op op{.name = name,
+        .doc = doc,
+        .inputs = {kData},
+        .attributes = {{"pool_size", Tuple, {}, "rows and columns of a window"},
+                       {"strides", Tuple, "(1, 1)", "from one window to the next"},
+                       {"padding", Tuple, "(0, 0)",
+                        "around images: all sides, (vertical, horizontal), or (top, left, bottom, "
+                        "right)"},
+                       kLayout,
+                       {"ceil_mode", Bool, "False",
+                        "whether a last window that does not fit whole counts too"}},
+        .infer_shape = infer_pool,
+        .infer_type = same_type,
+        .pattern = Pattern::OutEWiseFusable};
+  if (type == PoolType::Average) {
+    op.attributes.push_back(
+        {"count_include_pad", Bool, "False", "whether means are over padding too"});
+  }
+  op.compute = [type](const AttributeValues& a, Tensors in) {
+    const std::string& layout = a.text("layout");
+    const te::Tensor out = topi::nn::pool2d(
+        ordered(in[0], layout, "NCHW"), a.tuple("pool_size"), a.tuple("strides"), {1},
+        topi::Padding(a.tuple("padding")), type,
+        a.flag("ceil_mode") ? Rounding::Up : Rounding::Down,
+        type == PoolType::Average && a.flag("count_include_pad"));
+    return std::vector{ordered(out, "NCHW", layout)};
+  };
+  return op;
+}
+
+Op global(std::string_view name, std::string_view doc, PoolType type) {
+  return {.name = name,
+          .doc = doc,
+          .inputs = {kData},
+          .attributes = {kLayout},
+          .infer_shape = infer_global,
+          .infer_type = same_type,
+          .pattern = Pattern::OutEWiseFusable,
+          .compute = [type](const AttributeValues& a, Tensors in) {
+            const std::string& layout = a.text("layout");
+            const te::Tensor out = topi::nn::global_pool(ordered(in[0], layout, "NCHW"), type);
+            return std::vector{ordered(out, "NCHW", layout)};
+          }};
+}
+
+}  // namespace
+
+std::vector<Op> pooling_ops() {
+  return {windows("max_pool2d", "The greatest of each window; padding does not count.",
+                  PoolType::Max),
+          windows("avg_pool2d", "The mean of each window; floating.", PoolType::Average),
+          global("global_max_pool2d", "The greatest of each image: (n, c, 1, 1).", PoolType::Max),
+          global("global_avg_pool2d", "The mean of each image, floating: (n, c, 1, 1).",
+                 PoolType::Average)};
+}
+
+}  // namespace tw::graph

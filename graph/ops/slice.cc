@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that take parts of tensors, turn them around, or add to them.
+#include <algorithm>
+
+#include "graph/ops/common.h"
+#include "graph/ops/families.h"
+#include "graph/ops/image.h"
+#include "schedule/topi/topi.h"
+
+namespace tw::graph {
+namespace {
+
+using Tensors = std::span<const te::Tensor>;
+using Extents = std::vector<int64_t>;
+constexpr int64_t kUnknown = Shape::kUnknown;
+
+void infer_strided_slice(ShapeInference& s) {
+  const AttributeValues& a = s.attributes();
+  const Extents &begin = a.tuple("begin"), &end = a.tuple("end"), &stride = a.tuple("stride");
+  if (begin.size() != end.size() || stride.size() > begin.size() ||
+      std::ranges::find(stride, 0) != stride.end()) {
+    s.fail(fmt::format("begin ({}), end ({}), stride ({})", fmt::join(begin, ", "),
+                       fmt::join(end, ", "), fmt::join(stride, ", ")),
+           "as many beginnings as ends, and at most as many strides, none of them 0");
+  }
+  if (!s.input(0).has_rank() && s.output(0).has_rank()) {
+    s.narrow_input(0, Shape::of_rank(s.output(0).rank()));
+  }
+  if (!s.input(0).has_rank()) return;
+  Extents in = *s.input(0).extents, out = in;
+  if (begin.size() > in.size()) {
+    s.fail(fmt::format("{} beginnings for rank {}", begin.size(), in.size()),
+           "at most one for each dimension");
+  }
+  for (size_t d = 0; d < in.size(); ++d) {
+    if (d >= begin.size()) {
+      in[d] = extent(s.output(0), d);
+    } else if (in[d] != kUnknown) {
+      out[d] = topi::slice_extent(begin[d], end[d], d < stride.size() ? stride[d] : 1, in[d]);
+    }
+  }
+  s.narrow_output(0, out);
+  for (size_t d = 0; d < begin.size(); ++d) in[d] = kUnknown;
+  s.narrow_input(0, in);
+}
+
+void infer_flip(ShapeInference& s) {
+  same_shape(s);
+  if (s.input(0).has_rank()) axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
+}
+
+void infer_pad(ShapeInference& s) {
+  const auto& widths = s.attributes().tuples("pad_width");
+  Extents in, out;
+  s.narrow_input(0, Shape::of_rank(widths.size()));
+  s.narrow_output(0, Shape::of_rank(widths.size()));
+  for (size_t d = 0; d < widths.size(); ++d) {
+    if (widths[d].size() != 2 || std::ranges::min(widths[d]) < 0) {
+      s.fail(fmt::format("({}) around dimension {}", fmt::join(widths[d], ", "), d),
+             "(before, after), 0 or more");
+    }
+    const int64_t around = widths[d][0] + widths[d][1];
+    const int64_t inside = s.input(0)[d], whole = s.output(0)[d];
+    if (whole != kUnknown && whole < around) {
+      s.fail(fmt::format("{} elements around dimension {} of {}", around, d, whole),
+             "no more than the output has");
+    }
+    out.push_back(inside == kUnknown ? kUnknown : inside + around);
+    in.push_back(whole == kUnknown ? kUnknown : whole - around);
+  }
+  s.narrow_output(0, out);
+  s.narrow_input(0, in);
+}
+
+std::vector<te::Tensor> compute_pad(const AttributeValues& a, Tensors in) {
+  std::vector<Expr> before, after;
+  for (const Extents& width : a.tuples("pad_width")) {
+    before.emplace_back(static_cast<int>(width[0]));
+    after.emplace_back(static_cast<int>(width[1]));
+  }
+  return {topi::nn::pad(in[0], before, after, constant_of(in[0].dtype(), a.real("pad_value")))};
+}
+
+void infer_upsampling(ShapeInference& s) {
+  const AttributeValues& a = s.attributes();
+  require_permutation(s, "layout", "NCHW");
+  const int64_t scale = a.integer("scale");
+  if (scale < 1) s.fail(fmt::format("a scale of {}", scale), "1 or more");
+  if (a.text("method") != "NEAREST_NEIGHBOR") {
+    s.fail(fmt::format("method '{}'", a.text("method")), "NEAREST_NEIGHBOR");
+  }
+  const Places at = places(a.text("layout"), "NCHW");
+  s.narrow_input(0, Shape::of_rank(4));
+  s.narrow_output(0, Shape::of_rank(4));
+  Extents in, out;
+  for (size_t d = 0; d < 4; ++d) {
+    const int64_t by = d < 2 ? 1 : scale;
+    const int64_t small = extent(s.input(0), at, d), large = extent(s.output(0), at, d);
+    if (large != kUnknown && large % by != 0) {
+      s.fail(fmt::format("{} pixels at {} times the scale", large, by), "a multiple of the scale");
+    }
+    in.push_back(large == kUnknown ? kUnknown : large / by);
+    out.push_back(small == kUnknown ? kUnknown : small * by);
+  }
+  s.narrow_output(0, placed(at, {out[0], out[1], out[2], out[3]}));
+  s.narrow_input(0, placed(at, {in[0], in[1], in[2], in[3]}));
+}
+
+}  // namespace
+
+std::vector<Op> slice_ops() {
+  using enum AttributeType;
+  const InputSpec data{"data", "any shape"};
+  return {
+      {.name = "strided_slice",
+       .doc = "The elements begin:end:stride of each dimension, as NumPy has it; dimensions behind the "
+              "tuples are taken whole.",
+       .inputs = {data},
+       .attributes = {{"begin", Tuple, {}, "first elements; from the end where negative"},
+                      {"end", Tuple, {}, "elements no longer taken; from the end where negative"},
+                      {"stride", Tuple, "()", "from one element to the next; missing ones: 1"}},
+       .infer_shape = infer_strided_slice,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::strided_slice(in[0], a.tuple("begin"), a.tuple("end"),
+                                                    a.tuple("stride"))};
+           }},
+      {.name = "flip",
+       .doc = "The elements along a dimension from the last to the first.",
+       .inputs = {data},
+       .attributes = {{"axis", Int, "0", "a dimension"}},
+       .infer_shape = infer_flip,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::flip(in[0], static_cast<int>(a.integer("axis")))};
+           }},
+      {.name = "pad",
+       .doc = "data with elements of one value around it.",
+       .inputs = {data},
+       .attributes = {{"pad_value", Float, "0", "taken in the type of data"},
+                      {"pad_width", Tuples, {}, "(before, after) of each dimension"}},
+       .infer_shape = infer_pad,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute = compute_pad},
+      {.name = "upsampling",
+       .doc = "Each pixel `scale` times below itself and as often beside.",
+       .inputs = {{"data", "(n, c, h, w) in the order of `layout`"}},
+       .attributes = {{"scale", Int, {}, "1 or more"},
+                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+                      {"method", Text, "NEAREST_NEIGHBOR", "no other is known"}},
+       .infer_shape = infer_upsampling,
+       .infer_type = same_type,
+       .pattern = Pattern::Injective,
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             const std::string& layout = a.text("layout");
+             const int64_t scale = a.integer("scale");
+             return std::vector{ordered(
+                 topi::nn::upsampling(ordered(in[0], layout, "NCHW"), scale, scale), "NCHW",
+                 layout)};
+           }},
+  };
+}
+
+}  // namespace tw::graph
