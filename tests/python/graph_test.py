@@ -451,3 +451,48 @@ def test_the_gradient_of_a_convolution(attributes):
         inputs["b"] = sym.Variable("b")
     named = dict(zip(("data", "weight", "bias"), inputs.values(), strict=False))
     differentiated(sym.tanh(sym.conv2d(**named, channels=2, kernel_size=(2, 2), **attributes)), shapes)
+
+
+def test_gradients_print_as_in_the_document():
+    with tw.name.NameManager():
+        network()  # as in the document, whose names go on counting
+        x = sym.Variable("x", shape=(1, 13, 100, 100), dtype=1)
+        z = x
+        z = sym.conv2d(data=z, channels=13, kernel_size=(3, 3), padding=[1, 1])
+        z = sym.relu(data=z)
+        z = sym.flatten(z)
+        z = sym.dense(data=z, units=10)
+        z = sym.softmax(data=z)
+        z = sym.sum(z, keepdims=True)
+    expected = """
+Graph(%x,
+      %conv2d4_weight,
+      %conv2d4_bias,
+      %dense1_weight,
+      %dense1_bias) {
+  %3 = conv2d(%x, %conv2d4_weight, %conv2d4_bias, channels='13', padding='[1, 1]', kernel_size='(3, 3)')
+  %4 = relu(%3)
+  %5 = flatten(%4)
+  %8 = dense(%5, %dense1_weight, %dense1_bias, units='10')
+  %9 = softmax(%8)
+  %10 = sum(%9, keepdims='True')
+  %11 = ones_like(%10)
+  %12 = expand_like(%11, %9, exclude='0', axis='[]')
+  %13 = elemwise_mul(%12, %9)
+  %14 = sum(%13, keepdims='true', axis='-1')
+  %15 = broadcast_mul(%14, %9)
+  %16 = elemwise_sub(%13, %15)
+  %17 = matmul(%16, %dense1_weight)
+  %18 = reshape_like(%17, %4, ='')
+  %19 = zeros_like(%3)
+  %20 = greater(%3, %19, exclude='true')
+  %21 = elemwise_mul(%18, %20)
+  %22 = _conv2d_grad(%21, %x, %conv2d4_weight, channels='13', padding='[1, 1]', kernel_size='(3, 3)')
+  ret %22.0
+}"""
+    same_text(tw.graph_util.get_gradient_graph(z, x).ir(), expected)
+    both = tw.graph.create(sym.Group([z, *tw.graph_util.gradients(z, x)]))
+    same_text(both.ir(), expected.replace("ret %22.0", "ret %10, %22.0"))
+    # Shapes of gradients are those of what they belong to.
+    shapes = tw.graph_util.infer_shape(both)[1]
+    assert shapes == [[1, 1], [1, 13, 100, 100]]

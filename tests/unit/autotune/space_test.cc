@@ -139,8 +139,8 @@ TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
   }
 }
 
-// Loops that set short sums to zero unroll together with those that add to them: sums whose position
-// a loop decides would not be registers.
+// Loops that set short sums to zero unroll together with those that add to them: sums whose
+// position a loop decides would not be registers.
 TEST(Space, ShortSumsAreSetToZeroInStraightCode) {
   const Space convolution(task_of("conv2d_bias_relu:n=1,ci=64,h=8,w=8,co=8,k=3,s=1,p=1"));
   for (const Knob& knob : convolution.sketches()[0].knobs) {
