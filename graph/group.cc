@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <unordered_map>
 
 #include "graph/dtypes.h"
 #include "graph/op.h"
@@ -20,6 +21,16 @@ const std::vector<T>& required(const Graph& graph, std::string_view name, std::s
   raise({.code = ErrorCode::PassRequirement,
          .what = fmt::format("groups need the graph attribute '{}'", name),
          .legal = fmt::format("apply {} first", pass)});
+}
+
+std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) {
+  if (!node.op->compute) {
+    raise({.code = ErrorCode::BadGraph,
+           .what = fmt::format("operator '{}' has no computation", node.op->name),
+           .where = fmt::format("node '{}'", node.name),
+           .legal = "a graph that passes have rewritten without it"});
+  }
+  return node.op->compute(AttributeValues(node.op->attributes, node.attributes, node.name), inputs);
 }
 
 class Builder {
@@ -86,17 +97,6 @@ class Builder {
     return te::placeholder(extents, *type, fmt::format("input{}", number), constant);
   }
 
-  std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) const {
-    if (!node.op->compute) {
-      raise({.code = ErrorCode::BadGraph,
-             .what = fmt::format("operator '{}' has no computation", node.op->name),
-             .where = fmt::format("node '{}'", node.name),
-             .legal = "a graph that passes have rewritten without it"});
-    }
-    return node.op->compute(AttributeValues(node.op->attributes, node.attributes, node.name),
-                            inputs);
-  }
-
   GraphIndex index_;
   const std::set<std::string>& parameters_;
   const std::vector<int64_t>& roots_;
@@ -105,6 +105,29 @@ class Builder {
 };
 
 }  // namespace
+
+std::vector<te::Tensor> computations(std::span<const Entry> outputs,
+                                     const std::map<std::string, te::Tensor>& variables) {
+  std::unordered_map<const Node*, std::vector<te::Tensor>> values;  // look-ups only
+  for (const NodeRef& node : nodes_of(outputs)) {
+    std::vector<te::Tensor> inputs;
+    for (const Entry& e : node->inputs) inputs.push_back(values.at(e.node.get())[e.index]);
+    if (!node->is_variable()) {
+      values[node.get()] = compute(*node, inputs);
+      continue;
+    }
+    const auto given = variables.find(node->name);
+    if (given == variables.end()) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("no tensor for variable '{}'", node->name),
+             .legal = "a tensor for each of symbol.list_input_names()"});
+    }
+    values[node.get()] = {given->second};
+  }
+  std::vector<te::Tensor> result;
+  for (const Entry& e : outputs) result.push_back(values.at(e.node.get())[e.index]);
+  return result;
+}
 
 std::vector<Group> groups_of(const Graph& graph, const std::set<std::string>& parameters) {
   return Builder(graph, parameters).groups();

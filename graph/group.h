@@ -3,7 +3,9 @@
 // learns an operator's name.
 #pragma once
 
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +28,10 @@ struct Group {
 // PassRequirement where one of these passes is missing, BadGraph with the node where a shape or type
 // is unknown or an operator cannot be computed.
 std::vector<Group> groups_of(const Graph& graph, const std::set<std::string>& parameters = {});
+
+// Outputs of a network as computations of the tensors that its variables are, by name: its te
+// program before any fusion. BadArgument where a variable has no tensor.
+std::vector<te::Tensor> computations(std::span<const Entry> outputs,
+                                     const std::map<std::string, te::Tensor>& variables);
 
 }  // namespace tw::graph

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbols, graphs and passes; tilewright/symbol.py and tilewright/graph.py give them NNVM's names.
-#include <fmt/format.h>
-
 #include <map>
-#include <unordered_map>
 
 #include "graph/dtypes.h"
 #include "graph/group.h"
@@ -80,36 +77,6 @@ py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
     list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments));
   }
   return list;
-}
-
-// The outputs of a symbol as computations of the tensors that its variables are.
-std::vector<te::Tensor> compute(const Symbol& symbol,
-                                const std::map<std::string, te::Tensor>& variables) {
-  std::unordered_map<const graph::Node*, std::vector<te::Tensor>> computed;
-  for (const graph::NodeRef& node : graph::nodes_of(symbol.outputs())) {
-    if (node->is_variable()) {
-      const auto given = variables.find(node->name);
-      if (given == variables.end()) {
-        raise({.code = ErrorCode::BadArgument,
-               .what = fmt::format("no tensor for variable '{}'", node->name),
-               .legal = "a tensor for each of symbol.list_input_names()"});
-      }
-      computed[node.get()] = {given->second};
-      continue;
-    }
-    if (!node->op->compute) {
-      raise({.code = ErrorCode::PassRequirement,
-             .what = fmt::format("node '{}': nothing computes {}", node->name, node->op->name),
-             .legal = "a pass that replaces it"});
-    }
-    std::vector<te::Tensor> inputs;
-    for (const graph::Entry& e : node->inputs) inputs.push_back(computed[e.node.get()][e.index]);
-    computed[node.get()] = node->op->compute(
-        graph::AttributeValues(node->op->attributes, node->attributes, node->name), inputs);
-  }
-  std::vector<te::Tensor> outputs;
-  for (const graph::Entry& e : symbol.outputs()) outputs.push_back(computed[e.node.get()][e.index]);
-  return outputs;
 }
 
 py::list passes() {
@@ -190,7 +157,9 @@ void bind_graph(py::module_& m) {
   m.def("graph_operators", &operators);
   m.def("graph_groups", &groups);
   m.def("graph_passes", &passes);
-  m.def("graph_compute", &compute);
+  m.def("graph_compute", [](const Symbol& s, const std::map<std::string, te::Tensor>& variables) {
+    return graph::computations(s.outputs(), variables);
+  });
   m.def("register_graph_pass", &register_pass);
   m.def("load_graph_json", [](const std::string& text) { return graph::load_json(text); });
   m.def("graph_dtypes", [] {

@@ -3,6 +3,7 @@
 
 #include "graph/pass.h"
 #include "graph/symbol.h"
+#include "tests/support/graph.h"
 
 namespace tw::graph {
 namespace {
@@ -10,10 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Symbol call(std::string_view op, std::string name, const std::vector<Symbol>& inputs,
-            Attributes attributes = {}) {
-  return Symbol::call(op, std::move(name), inputs, {}, std::move(attributes));
-}
 Symbol image(std::string name = "x") {
   return Symbol::variable(std::move(name), {{"shape", "(1, 8, 6, 6)"}});
 }

@@ -5,14 +5,10 @@
 #include "graph/pass.h"
 #include "graph/symbol.h"
 #include "runtime/error.h"
+#include "tests/support/graph.h"
 
 namespace tw::graph {
 namespace {
-
-Symbol call(std::string_view op, std::string name, const std::vector<Symbol>& inputs,
-            Attributes attributes = {}) {
-  return Symbol::call(op, std::move(name), inputs, {}, std::move(attributes));
-}
 
 Graph gradient_of(const Symbol& y, const std::vector<Symbol>& xs) {
   Graph graph{.outputs = y.outputs()};

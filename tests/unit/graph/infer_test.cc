@@ -10,16 +10,13 @@
 #include "graph/symbol.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "tests/support/graph.h"
 
 namespace tw::graph {
 namespace {
 
 using Shapes = std::vector<Shape>;
 
-Symbol call(std::string_view op, std::string name, const std::vector<Symbol>& inputs,
-            Attributes attributes = {}) {
-  return Symbol::call(op, std::move(name), inputs, {}, std::move(attributes));
-}
 Graph inferred(const Symbol& symbol) { return apply({.outputs = symbol.outputs()}, "InferShape"); }
 Shapes shapes_of(const Symbol& symbol) { return *inferred(symbol).find<Shapes>("shape"); }
 Symbol variable(std::string name, const std::string& shape) {

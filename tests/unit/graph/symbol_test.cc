@@ -6,17 +6,13 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "runtime/error.h"
+#include "tests/support/graph.h"
 
 namespace tw::graph {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Symbol call(std::string_view op, std::string name, const std::vector<Symbol>& inputs,
-            Attributes attributes = {}) {
-  return Symbol::call(op, std::move(name), inputs, {}, std::move(attributes));
-}
 
 template <class F>
 ErrorInfo error_of(F f) {
