@@ -69,7 +69,7 @@ void join_digits(IndexSum& sum) {
     for (size_t gone : {std::max(i, other), std::min(i, other)}) {
       sum.terms.erase(sum.terms.begin() + static_cast<std::ptrdiff_t>(gone));
     }
-    if (both.divisor == 1 && both.modulus == 0) {
+    if (both.divisor == 1) {
       add_sum(sum, *both.of, both.coefficient);
     } else {
       add_term(sum, std::move(both));
@@ -78,12 +78,10 @@ void join_digits(IndexSum& sum) {
   }
 }
 
-int64_t floor_divided(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 // What the divisor does not divide, term by term; `whole`, if there, gets the quotient of the rest.
 IndexSum rest_of(const IndexSum& sum, int64_t divisor, int64_t scale, IndexSum* whole) {
   IndexSum rest;
-  const int64_t quotient = floor_divided(sum.constant, divisor);
+  const int64_t quotient = floor_quotient(sum.constant, divisor);
   rest.constant = sum.constant - quotient * divisor;
   if (whole) whole->constant += scale * quotient;
   for (Term t : sum.terms) {

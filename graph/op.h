@@ -29,6 +29,8 @@ enum class Pattern : uint8_t {
 };
 std::string_view to_string(Pattern pattern);
 
+using Tensors = std::span<const te::Tensor>;
+
 struct InputSpec {
   std::string_view name;
   std::string_view doc = {};
@@ -52,7 +54,7 @@ struct Op {
   std::function<void(TypeInference&)> infer_type = {};
   Pattern pattern = Pattern::Opaque;
   // The outputs as computations of the inputs.
-  std::function<std::vector<te::Tensor>(const AttributeValues&, std::span<const te::Tensor>)>
+  std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
       compute = {};
   // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where
   // an input has none. The operator's own outputs are entries of `node`.

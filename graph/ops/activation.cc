@@ -7,8 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 void infer_prelu(ShapeInference& s) {
   s.narrow_output(0, s.input(0));
   s.narrow_input(0, s.output(0));

@@ -8,8 +8,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 // Shapes are aligned at their last dimension; an extent of 1, or a missing one, is repeated.
 void broadcast_shape(ShapeInference& s) {
   const Shape &a = s.input(0), &b = s.input(1);

@@ -23,6 +23,11 @@ size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
+void same_shape_along_axis(ShapeInference& s) {
+  same_shape(s);
+  if (s.input(0).has_rank()) axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
+}
+
 Pair pair_of(const ShapeInference& s, std::string_view attribute) {
   const std::vector<int64_t>& v = s.attributes().tuple(attribute);
   if (v.size() == 1) return {v[0], v[0]};

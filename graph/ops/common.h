@@ -13,6 +13,8 @@ void first_type(TypeInference& t);
 // `axis` of a tensor of that rank, counted from its end where negative. The inference's error where
 // there is no such axis.
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
+// All have one shape, which has the dimension `axis`.
+void same_shape_along_axis(ShapeInference& s);
 // One value for both directions, or one each.
 struct Pair {
   int64_t h, w;

@@ -9,7 +9,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
 using Extents = std::vector<int64_t>;
 constexpr int64_t kUnknown = Shape::kUnknown;
 

@@ -8,8 +8,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 void infer_conv2d(ShapeInference& s) {
   require_permutation(s, "layout", "NCHW");
   require_permutation(s, "kernel_layout", "OIHW");

@@ -7,8 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 // `value` gives the number of a node.
 Op filled(std::string_view name, std::string_view doc, double (*value)(const AttributeValues&)) {
   using enum AttributeType;

@@ -7,8 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 void infer_dense(ShapeInference& s) {
   const int64_t units = s.attributes().integer("units");
   s.narrow_input(0, Shape::of_rank(2));

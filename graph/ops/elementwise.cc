@@ -13,8 +13,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 struct Unary {
   std::string_view name;
   std::vector<std::string_view> aliases;

@@ -7,8 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 // The output has the shape of data, and all others its extent along `axis`.
 void infer_batch_norm(ShapeInference& s) {
   s.narrow_output(0, s.input(0));

@@ -7,7 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
 using topi::nn::PoolType;
 using topi::nn::Rounding;
 

@@ -7,8 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 void infer_reduction(ShapeInference& s) {
   const Shape& data = s.input(0);
   if (!data.has_rank()) return;

@@ -10,7 +10,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
 using Extents = std::vector<int64_t>;
 constexpr int64_t kUnknown = Shape::kUnknown;
 
@@ -42,11 +41,6 @@ void infer_strided_slice(ShapeInference& s) {
   s.narrow_output(0, out);
   for (size_t d = 0; d < begin.size(); ++d) in[d] = kUnknown;
   s.narrow_input(0, in);
-}
-
-void infer_flip(ShapeInference& s) {
-  same_shape(s);
-  if (s.input(0).has_rank()) axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
 }
 
 void infer_pad(ShapeInference& s) {
@@ -131,7 +125,7 @@ std::vector<Op> slice_ops() {
        .doc = "The elements along a dimension from the last to the first.",
        .inputs = {data},
        .attributes = {{"axis", Int, "0", "a dimension"}},
-       .infer_shape = infer_flip,
+       .infer_shape = same_shape_along_axis,
        .infer_type = same_type,
        .pattern = Pattern::Injective,
        .compute =

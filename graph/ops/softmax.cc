@@ -6,8 +6,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 Op along_an_axis(std::string_view name, std::string_view doc,
                  te::Tensor (*compute)(const te::Tensor&, int),
                  Entry (*gradient)(const GradientOf&, const Entry&, const Attributes& sum)) {
@@ -15,13 +13,7 @@ Op along_an_axis(std::string_view name, std::string_view doc,
           .doc = doc,
           .inputs = {{"data", "any shape, floating"}},
           .attributes = {{"axis", AttributeType::Int, "-1", "the dimension that it is taken along"}},
-          .infer_shape =
-              [](ShapeInference& s) {
-                same_shape(s);
-                if (s.input(0).has_rank()) {
-                  axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
-                }
-              },
+          .infer_shape = same_shape_along_axis,
           .infer_type = same_type,
           .pattern = Pattern::Opaque,
           .compute = [compute](const AttributeValues& a, Tensors in) {

@@ -8,8 +8,6 @@
 namespace tw::graph {
 namespace {
 
-using Tensors = std::span<const te::Tensor>;
-
 void infer_flatten(ShapeInference& s) {
   s.narrow_output(0, Shape::of_rank(2));
   const Shape& data = s.input(0);

@@ -25,8 +25,6 @@ struct ShapeKind {
     if (!value) return std::nullopt;
     return Shape(std::get<std::vector<int64_t>>(*value));
   }
-  // NNVM's users leave inputs out by an empty shape, which is also rank 0: the node's own rule, or
-  // another input, tells which.
   static std::vector<Value> given(const Graph& graph) {
     const auto* list = graph.find<std::vector<Shape>>("shape_inputs");
     return list ? *list : std::vector<Value>();
