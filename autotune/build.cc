@@ -20,10 +20,8 @@ namespace {
 // Several networks of some fifty kernels; a trace takes kilobytes, a module some tens of them.
 constexpr size_t kMostClimbs = 1024, kMostModules = 256;
 
-struct Compiled {
-  std::shared_ptr<Module> module;
-  std::vector<bool> written;
-};
+// All that a build depends on but where its schedule came from.
+using Compiled = BuiltProgram;
 // A trace as text; nothing: the program has no design space.
 using Climbed = std::optional<std::string>;
 
@@ -95,17 +93,72 @@ Schedule scheduled(const te::Program& program, const Climbed& trace) {
   return trace ? replay(program, *trace) : Schedule::create(program.outputs);
 }
 
-Compiled compile_program(const te::Program& program, const Target& target, const Choice& choice,
-                         const BuildOptions& options) {
+// What the arguments of kernels that were lowered from a program are, by number: the program's own
+// arguments, and behind them what a preparation fills.
+class ArgumentNumbers {
+ public:
+  explicit ArgumentNumbers(const te::Program& program) : arguments_(program.arguments) {}
+
+  std::vector<size_t> of(const Kernel& kernel) {
+    std::vector<size_t> numbers;
+    size_t output = 0;  // those of an entry stand in the program's order
+    for (const KernelArgument& a : kernel.arguments) {
+      if (te::as_op<te::OperationNode>(a.producer)->is_placeholder()) {
+        numbers.push_back(
+            number_of([&](const te::Tensor& t) { return t.op().get() == a.producer.get(); }));
+      } else if (kernel.role == KernelRole::Entry && a.is_output) {
+        output = number_of([](const te::Tensor& t) { return !t.op()->is_placeholder(); }, output);
+        numbers.push_back(output++);
+      } else {
+        auto known =
+            std::ranges::find_if(prepared_, [&](const Var& v) { return v.same_as(a.var); });
+        if (known == prepared_.end()) known = prepared_.insert(known, a.var);
+        numbers.push_back(arguments_.size() + static_cast<size_t>(known - prepared_.begin()));
+      }
+    }
+    return numbers;
+  }
+
+ private:
+  template <class F>
+  size_t number_of(F is_it, size_t from = 0) const {
+    const auto place =
+        std::find_if(arguments_.begin() + static_cast<ptrdiff_t>(from), arguments_.end(), is_it);
+    return static_cast<size_t>(place - arguments_.begin());
+  }
+
+  const std::vector<te::Tensor>& arguments_;
+  std::vector<Var> prepared_;
+};
+
+std::vector<te::Tensor> constants_of(const te::Program& program, const BuildOptions& options) {
   std::vector<te::Tensor> constants;
   for (const ConstantValue& c : options.constants) constants.push_back(c.placeholder);
-  KernelModule lowered =
-      lower_program(program, scheduled(program, choice.trace), constants, target, options.name);
-  bind_constants(lowered, options.constants);
-  const KernelModule ready = prepare(std::move(lowered), target);
+  if (options.packed)
+    std::ranges::copy_if(program.arguments, std::back_inserter(constants), te::is_constant);
+  return constants;
+}
+
+Compiled compile_program(const te::Program& program, const Target& target, const Choice& choice,
+                         const BuildOptions& options) {
   Compiled result;
-  for (const KernelArgument& a : ready.entry().arguments) result.written.push_back(a.is_output);
-  result.module = compile(ready, target, {.cross = options.cross});
+  KernelModule lowered =
+      lower_program(program, scheduled(program, choice.trace), constants_of(program, options),
+                    target, options.name, options.packed);
+  if (options.packed) {
+    ArgumentNumbers numbers(program);
+    if (const Kernel* preparation = lowered.preparation()) {
+      result.preparation_arguments = numbers.of(*preparation);
+      result.preparation = compile({*preparation}, target)->get_function(preparation->name);
+    }
+    result.arguments = numbers.of(lowered.entry());
+    lowered = lowered.entry();
+  } else {
+    bind_constants(lowered, options.constants);
+    lowered = prepare(std::move(lowered), target);
+  }
+  for (const KernelArgument& a : lowered.entry().arguments) result.written.push_back(a.is_output);
+  result.module = compile(lowered, target, {.cross = options.cross});
   return result;
 }
 
@@ -117,8 +170,8 @@ Compiled compile_once(const te::Program& program, const Target& target, const Ch
     ++uncached_compiles;
     return make();
   }
-  return modules().get(fmt::format("{}\n{}\n{}\n{}\n{}", target.text(), options.cross, options.name,
-                                   choice.trace.value_or(""), *text),
+  return modules().get(fmt::format("{}\n{}\n{}\n{}\n{}\n{}", target.text(), options.cross,
+                                   options.packed, options.name, choice.trace.value_or(""), *text),
                        make);
 }
 
@@ -144,8 +197,10 @@ ChosenSchedule choose_schedule(const te::Program& program, const Target& target,
 
 BuiltProgram build(const te::Program& program, const Target& target, const BuildOptions& options) {
   const Choice choice = choose(program, target, options);
-  Compiled compiled = compile_once(program, target, choice, options);
-  return {std::move(compiled.module), std::move(compiled.written), choice.origin, choice.record};
+  BuiltProgram built = compile_once(program, target, choice, options);
+  built.origin = choice.origin;
+  built.record = choice.record;
+  return built;
 }
 
 BuildCounts build_counts() {

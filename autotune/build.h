@@ -34,6 +34,9 @@ struct BuildOptions {
   // where they are and must not change.
   std::vector<ConstantValue> constants;
   bool cross = false;  // for another machine: see CompileOptions
+  // Constant placeholders, none of them with a value above, stay arguments of the kernel, but as
+  // the schedule wants them packed: see BuiltProgram.
+  bool packed = false;
 };
 
 struct ChosenSchedule {
@@ -50,12 +53,17 @@ struct BuiltProgram {
   std::vector<bool> written;       // of its arguments, which the kernel writes
   ScheduleOrigin origin = ScheduleOrigin::Unscheduled;
   int64_t record = 0;
+  // With BuildOptions::packed, what the kernel's arguments are: numbers of the program's, and from
+  // its last one on numbers of arrays that `preparation` computes, once for given constants.
+  std::vector<size_t> arguments;
+  Function preparation;                       // undefined where the schedule packs nothing
+  std::vector<size_t> preparation_arguments;  // in the same numbers; the arrays come last
 };
-// Arguments are those of the program, in its order, without the constants. A program that equals
-// one built before, names included, on the same target and with the same schedule, shares its
-// module, unless either has constants: their code refers to their arrays. Threads may call it at
-// once; those that want the same build wait for one of them. Throws what choose_schedule, lowering
-// and compile throw.
+// Arguments are those of the program, in its order, without the constants, unless they are packed.
+// A program that equals one built before, names included, on the same target and with the same
+// schedule, shares its module, unless either has constants: their code refers to their arrays.
+// Threads may call it at once; those that want the same build wait for one of them. Throws what
+// choose_schedule, lowering and compile throw.
 BuiltProgram build(const te::Program& program, const Target& target,
                    const BuildOptions& options = {});
 

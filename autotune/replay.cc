@@ -83,9 +83,10 @@ std::string ir_hash(const Kernel& kernel) {
 
 KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
-                           const std::string& name) {
+                           const std::string& name, bool as_arguments) {
   LowerOptions options;
   options.name = name;
+  options.constants_as_arguments = as_arguments;
   options.passes.partition_const_loop = true;
   std::vector<LowerArgument> arguments;
   for (const te::Tensor& t : program.arguments) {

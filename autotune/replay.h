@@ -21,9 +21,10 @@ Schedule replay(const te::Program& program, const std::string& trace_text);
 std::string ir_hash(const Kernel& kernel);
 // Lowers as the tuner, its workers and replay all do. `constants`: those of the program's constant
 // placeholders that are no arguments, since they will be bound.
+// With `as_arguments` they are arguments after all: see constants_to_arguments.
 KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
-                           const std::string& name);
+                           const std::string& name, bool as_arguments = false);
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
                      const std::string& name);
 

@@ -4,24 +4,21 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "graph/dtypes.h"
 #include "graph/op.h"
+#include "graph/pass.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/te/operation.h"
+#include "schedule/topi/topi.h"
 
 namespace tw::graph {
 namespace {
-
-template <class T>
-const std::vector<T>& required(const Graph& graph, std::string_view name, std::string_view pass) {
-  if (const auto* list = graph.find<std::vector<T>>(name)) return *list;
-  raise({.code = ErrorCode::PassRequirement,
-         .what = fmt::format("groups need the graph attribute '{}'", name),
-         .legal = fmt::format("apply {} first", pass)});
-}
 
 std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) {
   if (!node.op->compute) {
@@ -38,9 +35,9 @@ class Builder {
   Builder(const Graph& graph, const std::set<std::string>& parameters)
       : index_(graph),
         parameters_(parameters),
-        roots_(required<int64_t>(graph, "group_root", "GraphFusePartition")),
-        shapes_(required<Shape>(graph, "shape", "InferShape")),
-        types_(required<int64_t>(graph, "dtype", "InferType")) {}
+        roots_(required<std::vector<int64_t>>(graph, "group_root")),
+        shapes_(required<std::vector<Shape>>(graph, "shape")),
+        types_(required<std::vector<int64_t>>(graph, "dtype")) {}
 
   std::vector<Group> groups() {
     std::map<int64_t, Group> by_root;
@@ -59,27 +56,61 @@ class Builder {
  private:
   void complete(Group& group) {
     std::map<size_t, te::Tensor> values;  // by entry
+    group.inputs = inputs_of(group.nodes);
+    for (const Entry& e : group.inputs) {
+      const te::Tensor tensor = placeholder(e, group.program.arguments.size());
+      values[index_.entry_id(e)] = tensor;
+      group.program.arguments.push_back(tensor);
+    }
     group.name = "fuse";
+    std::vector<te::Tensor> outputs;
     for (const NodeRef& node : group.nodes) {
       group.name += fmt::format("_{}", node->op->name);
       std::vector<te::Tensor> inputs;
-      for (const Entry& e : node->inputs) {
-        const auto [value, fresh] = values.try_emplace(index_.entry_id(e));
-        if (fresh) {
-          value->second = placeholder(e, group.inputs.size());
-          group.inputs.push_back(e);
-          group.program.arguments.push_back(value->second);
-        }
-        inputs.push_back(value->second);
-      }
-      const std::vector<te::Tensor> outputs = compute(*node, inputs);
+      for (const Entry& e : node->inputs) inputs.push_back(values.at(index_.entry_id(e)));
+      outputs = compute(*node, inputs);
       for (uint32_t k = 0; k < outputs.size(); ++k) {
         values[index_.entry_id({node, k})] = outputs[k];
       }
-      if (node == group.nodes.back()) group.program.outputs = outputs;
     }
+    for (const te::Tensor& t : outputs) group.program.outputs.push_back(stored(t, group.program));
     group.program.arguments.insert(group.program.arguments.end(), group.program.outputs.begin(),
                                    group.program.outputs.end());
+  }
+
+  // A kernel writes each output: what is an input, or another output, is copied.
+  static te::Tensor stored(const te::Tensor& t, const te::Program& program) {
+    const bool is_copy = t.op()->is_placeholder() ||
+                         std::ranges::find(program.outputs, t) != program.outputs.end();
+    return is_copy ? topi::identity(t) : t;
+  }
+
+  // What the group reads of others, each once, in the order in which a walk from its root meets
+  // them.
+  static std::vector<Entry> inputs_of(const std::vector<NodeRef>& nodes) {
+    std::unordered_set<const Node*> unseen;  // look-ups only
+    for (const NodeRef& node : nodes) unseen.insert(node.get());
+    const std::unordered_set<const Node*> members = unseen;
+    std::vector<Entry> inputs;
+    std::vector<std::pair<const Node*, size_t>> path;  // nodes, and which input comes next
+    const auto enter = [&](const NodeRef& node) {
+      if (unseen.erase(node.get()) != 0) path.emplace_back(node.get(), 0);
+    };
+    enter(nodes.back());
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      if (next == node->inputs.size()) {
+        path.pop_back();
+        continue;
+      }
+      const Entry& e = node->inputs[next++];
+      if (members.contains(e.node.get())) {
+        enter(e.node);
+      } else if (std::ranges::find(inputs, e) == inputs.end()) {
+        inputs.push_back(e);
+      }
+    }
+    return inputs;
   }
 
   te::Tensor placeholder(const Entry& e, size_t number) const {

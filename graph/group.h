@@ -17,7 +17,8 @@ namespace tw::graph {
 struct Group {
   std::string name;             // of its operators: fuse_conv2d_relu_broadcast_add
   std::vector<NodeRef> nodes;   // in the graph's order, the root last
-  std::vector<Entry> inputs;    // entries of other groups and variables, each once
+  // Entries of other groups and variables, each once, as a walk from the root meets them: NNVM's.
+  std::vector<Entry> inputs;
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
   te::Program program;

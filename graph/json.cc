@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "graph/build.h"
 #include "graph/op.h"
 #include "runtime/error.h"
 
@@ -29,11 +30,19 @@ Json value_of(const GraphAttribute& attribute) {
           return list;
         } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::vector<Entry>>) {
           return v.size();  // entries have numbers in the file of their own graph only
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>,
+                                            std::shared_ptr<const CompiledGroups>>) {
+          return v->module->function_names();
         } else {
           return v;
         }
       },
       attribute);
+}
+
+bool is_in_files(const GraphAttribute& attribute) {
+  return !std::holds_alternative<std::vector<Entry>>(attribute) &&
+         !std::holds_alternative<std::shared_ptr<const CompiledGroups>>(attribute);
 }
 
 Json of_attribute(const GraphAttribute& attribute) {
@@ -160,10 +169,9 @@ class Reader {
       return;
     }
     AttributeValues(node.op->attributes, node.attributes, where);  // readable
-    const size_t wanted = input_names(*node.op, node.attributes).size();
-    if (node.op->variadic ? node.inputs.empty() : node.inputs.size() != wanted) {
-      fail(fmt::format("{} inputs of a {}", node.inputs.size(), node.op->name),
-           node.op->variadic ? "at least one" : fmt::format("{}", wanted), where);
+    const std::string wanted = wrong_number_of_inputs(node);
+    if (!wanted.empty()) {
+      fail(fmt::format("{} inputs of a {}", node.inputs.size(), node.op->name), wanted, where);
     }
   }
 
@@ -229,7 +237,7 @@ std::string save_json(const Graph& graph) {
   if (!graph.attributes.empty()) {
     Json& attributes = json["attrs"] = Json::object();
     for (const auto& [name, value] : graph.attributes) {
-      if (!std::holds_alternative<std::vector<Entry>>(value)) attributes[name] = of_attribute(value);
+      if (is_in_files(value)) attributes[name] = of_attribute(value);
     }
   }
   return json.dump(2);

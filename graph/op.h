@@ -44,6 +44,7 @@ struct Op {
   std::string_view doc = {};  // what it computes; shapes and element types
   std::vector<InputSpec> inputs = {};
   bool variadic = false;  // any number of inputs, the first of `inputs` being their pattern
+  size_t least_inputs = 1;  // of variadic ones
   std::vector<AttributeSpec> attributes = {};
   // Of a node with these attributes; null: one.
   std::function<int(const AttributeValues&)> num_outputs = {};
@@ -68,6 +69,9 @@ Entry make_call(std::string_view op, std::string name, std::vector<Entry> inputs
 
 // The inputs of a call with these attributes; of variadic operators none.
 std::vector<std::string_view> input_names(const Op& op, const Attributes& attributes);
+
+// What is wrong with how many inputs a call has: how many there should be, or empty.
+std::string wrong_number_of_inputs(const Node& call);
 
 // All operators, in the order of ops.def; they live as long as the program.
 const std::vector<Op>& operators();

@@ -56,17 +56,21 @@ std::optional<Pass> find(std::string_view name) {
          .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 
+// How one gets a graph attribute.
+std::string remedy(std::string_view attribute) {
+  std::vector<std::string> givers;
+  for (const Pass& pass : passes()) {
+    if (std::ranges::find(pass.gives, attribute) != pass.gives.end()) givers.push_back(pass.name);
+  }
+  return givers.empty() ? "set it first" : fmt::format("apply {} first", fmt::join(givers, " or "));
+}
+
 void require_attributes(const Pass& pass, const Graph& graph) {
   for (const std::string& need : pass.needs) {
     if (graph.attributes.contains(need)) continue;
-    std::vector<std::string> givers;
-    for (const Pass& other : passes()) {
-      if (std::ranges::find(other.gives, need) != other.gives.end()) givers.push_back(other.name);
-    }
     raise({.code = ErrorCode::PassRequirement,
            .what = fmt::format("{} needs the graph attribute '{}'", pass.name, need),
-           .legal = givers.empty() ? "set it first"
-                                   : fmt::format("apply {} first", fmt::join(givers, " or "))});
+           .legal = remedy(need)});
   }
 }
 
@@ -101,6 +105,12 @@ void register_pass(Pass pass) {
   table().rows.push_back(std::move(pass));
 }
 
+void raise_missing(std::string_view attribute) {
+  raise({.code = ErrorCode::PassRequirement,
+         .what = fmt::format("the graph attribute '{}' is missing", attribute),
+         .legal = remedy(attribute)});
+}
+
 Graph apply(Graph graph, std::string_view name) {
   const auto pass = find(name);
   if (!pass) unknown(name);
@@ -115,10 +125,10 @@ void verify(const Graph& graph) {
   for (const NodeRef& node : nodes_of(graph.outputs)) {
     for (const Entry& e : node->inputs) verify_entry(e, node->name);
     if (node->is_variable()) continue;
-    const size_t wanted = input_names(*node->op, node->attributes).size();
-    if (node->op->variadic ? node->inputs.empty() : node->inputs.size() != wanted) {
-      not_a_graph(fmt::format("{} inputs of a {}", node->inputs.size(), node->op->name),
-                  node->op->variadic ? "at least one" : fmt::format("{}", wanted), node->name);
+    const std::string wanted = wrong_number_of_inputs(*node);
+    if (!wanted.empty()) {
+      not_a_graph(fmt::format("{} inputs of a {}", node->inputs.size(), node->op->name), wanted,
+                  node->name);
     }
   }
 }

@@ -28,6 +28,15 @@ void register_pass(Pass pass);
 // needs, with the pass that gives it.
 Graph apply(Graph graph, std::string_view pass);
 
+// A graph attribute that a pass, or what comes after it, cannot do without: PassRequirement, with
+// the pass that gives it, where it is not there.
+[[noreturn]] void raise_missing(std::string_view attribute);
+template <class T>
+const T& required(const Graph& graph, std::string_view attribute) {
+  if (const T* value = graph.find<T>(attribute)) return *value;
+  raise_missing(attribute);
+}
+
 // What every graph must be: each entry names an output that its node has, each node has the inputs
 // of its operator.
 // BadGraph where it is not.

@@ -91,8 +91,11 @@ Symbol Symbol::call(std::string_view op_name, std::string name, const std::vecto
     for (const Symbol& s : inputs) {  // a group is as many inputs
       node.inputs.insert(node.inputs.end(), s.outputs_.begin(), s.outputs_.end());
     }
-    if (node.inputs.empty()) bad(fmt::format("{} of nothing", op.name), "at least one input");
     node.attributes = std::move(attributes);
+    const std::string wanted = wrong_number_of_inputs(node);
+    if (!wanted.empty()) {
+      bad(fmt::format("{} inputs of a {}", node.inputs.size(), op.name), wanted);
+    }
   } else {
     AttributeValues(op.attributes, attributes, node.name);  // those that must be given are there
     const auto names = input_names(op, attributes);

@@ -54,7 +54,37 @@ std::vector<std::vector<KernelConstant*>> arrays_of(KernelModule& module) {
   return arrays;
 }
 
+KernelArgument as_argument(const KernelConstant& constant, bool is_output) {
+  return {.name = constant.name,
+          .dtype = constant.dtype,
+          .shape = constant.shape,
+          .var = constant.var,
+          .is_output = is_output,
+          .producer = constant.producer,
+          .value_index = constant.value_index};
+}
+
+bool is_precomputed(const KernelConstant& constant) {
+  return !te::as_op<te::OperationNode>(constant.producer)->is_placeholder();
+}
+
 }  // namespace
+
+KernelModule constants_to_arguments(KernelModule module) {
+  for (Kernel& kernel : module.kernels) {
+    const bool fills = kernel.role == KernelRole::Preparation;
+    std::vector<KernelArgument> inputs, outputs;
+    for (const KernelConstant& c : kernel.constants) {
+      const bool is_output = fills && is_precomputed(c);
+      (is_output ? outputs : inputs).push_back(as_argument(c, is_output));
+    }
+    const auto first_output = std::ranges::find(kernel.arguments, true, &KernelArgument::is_output);
+    kernel.arguments.insert(first_output, inputs.begin(), inputs.end());
+    kernel.arguments.insert(kernel.arguments.end(), outputs.begin(), outputs.end());
+    kernel.constants.clear();
+  }
+  return module;
+}
 
 void bind_constants(KernelModule& module, const std::vector<ConstantValue>& values) {
   for (const std::vector<KernelConstant*>& array : arrays_of(module)) {
@@ -69,7 +99,7 @@ void bind_constants(KernelModule& module, const std::vector<ConstantValue>& valu
       // Code generation relies on it.
       if (reinterpret_cast<uintptr_t>(value.data()) % NDArray::kAlignment != 0)
         value = value.copy();
-    } else if (!te::as_op<te::OperationNode>(constant.producer)->is_placeholder()) {
+    } else if (is_precomputed(constant)) {
       value = NDArray::empty(shape_of(constant), constant.dtype);
     } else {
       raise({.code = ErrorCode::ArgumentNotInProgram,

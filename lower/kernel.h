@@ -45,7 +45,7 @@ struct KernelConstant {
 // What a kernel is to the others of its module.
 enum class KernelRole {
   Entry,        // is called from outside
-  Preparation,  // takes no arguments, runs once before an entry is called, and fills its constants
+  Preparation,  // runs once before an entry is called, and computes its constants
 };
 
 // Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them

@@ -39,7 +39,9 @@ struct LowerOptions {
   PassOptions passes;
   std::vector<std::string> disabled;  // pass names; UnknownPass lists the candidates
   std::string stop_after;             // a pass name: the kernels as they are then
-  bool verify = false;                // verify after each pass what it ensures
+  // Constants without values: see constants_to_arguments.
+  bool constants_as_arguments = false;
+  bool verify = false;  // verify after each pass what it ensures
 };
 
 struct PassContext {
@@ -103,6 +105,11 @@ struct ConstantValue {
   NDArray value;
 };
 void bind_constants(KernelModule& module, const std::vector<ConstantValue>& values);
+
+// Constants as arguments, in front of the first output: so kernels of one code take weights of
+// their own. The preparation takes the placeholders it reads, and what it fills comes behind them
+// as its outputs; it is called once, and what it gives is passed to the entry.
+KernelModule constants_to_arguments(KernelModule module);
 
 // The first half, up to statements that still speak of tensors: normalize, infer_bound,
 // schedule_ops.

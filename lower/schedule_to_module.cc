@@ -228,8 +228,9 @@ KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgum
                           const std::vector<te::Tensor>& constants, const Target& target,
                           const LowerOptions& options, LowerReport* report,
                           const PassObserver& observer) {
-  return run_passes(schedule_to_module(schedule, arguments, constants, options), target, options,
-                    report, observer);
+  KernelModule module = schedule_to_module(schedule, arguments, constants, options);
+  if (options.constants_as_arguments) module = constants_to_arguments(std::move(module));
+  return run_passes(std::move(module), target, options, report, observer);
 }
 
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,

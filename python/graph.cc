@@ -135,7 +135,9 @@ void bind_graph(py::module_& m) {
   py::class_<Graph>(m, "NativeGraph")
       .def(py::init([](const Symbol& s) { return Graph{.outputs = s.outputs()}; }))
       .def("symbol", [](const Graph& g) { return Symbol(g.outputs); })
-      .def("apply", [](const Graph& g, const std::string& pass) { return graph::apply(g, pass); })
+      .def(
+          "apply", [](const Graph& g, const std::string& pass) { return graph::apply(g, pass); },
+          py::call_guard<py::gil_scoped_release>())
       .def("attribute_names",
            [](const Graph& g) {
              std::vector<std::string> names;
@@ -147,6 +149,12 @@ void bind_graph(py::module_& m) {
              const auto it = g.attributes.find(name);
              if (it == g.attributes.end()) return std::nullopt;
              return graph::attribute_json(it->second);
+           })
+      .def("erase_attribute", [](Graph& g, const std::string& name) { g.attributes.erase(name); })
+      .def("symbols",
+           [](const Graph& g, const std::string& name) -> std::optional<Symbol> {
+             const auto* outputs = g.find<std::vector<graph::Entry>>(name);
+             return outputs == nullptr ? std::nullopt : std::optional(Symbol(*outputs));
            })
       .def("set_symbols", [](Graph& g, const std::string& name,
                              const Symbol& s) { g.attributes[name] = s.outputs(); })

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiling kernels, modules, and calling what is in them.
-#include "runtime/module.h"
+#include "python/module.h"
 
 #include <fmt/format.h>
 
 #include <deque>
-#include <map>
-#include <memory>
 
 #include "autotune/build.h"
 #include "lower/kernel.h"
@@ -19,19 +17,6 @@
 
 namespace tw::python {
 namespace {
-
-// Which arguments a kernel writes; unknown (empty) for loaded libraries.
-using Written = std::shared_ptr<const std::vector<bool>>;
-
-struct PyFunction {
-  Function function;
-  Written written;
-};
-struct PyModule {
-  std::shared_ptr<Module> module;
-  std::map<std::string, Written> written;
-  std::string origin = {};
-};
 
 // The arguments of one call; holds the arrays until the call is over.
 class CallArguments {

@@ -11,6 +11,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <chrono>
+#include <map>
 #include <type_traits>
 
 #include "ir/print.h"
@@ -265,24 +266,32 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
 
   void export_library(const std::string& path) const override {
-    ModuleInfo info = info_;
-    info.instruction_sets = target_.instruction_sets();
-    codegen::export_code(path, kernels_, [&](const codegen::ObjectParts& parts) {
-      auto compilation = compile_again(parts.constants);
-      compilation->module().appendModuleInlineAsm(parts.assembly);
+    export_kernels(*this, kernels_, path);
+  }
+
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+
+  // A library of these kernels, built as `like` was.
+  static void export_kernels(const CompiledModule& like, const std::vector<Kernel>& kernels,
+                             const std::string& path) {
+    ModuleInfo info = describe(kernels, like.target_);
+    info.instruction_sets = like.target_.instruction_sets();
+    codegen::export_code(path, kernels, [&](const codegen::ObjectParts& parts) {
+      CompileTimings ignored;
+      Compilation compilation(kernels, like.target_, like.options_, ignored, parts.constants);
+      compilation.module().appendModuleInlineAsm(parts.assembly);
       info.parameters = parts.parameters;
-      codegen::add_constant(compilation->module(), TW_METADATA_SYMBOL, metadata_to_json(info));
-      return compilation->object();
+      codegen::add_constant(compilation.module(), TW_METADATA_SYMBOL, metadata_to_json(info));
+      return compilation.object();
     });
   }
 
  private:
-  std::unique_ptr<Compilation> compile_again(
-      codegen::ConstantPlace constants = codegen::ConstantPlace::Memory) const {
+  std::unique_ptr<Compilation> compile_again() const {
     CompileTimings ignored;
     CompileOptions options = options_;
     options.keep_sources = true;
-    return std::make_unique<Compilation>(kernels_, target_, options, ignored, constants);
+    return std::make_unique<Compilation>(kernels_, target_, options, ignored);
   }
   std::string assembly() const { return compile_again()->assembly(); }
 
@@ -295,7 +304,61 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   std::vector<size_t> unchecked_;  // number of each kernel's entry without checks among code_'s
 };
 
+// Each function is compiled once and stays where it is; only a library has all of them in one.
+class JoinedModule final : public Module {
+ public:
+  explicit JoinedModule(std::vector<std::shared_ptr<Module>> modules)
+      : modules_(std::move(modules)) {
+    for (const auto& module : modules_) {
+      for (const std::string& name : module->function_names()) {
+        if (!places_.try_emplace(name, module.get()).second) {
+          raise({.code = ErrorCode::BadArgument,
+                 .what = fmt::format("two functions are called '{}'", name),
+                 .legal = "a name for each"});
+        }
+      }
+    }
+  }
+
+  std::vector<std::string> function_names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, module] : places_) names.push_back(name);
+    return names;
+  }
+  Function get_function(std::string_view name) const override {
+    const auto place = places_.find(name);
+    if (place != places_.end()) return place->second->get_function(name);
+    raise({.code = ErrorCode::UnknownFunction,
+           .what = fmt::format("the module has no function '{}'", name),
+           .legal = fmt::format("{}", fmt::join(function_names(), ", "))});
+  }
+  std::string source(std::string_view format) const override {
+    std::string text;
+    for (const auto& module : modules_) text += module->source(format);
+    return text;
+  }
+  void export_library(const std::string& path) const override {
+    std::vector<Kernel> kernels;
+    const CompiledModule* like = nullptr;
+    for (const auto& module : modules_) {
+      like = dynamic_cast<const CompiledModule*>(module.get());
+      TW_CHECK(like != nullptr, "modules that were compiled here");
+      kernels.insert(kernels.end(), like->kernels().begin(), like->kernels().end());
+    }
+    TW_CHECK(like != nullptr, "a module");
+    CompiledModule::export_kernels(*like, kernels, path);
+  }
+
+ private:
+  std::vector<std::shared_ptr<Module>> modules_;
+  std::map<std::string, const Module*, std::less<>> places_;
+};
+
 }  // namespace
+
+std::shared_ptr<Module> join(std::vector<std::shared_ptr<Module>> modules) {
+  return std::make_shared<JoinedModule>(std::move(modules));
+}
 
 std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& target,
                                 const CompileOptions& options, CompileTimings* timings) {

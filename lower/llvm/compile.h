@@ -36,6 +36,10 @@ std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& targe
                                 const CompileOptions& options = {},
                                 CompileTimings* timings = nullptr);
 
+// Several compiled modules as one, whose functions have different names (BadArgument): exported, it
+// is one library. They are for the same target.
+std::shared_ptr<Module> join(std::vector<std::shared_ptr<Module>> modules);
+
 // The preparation of a bound module, compiled, or loaded anew where an equal one was compiled
 // before: candidates of one task pack their weights into a handful of layouts.
 Function compile_preparation(const Kernel& preparation, const Target& target,

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/build.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "autotune/log.h"
+#include "ir/print.h"
+#include "lower/pipeline.h"
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+
+namespace tw::graph {
+namespace {
+
+KernelObserver& observer() {
+  static auto* const value = new KernelObserver;
+  return *value;
+}
+
+// The name, or if it is taken the name with the first number that is free.
+std::string unique(const std::string& name, std::set<std::string>& taken) {
+  std::string candidate = name;
+  for (int k = 1; !taken.insert(candidate).second; ++k) candidate = fmt::format("{}_{}", name, k);
+  return candidate;
+}
+
+// The loops of the schedule in use.
+std::string loops_of(const te::Program& program, const Target& target,
+                     const autotune::BuildOptions& options) {
+  const Schedule schedule = autotune::choose_schedule(program, target, options).schedule;
+  const std::vector<LowerArgument> arguments(program.arguments.begin(), program.arguments.end());
+  return to_string(lower(schedule, arguments, target, {.simple_mode = true}).body);
+}
+
+}  // namespace
+
+BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptions& options) {
+  std::optional<autotune::Log> log;
+  if (!options.log.empty()) log.emplace(options.log, autotune::Log::Mode::Read);
+  BuiltGroups result;
+  std::unordered_map<std::string, size_t> known;  // by the program's text; look-ups only
+  std::set<std::string> names;
+  for (const Group& group : groups) {
+    const auto [place, fresh] =
+        known.try_emplace(te::to_text(group.program), result.kernels.size());
+    if (fresh) {
+      result.kernels.push_back({.name = unique(group.name, names), .program = group.program});
+    }
+    ++result.kernels[place->second].calls;
+    result.kernel_of.push_back(place->second);
+  }
+  const auto options_of = [&](const BuiltKernel& kernel) {
+    return autotune::BuildOptions{.name = kernel.name,
+                                  .threads = options.threads,
+                                  .log = log ? &*log : nullptr,
+                                  .needs_record = false,
+                                  .packed = true};
+  };
+  if (observer()) {
+    for (const BuiltKernel& k : result.kernels) {
+      observer()(k.name, [&] { return loops_of(k.program, options.target, options_of(k)); });
+    }
+  }
+  if (result.kernels.empty()) return result;  // zero tasks would mean one a thread
+  parallel_for({.num_tasks = static_cast<int32_t>(result.kernels.size()),
+                .chunking = Chunking::Dynamic},
+               [&](int32_t i, int32_t) {
+                 BuiltKernel& kernel = result.kernels[static_cast<size_t>(i)];
+                 kernel.built =
+                     autotune::build(kernel.program, options.target, options_of(kernel));
+               });
+  return result;
+}
+
+Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters,
+                           const std::vector<std::string>& variables) {
+  // An array goes with its last reader, so that it is not held beside what became of it.
+  std::map<std::string, size_t> readers;
+  for (const Packing& packing : compiled.packings) {
+    for (const std::string& name : packing.inputs) ++readers[name];
+  }
+  for (const std::string& name : variables) ++readers[name];
+  std::erase_if(parameters, [&](const auto& p) { return !readers.contains(p.first); });
+  for (const Packing& packing : compiled.packings) {
+    std::vector<NDArray> arrays;
+    for (const std::string& name : packing.inputs) {
+      const auto it = parameters.find(name);
+      if (it == parameters.end()) {
+        raise({.code = ErrorCode::BadArgument,
+               .what = fmt::format("parameter '{}' has no value", name),
+               .legal = "a value for each name of param_name_list"});
+      }
+      arrays.push_back(it->second);
+      if (--readers[name] == 0) parameters.erase(it);
+    }
+    const std::vector<ArgumentInfo>& infos = packing.function.info().arguments;
+    for (size_t k = 0; k < packing.outputs.size(); ++k) {
+      std::vector<int64_t> shape;
+      const ArgumentInfo& info = infos.at(packing.inputs.size() + k);
+      for (const auto& extent : info.shape) shape.push_back(std::get<int64_t>(extent));
+      arrays.push_back(NDArray::empty(shape, info.dtype));
+      parameters[packing.outputs[k]] = arrays.back();
+    }
+    const std::vector<CallArgument> arguments(arrays.begin(), arrays.end());
+    packing.function.call(arguments);
+  }
+  return parameters;
+}
+
+void observe_kernels(KernelObserver told) { observer() = std::move(told); }
+
+}  // namespace tw::graph
