@@ -38,6 +38,12 @@ struct InputSpec {
   std::string_view flag = {};
 };
 
+// An output that may be written to the memory of an input of the same size, of which nothing is
+// read any more when an element is written.
+struct InplacePair {
+  int64_t input, output;
+};
+
 struct Op {
   std::string_view name;  // NNVM's
   std::vector<std::string_view> aliases = {};
@@ -57,6 +63,8 @@ struct Op {
   // The outputs as computations of the inputs.
   std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
       compute = {};
+  // What may share memory where that input is not read again (PlanMemory).
+  std::vector<InplacePair> inplace = {};
   // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where
   // an input has none. The operator's own outputs are entries of `node`.
   std::function<std::vector<Entry>(const NodeRef& node, const std::vector<Entry>& of_outputs)>

@@ -34,7 +34,8 @@ std::vector<Op> activation_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::nn::leaky_relu(in[0], a.real("alpha"))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "prelu",
        .doc = "x where positive, else alpha * x, with an alpha for each channel",
        .inputs = {{"data", "any shape"}, {"alpha", "(c,), with c the extent of data along `axis`"}},
@@ -46,7 +47,8 @@ std::vector<Op> activation_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{
                  topi::nn::prelu(in[0], in[1], static_cast<int>(a.integer("axis")))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "clip",
        .doc = "max(a_min, min(x, a_max))",
        .inputs = {{"data", "any shape, numbers"}},
@@ -57,7 +59,8 @@ std::vector<Op> activation_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::clip(in[0], a.real("a_min"), a.real("a_max"))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "cast",
        .doc = "x in another element type; floats go towards zero where that is an integer type",
        .inputs = {{"data", "any shape and type"}},
@@ -68,7 +71,8 @@ std::vector<Op> activation_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::cast(in[0], a.dtype("dtype"))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "full_like",
        .doc = "fill_value for each element of x",
        .inputs = {{"data", "any shape"}},
@@ -80,7 +84,8 @@ std::vector<Op> activation_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{
                  topi::full_like(in[0], constant_of(in[0].dtype(), a.real("fill_value")))};
-           }},
+           },
+       .inplace = {{0, 0}}},
   };
 }
 

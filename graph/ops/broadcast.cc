@@ -72,7 +72,8 @@ std::vector<Op> broadcast_ops() {
                    .pattern = Pattern::Broadcast,
                    .compute = [f = row.compute](const AttributeValues&, Tensors in) {
                      return std::vector{f(in[0], in[1])};
-                   }});
+                   },
+                   .inplace = {{0, 0}, {1, 0}}});
   }
   return ops;
 }

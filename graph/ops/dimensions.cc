@@ -162,7 +162,8 @@ std::vector<Op> dimension_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::squeeze(in[0], to_ints(a.tuple("axis")))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "expand_dims",
        .doc = "data with dimensions of extent 1 before dimension `axis`.",
        .inputs = {data},
@@ -175,7 +176,8 @@ std::vector<Op> dimension_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::expand_dims(in[0], static_cast<int>(a.integer("axis")),
                                                   static_cast<int>(a.integer("num_newaxis")))};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "expand_like",
        .doc = "data repeated along new dimensions, to the shape of shape_like.",
        .inputs = {{"data", "the shape of shape_like without the new dimensions, or with extents of 1 there"},

@@ -54,7 +54,8 @@ Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std
           .doc = doc,
           .infer_shape = same_shape,
           .infer_type = same_type,
-          .pattern = Pattern::ElementWise};
+          .pattern = Pattern::ElementWise,
+          .inplace = {{0, 0}}};
 }
 
 }  // namespace
@@ -196,6 +197,7 @@ std::vector<Op> elementwise_ops() {
   for (const Binary& row : kBinary) {
     Op op = elementwise(row.name, row.aliases, row.doc);
     op.inputs = {{"lhs", "any shape"}, {"rhs", "the shape and type of lhs"}};
+    op.inplace = {{0, 0}, {1, 0}};
     op.compute = [f = row.compute](const AttributeValues&, Tensors in) {
       return std::vector{f(in[0], in[1])};
     };

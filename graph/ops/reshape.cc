@@ -158,7 +158,8 @@ std::vector<Op> reshape_ops() {
        .infer_shape = infer_reshape,
        .infer_type = same_type,
        .pattern = Pattern::Injective,
-       .compute = compute_reshape},
+       .compute = compute_reshape,
+       .inplace = {{0, 0}}},
       {.name = "reshape_like",
        .doc = "The elements of data in row-major order under the shape of shape_like.",
        .inputs = {data, {"shape_like", "of as many elements, and any type"}},
@@ -166,7 +167,8 @@ std::vector<Op> reshape_ops() {
        .infer_type = first_type,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
-                     Tensors in) { return std::vector{topi::reshape(in[0], in[1].shape())}; }},
+                     Tensors in) { return std::vector{topi::reshape(in[0], in[1].shape())}; },
+       .inplace = {{0, 0}}},
   };
 }
 

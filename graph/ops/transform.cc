@@ -62,6 +62,7 @@ std::vector<Op> transform_ops() {
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::nn::flatten(in[0])}; },
+       .inplace = {{0, 0}},
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
