@@ -25,8 +25,8 @@ struct ShapeKind {
     if (!value) return std::nullopt;
     return Shape(std::get<std::vector<int64_t>>(*value));
   }
-  static std::vector<Value> given(const Graph& graph) {
-    const auto* list = graph.find<std::vector<Shape>>("shape_inputs");
+  static std::vector<Value> values_of(const Graph& graph, const std::string& attribute) {
+    const auto* list = graph.find<std::vector<Shape>>(attribute);
     return list ? *list : std::vector<Value>();
   }
   static GraphAttribute attribute(const std::vector<Value>& values) { return values; }
@@ -44,9 +44,9 @@ struct TypeKind {
     if (!value) return std::nullopt;
     return std::get<DType>(*value);
   }
-  static std::vector<Value> given(const Graph& graph) {
+  static std::vector<Value> values_of(const Graph& graph, const std::string& attribute) {
     std::vector<Value> types;
-    if (const auto* list = graph.find<std::vector<int64_t>>("dtype_inputs")) {
+    if (const auto* list = graph.find<std::vector<int64_t>>(attribute)) {
       for (int64_t number : *list) types.push_back(type_of_number(static_cast<int>(number)));
     }
     return types;
@@ -65,7 +65,12 @@ class Engine {
 
   explicit Engine(const Graph& graph) : index_(graph), values_(index_.num_entries()) {
     read_variables();
-    read_given(Kind::given(graph));
+    const std::string attribute(Kind::kAttribute), inputs = attribute + "_inputs";
+    if (graph.attributes.contains(inputs)) {
+      read_given(Kind::values_of(graph, inputs));
+    } else {
+      read_known(Kind::values_of(graph, attribute));
+    }
     for (const NodeRef& node : index_.nodes()) {
       if (node->is_variable()) {
         attributes_.emplace_back();
@@ -125,6 +130,14 @@ class Engine {
                .legal = "the same in both"});
       }
       known = *both;
+    }
+  }
+
+  // What was found out before, where nobody gives anything new.
+  void read_known(const std::vector<Value>& known) {
+    if (known.size() != values_.size()) return;
+    for (size_t k = 0; k < known.size(); ++k) {
+      if (auto both = unify(values_[k], known[k])) values_[k] = *std::move(both);
     }
   }
 

@@ -35,6 +35,7 @@ __all__ = [
     "TilewrightError",
     "UserError",
     "autotune",
+    "compiler",
     "build",
     "cpu",
     "device",
@@ -57,7 +58,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("attribute", "autotune", "graph", "graph_util", "name", "symbol"):  # loaded when they are first used
+    if name in ("attribute", "autotune", "compiler", "contrib", "graph", "name", "symbol"):  # loaded when they are first used
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

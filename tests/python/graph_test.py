@@ -399,7 +399,7 @@ def differentiated(symbol, shapes, seed=5):
         values = {name: values[name] for name in graph.index.input_names}
         return run_groups(graph, values)[0]
 
-    found = outputs(tw.graph.create(sym.Group(tw.graph_util.gradients(y, list(xs.values())))).symbol, inputs)
+    found = outputs(tw.graph.create(sym.Group(tw.compiler.graph_util.gradients(y, list(xs.values())))).symbol, inputs)
     total = sym.sum(y)
     for (name, value), gradient in zip(inputs.items(), found, strict=True):
         expected = np.zeros_like(value)
@@ -490,9 +490,9 @@ Graph(%x,
   %22 = _conv2d_grad(%21, %x, %conv2d4_weight, channels='13', padding='[1, 1]', kernel_size='(3, 3)')
   ret %22.0
 }"""
-    same_text(tw.graph_util.get_gradient_graph(z, x).ir(), expected)
-    both = tw.graph.create(sym.Group([z, *tw.graph_util.gradients(z, x)]))
+    same_text(tw.compiler.graph_util.get_gradient_graph(z, x).ir(), expected)
+    both = tw.graph.create(sym.Group([z, *tw.compiler.graph_util.gradients(z, x)]))
     same_text(both.ir(), expected.replace("ret %22.0", "ret %10, %22.0"))
     # Shapes of gradients are those of what they belong to.
-    shapes = tw.graph_util.infer_shape(both)[1]
+    shapes = tw.compiler.graph_util.infer_shape(both)[1]
     assert shapes == [[1, 1], [1, 13, 100, 100]]

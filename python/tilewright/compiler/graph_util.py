@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients and inference of graphs. NNVM's `nnvm.compiler.graph_util`."""
 
-from . import graph as _graph
-from .symbol import Group, Symbol
+from .. import graph as _graph
+from ..symbol import Group, Symbol
 
 
 def _symbol(value):

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building networks. NNVM's `nnvm.compiler`.
+
+    graph, lib, params = tw.compiler.build(symbol, "llvm", shape={"data": (1, 3, 224, 224)}, params=params)
+    module = tw.contrib.graph_runtime.create(graph, lib, tw.cpu(0))
+    module.set_input("data", image)
+    module.set_input(**params)
+    module.run()
+    print(module.get_output(0))
+"""
+
+from . import graph_attr, graph_util
+from .build_config import OPT_PASS_LEVEL, BuildConfig, build_config
+from .build_module import build, initialize_variables, optimize, precompute_prune
+
+__all__ = [
+    "OPT_PASS_LEVEL",
+    "BuildConfig",
+    "build",
+    "build_config",
+    "graph_attr",
+    "graph_util",
+    "initialize_variables",
+    "optimize",
+    "precompute_prune",
+]

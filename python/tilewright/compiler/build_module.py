@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a network to what can be run: passes in their order, each through `Graph.apply`. NNVM's `nnvm.compiler.build_module`."""
+
+import logging as _logging
+
+from .. import _core, nd as _nd, symbol as _symbol
+from .. import graph as _graph
+from .._core import raise_error as _raise_error
+from ..target import Target, _resolve
+from . import graph_attr, graph_util
+from .build_config import BuildConfig, build_config
+
+_log = _logging.getLogger(__name__)
+
+
+def _lower(name, loops):
+    """Shows a kernel in the debug log, as NNVM does."""
+    root = _logging.getLogger()
+    if root.isEnabledFor(_logging.DEBUG):
+        root.debug("lower function %s", name)
+        root.debug("%s", loops())
+
+
+_core.observe_graph_kernels(_lower)
+
+
+def _update_shape_dtype(shape, dtype, params):
+    """Shapes and types, with those of the parameters."""
+    shape = dict(shape or {})
+    if not params:
+        return shape, dtype
+    shape.update({name: tuple(value.shape) for name, value in params.items()})
+    if isinstance(dtype, str):
+        for name, value in params.items():
+            if str(value.dtype) != dtype:
+                _raise_error(
+                    "bad-argument", f"parameter '{name}' is {value.dtype}, and dtype says {dtype} for all inputs",
+                    legal="a dict of names and types")
+    else:
+        dtype = dict(dtype or {})
+        dtype.update({name: str(value.dtype) for name, value in params.items()})
+    return shape, dtype
+
+
+def optimize(graph, shape, dtype="float32", layout=None):
+    """The graph after the passes that change what it computes it with, and not what it computes.
+
+    Parameters
+    ----------
+    graph: Graph
+    shape: dict of str to tuple of int
+    dtype: str or dict of str to str
+    layout: dict of str to str, optional
+
+    Returns
+    -------
+    Graph
+    """
+    config = BuildConfig.current()
+    for name in ("SimplifyInference", "FoldScaleAxis"):
+        if config.pass_enabled(name):
+            graph = graph_attr.set_shape_inputs(graph, shape)
+            graph = graph.apply(["InferShape", name])
+    if config.pass_enabled("AlterOpLayout"):
+        graph = graph_attr.set_layout_inputs(graph, layout or {}).apply(["CorrectLayout"])
+        graph = graph_attr.set_shape_inputs(graph, shape)
+        graph = graph_attr.set_dtype_inputs(graph, dtype)
+        _set_build_attributes(graph)
+        graph = graph.apply(["InferShape", "InferType", "AlterOpLayout"])
+        graph = graph_attr.set_layout_inputs(graph, layout or {}).apply(["CorrectLayout"])
+    return graph
+
+
+def _set_build_attributes(graph):
+    """What kernels are built for, and the log that says how."""
+    from ..autotune import apply_best
+
+    graph._set_json_attr("target", str(_resolve(None)), "str")
+    best = apply_best._innermost()
+    if best is not None:
+        graph._set_json_attr("log", best.log.path, "str")
+    if best is not None and best.threads:
+        graph._set_json_attr("threads", best.threads, "int")
+
+
+def build(graph, target=None, shape=None, dtype="float32", params=None, target_host=None, layout=None):
+    """Builds a network: a kernel for each group of nodes that are fused.
+
+    A kernel's schedule is the best record of `autotune.apply_best` where that is active and has one, otherwise the
+    analytical prior's.
+
+    Parameters
+    ----------
+    graph: Graph or Symbol
+    target: str or Target, optional
+        By default the active one, or this machine.
+    shape: dict of str to tuple of int
+        Of inputs by name. What follows from other shapes may be left out.
+    dtype: str or dict of str to str
+        Element types of inputs, or one for all that do not say their own.
+    params: dict of str to array, optional
+        Inputs whose values do not change.
+    layout: dict of str to str, optional
+        Layouts of inputs, by default as operators want them.
+
+    Returns
+    -------
+    graph: Graph
+        Calls of kernels (`tvm_op`); what `contrib.graph_runtime` runs.
+    lib: Module
+        The kernels; None where there is none to run.
+    params: dict of str to NDArray
+        Inputs of that graph that have values.
+
+    Raises
+    ------
+    UserError (shape-conflict, type-conflict, bad-graph, bad-argument, …)
+        With the node, the input and both shapes.
+    """
+    if target_host is not None:
+        _raise_error("bad-argument", "target_host is given", legal="target alone: code runs where it is called")
+    with _resolve(target):
+        return _build(_as_graph(graph), shape, dtype, params, layout)
+
+
+def _as_graph(graph):
+    return graph if isinstance(graph, _graph.Graph) else _graph.create(graph)
+
+
+def _build(graph, shape, dtype, params, layout):
+    config = BuildConfig.current()
+    params = {name: _array(name, value) for name, value in (params or {}).items()}
+    shape, dtype = _update_shape_dtype(shape, dtype, params)
+    _check_names(graph, shape)
+    graph = graph_attr.set_layout_inputs(graph, layout or {})
+    graph = graph.apply("CorrectLayout")
+    index = graph.index
+    layouts = graph.json_attr("layout")
+    layout = {name: layouts[index.entry_id(name)] for name in index.input_names}
+
+    shapes, _ = graph_util.infer_shape(graph, **shape)
+    shape.update({name: s for name, s in zip(index.input_names, shapes, strict=True) if s is not None})
+    if not isinstance(dtype, str):
+        types, _ = graph_util.infer_dtype(graph, **dtype)
+        dtype.update({name: t for name, t in zip(index.input_names, types, strict=True) if t is not None})
+    initial = {}
+    if _symbol._all_var_init:
+        initial = initialize_variables(shape, dtype)
+
+    graph = optimize(graph, shape, dtype, layout)
+    params = {name: value for name, value in params.items() if name in graph.index.input_names}
+    if params and config.pass_enabled("PrecomputePrune"):
+        graph, params = precompute_prune(graph, params)
+        shape, dtype = _update_shape_dtype(shape, dtype, params)
+
+    graph = graph_attr.set_shape_inputs(graph, shape)
+    graph = graph.apply("InferShape")
+    graph = graph_attr.set_dtype_inputs(graph, dtype)
+    _set_build_attributes(graph)
+    graph._set_json_attr("opt_level", 1 if config.pass_enabled("OpFusion") else 0, "int")
+    if config.pass_enabled("PrecomputePrune"):
+        graph._set_json_attr("param_name_list", list(params), "list_str")
+    graph = graph.apply("InferShape").apply("InferType")
+    graph = graph.apply("GraphFusePartition")
+    graph = graph.apply("GraphFuseCompile")
+    _say_what_is_untuned(graph)
+    params = _core.graph_pack(graph._native, params)
+    module = graph_attr._move_out_module(graph, "module")
+    if initial:
+        params.update({name: value for name, value in initial.items() if name in graph.index.input_names})
+    return graph, module, params
+
+
+def _array(name, value):
+    if isinstance(value, _nd.NDArray):
+        return value
+    if not hasattr(value, "dtype"):
+        _raise_error("type-mismatch", f"parameter '{name}' is a {type(value).__name__}", legal="an array")
+    return _nd.array(value)
+
+
+def _check_names(graph, shape):
+    unknown = [name for name in shape if name not in graph.index.input_names]
+    if unknown:
+        legal = ", ".join(graph.index.input_names)
+        _raise_error("bad-argument", f"the graph has no input '{unknown[0]}'", legal=legal)
+
+
+def _say_what_is_untuned(graph):
+    """One line, where a log was given and lacks some kernels."""
+    from ..autotune import apply_best
+
+    best = apply_best._innermost()
+    kernels = _core.graph_kernels(graph._native)
+    untuned = [name for name, _, origin, _, _ in kernels if origin != "record"]
+    if best is not None and untuned:
+        _log.warning(
+            "%d of %d kernels are not in %s and have the prior's schedules: autotune NETWORK --trials=N --log=%s",
+            len(untuned), len(kernels), best.log.path, best.log.path)
+
+
+def precompute_prune(graph, params):
+    """What depends on parameters alone is computed now.
+
+    Parameters
+    ----------
+    graph: Graph
+    params: dict of str to NDArray
+
+    Returns
+    -------
+    graph: Graph
+        Without those nodes.
+    params: dict of str to NDArray
+        The parameters that it has.
+    """
+    graph = _as_graph(graph)
+    graph._set_json_attr("param_name_list", list(params), "list_str")
+    graph = graph.apply("PrecomputePrune")
+    names = graph.json_attr("output_names")
+    before = graph_attr._move_out_graph(graph, "precompute_graph")
+    if before is None or not names:
+        return graph, params
+    computed = dict(zip(names, _run_graph(before, params), strict=True))
+    return graph, {name: (computed.get(name) or params.get(name)) for name in graph.index.input_names
+                   if name in computed or name in params}
+
+
+def _run_graph(graph, params):
+    """The outputs of a graph, list of NDArray, where its inputs have these values."""
+    from ..contrib import graph_runtime
+
+    needed = {name: value for name, value in params.items() if name in graph.index.input_names}
+    shape = {name: value.shape for name, value in needed.items()}
+    dtype = {name: str(value.dtype) for name, value in needed.items()}
+    with build_config(opt_level=1):
+        graph, module, _ = build(graph, None, shape, dtype)
+    executor = graph_runtime.create(graph, module, _nd.device("cpu", 0))
+    executor.set_input(**needed)
+    executor.run()
+    return [executor.get_output(k) for k in range(executor.get_num_outputs())]
+
+
+def initialize_variables(ishape, idtype):
+    """The values of variables that were made with `init`, which are then forgotten.
+
+    Parameters
+    ----------
+    ishape: dict of str to tuple of int
+        Shapes of inputs; those of the variables are added.
+    idtype: str or dict of str to str
+
+    Returns
+    -------
+    dict of str to NDArray
+    """
+    given = dict(_symbol._all_var_init)
+    _symbol._all_var_init.clear()
+    symbols = {name: value for name, value in given.items() if isinstance(value, _symbol.Symbol)}
+    values = {name: _array(name, value) for name, value in given.items() if name not in symbols}
+    if symbols:
+        graph = _graph.create(_symbol.Group(list(symbols.values())))
+        types = {name: idtype if isinstance(idtype, str) else idtype[name] for name in graph.index.input_names}
+        inputs = {name: _nd.empty(ishape[name], types[name]) for name in graph.index.input_names}
+        values.update(zip(symbols, _run_graph(graph, inputs), strict=True))
+    ishape.update({name: tuple(value.shape) for name, value in values.items()})
+    return values
