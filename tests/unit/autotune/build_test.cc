@@ -171,6 +171,65 @@ TEST(Build, EachBuildHasItsOwnConstants) {
   EXPECT_EQ(first_result(thrice, "default_function", 4, 5), 15);
 }
 
+// A product with a constant that the prior has packed.
+te::Program packed_product(const std::string& weight) {
+  const te::Tensor x = te::placeholder({48, 256}, float_type(32), "x");
+  const te::Tensor w = te::placeholder({256, 192}, float_type(32), weight, true);
+  const te::Tensor b = te::placeholder({192}, float_type(32), "b", true);
+  const IterVar k = te::reduce_axis({0, 256}, "k");
+  const te::Tensor product = te::compute(
+      {48, 192}, [&](const std::vector<Var>& i) { return te::sum(x(i[0], k.var()) * w(k.var(), i[1]), {k}); },
+      "product");
+  const te::Tensor y = te::compute(
+      {48, 192}, [&](const std::vector<Var>& i) { return product(i[0], i[1]) + b(i[1]); }, "y");
+  return te::make_program({y});
+}
+
+NDArray counted(const std::vector<int64_t>& shape, int step) {
+  const NDArray array = NDArray::empty(shape, float_type(32));
+  auto* const data = static_cast<float*>(array.data());
+  for (int64_t i = 0; i < array.size(); ++i) data[i] = static_cast<float>(i * step % 7 - 3);
+  return array;
+}
+
+TEST(Build, PackedConstantsStayArguments) {
+  const te::Program program = packed_product("w");
+  const Target target = Target::parse("llvm -mcpu=x86-64-v3");
+  const BuiltProgram built = build(program, target, {.threads = 1, .packed = true});
+  const BuiltProgram plain = build(program, target, {.threads = 1});
+  ASSERT_TRUE(built.preparation.defined());
+  // x, the bias, the packed weight, y; the weight gives the packed one.
+  ASSERT_EQ(built.arguments.size(), 4u);
+  EXPECT_EQ(built.arguments[2], program.arguments.size());
+  EXPECT_EQ(built.preparation_arguments.size(), 2u);
+  std::vector<NDArray> arrays;
+  for (const te::Tensor& t : program.arguments) {
+    std::vector<int64_t> shape;
+    for (const Expr& e : t.shape()) shape.push_back(as_const_int(e).value());
+    arrays.push_back(counted(shape, 3 + static_cast<int>(arrays.size())));
+  }
+  std::vector<int64_t> shape;
+  for (const auto& extent : built.preparation.info().arguments[1].shape)
+    shape.push_back(std::get<int64_t>(extent));
+  arrays.push_back(NDArray::empty(shape, float_type(32)));
+  const auto call = [&](const Function& f, const std::vector<size_t>& numbers) {
+    std::vector<CallArgument> arguments;
+    for (size_t n : numbers) arguments.emplace_back(arrays[n]);
+    f.call(arguments);
+  };
+  call(built.preparation, built.preparation_arguments);
+  call(built.module->get_function("default_function"), built.arguments);
+  const NDArray result = arrays[3].copy();
+  plain.module->get_function("default_function")(arrays[0], arrays[1], arrays[2], arrays[3]);
+  const auto* const a = static_cast<const float*>(result.data());
+  const auto* const b = static_cast<const float*>(arrays[3].data());
+  EXPECT_TRUE(std::equal(a, a + result.size(), b));
+  // Weights are no part of the code, so a layer of the same shape has the same.
+  const BuiltProgram again = build(packed_product("w"), target, {.threads = 1, .packed = true});
+  EXPECT_EQ(again.module, built.module);
+  EXPECT_EQ(again.arguments, built.arguments);
+}
+
 TEST(Build, ThreadsThatWantTheSameBuildWaitForOne) {
   constexpr int kThreads = 6;
   const BuildCounts before = build_counts();

@@ -113,6 +113,23 @@ TEST(ScheduleToModule, PrecomputedStagesAreAKernelOfTheirOwn) {
   EXPECT_THAT(to_string(module.preparation()->body), testing::Not(testing::HasSubstr("produce C")));
 }
 
+std::vector<std::string> names_of(const std::vector<KernelArgument>& arguments) {
+  std::vector<std::string> names;
+  for (const KernelArgument& a : arguments) names.push_back((a.is_output ? "out " : "") + a.name);
+  return names;
+}
+
+TEST(ScheduleToModule, ConstantsMayBeArgumentsOfBothKernels) {
+  const ConstantExample e;
+  const KernelModule module =
+      constants_to_arguments(schedule_to_module(e.s, {e.a, e.c}, {e.w, e.bias}, {.name = "f"}));
+  ASSERT_NE(module.preparation(), nullptr);
+  EXPECT_THAT(names_of(module.preparation()->arguments), testing::ElementsAre("W", "out P"));
+  EXPECT_THAT(names_of(module.entry().arguments), testing::ElementsAre("A", "bias", "P", "out C"));
+  EXPECT_TRUE(module.entry().constants.empty());
+  EXPECT_TRUE(module.preparation()->constants.empty());
+}
+
 TEST(ScheduleToModule, WithoutValuesPrecomputedStagesAreComputedInTheCall) {
   const ConstantExample e;
   const KernelModule module = schedule_to_module(e.s, {e.a, e.w, e.c}, {e.bias}, {});
