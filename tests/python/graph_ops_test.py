@@ -8,6 +8,9 @@ import tilewright.graph
 import tilewright.symbol as sym
 from tilewright import te
 
+import numpy_graph
+from node_program import run
+
 GRID = [(), (1,), (7,), (3, 5), (2, 3, 5), (1, 4, 3, 2)]
 IMAGES = [(1, 1, 5, 5), (2, 3, 7, 9), (1, 4, 8, 3)]
 
@@ -17,43 +20,19 @@ def sample(shape, seed=0, low=-4.0):
     return np.asarray(np.random.default_rng(seed).integers(int(4 * low), 17, shape) / 4, "float32")
 
 
-def run(symbol, arrays):
-    """The outputs of a symbol of arrays by the names of its variables; what passes infer of them is checked first."""
-    outputs = symbol.list_output_names()
-    graph = tw.graph.create(symbol)
-    names = symbol.list_input_names()
-    graph._set_json_attr("shape_inputs", [list(arrays[n].shape) for n in names], "list_shape")
-    numbers = {text: number for number, text in tw.graph.dtypes().items()}
-    graph._set_json_attr("dtype_inputs", [numbers[str(arrays[n].dtype)] for n in names], "list_int")
-    graph = graph.apply(["InferShape", "InferType"])
-    placeholders = {n: te.placeholder(arrays[n].shape, str(arrays[n].dtype), n) for n in names}
-    tensors = tw.graph.compute(symbol, placeholders)
-    assert len(tensors) == len(outputs)
-    results = []
-    for tensor, entry in zip(tensors, graph.index.output_entries, strict=True):
-        number = graph.index.entry_id(entry)
-        shape = tuple(int(e) for e in tensor.shape)
-        assert tuple(graph.json_attr("shape")[number]) == shape
-        assert tw.graph.dtypes()[graph.json_attr("dtype")[number]] == tensor.dtype
-        read = te.Program([tensor]).arguments[:-1]
-        out = np.zeros(shape, tensor.dtype)
-        by_name = {name: p for name, p in placeholders.items() if p in read}
-        tw.build(te.create_schedule(tensor.op), [*by_name.values(), tensor])(*(arrays[n] for n in by_name), out)
-        results.append(out)
-    return results
-
-
 def check(operator, shapes, attributes, reference, **arrays_of):
     """`operator` on samples of these shapes against what NumPy makes of them."""
     arrays = {f"x{k}": sample(shape, k, **arrays_of) for k, shape in enumerate(shapes)}
     symbol = getattr(sym, operator)(*(sym.Variable(name) for name in arrays), **attributes)
     expected = reference(*arrays.values())
     expected = list(expected) if isinstance(expected, (list, tuple)) else [expected]
-    results = run(sym.Group(list(symbol.get_internals())[-len(expected) :]), arrays)
-    for found, wanted in zip(results, expected, strict=True):
+    outputs = sym.Group(list(symbol.get_internals())[-len(expected) :])
+    results = run(outputs, arrays)
+    for found, wanted, referred in zip(results, expected, numpy_graph.run(outputs, arrays), strict=True):
         wanted = np.asarray(wanted)
-        assert found.shape == wanted.shape
+        assert found.shape == wanted.shape == referred.shape and found.dtype == referred.dtype
         np.testing.assert_allclose(found, wanted.astype(found.dtype), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found, referred, rtol=1e-5, atol=1e-6)
 
 
 ANY_SHAPE = [

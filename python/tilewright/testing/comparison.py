@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What scripts check results with, as in `tvm.testing`."""
+"""Comparing results."""
 
 
 def assert_allclose(actual, desired, rtol=1e-7, atol=1e-7):
