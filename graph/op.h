@@ -63,6 +63,10 @@ struct Op {
   // The outputs as computations of the inputs.
   std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
       compute = {};
+  // The outputs of a node in inference, of simpler operators (SimplifyInference). Shapes are those of
+  // its inputs.
+  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
+      simplify = {};
   // What may share memory where that input is not read again (PlanMemory).
   std::vector<InplacePair> inplace = {};
   // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where

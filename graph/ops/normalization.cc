@@ -7,6 +7,8 @@
 namespace tw::graph {
 namespace {
 
+constexpr std::string_view kEpsilon = "1e-5";
+
 // The output has the shape of data, and all others its extent along `axis`.
 void infer_batch_norm(ShapeInference& s) {
   s.narrow_output(0, s.input(0));
@@ -39,6 +41,45 @@ std::vector<te::Tensor> compute_batch_norm(const AttributeValues& a, Tensors in)
           topi::identity(in[3]), topi::identity(in[4])};
 }
 
+// A value for each channel, of the rank of data that has channels along `axis`.
+Entry of_channels(const Entry& values, size_t rank, size_t axis) {
+  const size_t behind = rank - axis - 1;
+  if (behind == 0) return values;
+  return make_call("expand_dims", values.node->name + "_expand", {values},
+                   {{"axis", "1"}, {"num_newaxis", fmt::format("{}", behind)}});
+}
+
+// NNVM's nodes and their names, but for the further outputs, which inference gives as they are.
+Entries simplify_batch_norm(const NodeRef& node, std::span<const Shape> shapes) {
+  const AttributeValues a(node->op->attributes, node->attributes, node->name);
+  if (!shapes[0].has_rank()) {
+    raise({.code = ErrorCode::BadGraph,
+           .what = "the shape of data is unknown",
+           .where = fmt::format("node '{}'", node->name),
+           .legal = "a shape for each input of the graph"});
+  }
+  const size_t rank = shapes[0].rank();
+  const int64_t axis = a.integer("axis");
+  const size_t channel = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+  const auto call = [&](std::string_view op, std::string_view suffix, Entries inputs,
+                        Attributes attributes = {}) {
+    return make_call(op, fmt::format("{}_{}", node->name, suffix), std::move(inputs),
+                     std::move(attributes));
+  };
+  const Entry &data = node->inputs[0], &gamma = node->inputs[1], &beta = node->inputs[2],
+              &mean = node->inputs[3], &variance = node->inputs[4];
+  const std::string* epsilon = node->attributes.find("epsilon");
+  Entry scale = call("__add_scalar__", "add_eps", {variance},
+                     {{"scalar", epsilon ? *epsilon : std::string(kEpsilon)}});
+  scale = call("__rdiv_scalar__", "div", {call("sqrt", "sqrt", {scale})}, {{"scalar", "1"}});
+  if (a.flag("scale")) scale = call("elemwise_mul", "gamma_mul_div", {scale, gamma});
+  Entry shift = call("elemwise_mul", "neg_mean_mul_a", {call("negative", "neg_mean", {mean}), scale});
+  if (a.flag("center")) shift = call("elemwise_add", "add_beta", {shift, beta});
+  const Entry scaled =
+      call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel)});
+  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel)}), mean, variance};
+}
+
 }  // namespace
 
 std::vector<Op> normalization_ops() {
@@ -53,7 +94,7 @@ std::vector<Op> normalization_ops() {
                   {"moving_mean", "(c,)"},
                   {"moving_var", "(c,)"}},
        .attributes = {{"axis", Int, "1", "the dimension of channels"},
-                      {"epsilon", Float, "1e-5", "is added to the variance"},
+                      {"epsilon", Float, kEpsilon, "is added to the variance"},
                       {"center", Bool, "True", "whether beta is added; False: it is disregarded"},
                       {"scale", Bool, "True",
                        "whether gamma multiplies; False: it is disregarded"}},
@@ -61,7 +102,8 @@ std::vector<Op> normalization_ops() {
        .visible_outputs = 1,
        .infer_shape = infer_batch_norm,
        .infer_type = same_type,
-       .compute = compute_batch_norm},
+       .compute = compute_batch_norm,
+       .simplify = simplify_batch_norm},
       {.name = "dropout",
        .doc = "Drops elements while a network is trained; inference drops none. Further "
               "output: a mask of ones.",
@@ -74,6 +116,11 @@ std::vector<Op> normalization_ops() {
        .compute =
            [](const AttributeValues&, Tensors in) {
              return std::vector{topi::identity(in[0]), topi::full_like(in[0], Expr(1))};
+           },
+       .simplify =
+           [](const NodeRef& node, std::span<const Shape>) {
+             const Entry& data = node->inputs[0];
+             return Entries{data, make_call("ones_like", node->name + "_mask", {data})};
            }},
   };
 }

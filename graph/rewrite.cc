@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/rewrite.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "graph/pass.h"
+#include "runtime/error.h"
+
+namespace tw::graph {
+namespace {
+
+class Rewriter {
+ public:
+  Entry entry(const Entry& e) const {
+    const auto known = replaced_.find(e.node.get());
+    return known == replaced_.end() ? e : known->second[e.index];
+  }
+
+  NodeRef on_new_inputs(const NodeRef& node) const {
+    Node next = *node;
+    for (Entry& e : next.inputs) e = entry(e);
+    next.control_dependencies.clear();
+    for (const NodeRef& before : node->control_dependencies) {
+      const auto known = replaced_.find(before.get());
+      if (known == replaced_.end()) next.control_dependencies.push_back(before);
+      else
+        for (const Entry& e : known->second) add_once(next.control_dependencies, e.node);
+    }
+    const bool same =
+        next.inputs == node->inputs && next.control_dependencies == node->control_dependencies;
+    return same ? node : make_node(std::move(next));
+  }
+
+  void replace(const NodeRef& node, const NodeRef& next, Replacement by) {
+    if (!by && next == node) return;
+    if (!by) {
+      by.emplace();
+      for (uint32_t k = 0; k < static_cast<uint32_t>(next->num_outputs()); ++k) by->push_back({next, k});
+    }
+    TW_CHECK(by->size() == static_cast<size_t>(node->num_outputs()), node->name);
+    replaced_[node.get()] = *std::move(by);
+  }
+
+ private:
+  static void add_once(std::vector<NodeRef>& nodes, const NodeRef& node) {
+    if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+  }
+  std::unordered_map<const Node*, std::vector<Entry>> replaced_;  // look-ups only
+};
+
+}  // namespace
+
+Graph rewrite(const Graph& graph,
+              const std::function<Replacement(size_t id, const NodeRef& node)>& replace) {
+  Rewriter rewriter;
+  const std::vector<NodeRef> nodes = nodes_of(graph.outputs);
+  for (size_t id = 0; id < nodes.size(); ++id) {
+    const NodeRef next = rewriter.on_new_inputs(nodes[id]);
+    rewriter.replace(nodes[id], next, replace(id, next));
+  }
+  std::vector<Entry> outputs;
+  for (const Entry& e : graph.outputs) outputs.push_back(rewriter.entry(e));
+  return with_outputs(graph, std::move(outputs));
+}
+
+Graph with_outputs(const Graph& graph, std::vector<Entry> outputs) {
+  Graph result{.outputs = std::move(outputs)};
+  for (const auto& [name, value] : graph.attributes) {
+    const bool of_all = std::holds_alternative<int64_t>(value) || std::holds_alternative<std::string>(value);
+    const bool found = std::ranges::any_of(passes(), [&](const Pass& pass) {
+      return std::ranges::find(pass.gives, name) != pass.gives.end();
+    });
+    if (of_all && !found) result.attributes[name] = value;
+  }
+  return result;
+}
+
+}  // namespace tw::graph

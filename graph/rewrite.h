@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes that make nodes anew are written with.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace tw::graph {
+
+// What stands for the outputs of a node in the new graph; nothing: the node stays.
+using Replacement = std::optional<std::vector<Entry>>;
+
+// The graph with nodes replaced. `replace` sees each once, inputs before those who read them: its
+// number in the graph, and the node on the new inputs, which is the same object where none is new.
+Graph rewrite(const Graph& graph,
+              const std::function<Replacement(size_t id, const NodeRef& node)>& replace);
+
+// Other outputs under the attributes that hold whatever the nodes are: numbers and texts, but for
+// those that a pass found out.
+Graph with_outputs(const Graph& graph, std::vector<Entry> outputs);
+
+}  // namespace tw::graph
