@@ -59,8 +59,11 @@ std::optional<Pass> find(std::string_view name) {
 // How one gets a graph attribute.
 std::string remedy(std::string_view attribute) {
   std::vector<std::string> givers;
+  const auto contains = [&](const std::vector<std::string>& names) {
+    return std::ranges::find(names, attribute) != names.end();
+  };
   for (const Pass& pass : passes()) {
-    if (std::ranges::find(pass.gives, attribute) != pass.gives.end()) givers.push_back(pass.name);
+    if (contains(pass.gives) && !contains(pass.needs)) givers.push_back(pass.name);
   }
   return givers.empty() ? "set it first" : fmt::format("apply {} first", fmt::join(givers, " or "));
 }

@@ -60,7 +60,7 @@ def test_networks(name):
 def test_sizes(name):
     row = zoo.NETWORKS[name]
     symbol = row.module.get_symbol(**row.arguments)
-    shapes, ((*_, classes),) = tw.graph_util.infer_shape(tw.graph.create(symbol), data=(1, *row.image_shape))
+    shapes, ((*_, classes),) = tw.compiler.graph_util.infer_shape(tw.graph.create(symbol), data=(1, *row.image_shape))
     params = sum(int(np.prod(shape)) for shape in shapes) - int(np.prod(row.image_shape))
     assert params == PARAMETERS[name] and classes == row.arguments.get("num_classes", 1000)
 

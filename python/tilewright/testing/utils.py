@@ -3,7 +3,8 @@
 
 import numpy as np
 
-from .. import graph as _graph, graph_util as _graph_util, nd as _nd
+from .. import graph as _graph, nd as _nd
+from ..compiler import graph_util as _graph_util
 from .init import Xavier
 
 
