@@ -34,6 +34,7 @@ __all__ = [
     "TunerReport",
     "apply_best",
     "default_workloads",
+    "extract_tasks",
     "fma_peak",
     "load_best",
     "make_task",
@@ -137,6 +138,13 @@ def load_best(log, program, target=None, threads=None):
 def prior_schedule(program, target=None, threads=None):
     """The schedule that the analytical prior ranks first: what an untuned build uses."""
     return _native.untuned_schedule(_program(program), _resolve(target).model, _threads(threads))
+
+
+def extract_tasks(graph, params=None, target=None, **options):
+    """See autotune.network.extract_tasks, loaded when it is first used."""
+    from .network import extract_tasks as extract
+
+    return extract(graph, params, target, **options)
 
 
 def default_workloads():

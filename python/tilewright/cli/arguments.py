@@ -15,6 +15,8 @@ examples:
   autotune --trials=64                               the default set
   autotune conv2d_bias_relu:resnet50.3 gemm:bert.ffn named layers, as of --list
   autotune gemm:m=128,n=3072,k=768 --trials=200      free sizes
+  autotune resnet18 --trials=200                     all kernels of a network
+  autotune network.json --trials=200                 the same of a saved graph
   autotune --resume --trials=500                     go on where the log ends
   autotune --replay gemm:bert.ffn                    time the best of the log
 
@@ -58,7 +60,7 @@ def parse(argv):
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("workloads", metavar="WORKLOAD", nargs="*", type=_text,
-        help="kind:name[,size=value,...] or kind:size=value,...; without any, a small set of real layers")
+        help="kind:name[,size=value,...], kind:size=value,..., or a network; without any, a small set")
     add("--trials", metavar="N", type=_count, default=64, help="candidates to measure over all workloads (64)")
     add("--time-limit", metavar="SECONDS", type=_number(float, 0, "a number of seconds of at least 0"), default=0.0,
         help="stop after this time (0: never)")
@@ -100,9 +102,9 @@ def program_name():
     return relative if not relative.startswith("../..") else path
 
 
-def replay_command(workloads, target, threads, arguments):
-    """What to type to build and time the best schedules of the log."""
-    words = [w.label for w in workloads]
+def replay_command(named, target, threads, arguments):
+    """What to type to build and time the best schedules of the log of these workloads and networks."""
+    words = list(named)
     if arguments.target != "llvm":
         words += ["--target", arguments.target]
     return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"

@@ -11,6 +11,8 @@ from .. import __version__, _core, autotune
 from ..autotune.log import log_file
 from ..target import Target
 from . import report
+from .items import items_of
+from .networks import print_network, result_of, time_network
 from .arguments import parse, replay_command, typed
 from .output import rates, write_file, write_json
 from .progress import make_progress
@@ -21,26 +23,16 @@ def run(argv):
     arguments = parse(argv)
     if arguments.list:
         return report.list_workloads(arguments.json)
-    workloads = _workloads(arguments.workloads)
     target = Target(arguments.target)
     threads = arguments.threads or _core.num_threads()
+    items = items_of(arguments.workloads, target)
     if arguments.replay:
-        return replay(workloads, target, threads, arguments)
-    return _tune(workloads, target, threads, arguments)
+        return replay(items.items, target, threads, arguments)
+    return _tune(items, target, threads, arguments)
 
 
-def _workloads(texts):
-    """Those named, each once, or the default set."""
-    if not texts:
-        return autotune.default_workloads()
-    found = {}
-    for text in texts:
-        workload = autotune.parse_workload(text)
-        found.setdefault(workload.text, workload)
-    return list(found.values())
-
-
-def _tune(workloads, target, threads, arguments):
+def _tune(named, target, threads, arguments):
+    workloads = named.items
     tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
     # What cannot be written is refused now, rather than after a minute.
     if arguments.json not in (None, "-"):
@@ -49,6 +41,7 @@ def _tune(workloads, target, threads, arguments):
     peak = autotune.fma_peak(target, threads)
     # Standard output is for JSON alone when that goes there.
     stream = sys.stderr if arguments.json == "-" else sys.stdout
+    before = [time_network(n, target, threads) for n in named.networks]
     progress = make_progress(stream, workloads, tasks, peak, arguments)
     stop = autotune.StopFlag()
     outcome, signals = {}, []
@@ -58,7 +51,7 @@ def _tune(workloads, target, threads, arguments):
             outcome["report"] = autotune.tune(
                 tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
                 resume=arguments.resume, model=arguments.model, workers=arguments.workers, timeout=arguments.timeout,
-                callback=progress.event, stop=stop, command=typed())
+                callback=progress.event, stop=stop, command=typed(), task_weights=[w.calls for w in workloads])
         except BaseException as error:  # noqa: BLE001  raised again in the main thread
             outcome["error"] = error
 
@@ -83,8 +76,14 @@ def _tune(workloads, target, threads, arguments):
 
     # Something else may have had the processors when the run began.
     peak = max(peak, autotune.fma_peak(target, threads))
-    result = _result(workloads, tasks, outcome["report"], peak, target, threads, arguments, bool(signals))
+    result = _result(named, tasks, outcome["report"], peak, target, threads, arguments, bool(signals))
+    if not signals:
+        result["networks"] = [
+            result_of(n, untuned, time_network(n, target, threads, arguments.log))
+            for n, untuned in zip(named.networks, before, strict=True)]
     report.print_result(result, stream)
+    for network in result.get("networks", ()):
+        print_network(network, stream)
     if arguments.json:
         write_json(result, arguments.json)
     if signals:
@@ -106,9 +105,9 @@ def _handlers(on_signal):
             signal.signal(number, handler)
 
 
-def _result(workloads, tasks, outcome, peak, target, threads, arguments, interrupted):
+def _result(named, tasks, outcome, peak, target, threads, arguments, interrupted):
     rows = []
-    for workload, task, summary in zip(workloads, tasks, outcome.tasks):
+    for workload, task, summary in zip(named.items, tasks, outcome.tasks):
         gflops, percent = rates(task.operations, summary.best_seconds, peak)
         rows.append({
             "workload": workload.label, "text": workload.text, "shape": workload.shape, "id": task.workload,
@@ -122,4 +121,4 @@ def _result(workloads, tasks, outcome, peak, target, threads, arguments, interru
         "run_seconds": outcome.run_seconds, "reference_seconds": outcome.reference_seconds,
         "search_seconds": outcome.search_seconds, "train_seconds": outcome.train_seconds,
         "stopped": outcome.stopped, "interrupted": interrupted, "tasks": rows,
-        "replay": replay_command(workloads, target, threads, arguments)}
+        "replay": replay_command(named.words, target, threads, arguments)}

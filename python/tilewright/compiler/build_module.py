@@ -2,6 +2,7 @@
 """From a network to what can be run: passes in their order, each through `Graph.apply`. NNVM's `nnvm.compiler.build_module`."""
 
 import logging as _logging
+from typing import NamedTuple
 
 from .. import _core, nd as _nd, symbol as _symbol
 from .. import graph as _graph
@@ -120,14 +121,68 @@ def build(graph, target=None, shape=None, dtype="float32", params=None, target_h
     if target_host is not None:
         _raise_error("bad-argument", "target_host is given", legal="target alone: code runs where it is called")
     with _resolve(target):
-        return _build(_as_graph(graph), shape, dtype, params, layout)
+        *built, kernels = build_kernels(graph, shape, dtype, params, layout)
+    _say_what_is_untuned(kernels)
+    return tuple(built)
 
 
 def _as_graph(graph):
     return graph if isinstance(graph, _graph.Graph) else _graph.create(graph)
 
 
-def _build(graph, shape, dtype, params, layout):
+class BuiltKernel(NamedTuple):
+    """A kernel of a built network.
+
+    Attributes
+    ----------
+    name: str
+        Of the module's function.
+    calls: int
+        How many nodes call it.
+    origin: str
+        Where its schedule came from: "record", "prior" or "unscheduled".
+    record: int
+        The record's number in the log; 0 without one.
+    program: te.Program
+    """
+
+    name: str
+    calls: int
+    origin: str
+    record: int
+    program: object
+
+
+def build_kernels(graph, shape=None, dtype="float32", params=None, layout=None):
+    """As `build`, for the active target, and besides what it gives a list of BuiltKernel."""
+    graph, params, initial = prepare(graph, shape, dtype, params, layout)
+    graph = graph.apply("GraphFuseCompile")
+    kernels = [BuiltKernel(*row) for row in _core.graph_kernels(graph._native)]
+    params = _core.graph_pack(graph._native, params)
+    module = graph_attr._move_out_module(graph, "module")
+    names = graph.index.input_names
+    params.update({name: value for name, value in initial.items() if name in names})
+    return graph, module, params, kernels
+
+
+def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
+    """The passes in front of GraphFuseCompile, for the active target: what is tuned and what is built.
+
+    Parameters
+    ----------
+    graph, shape, dtype, params, layout
+        As `build` takes them.
+
+    Returns
+    -------
+    graph: Graph
+        Partitioned.
+    params: dict of str to NDArray
+        Those that it has, computed as far as they depend on others alone.
+    initial: dict of str to NDArray
+        Values of variables that were made with `init`.
+    """
+    graph = _as_graph(graph)
     config = BuildConfig.current()
     params = {name: _array(name, value) for name, value in (params or {}).items()}
     shape, dtype = _update_shape_dtype(shape, dtype, params)
@@ -161,14 +216,7 @@ def _build(graph, shape, dtype, params, layout):
     if config.pass_enabled("PrecomputePrune"):
         graph._set_json_attr("param_name_list", list(params), "list_str")
     graph = graph.apply("InferShape").apply("InferType")
-    graph = graph.apply("GraphFusePartition")
-    graph = graph.apply("GraphFuseCompile")
-    _say_what_is_untuned(graph)
-    params = _core.graph_pack(graph._native, params)
-    module = graph_attr._move_out_module(graph, "module")
-    if initial:
-        params.update({name: value for name, value in initial.items() if name in graph.index.input_names})
-    return graph, module, params
+    return graph.apply("GraphFusePartition"), params, initial
 
 
 def _array(name, value):
@@ -186,13 +234,12 @@ def _check_names(graph, shape):
         _raise_error("bad-argument", f"the graph has no input '{unknown[0]}'", legal=legal)
 
 
-def _say_what_is_untuned(graph):
+def _say_what_is_untuned(kernels):
     """One line, where a log was given and lacks some kernels."""
     from ..autotune import apply_best
 
     best = apply_best._innermost()
-    kernels = _core.graph_kernels(graph._native)
-    untuned = [name for name, _, origin, _, _ in kernels if origin != "record"]
+    untuned = [k for k in kernels if k.origin != "record"]
     if best is not None and untuned:
         _log.warning(
             "%d of %d kernels are not in %s and have the prior's schedules: autotune NETWORK --trials=N --log=%s",
@@ -234,7 +281,7 @@ def _run_graph(graph, params):
     shape = {name: value.shape for name, value in needed.items()}
     dtype = {name: str(value.dtype) for name, value in needed.items()}
     with build_config(opt_level=1):
-        graph, module, _ = build(graph, None, shape, dtype)
+        graph, module, _, _ = build_kernels(graph, shape, dtype)
     executor = graph_runtime.create(graph, module, _nd.device("cpu", 0))
     executor.set_input(**needed)
     executor.run()

@@ -8,7 +8,7 @@ import difflib as _difflib
 from typing import NamedTuple as _NamedTuple
 
 from .._core import raise_error as _raise_error
-from . import mlp, mobilenet, mobilenet_v2, resnet, squeezenet, vgg
+from . import convnet, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, vgg
 
 
 class Network(_NamedTuple):
@@ -24,6 +24,8 @@ class Network(_NamedTuple):
     image_shape: tuple of int
         Of one image, (channels, rows, columns), unless a user says otherwise.
     doc: str
+    dtype: str
+        Element type, unless a user says otherwise.
     """
 
     name: str
@@ -31,16 +33,18 @@ class Network(_NamedTuple):
     arguments: dict
     image_shape: tuple
     doc: str
+    dtype: str = "float32"
 
-    def get_workload(self, batch_size=1, image_shape=None, dtype="float32", **arguments):
+    def get_workload(self, batch_size=1, image_shape=None, dtype=None, **arguments):
         """(symbol, params), as `get`."""
         return self.module.get_workload(
-            batch_size=batch_size, image_shape=tuple(image_shape or self.image_shape), dtype=dtype, **{**self.arguments, **arguments}
+            batch_size=batch_size, image_shape=tuple(image_shape or self.image_shape), dtype=dtype or self.dtype, **{**self.arguments, **arguments}
         )
 
 
 _IMAGE = (3, 224, 224)
 _ROWS = (
+    Network("convnet", convnet, {}, (13, 100, 100), "two convolutions, a product and softmax, to try things out", "float64"),
     Network("mlp", mlp, {"num_classes": 10}, (1, 28, 28), "three products with relu between them"),
     Network("resnet18", resnet, {"num_layers": 18}, _IMAGE, "residual network, 18 layers"),
     Network("resnet34", resnet, {"num_layers": 34}, _IMAGE, "residual network, 34 layers"),
@@ -72,7 +76,7 @@ def find(name):
     _raise_error("bad-argument", f"there is no network '{name}'{hint}", legal=", ".join(NETWORKS))
 
 
-def get(name, batch_size=1, image_shape=None, dtype="float32", **arguments):
+def get(name, batch_size=1, image_shape=None, dtype=None, **arguments):
     """A network with random parameters.
 
     Parameters

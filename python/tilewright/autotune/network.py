@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks as tuning tasks."""
+
+import os
+from typing import NamedTuple
+
+from .. import _core
+from ..compiler.build_config import build_config
+from ..target import _resolve
+
+
+class Network(NamedTuple):
+    """What `compiler.build` takes of a network.
+
+    Attributes
+    ----------
+    name: str
+        As the command line has it.
+    graph: Graph or Symbol
+    params: dict of str to NDArray
+    shape: dict of str to tuple of int
+        Of the inputs that are no parameters.
+    dtype: str or dict of str to str
+    """
+
+    name: str
+    graph: object
+    params: dict
+    shape: dict
+    dtype: object = "float32"
+
+
+def is_network(text):
+    """Whether a text names a network: a row of testing.zoo, or a file of JSON."""
+    from ..testing import zoo
+
+    return text in zoo.NETWORKS or text.endswith(".json")
+
+
+def load_network(text):
+    """Network: of testing.zoo by name, or of a file that Graph.save_json wrote.
+
+    In a file the variables that say their shape are inputs, and those whose shape follows are parameters; their values
+    are random. Its attribute `param_name_list`, where it has one, names the parameters.
+
+    Raises
+    ------
+    UserError (bad-argument, bad-graph, shape-conflict, …)
+    """
+    from ..testing import zoo
+
+    if not text.endswith(".json"):
+        symbol, params = zoo.get(text)
+        row = zoo.find(text)
+        return Network(text, symbol, params, {"data": (1, *row.image_shape)}, row.dtype)
+    try:
+        with open(text, encoding="utf-8") as file:
+            content = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        _core.raise_error("bad-argument", f"cannot read '{text}': {error}", "a file that Graph.save_json wrote")
+    return _with_random_params(text, content)
+
+
+def _with_random_params(name, json):
+    import numpy
+
+    from .. import graph as _graph, nd
+    from ..compiler import graph_util
+
+    graph = _graph.load_json(json)
+    named = graph.json_attr("param_name_list")
+    names = graph.index.input_names
+    said = {node["name"] for node in graph.index.nodes if node["op"] == "null" and "shape" in node.get("attrs", {})}
+    shapes = dict(zip(names, graph_util.infer_shape(graph)[0], strict=True))
+    types = dict(zip(names, graph_util.infer_dtype(graph)[0], strict=True))
+    unknown = [n for n in names if shapes[n] is None]
+    if unknown:
+        _core.raise_error("bad-graph", f"the shape of '{unknown[0]}' is unknown", f"a shape for each input in {name}")
+    types = {n: t or "float32" for n, t in types.items()}
+    params = [n for n in names if (n in named if named is not None else n not in said)]
+    random = numpy.random.default_rng(0)
+    values = {n: nd.array(random.uniform(-0.1, 0.1, shapes[n]).astype(types[n])) for n in params}
+    return Network(name, graph, values, {n: tuple(shapes[n]) for n in names if n not in values}, types)
+
+
+class Kernel(NamedTuple):
+    """One of the different kernels of a network, and how often it is called."""
+
+    name: str
+    program: object
+    calls: int
+
+
+def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_level=3):
+    """list of Kernel: those of a network, as `compiler.build` makes them at this level. Arguments: see extract_tasks."""
+    from .. import graph as _graph
+    from ..compiler.build_module import prepare
+    from ..te.text import _program
+
+    with _resolve(target), build_config(opt_level=opt_level):
+        partitioned, params, _ = prepare(graph, shape, dtype, params)
+    found, names = {}, set()
+    for group in _graph.groups(partitioned, params):
+        program = _program(group.arguments)
+        known = found.get(program.workload)
+        name = known.name if known else _unused(group.name, names)
+        found[program.workload] = Kernel(name, program, 1 + (known.calls if known else 0))
+    return list(found.values())
+
+
+def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32", threads=None, opt_level=3):
+    """The different kernels of a network as tasks, and how often each is called.
+
+    Parameters
+    ----------
+    graph: Graph or Symbol
+    params: dict of str to array, optional
+        Inputs whose values do not change.
+    target: str or Target, optional
+    shape: dict of str to tuple of int, optional
+        Of inputs by name.
+    dtype: str or dict of str to str
+    threads: int, optional
+        That the kernels may use, by default those of the thread pool.
+    opt_level: int
+        That of the builds to come: see compiler.build_config.
+
+    Returns
+    -------
+    (list of Task, list of int)
+        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records.
+    """
+    from . import make_task
+
+    found = kernels(graph, params, target, shape, dtype, opt_level)
+    return [make_task(k.program, target, threads, k.name) for k in found], [k.calls for k in found]
+
+
+def _unused(name, names):
+    number, candidate = 0, name
+    while candidate in names:
+        number += 1
+        candidate = f"{name}_{number}"
+    names.add(candidate)
+    return candidate
