@@ -18,5 +18,6 @@ PYBIND11_MODULE(_core, m) {
   bind_module(m);
   bind_autotune(m);
   bind_graph(m);
+  bind_executor(m);
   guard_functions(m);
 }

@@ -13,6 +13,7 @@
 #include "lower/llvm/compile.h"
 #include "python/array.h"
 #include "python/constants.h"
+#include "python/module.h"
 #include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/time_evaluator.h"
@@ -20,17 +21,9 @@
 namespace tw::python {
 namespace {
 
-// Which arguments a kernel writes; unknown (empty) for loaded libraries.
-using Written = std::shared_ptr<const std::vector<bool>>;
-
 struct PyFunction {
   Function function;
   Written written;
-};
-struct PyModule {
-  std::shared_ptr<Module> module;
-  std::map<std::string, Written> written;
-  std::string origin = {};
 };
 
 // The arguments of one call; holds the arrays until the call is over.

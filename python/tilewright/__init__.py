@@ -36,6 +36,7 @@ __all__ = [
     "UserError",
     "autotune",
     "build",
+    "contrib",
     "cpu",
     "device",
     "error",
@@ -57,7 +58,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("attribute", "autotune", "graph", "graph_util", "name", "symbol"):  # loaded when they are first used
+    if name in ("attribute", "autotune", "contrib", "graph", "graph_util", "name", "symbol"):  # loaded when they are first used
         from importlib import import_module
 
         return import_module(f".{name}", __name__)
