@@ -72,6 +72,7 @@ void bind_module(py::module_& m);
 void bind_autotune(py::module_& m);
 void bind_graph(py::module_& m);
 void bind_compiler(py::module_& m);
+void bind_executor(py::module_& m);
 
 }  // namespace tw::python
 

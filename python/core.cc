@@ -19,5 +19,6 @@ PYBIND11_MODULE(_core, m) {
   bind_autotune(m);
   bind_graph(m);
   bind_compiler(m);
+  bind_executor(m);
   guard_functions(m);
 }

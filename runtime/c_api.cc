@@ -23,6 +23,7 @@
 namespace {
 
 using tw::ErrorCode;
+using tw::guarded;
 
 struct CheckRow {
   ErrorCode code;
@@ -33,17 +34,6 @@ constexpr CheckRow kChecks[] = {
 #include "runtime/argument_checks.def"
 #undef ARGUMENT_CHECK
 };
-
-// Runs body() and turns what it throws into this thread's last error.
-template <class Result, class Body>
-Result guarded(Result on_failure, Body body) {
-  try {
-    return body();
-  } catch (...) {
-    tw::keep_current_exception();
-    return on_failure;
-  }
-}
 
 ErrorCode checked_code(int32_t code) {
   return code >= 0 && code < TW_NUM_ERROR_CODES ? static_cast<ErrorCode>(code)

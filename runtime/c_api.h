@@ -203,6 +203,45 @@ static inline DLTensor tw_tensor(void* data, DLDataType dtype, int32_t ndim, int
 /* Calls a kernel whose arguments are all tensors, at most 64. Returns what it returns. */
 TW_API int32_t tw_call(tw_kernel kernel, DLTensor* const* tensors, int32_t num_tensors);
 
+/* ---- Networks ---- */
+
+/* One instance of a network, from a directory that was exported (runtime/graph_directory.h). Inputs
+ * are its variables, parameters included, which have their values when it is loaded. It must be
+ * used by one thread at a time. */
+typedef struct tw_graph tw_graph;
+
+/* Maps the parameters: they are read when kernels read them. */
+TW_API tw_graph* tw_graph_load(const char* directory);
+/* Another instance, for another thread; it shares code and parameters, and each may be freed
+ * first. */
+TW_API tw_graph* tw_graph_clone(tw_graph* graph);
+TW_API void tw_graph_free(tw_graph* graph);
+
+TW_API int32_t tw_graph_num_inputs(tw_graph* graph);
+TW_API int32_t tw_graph_num_outputs(tw_graph* graph);
+/* Valid until the graph is freed. NULL for an index that there is not. */
+TW_API const char* tw_graph_input_name(tw_graph* graph, int32_t index);
+TW_API const char* tw_graph_output_name(tw_graph* graph, int32_t index);
+/* -1 where no input has the name. */
+TW_API int32_t tw_graph_input_index(tw_graph* graph, const char* name);
+/* 1 for an input that has a value, a parameter for example; 0 for one that has not. */
+TW_API int32_t tw_graph_input_is_set(tw_graph* graph, int32_t index);
+/* Type and shape, without data; the shape is valid until the graph is freed. Returns 0, or -1. */
+TW_API int32_t tw_graph_input_tensor(tw_graph* graph, int32_t index, DLTensor* tensor);
+
+/* Copies elements of a tensor of any strides. Returns 0, or -1. */
+TW_API int32_t tw_graph_set_input(tw_graph* graph, const char* name, const DLTensor* value);
+/* Uses the memory itself from now on: compact, aligned to an element, and there until another value
+ * is set or the graph is freed. Returns 0, or -1. */
+TW_API int32_t tw_graph_set_input_zero_copy(tw_graph* graph, const char* name,
+                                            const DLTensor* value);
+/* Returns 0, or -1. All runs but the first allocate nothing. */
+TW_API int32_t tw_graph_run(tw_graph* graph);
+/* The memory where each run leaves the output, valid until the graph is freed. Returns 0, or -1. */
+TW_API int32_t tw_graph_output(tw_graph* graph, int32_t index, DLTensor* output);
+/* Copies an output into a tensor of its type and shape, of any strides. Returns 0, or -1. */
+TW_API int32_t tw_graph_get_output(tw_graph* graph, int32_t index, const DLTensor* output);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

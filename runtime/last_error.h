@@ -27,5 +27,15 @@ TW_API LastError& last_error();
 [[noreturn]] TW_API void raise_last_error(const LastError& error, std::string_view function);
 // Keeps the exception being handled (call in a catch block) as this thread's last error.
 TW_API void keep_current_exception();
+// Runs body() and turns what it throws into this thread's last error.
+template <class Result, class Body>
+Result guarded(Result on_failure, Body body) {
+  try {
+    return body();
+  } catch (...) {
+    keep_current_exception();
+    return on_failure;
+  }
+}
 
 }  // namespace tw

@@ -36,6 +36,20 @@ void publish_runtime_symbols() {
   (void)done;
 }
 
+// Loads what the file is now. The loader takes a path that it has met for the library which lay
+// there then, though another file was put in its place; a slash more makes it look again.
+void* open_library(std::string path) {
+  for (void* met = nullptr;;) {
+    void* loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (loaded == nullptr) return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    // Under a name that was not met it is found by the file that it is.
+    if (loaded == met) return loaded;
+    dlclose(loaded);
+    met = loaded;
+    path.insert(path.begin(), '/');
+  }
+}
+
 class LibraryModule final : public Module, public std::enable_shared_from_this<LibraryModule> {
  public:
   explicit LibraryModule(const std::string& path) : path_(path) {
@@ -43,7 +57,7 @@ class LibraryModule final : public Module, public std::enable_shared_from_this<L
     // An absolute path, so that the loader does not search for a bare name elsewhere.
     char* absolute = realpath(path.c_str(), nullptr);
     if (absolute == nullptr) fail(std::strerror(errno));
-    handle_ = dlopen(absolute, RTLD_NOW | RTLD_LOCAL);
+    handle_ = open_library(absolute);
     std::free(absolute);
     if (handle_ == nullptr) fail(dlerror());
     try {

@@ -236,6 +236,16 @@ NDArray NDArray::zeros(std::initializer_list<int64_t> shape, DType dtype) {
   return zeros(std::span(shape.begin(), shape.size()), dtype);
 }
 
+NDArray NDArray::over(void* memory, std::shared_ptr<const void> owner,
+                      std::span<const int64_t> shape, DType dtype, bool read_only) {
+  auto body = std::make_shared<Body>(
+      std::vector(shape.begin(), shape.end()), compact_strides(shape, bytes_of(dtype)), dtype,
+      memory, 0, std::shared_ptr<void>(std::const_pointer_cast<void>(owner), memory));
+  body->read_only = read_only;
+  body->high = count(shape) * bytes_of(dtype);
+  return NDArray(std::move(body));
+}
+
 template <class Managed>
 NDArray NDArray::adopt(Managed* managed, bool read_only) {
   const DLTensor& t = managed->dl_tensor;

@@ -33,6 +33,10 @@ class TW_API NDArray {
   static NDArray zeros(std::span<const int64_t> shape, DType dtype);
   static NDArray zeros(std::initializer_list<int64_t> shape, DType dtype);
 
+  // Compact and row-major, over memory that `owner` keeps alive. Throws BadShape.
+  static NDArray over(void* memory, std::shared_ptr<const void> owner,
+                      std::span<const int64_t> shape, DType dtype, bool read_only = false);
+
   // Takes over a tensor of another library; its deleter runs when the last view goes. Throws
   // ArgumentDevice, ArgumentDType, ArgumentShape, ArgumentNull; then the caller still owns it.
   static NDArray from_dlpack(DLManagedTensor* tensor);

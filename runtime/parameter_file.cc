@@ -61,7 +61,7 @@ class Mapping {
     if (descriptor >= 0) close(descriptor);
     if (!opened || data_ == MAP_FAILED) {
       bad(path, fmt::format("cannot be read: {}", std::strerror(error)),
-          "the file that export_library wrote beside the library");
+          "the file that was exported with the library");
     }
   }
   ~Mapping() {
@@ -77,52 +77,67 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-// An array in a mapping, with what DLPack wants to have of it.
-struct MappedArray {
-  std::shared_ptr<const Mapping> mapping;
-  std::vector<int64_t> shape;
-  DLManagedTensorVersioned managed = {};
+// A file's content in memory that somebody owns.
+struct Content {
+  const char* data;
+  size_t bytes;
+  std::shared_ptr<const void> owner;
 };
 
-NDArray array_in(const std::shared_ptr<const Mapping>& mapping, size_t offset,
-                 std::vector<int64_t> shape, DType dtype) {
-  auto owned = std::make_unique<MappedArray>(MappedArray{mapping, std::move(shape)});
-  owned->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  owned->managed.manager_ctx = owned.get();
-  owned->managed.deleter = [](DLManagedTensorVersioned* self) {
-    delete static_cast<MappedArray*>(self->manager_ctx);
-  };
-  owned->managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
-  owned->managed.dl_tensor = {.data = const_cast<char*>(mapping->data() + offset),
-                              .device = {kDLCPU, 0},
-                              .ndim = static_cast<int32_t>(owned->shape.size()),
-                              .dtype = to_dlpack(dtype),
-                              .shape = owned->shape.data(),
-                              .strides = nullptr,
-                              .byte_offset = 0};
-  NDArray array = NDArray::from_dlpack(&owned->managed);
-  owned.release();
-  return array;
-}
-
 // Throws what it finds wrong with a row.
-NamedArray array_from(const Json& row, const std::shared_ptr<const Mapping>& mapping) {
+NamedArray array_from(const Json& row, const Content& content) {
   const DType dtype = parse_dtype(row.at("dtype").get<std::string>());
-  auto shape = row.at("shape").get<std::vector<int64_t>>();
+  const auto shape = row.at("shape").get<std::vector<int64_t>>();
   const auto offset = row.at("offset").get<uint64_t>();
-  const std::vector<int64_t> strides = compact_strides(shape, dtype.element_bytes());
-  uint64_t bytes = static_cast<uint64_t>(dtype.element_bytes());
+  const int64_t element = int64_t{dtype.element_bytes()} * dtype.lanes;
+  const std::vector<int64_t> strides = compact_strides(shape, element);
+  auto bytes = static_cast<uint64_t>(element);
   if (!shape.empty()) bytes *= static_cast<uint64_t>(shape[0] * strides[0]);
-  if (offset % NDArray::kAlignment != 0 || offset > mapping->bytes() ||
-      bytes > mapping->bytes() - offset) {
+  if (offset % NDArray::kAlignment != 0 || offset > content.bytes ||
+      bytes > content.bytes - offset) {
     raise({.code = ErrorCode::BadParameters, .what = "an array lies outside the file"});
   }
-  return {row.at("name"), array_in(mapping, offset, std::move(shape), dtype)};
+  return {row.at("name"), NDArray::over(const_cast<char*>(content.data) + offset, content.owner,
+                                        shape, dtype, /*read_only=*/true)};
+}
+
+// `name` says in messages what is read.
+Parameters read(const std::string& name, const Content& content, bool verify) {
+  Header header = {};
+  if (content.bytes >= kHeaderBytes) std::memcpy(&header, content.data, kHeaderBytes);
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
+    bad(name, "it is no file of parameters", "the file that was exported with the library");
+  }
+  if (header.version != kVersion) {
+    bad(name, fmt::format("it has version {}", header.version),
+        fmt::format("{}; export it again or update Tilewright", kVersion));
+  }
+  const char* behind = content.data + kHeaderBytes;
+  const size_t bytes = content.bytes - kHeaderBytes;
+  if (header.file_bytes != content.bytes || header.index_bytes > bytes) {
+    bad(name, fmt::format("it has {} bytes of {}", content.bytes, header.file_bytes),
+        "a complete copy");
+  }
+  if (verify && checksum(behind, bytes) != header.checksum) {
+    bad(name, "its content is damaged", "a fresh copy, or export it again");
+  }
+  Parameters result{.checksum = header.checksum,
+                    .bytes = content.bytes,
+                    .fingerprint = checksum(content.data, kHeaderBytes + header.index_bytes)};
+  try {
+    for (const Json& row : Json::parse(std::string_view(behind, header.index_bytes)))
+      result.arrays.push_back(array_from(row, content));
+  } catch (const Json::exception& e) {
+    bad(name, fmt::format("its index cannot be read: {}", e.what()));
+  } catch (const UserError& e) {
+    bad(name, fmt::format("its index makes no sense: {}", e.what()));
+  }
+  return result;
 }
 
 }  // namespace
 
-uint64_t write_parameters(const std::string& path, std::span<const NamedArray> arrays) {
+std::string parameters_to_bytes(std::span<const NamedArray> arrays) {
   // Offsets first count from the end of the index, whose length depends on them.
   std::map<std::pair<void*, int64_t>, size_t> placed;  // look-ups only
   std::vector<std::pair<NDArray, size_t>> written;
@@ -156,58 +171,46 @@ uint64_t write_parameters(const std::string& path, std::span<const NamedArray> a
   while (kHeaderBytes + index_for(start).size() > start) start += NDArray::kAlignment;
   const std::string index = index_for(start);
 
-  std::string content(start - kHeaderBytes + end, '\0');
-  std::memcpy(content.data(), index.data(), index.size());
+  std::string content(start + end, '\0');
+  std::memcpy(content.data() + kHeaderBytes, index.data(), index.size());
   for (const auto& [value, offset] : written) {
-    if (value.byte_size() > 0)
-      std::memcpy(content.data() + (start - kHeaderBytes) + offset, value.data(),
+    if (value.byte_size() > 0) {
+      std::memcpy(content.data() + start + offset, value.data(),
                   static_cast<size_t>(value.byte_size()));
+    }
   }
   Header header = {};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.version = kVersion;
   header.index_bytes = static_cast<uint32_t>(index.size());
-  header.file_bytes = kHeaderBytes + content.size();
-  header.checksum = checksum(content.data(), content.size());
+  header.file_bytes = content.size();
+  header.checksum = checksum(content.data() + kHeaderBytes, content.size() - kHeaderBytes);
+  std::memcpy(content.data(), &header, sizeof header);
+  return content;
+}
+
+Parameters parameters_from_bytes(std::string_view bytes) {
+  // A copy, since arrays are aligned.
+  const auto copy = std::make_shared<const NDArray>(
+      NDArray::empty({static_cast<int64_t>(bytes.size())}, uint_type(8)));
+  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+  return read("bytes", {copy->data_as<char>(), bytes.size(), copy}, /*verify=*/true);
+}
+
+uint64_t write_parameters(const std::string& path, std::span<const NamedArray> arrays) {
+  const std::string content = parameters_to_bytes(arrays);
   std::ofstream out(path, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
   out.write(content.data(), static_cast<std::streamsize>(content.size()));
   out.close();
   if (!out) bad(path, fmt::format("cannot be written: {}", std::strerror(errno)));
+  Header header;
+  std::memcpy(&header, content.data(), sizeof header);
   return header.checksum;
 }
 
-Parameters read_parameters(const std::string& path) {
+Parameters read_parameters(const std::string& path, bool verify) {
   const auto mapping = std::make_shared<const Mapping>(path);
-  Header header = {};
-  if (mapping->bytes() >= kHeaderBytes) std::memcpy(&header, mapping->data(), kHeaderBytes);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
-    bad(path, "it is no file of parameters",
-        "the file that export_library wrote beside the library");
-  }
-  if (header.version != kVersion) {
-    bad(path, fmt::format("it has version {}", header.version),
-        fmt::format("{}; export it again or update Tilewright", kVersion));
-  }
-  const char* content = mapping->data() + kHeaderBytes;
-  const size_t bytes = mapping->bytes() - kHeaderBytes;
-  if (header.file_bytes != mapping->bytes() || header.index_bytes > bytes) {
-    bad(path, fmt::format("it has {} bytes of {}", mapping->bytes(), header.file_bytes),
-        "a complete copy");
-  }
-  if (checksum(content, bytes) != header.checksum) {
-    bad(path, "its content is damaged", "a fresh copy, or export it again");
-  }
-  Parameters result{.checksum = header.checksum};
-  try {
-    for (const Json& row : Json::parse(std::string_view(content, header.index_bytes)))
-      result.arrays.push_back(array_from(row, mapping));
-  } catch (const Json::exception& e) {
-    bad(path, fmt::format("its index cannot be read: {}", e.what()));
-  } catch (const UserError& e) {
-    bad(path, fmt::format("its index makes no sense: {}", e.what()));
-  }
-  return result;
+  return read(path, {mapping->data(), mapping->bytes(), mapping}, verify);
 }
 
 }  // namespace tw

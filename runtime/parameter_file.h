@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/api.h"
@@ -37,9 +38,16 @@ TW_API uint64_t write_parameters(const std::string& path, std::span<const NamedA
 struct Parameters {
   std::vector<NamedArray> arrays;  // in the order of the file; read-only, they keep the mapping
   uint64_t checksum = 0;
+  uint64_t bytes = 0;        // of the file
+  uint64_t fingerprint = 0;  // checksum of header and index, and so of what the header says
 };
-// Maps a file that write_parameters wrote, and reads all of it once to compare the checksum. Throws
-// BadParameters for one that is missing, damaged, cut short, of a newer version or of another kind.
-TW_API Parameters read_parameters(const std::string& path);
+// Maps a file that write_parameters wrote. Throws BadParameters for one that is missing, damaged,
+// cut short, of a newer version or of another kind. Damage to the arrays is found with `verify`,
+// which reads all of the file once to compare the checksum.
+TW_API Parameters read_parameters(const std::string& path, bool verify = true);
+
+// The same without a file: what it would hold, and the arrays in a copy of such bytes.
+TW_API std::string parameters_to_bytes(std::span<const NamedArray> arrays);
+TW_API Parameters parameters_from_bytes(std::string_view bytes);
 
 }  // namespace tw

@@ -158,6 +158,16 @@ void lend_workspace(const Workspace* workspace) {
   t_arena = arena_of(w.memory, w.call_part());
 }
 
+WorkspaceLoan::WorkspaceLoan(const Workspace& workspace)
+    : lent_(t_lent), begin_(t_arena.begin), top_(t_arena.top), end_(t_arena.end) {
+  lend_workspace(&workspace);
+}
+
+WorkspaceLoan::~WorkspaceLoan() {
+  t_lent = lent_;
+  t_arena = {begin_, top_, end_};
+}
+
 TaskWorkspaces::TaskWorkspaces(TaskBody body, void* closure)
     : body_(body), closure_(closure), lent_(t_lent) {
   if (lent_.thread_bytes == 0 || lent_.num_threads == 0) lent_ = {};

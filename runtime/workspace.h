@@ -40,6 +40,20 @@ struct Workspace {
 // makes no sense.
 TW_API void lend_workspace(const Workspace* workspace);
 
+// The same for as long as this lives; then what was lent before is lent again, blocks that were
+// taken of it included.
+class TW_API WorkspaceLoan {
+ public:
+  explicit WorkspaceLoan(const Workspace& workspace);
+  ~WorkspaceLoan();
+  WorkspaceLoan(const WorkspaceLoan&) = delete;
+  WorkspaceLoan& operator=(const WorkspaceLoan&) = delete;
+
+ private:
+  Workspace lent_;
+  char *begin_, *top_, *end_;
+};
+
 // The tasks of a parallel region, each with its part of what the launching thread has lent: body()
 // and closure() are for ThreadPool::parallel_for in place of the given ones, and are those where
 // nothing is lent. Lives as long as the region.

@@ -37,6 +37,7 @@ __all__ = [
     "autotune",
     "compiler",
     "build",
+    "contrib",
     "cpu",
     "device",
     "error",

@@ -1204,6 +1204,97 @@ class NativeGraph:
     def symbol(self) -> tilewright._core.GraphSymbol:
         ...
 
+
+class NodeProfile:
+    """The time of one node, by repetitions."""
+    @property
+    def bytes_in(self) -> int:
+        ...
+    @property
+    def bytes_out(self) -> int:
+        ...
+    @property
+    def function(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def seconds(self) -> list[float]:
+        ...
+    @property
+    def start(self) -> list[float]:
+        """Seconds since the first repetition began."""
+
+
+class GraphProfile:
+    """The time of each node of a network."""
+    @property
+    def nodes(self) -> list[tilewright._core.NodeProfile]:
+        ...
+    @property
+    def seconds(self) -> list[float]:
+        """Of whole runs."""
+    @property
+    def start(self) -> list[float]:
+        ...
+    def trace_json(self) -> str:
+        """Trace events, for Perfetto."""
+
+
+class GraphExecutor:
+    """One instance of a deployed network."""
+    def __init__(self, graph_json: str, module: tilewright._core.Module, parameters: dict) -> None:
+        ...
+    def _time(self, arg0: int, arg1: int, arg2: float) -> tilewright._core.BenchmarkResult:
+        ...
+    @property
+    def arena_bytes(self) -> int:
+        ...
+    def clone(self) -> tilewright._core.GraphExecutor:
+        """Another instance, which shares code and parameters."""
+    def export(self, directory: typing.Any, parameters: dict) -> None:
+        ...
+    @property
+    def graph_json(self) -> str:
+        ...
+    def input(self, index: int) -> tilewright._core.NDArray:
+        ...
+    def input_dtype(self, index: int) -> str:
+        ...
+    def input_index(self, name: str) -> int:
+        ...
+    def input_name(self, index: int) -> str:
+        ...
+    def input_shape(self, index: int) -> tuple:
+        ...
+    def is_set(self, index: int) -> bool:
+        ...
+    @property
+    def num_inputs(self) -> int:
+        ...
+    @property
+    def num_outputs(self) -> int:
+        ...
+    def output(self, index: int) -> tilewright._core.NDArray:
+        """The memory where each run leaves it."""
+    def output_name(self, index: int) -> str:
+        ...
+    @property
+    def parameters(self) -> dict:
+        ...
+    def profile(self, repeat: int) -> tilewright._core.GraphProfile:
+        ...
+    def run(self) -> None:
+        ...
+    def set_input(self, index: int, value: typing.Any) -> None:
+        """Copies the elements."""
+    def set_input_zero_copy(self, index: int, value: typing.Any) -> None:
+        """Uses the memory of the array, and keeps it."""
+    @property
+    def workspace_bytes(self) -> int:
+        ...
+
 ExprLike: typing.TypeAlias = PrimExpr | IterVar | TensorSlice | Tensor | int | float
 ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object with __dlpack__
 
@@ -1296,6 +1387,10 @@ def evaluate(arg0: tilewright._core.ExprLike) -> tilewright._core.Stmt:
     ...
 
 
+def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict) -> None:
+    ...
+
+
 def floor_div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
@@ -1356,11 +1451,19 @@ def load(arg0: str, arg1: tilewright._core.Var, arg2: tilewright._core.ExprLike)
     ...
 
 
+def load_executor(directory: typing.Any, verify: bool) -> tilewright._core.GraphExecutor:
+    ...
+
+
 def load_graph_json(arg0: str) -> tilewright._core.NativeGraph:
     ...
 
 
 def load_module(path: typing.Any) -> tilewright._core.Module:
+    ...
+
+
+def load_param_dict(bytes: bytes) -> dict:
     ...
 
 
@@ -1453,6 +1556,10 @@ def register_graph_pass(arg0: str, arg1: collections.abc.Callable, arg2: collect
 
 
 def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
+def save_param_dict(parameters: dict) -> bytes:
     ...
 
 

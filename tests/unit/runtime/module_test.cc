@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -134,6 +136,37 @@ TEST(LoadLibrary, Unloadable) {
   std::ofstream(path) << "text";
   error_of(ErrorCode::ModuleLoad, [&] { load_library(path); });
   std::remove(path.c_str());
+}
+
+// The loader itself takes a path that it has met for the library that was there.
+TEST(LoadLibrary, ALibraryThatTookThePlaceOfALoadedOneIsLoaded) {
+  namespace fs = std::filesystem;
+  std::string name = (fs::temp_directory_path() / "tilewright-test-XXXXXX").string();
+  const fs::path folder = mkdtemp(name.data()), library = folder / "f.so";
+  const auto put = [&](int version) {
+    const fs::path source = folder / "f.c";
+    std::ofstream(source) << "int version(void* const* a, const int* b, int c)"
+                             " { return a || b || c ? 0 : "
+                          << version << "; }\n";
+    const std::string command =
+        "cc -shared -fPIC -o '" + (folder / "next.so").string() + "' '" + source.string() + "'";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    fs::rename(folder / "next.so", library);
+  };
+  const auto version = [](const Module& module) {
+    return module.get_function("version").kernel()(nullptr, nullptr, 0);
+  };
+  put(1);
+  const auto first = load_library(library.string());
+  put(2);
+  const auto second = load_library(library.string());
+  put(3);
+  const auto third = load_library(library.string()), again = load_library(library.string());
+  EXPECT_EQ(version(*first), 1);
+  EXPECT_EQ(version(*second), 2);
+  EXPECT_EQ(version(*third), 3);
+  EXPECT_EQ(version(*again), 3);
+  fs::remove_all(folder);
 }
 
 TEST(Metadata, RoundTrips) {

@@ -107,6 +107,46 @@ TEST(ParameterFile, DamageIsFound) {
   EXPECT_THAT(file.refusal(), HasSubstr("No such file"));
 }
 
+TEST(ParameterFile, ValuesNeedNotBeRead) {
+  const File file;
+  const NamedArray given[] = {{"w", counting({40}, 0)}};
+  write_parameters(file.path, given);
+  std::string bytes = file.content();
+  const Parameters good = read_parameters(file.path, /*verify=*/false);
+  EXPECT_EQ(good.arrays.at(0).value.data_as<float>()[39], 39);
+  EXPECT_EQ(good.bytes, bytes.size());
+  bytes.back() = 1;
+  file.write(bytes);
+  EXPECT_EQ(read_parameters(file.path, /*verify=*/false).fingerprint, good.fingerprint);
+  const NamedArray others[] = {{"w", counting({40}, 1)}};
+  write_parameters(file.path, others);
+  EXPECT_NE(read_parameters(file.path, /*verify=*/false).fingerprint, good.fingerprint);
+}
+
+// Their elements take more bytes than those of their element type.
+TEST(ParameterFile, VectorsLieInsideTheFile) {
+  const File file;
+  const NamedArray given[] = {{"w", counting({40}, 0)}};
+  write_parameters(file.path, given);
+  std::string bytes = file.content();
+  const size_t at = bytes.find("float32");
+  ASSERT_NE(at, bytes.npos);
+  bytes.replace(at, 7, "int8x99");
+  file.write(bytes);
+  EXPECT_THROW(read_parameters(file.path, /*verify=*/false), UserError);
+}
+
+TEST(ParameterFile, BytesInMemory) {
+  const NDArray w = counting({3, 5}, 1);
+  const NamedArray given[] = {{"w", w}};
+  const std::string bytes = parameters_to_bytes(given);
+  const NDArray back = parameters_from_bytes(bytes).arrays.at(0).value;
+  EXPECT_EQ(back.data_as<float>()[14], 15);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(back.data()) % NDArray::kAlignment, 0u);
+  for (const std::string& bad : {std::string(), bytes.substr(1), bytes.substr(0, 70), bytes + "x"})
+    EXPECT_THROW(parameters_from_bytes(bad), UserError);
+}
+
 TEST(ParameterFile, WhatCannotBeWritten) {
   const NDArray gaps =
       NDArray::zeros({16}, float_type(32)).view(std::vector<int64_t>{8}, std::vector<int64_t>{2});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/error.h"
+#include "runtime/ndarray.h"
 
 namespace tw {
 namespace {
@@ -171,6 +172,22 @@ TEST(ThreadSanitizerWorkspace, TasksGetPartsOfTheirOwn) {
     }
   }
   workspace_trim();
+}
+
+TEST(Workspace, ALoanGivesBackWhatWasLentBefore) {
+  const Lent outer(256, 0, 1);
+  void* const mine = workspace_alloc(64);
+  {
+    const NDArray memory = NDArray::empty({128}, uint_type(8));
+    const WorkspaceLoan loan({.memory = memory.data(), .call_bytes = 128, .num_threads = 1});
+    void* const block = workspace_alloc(64);
+    EXPECT_EQ(block, memory.data());
+    workspace_free(block);
+  }
+  void* const next = workspace_alloc(64);
+  EXPECT_EQ(next, static_cast<char*>(mine) + 64);
+  workspace_free(next);
+  workspace_free(mine);
 }
 
 }  // namespace

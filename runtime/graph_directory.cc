@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/graph_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "runtime/checksum.h"
+#include "runtime/error.h"
+
+namespace tw {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kVersion = 1;
+constexpr const char *kGraph = "graph.json", *kParameters = "graph.params", *kLibrary = "model.so",
+                     *kConstants = "model.params";
+
+[[noreturn]] void bad(ErrorCode code, const fs::path& path, const std::string& what,
+                      std::string legal = "a directory that export wrote, whole") {
+  raise({.code = code,
+         .what = fmt::format("'{}': {}", path.string(), what),
+         .legal = std::move(legal)});
+}
+
+std::string read_file(const fs::path& path, ErrorCode code) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in) bad(code, path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return text;
+}
+
+// "model.so 14032 0123456789abcdef": what a file has to be.
+std::string describe(const char* name, uint64_t bytes, uint64_t fingerprint) {
+  return fmt::format("{} {} {:016x}", name, bytes, fingerprint);
+}
+
+std::string describe(const Parameters& read) {
+  return describe(kParameters, read.bytes, read.fingerprint);
+}
+
+std::string describe_library(const fs::path& path) {
+  const std::string content = read_file(path, ErrorCode::ModuleLoad);
+  return describe(kLibrary, content.size(), checksum(content.data(), content.size()));
+}
+
+// A folder beside the one that is to be, gone again unless it was put into place.
+class Draft {
+ public:
+  explicit Draft(const fs::path& target) {
+    static std::atomic<int> count{0};
+    do {
+      path_ = target.parent_path() /
+              fmt::format(".{}.{}-{}.partial", target.filename().string(), getpid(), count++);
+    } while (mkdir(path_.c_str(), 0777) != 0 && errno == EEXIST);
+    if (!fs::is_directory(path_)) {
+      bad(ErrorCode::BadArgument, target,
+          fmt::format("cannot be written: {}", std::strerror(errno)),
+          "a directory in one that may be written");
+    }
+  }
+  ~Draft() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  const fs::path& path() const { return path_; }
+
+  // Afterwards what stood there is the draft.
+  void exchange_with(const fs::path& target) const {
+    int failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE);
+    if (failed != 0 && errno == EEXIST) {
+      failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE);
+    }
+    // File systems without these: an empty directory or none is replaced.
+    if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
+      failed = rename(path_.c_str(), target.c_str());
+    }
+    if (failed != 0) {
+      bad(ErrorCode::BadArgument, target,
+          fmt::format("cannot be put into place: {}", std::strerror(errno)),
+          "a directory that is not there yet");
+    }
+  }
+
+ private:
+  fs::path path_;
+};
+
+void require_replaceable(const fs::path& target) {
+  if (!fs::exists(target)) return;
+  const auto refuse = [&](const std::string& what) {
+    bad(ErrorCode::BadArgument, target, what,
+        "a name that is not taken, an empty directory, or one that an earlier export wrote");
+  };
+  if (!fs::is_directory(target)) refuse("it is no directory");
+  for (const fs::directory_entry& file : fs::directory_iterator(target)) {
+    const std::string name = file.path().filename().string();
+    if (name != kGraph && name != kParameters && name != kLibrary && name != kConstants) {
+      refuse(fmt::format("it has '{}', which no export wrote", name));
+    }
+  }
+}
+
+}  // namespace
+
+void export_graph(const std::string& directory, std::string_view graph_json, const Module& module,
+                  std::span<const NamedArray> parameters) {
+  (void)planned_functions(read_graph_plan(graph_json), module);
+  // Through links, and without a slash at the end.
+  fs::path target = fs::weakly_canonical(fs::absolute(directory));
+  if (!target.has_filename()) target = target.parent_path();
+  require_replaceable(target);
+  const Draft draft(target);
+  module.export_library((draft.path() / kLibrary).string());
+  const std::string parameters_path = (draft.path() / kParameters).string();
+  write_parameters(parameters_path, parameters);
+  Json json = Json::parse(graph_json);
+  json["attrs"]["export_version"] = {"int", kVersion};
+  json["attrs"]["files"] = {"list_str",
+                            {describe_library(draft.path() / kLibrary),
+                             describe(read_parameters(parameters_path, /*verify=*/false))}};
+  const fs::path path = draft.path() / kGraph;
+  std::ofstream out(path, std::ios::binary);
+  out << json.dump(1) << '\n';
+  out.close();
+  if (!out) {
+    bad(ErrorCode::BadArgument, path, fmt::format("cannot be written: {}", std::strerror(errno)),
+        "a disk with room for it");
+  }
+  draft.exchange_with(target);
+}
+
+DeployedGraph load_graph(const std::string& directory, bool verify) {
+  const fs::path folder(directory);
+  DeployedGraph loaded{.json = read_file(folder / kGraph, ErrorCode::BadGraph)};
+  std::optional<GraphPlan> plan;
+  try {
+    plan = read_graph_plan(loaded.json);
+  } catch (const UserError& e) {
+    bad(ErrorCode::BadGraph, folder / kGraph, e.what());
+  }
+  if (plan->export_version > kVersion) {
+    bad(ErrorCode::BadGraph, folder / kGraph,
+        fmt::format("it is an export of version {}", plan->export_version),
+        fmt::format("up to {}; export it again or update Tilewright", kVersion));
+  }
+  const auto check = [&](ErrorCode code, const char* name, const std::string& found) {
+    if (std::ranges::find(plan->files, found) != plan->files.end()) return;
+    bad(code, folder / name, fmt::format("it is not the file that '{}' was exported with", kGraph));
+  };
+  Parameters parameters = read_parameters((folder / kParameters).string(), verify);
+  check(ErrorCode::BadParameters, kParameters, describe(parameters));
+  check(ErrorCode::ModuleLoad, kLibrary, describe_library(folder / kLibrary));
+  loaded.module = load_library((folder / kLibrary).string());
+  loaded.parameters = std::move(parameters.arrays);
+  loaded.plan = std::make_shared<const GraphPlan>(std::move(*plan));
+  return loaded;
+}
+
+}  // namespace tw

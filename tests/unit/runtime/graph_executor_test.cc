@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/graph_executor.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "runtime/error.h"
+#include "runtime/thread_pool.h"
+#include "tests/support/plan_json.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define COUNTS_ALLOCATIONS 0
+#endif
+#endif
+#ifndef COUNTS_ALLOCATIONS
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+#if COUNTS_ALLOCATIONS
+// The program's own malloc and the like are found before the C library's, by every library.
+static std::atomic<int64_t> allocations = 0;
+extern "C" {
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+TW_API void* malloc(size_t n) { return ++allocations, __libc_malloc(n); }
+TW_API void* calloc(size_t n, size_t each) { return ++allocations, __libc_calloc(n, each); }
+TW_API void* realloc(void* p, size_t n) { return ++allocations, __libc_realloc(p, n); }
+TW_API void* aligned_alloc(size_t to, size_t n) { return ++allocations, __libc_memalign(to, n); }
+}
+#endif
+
+namespace tw {
+namespace {
+
+using test::four;
+using test::PlanJson;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::shared_ptr<const GraphPlan> plan_of(const std::string& json) {
+  return std::make_shared<const GraphPlan>(read_graph_plan(json));
+}
+
+NDArray array_of(std::vector<float> values, std::vector<int64_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<int64_t>(values.size())};
+  NDArray array = NDArray::empty(shape, float_type(32));
+  array.copy_from_bytes(values.data());
+  return array;
+}
+
+std::vector<float> values_of(const NDArray& array) {
+  std::vector<float> values(static_cast<size_t>(array.size()));
+  array.copy_to_bytes(values.data());
+  return values;
+}
+
+template <class F>
+std::string error_of(ErrorCode code, F f) {
+  try {
+    f();
+  } catch (const UserError& e) {
+    EXPECT_EQ(e.code(), code) << e.what();
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+class Executor : public test::WithGraphKernels {
+ protected:
+  GraphExecutor twice() const { return {plan_of(test::twice_json()), module, {}}; }
+  int& counter(const char* name) const {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    int* const found = static_cast<int*>(dlsym(library, name));
+    dlclose(library);
+    return *found;
+  }
+};
+using ThreadSanitizerExecutor = Executor;
+
+TEST_F(Executor, RunsWithCopiesOfInputs) {
+  GraphExecutor executor = twice();
+  EXPECT_EQ(executor.num_inputs(), 2);
+  EXPECT_EQ(executor.num_outputs(), 1);
+  EXPECT_EQ(executor.input_name(1), "w");
+  EXPECT_EQ(executor.output_name(0), "y");
+  EXPECT_EQ(executor.input_index("w"), 1);
+  EXPECT_FALSE(executor.is_set(0));
+  const NDArray x = array_of({1, 2, 3, 4});
+  executor.set_input(0, x);
+  executor.set_input(1, array_of({10, 20, 30, 40}));
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(21, 42, 63, 84));
+  x.data_as<float>()[0] = 7;  // it was copied
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(21, 42, 63, 84));
+  executor.set_input(0, array_of({0, 0, 0, 1}));
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(20, 40, 60, 81));
+  // Any strides.
+  const NDArray spread = array_of({5, 0, 6, 0, 7, 0, 8, 0});
+  executor.set_input(0, spread.view(std::vector<int64_t>{4}, std::vector<int64_t>{2}));
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(25, 46, 67, 88));
+  EXPECT_EQ(executor.arena_bytes(), 64);  // both sums are in one place
+}
+
+TEST_F(Executor, InputsThatDoNotFitAreRefused) {
+  GraphExecutor executor = twice();
+  EXPECT_EQ(error_of(ErrorCode::ArgumentNull, [&] { executor.run(); }),
+            "input 'x' has no value; legal: set_input before the run");
+  EXPECT_THAT(error_of(ErrorCode::ArgumentShape, [&] { executor.set_input(0, array_of({1})); }),
+              HasSubstr("input 'x' is given shape [1]; legal: [4]"));
+  error_of(ErrorCode::ArgumentDType,
+           [&] { executor.set_input(0, NDArray::zeros({4}, int_type(32))); });
+  error_of(ErrorCode::ArgumentNull, [&] { executor.set_input(0, NDArray()); });
+  error_of(ErrorCode::BadArgument, [&] { executor.set_input(2, array_of({1, 2, 3, 4})); });
+  error_of(ErrorCode::BadArgument, [&] { executor.set_input(-1, array_of({1, 2, 3, 4})); });
+  error_of(ErrorCode::BadArgument, [&] { executor.output(1); });
+  error_of(ErrorCode::BadArgument, [&] { executor.input_index("v"); });
+  error_of(ErrorCode::BadArgument, [&] { executor.profile(0); });
+  const NamedArray stray[] = {{"weights", array_of({1, 2, 3, 4})}};
+  error_of(ErrorCode::BadArgument,
+           [&] { GraphExecutor(plan_of(test::twice_json()), module, stray); });
+}
+
+TEST_F(Executor, ZeroCopyInputsAreReadWhereTheyAre) {
+  GraphExecutor executor = twice();
+  executor.set_input(1, array_of({0, 0, 0, 0}));
+  NDArray x = array_of({1, 2, 3, 4});
+  executor.set_input_zero_copy(0, x);
+  EXPECT_EQ(executor.input(0).data(), x.data());
+  EXPECT_TRUE(executor.input(0).read_only());
+  executor.run();
+  x.data_as<float>()[0] = 9;
+  executor.run();
+  EXPECT_EQ(values_of(executor.output(0))[0], 9);
+  // A later copy goes to other memory.
+  executor.set_input(0, array_of({5, 5, 5, 5}));
+  executor.run();
+  EXPECT_EQ(values_of(executor.output(0))[0], 5);
+  EXPECT_EQ(x.data_as<float>()[0], 9);
+  const std::vector<int64_t> shape{4};
+  error_of(ErrorCode::ArgumentStrides, [&] {
+    executor.set_input_zero_copy(
+        0, NDArray::zeros({8}, float_type(32)).view(shape, std::vector<int64_t>{2}));
+  });
+  const auto bytes = std::make_shared<NDArray>(NDArray::zeros({64}, int_type(8)));
+  error_of(ErrorCode::ArgumentAlignment, [&] {
+    executor.set_input_zero_copy(
+        0, NDArray::over(bytes->data_as<char>() + 2, bytes, shape, float_type(32)));
+  });
+  // The output of an earlier run would be overwritten while it is read.
+  error_of(ErrorCode::ArgumentOverlap,
+           [&] { executor.set_input_zero_copy(0, executor.output(0)); });
+  executor.set_input(0, executor.output(0));
+  executor.run();
+  EXPECT_EQ(values_of(executor.output(0))[0], 5);
+}
+
+TEST_F(Executor, ChecksOnceAndAfterNewAddresses) {
+  int &checked = counter("graph_checked"), &unchecked = counter("graph_unchecked");
+  checked = unchecked = 0;
+  GraphExecutor executor = twice();
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  executor.set_input(1, array_of({1, 2, 3, 4}));
+  executor.run();
+  EXPECT_EQ(std::pair(checked, unchecked), std::pair(2, 0));
+  executor.run();
+  executor.set_input(0, array_of({4, 3, 2, 1}));  // the same memory
+  executor.run();
+  EXPECT_EQ(std::pair(checked, unchecked), std::pair(2, 4));
+  executor.set_input_zero_copy(0, array_of({4, 3, 2, 1}));  // which one of both nodes reads
+  executor.run();
+  EXPECT_EQ(std::pair(checked, unchecked), std::pair(3, 5));
+  executor.run();
+  EXPECT_EQ(std::pair(checked, unchecked), std::pair(3, 7));
+}
+
+TEST_F(Executor, ReshapesAndVectors) {
+  PlanJson plan;
+  const int x = plan.variable("x", {{2, 4}, 0});
+  const int flat = plan.call("flat", "__nop", {{x, 0}}, {{{8}, 1}});  // the variable itself
+  const int more = plan.call("more", "next", {{x, 0}}, {{{2, 4}, 2}}, true);
+  const int same = plan.call("same", "__nop", {{more, 0}}, {{{8}, 2}});       // in place
+  const int moved = plan.call("moved", "__nop", {{same, 0}}, {{{4, 2}, 3}});  // elsewhere
+  const int last = plan.call("last", "next", {{moved, 0}}, {{{4, 2}, 2}}, true);
+  GraphExecutor executor(plan_of(plan.json({{flat, 0}, {moved, 0}, {last, 0}})), module);
+  const NDArray value = array_of({0, 1, 2, 3, 4, 5, 6, 7}, {2, 4});
+  for (bool zero_copy : {false, true}) {
+    zero_copy ? executor.set_input_zero_copy(0, value) : executor.set_input(0, value);
+    executor.run();
+    EXPECT_THAT(values_of(executor.output(0)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+    EXPECT_EQ(executor.output(0).data(), executor.input(0).data());
+    EXPECT_EQ(executor.output(0).ndim(), 1);
+    EXPECT_THAT(values_of(executor.output(1)), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+    EXPECT_THAT(values_of(executor.output(2)), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
+  }
+  EXPECT_EQ(executor.profile(1).nodes.size(), 3u);  // more, moved, last
+}
+
+TEST_F(Executor, SeveralOutputsAndInputsAsOutputs) {
+  PlanJson plan;
+  const int x = plan.variable("x", {{2, 4}});
+  const int parts = plan.call("parts", "halves", {{x, 0}}, {four(), four()});
+  const int sum = plan.call("sum", "add", {{parts, 0}, {parts, 1}}, {four()});
+  GraphExecutor executor(plan_of(plan.json({{sum, 0}, {parts, 1}, {x, 0}})), module);
+  error_of(ErrorCode::ArgumentNull, [&] { executor.output(2); });
+  executor.set_input(0, array_of({0, 1, 2, 3, 4, 5, 6, 7}, {2, 4}));
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(4, 6, 8, 10));
+  EXPECT_THAT(values_of(executor.output(1)), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(executor.output_name(1), "parts");
+  EXPECT_EQ(values_of(executor.output(2))[7], 7);
+}
+
+// An output with a variable's storage is the variable's new value.
+TEST_F(Executor, VariablesThatTheNetworkWrites) {
+  PlanJson plan;
+  const int state = plan.variable("state", four(0)), x = plan.variable("x", four(1));
+  const int next = plan.call("next", "add", {{state, 0}, {x, 0}}, {four(0)});
+  const auto shared = plan_of(plan.json({{next, 0}}));
+  const NDArray start = array_of({1, 1, 1, 1}).as_read_only();
+  const NamedArray parameters[] = {{"state", start}};
+  GraphExecutor executor(shared, module, parameters);
+  executor.set_input(1, array_of({1, 2, 3, 4}));
+  for (int i = 0; i < 3; ++i) executor.run();
+  EXPECT_THAT(values_of(executor.input(0)), ElementsAre(4, 7, 10, 13));
+  EXPECT_EQ(values_of(start)[0], 1);
+  error_of(ErrorCode::BadArgument, [&] { executor.set_input_zero_copy(0, start); });
+  const NDArray own = array_of({0, 0, 0, 0});
+  executor.set_input_zero_copy(0, own);
+  executor.run();
+  EXPECT_THAT(values_of(own), ElementsAre(1, 2, 3, 4));
+  PlanJson small;
+  const int v = small.variable("v", {{2}, 0}), w = small.variable("w", four(1));
+  const int y = small.call("y", "add", {{w, 0}, {w, 0}}, {four(0)});
+  (void)v;
+  EXPECT_THAT(
+      error_of(ErrorCode::BadGraph, [&] { GraphExecutor(plan_of(small.json({{y, 0}})), module); }),
+      HasSubstr("node 'y': an output of 16 bytes in the memory of 'v', which has 8"));
+}
+
+TEST_F(Executor, RefusalsOfKernelsNameTheNode) {
+  PlanJson plan;
+  const int x = plan.variable("x", four());
+  const int y = plan.call("layer7", "refuse", {{x, 0}}, {four()});
+  GraphExecutor executor(plan_of(plan.json({{y, 0}})), module);
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(error_of(ErrorCode::AssertionFailed, [&] { executor.run(); }),
+              "node 'layer7': it does not like these numbers");
+  }
+}
+
+TEST_F(Executor, InstancesShareParameters) {
+  const NDArray w = array_of({1, 1, 1, 1}).as_read_only();
+  const NamedArray parameters[] = {{"w", w}};
+  GraphExecutor executor(plan_of(test::twice_json()), module, parameters);
+  EXPECT_EQ(executor.input(1).data(), w.data());
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  executor.run();
+  const auto other = executor.clone();
+  EXPECT_EQ(other->input(1).data(), w.data());
+  EXPECT_FALSE(other->is_set(0));
+  other->set_input(0, array_of({0, 0, 0, 0}));
+  other->run();
+  EXPECT_EQ(values_of(other->output(0))[3], 2);
+  EXPECT_EQ(values_of(executor.output(0))[3], 6);
+  executor.set_input(1, array_of({5, 5, 5, 5}));  // of this instance alone
+  EXPECT_EQ(w.data_as<float>()[0], 1);
+  EXPECT_EQ(other->input(1).data(), w.data());
+  // What is handed out outlives the instance.
+  const NDArray kept = executor.clone()->input(0);
+  EXPECT_EQ(values_of(kept)[0], 0);
+}
+
+std::string scratch_json() {
+  PlanJson plan;
+  const int x = plan.variable("x", four(0));
+  const int a = plan.call("a", "scratch", {{x, 0}}, {four(1)});
+  const int b = plan.call("b", "scratch", {{a, 0}}, {four(2)});
+  const int c = plan.call("c", "__nop", {{b, 0}}, {{{2, 2}, 3}});
+  return plan.json({{c, 0}});
+}
+
+TEST_F(Executor, LendsScratchMemoryAndGivesBackWhatWasLent) {
+  GraphExecutor executor(plan_of(scratch_json()), module);
+  EXPECT_GE(executor.workspace_bytes(), 8192);
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  workspace_trim();
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(4, 8, 12, 16));
+  EXPECT_EQ(workspace_kept_bytes(), 0u);  // no kernel asked the pool
+  const NDArray memory = NDArray::empty({256}, uint_type(8));
+  const Workspace lent{.memory = memory.data(), .call_bytes = 256, .num_threads = 1};
+  lend_workspace(&lent);
+  void* const first = workspace_alloc(64);
+  executor.run();
+  void* const second = workspace_alloc(64);
+  EXPECT_EQ(second, static_cast<char*>(first) + 64);
+  workspace_free(second);
+  workspace_free(first);
+  lend_workspace(nullptr);
+}
+
+#if COUNTS_ALLOCATIONS
+TEST_F(Executor, LaterRunsAllocateNothing) {
+  GraphExecutor executor(plan_of(scratch_json()), module);
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  EXPECT_GT(allocations, 0);  // they are counted
+  executor.run();
+  const int64_t before = allocations;
+  const int runs = 50 * ThreadPool::global().num_threads();
+  for (int i = 0; i < runs; ++i) executor.run();
+  // A worker that has its first task only now gets its thread's variables.
+  EXPECT_LT(allocations - before, ThreadPool::global().num_threads());
+}
+#endif
+
+TEST_F(ThreadSanitizerExecutor, InstancesRunOnThreadsOfTheirOwn) {
+  const NamedArray parameters[] = {{"w", array_of({1, 2, 3, 4})}};
+  GraphExecutor first(plan_of(test::twice_json()), module, parameters);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&first, t] {
+      const auto mine = first.clone();
+      const auto value = static_cast<float>(t);
+      mine->set_input(0, array_of({value, value, value, value}));
+      for (int i = 0; i < 200; ++i) {
+        mine->run();
+        EXPECT_THAT(values_of(mine->output(0)),
+                    ElementsAre(value + 2, value + 4, value + 6, value + 8));
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  threads.clear();
+  GraphExecutor scratch(plan_of(scratch_json()), module);
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&scratch] {
+      const auto mine = scratch.clone();
+      mine->set_input(0, array_of({1, 2, 3, 4}));
+      for (int i = 0; i < 50; ++i) mine->run();
+      EXPECT_THAT(values_of(mine->output(0)), ElementsAre(4, 8, 12, 16));
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+TEST_F(Executor, ProfileSaysWhereTheTimeGoes) {
+  GraphExecutor executor = twice();
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  executor.set_input(1, array_of({1, 2, 3, 4}));
+  const GraphProfile profile = executor.profile(5);
+  ASSERT_EQ(profile.nodes.size(), 2u);
+  EXPECT_EQ(profile.seconds.size(), 5u);
+  EXPECT_EQ(profile.nodes[0].name, "sum");
+  EXPECT_EQ(profile.nodes[1].function, "add");
+  EXPECT_EQ(profile.nodes[1].bytes_in, 32);
+  EXPECT_EQ(profile.nodes[1].bytes_out, 16);
+  EXPECT_EQ(profile.nodes[1].seconds.size(), 5u);
+  const auto trace = nlohmann::json::parse(trace_json(profile));
+  int runs = 0, kernels = 0;
+  double last = 0;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("ts").get<double>(), last);
+    last = event.at("ts").get<double>();
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    ++(event.at("cat") == "run" ? runs : kernels);
+  }
+  EXPECT_EQ(runs, 5);
+  EXPECT_EQ(kernels, 10);
+}
+
+}  // namespace
+}  // namespace tw
