@@ -134,8 +134,13 @@ class ArgumentNumbers {
 std::vector<te::Tensor> constants_of(const te::Program& program, const BuildOptions& options) {
   std::vector<te::Tensor> constants;
   for (const ConstantValue& c : options.constants) constants.push_back(c.placeholder);
-  if (options.packed)
-    std::ranges::copy_if(program.arguments, std::back_inserter(constants), te::is_constant);
+  if (options.packed) {
+    // One that nothing reads is an argument like others, which is not looked at.
+    const std::vector<te::Tensor> read = te::placeholders(program.outputs);
+    std::ranges::copy_if(program.arguments, std::back_inserter(constants), [&](const auto& t) {
+      return te::is_constant(t) && std::ranges::find(read, t) != read.end();
+    });
+  }
   return constants;
 }
 

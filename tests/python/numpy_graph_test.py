@@ -94,7 +94,7 @@ def sample(shape, seed):
     return (np.random.default_rng(seed).uniform(0.25, 4, shape)).astype("float32")
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", sorted(OPERATORS.keys() - numpy_graph.NOT_COMPUTED.keys()))
 def test_operators(operator):
     for shapes, attributes in CASES[operator]:
         arrays = {f"x{k}": sample(shape, k) for k, shape in enumerate(shapes)}

@@ -230,6 +230,16 @@ TEST(Build, PackedConstantsStayArguments) {
   EXPECT_EQ(again.arguments, built.arguments);
 }
 
+TEST(Build, PackedConstantsThatNothingReadsAreArguments) {
+  te::Program program = packed_product("w");
+  program.arguments.insert(program.arguments.begin() + 1,
+                           te::placeholder({7}, float_type(32), "unread", true));
+  const BuiltProgram built =
+      build(program, Target::parse("llvm -mcpu=x86-64-v3"), {.threads = 1, .packed = true});
+  EXPECT_EQ(built.arguments, (std::vector<size_t>{0, 1, 3, 5, 4}));
+  EXPECT_EQ(built.preparation_arguments, (std::vector<size_t>{2, 5}));
+}
+
 TEST(Build, ThreadsThatWantTheSameBuildWaitForOne) {
   constexpr int kThreads = 6;
   const BuildCounts before = build_counts();
