@@ -26,7 +26,9 @@ class Rewriter {
       const auto known = replaced_.find(before.get());
       if (known == replaced_.end()) next.control_dependencies.push_back(before);
       else
-        for (const Entry& e : known->second) add_once(next.control_dependencies, e.node);
+        for (const Entry& e : known->second) {
+          if (!e.node->is_variable()) add_once(next.control_dependencies, e.node);
+        }
     }
     const bool same =
         next.inputs == node->inputs && next.control_dependencies == node->control_dependencies;

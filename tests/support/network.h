@@ -101,7 +101,7 @@ class RandomNetwork {
 
   Graph graph() {
     images_.push_back(variable("x", {1, 4, 4, 4}));
-    for (int64_t k = random_.between(2, 10); k > 0; --k) images_.push_back(layer());
+    for (int64_t k = random_.between(2, 14); k > 0; --k) images_.push_back(layer());
     std::vector<Symbol> outputs;
     for (int64_t k = random_.between(1, 2); k > 0; --k) outputs.push_back(end(recent()).symbol);
     return inferred({.outputs = Symbol::group(outputs).outputs()});
@@ -125,7 +125,7 @@ class RandomNetwork {
   }
   Image recent() {
     const auto n = static_cast<int64_t>(images_.size());
-    const int64_t back = random_.chance(75) ? std::min<int64_t>(n, 2) : n;
+    const int64_t back = random_.chance(60) ? 1 : random_.chance(60) ? std::min<int64_t>(n, 3) : n;
     return images_[static_cast<size_t>(n - random_.between(1, back))];
   }
   Symbol channel_values(int64_t channels) {
