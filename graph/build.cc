@@ -103,7 +103,7 @@ Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters
       std::vector<int64_t> shape;
       const ArgumentInfo& info = infos.at(packing.inputs.size() + k);
       for (const auto& extent : info.shape) shape.push_back(std::get<int64_t>(extent));
-      arrays.push_back(NDArray::empty(shape, info.dtype));
+      arrays.push_back(NDArray::zeros(shape, info.dtype));  // see bind_constants
       parameters[packing.outputs[k]] = arrays.back();
     }
     const std::vector<CallArgument> arguments(arrays.begin(), arrays.end());

@@ -100,7 +100,9 @@ void bind_constants(KernelModule& module, const std::vector<ConstantValue>& valu
       if (reinterpret_cast<uintptr_t>(value.data()) % NDArray::kAlignment != 0)
         value = value.copy();
     } else if (is_precomputed(constant)) {
-      value = NDArray::empty(shape_of(constant), constant.dtype);
+      // Lanes of padding stay as they are and are reckoned with: what an allocator left there may
+      // be denormal numbers, which take a hundred times as long.
+      value = NDArray::zeros(shape_of(constant), constant.dtype);
     } else {
       raise({.code = ErrorCode::ArgumentNotInProgram,
              .what = fmt::format("constant '{}' has no value", constant.name),

@@ -11,7 +11,6 @@
 #include "lower/llvm/compile.h"
 #include "python/array.h"
 #include "python/constants.h"
-#include "python/module.h"
 #include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/time_evaluator.h"
