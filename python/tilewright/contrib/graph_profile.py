@@ -98,7 +98,7 @@ class Profile:
         high = [(max(k.seconds) - k.median) * 1e3 for k in self.kernels]
         rows = range(len(times))
         axes.barh(rows, times, xerr=[low, high], color="#4477aa", error_kw={"elinewidth": 1, "ecolor": "#666666"})
-        axes.set_yticks(rows, [k.name for k in self.kernels], fontsize=8)
+        axes.set_yticks(rows, [k.name if len(k.name) <= 48 else k.name[:47] + "…" for k in self.kernels], fontsize=8)
         axes.invert_yaxis()
         axes.set_xlabel("time, ms (median; lines: shortest to longest)")
         axes.set_title(f"{self.median * 1e3:.3g} ms a run, {len(self.kernels)} kernels")
