@@ -12,6 +12,7 @@
 #include "graph/attributes.h"
 #include "graph/inference.h"
 #include "graph/node.h"
+#include "graph/scale.h"
 #include "schedule/te/operation.h"
 
 namespace tw::graph {
@@ -63,16 +64,18 @@ struct Op {
   // The outputs as computations of the inputs.
   std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
       compute = {};
-  // The outputs of a node in inference, of simpler operators (SimplifyInference). Shapes are those of
-  // its inputs.
-  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
-      simplify = {};
-  // What may share memory where that input is not read again (PlanMemory).
-  std::vector<InplacePair> inplace = {};
   // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where
   // an input has none. The operator's own outputs are entries of `node`.
   std::function<std::vector<Entry>(const NodeRef& node, const std::vector<Entry>& of_outputs)>
       gradient = {};
+  // The outputs of a node in inference, of simpler operators (SimplifyInference). Shapes are those of
+  // its inputs.
+  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
+      simplify = {};
+  // How factors along dimensions move through it (FoldScaleAxis).
+  ScaleRule fold_scale = {};
+  // What may share memory where that input is not read again (PlanMemory).
+  std::vector<InplacePair> inplace = {};
 };
 
 // A node of an operator as a pass makes it, whose first output is meant.

@@ -52,6 +52,22 @@ class Rewriter {
   std::unordered_map<const Node*, std::vector<Entry>> replaced_;  // look-ups only
 };
 
+// The values of a list over entries that variables have which are there before and after.
+template <class T>
+void keep_of_variables(const Graph& graph, Graph& result, const std::string& name, const T& unknown) {
+  const GraphIndex before(graph), after(result);
+  const auto* values = graph.find<std::vector<T>>(name);
+  if (values == nullptr || values->size() != before.num_entries()) return;
+  std::unordered_map<const Node*, size_t> entries;  // look-ups only
+  for (uint32_t id : before.inputs()) entries[before.nodes()[id].get()] = before.entry_id(id, 0);
+  std::vector<T> kept;
+  for (uint32_t id : after.inputs()) {
+    const auto known = entries.find(after.nodes()[id].get());
+    kept.push_back(known == entries.end() ? unknown : (*values)[known->second]);
+  }
+  result.attributes[name + "_inputs"] = std::move(kept);
+}
+
 }  // namespace
 
 Graph rewrite(const Graph& graph,
@@ -76,6 +92,8 @@ Graph with_outputs(const Graph& graph, std::vector<Entry> outputs) {
     });
     if (of_all && !found) result.attributes[name] = value;
   }
+  keep_of_variables<Shape>(graph, result, "shape", {});
+  keep_of_variables<int64_t>(graph, result, "dtype", -1);
   return result;
 }
 

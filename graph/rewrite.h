@@ -19,7 +19,8 @@ Graph rewrite(const Graph& graph,
               const std::function<Replacement(size_t id, const NodeRef& node)>& replace);
 
 // Other outputs under the attributes that hold whatever the nodes are: numbers and texts, but for
-// those that a pass found out.
+// those that a pass found out. What is known of the shapes and types of variables goes on as
+// 'shape_inputs' and 'dtype_inputs', since it may have followed from a node that is no more.
 Graph with_outputs(const Graph& graph, std::vector<Entry> outputs);
 
 }  // namespace tw::graph

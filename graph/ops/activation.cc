@@ -35,6 +35,7 @@ std::vector<Op> activation_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::nn::leaky_relu(in[0], a.real("alpha"))};
            },
+       .fold_scale = scales_as_positive,
        .inplace = {{0, 0}}},
       {.name = "prelu",
        .doc = "x where positive, else alpha * x, with an alpha for each channel",
@@ -48,6 +49,7 @@ std::vector<Op> activation_ops() {
              return std::vector{
                  topi::nn::prelu(in[0], in[1], static_cast<int>(a.integer("axis")))};
            },
+       .fold_scale = scales_as_positive,
        .inplace = {{0, 0}}},
       {.name = "clip",
        .doc = "max(a_min, min(x, a_max))",

@@ -40,6 +40,7 @@ struct Row {
   std::vector<std::string_view> aliases;
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const te::Tensor&);
+  decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
 }  // namespace
@@ -47,11 +48,14 @@ struct Row {
 std::vector<Op> broadcast_ops() {
   static const Row kRows[] = {
       {"broadcast_add", {"__add_symbol__"}, "a + b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
+       scales_as_sum},
       {"broadcast_sub", {"__sub_symbol__"}, "a - b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
+       scales_as_sum},
       {"broadcast_mul", {"__mul_symbol__"}, "a * b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
+       scales_as_product},
       {"broadcast_div", {"__div_symbol__"}, "a / b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); }},
       {"broadcast_max", {}, "the greater",
@@ -73,6 +77,7 @@ std::vector<Op> broadcast_ops() {
                    .compute = [f = row.compute](const AttributeValues&, Tensors in) {
                      return std::vector{f(in[0], in[1])};
                    },
+                   .fold_scale = row.fold_scale ? ScaleRule(row.fold_scale) : nullptr,
                    .inplace = {{0, 0}, {1, 0}}});
   }
   return ops;

@@ -66,6 +66,28 @@ Entries conv2d_gradient(const NodeRef& node, const Entries& g) {
   return of_inputs;
 }
 
+// Output channels are those of weight and bias; input channels those of the weight.
+std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape> inputs,
+                                         const Shape&) {
+  using Kind = ScaledInput::Kind;
+  const AttributeValues a(node.op->attributes, node.attributes, node.name);
+  // Weights of another type may not hold the products.
+  if (!a.is_none("out_dtype")) return {};
+  const size_t channel = a.text("layout").find('C'), o = a.text("kernel_layout").find('O'),
+               i = a.text("kernel_layout").find('I');
+  const int64_t groups = a.integer("groups");
+  ScaleEquation out{.output = channel, .inputs = {{}, {Kind::Multiply, o}}};
+  ScaleEquation in{.inputs = {{Kind::Pass, channel}, {Kind::Multiply, i, groups, o}}};
+  if (groups > 1 && groups == inputs[0][channel] && groups == a.integer("channels")) {
+    in.inputs[1] = {Kind::Multiply, o};  // depthwise: one of the weight's channels for each
+  }
+  if (inputs.size() > 2) {
+    out.inputs.push_back({Kind::Multiply, 0});
+    in.inputs.emplace_back();
+  }
+  return {out, in};
+}
+
 std::vector<AttributeSpec> conv2d_attributes() {
   using enum AttributeType;
   return {{"channels", Int, {}, "output channels"},
@@ -134,7 +156,8 @@ std::vector<Op> convolution_ops() {
            },
        .pattern = Pattern::OutEWiseFusable,
        .compute = compute_conv2d,
-       .gradient = conv2d_gradient},
+       .gradient = conv2d_gradient,
+       .fold_scale = conv2d_scales},
       {.name = "_conv2d_grad",
        .doc = "The gradients of conv2d's data and weight; attributes are those of the conv2d.",
        .inputs = {{"grad", "the gradient of the output"},

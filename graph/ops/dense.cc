@@ -16,6 +16,17 @@ void infer_dense(ShapeInference& s) {
   s.narrow_output(0, Shape({s.input(0)[0], units}));
 }
 
+std::vector<ScaleEquation> dense_scales(const Node&, std::span<const Shape> inputs, const Shape&) {
+  using Kind = ScaledInput::Kind;
+  ScaleEquation out{.output = 1, .inputs = {{}, {Kind::Multiply, 0}}};
+  ScaleEquation in{.inputs = {{Kind::Pass, 1}, {Kind::Multiply, 1}}};
+  if (inputs.size() > 2) {
+    out.inputs.push_back({Kind::Multiply, 0});
+    in.inputs.emplace_back();
+  }
+  return {out, in};
+}
+
 // [rows, columns] of an operand of a product, which may stand transposed.
 Shape matrix(const Shape& shape, bool transposed) {
   return transposed ? Shape({shape[1], shape[0]}) : shape;
@@ -59,7 +70,8 @@ std::vector<Op> dense_ops() {
                of_inputs.push_back(n("sum", {g[0]}, {{"axis", "(0,)"}}));
              }
              return of_inputs;
-           }},
+           },
+       .fold_scale = dense_scales},
       {.name = "matmul",
        .doc = "lhs · rhs",
        .inputs = {{"lhs", "(m, k), or (k, m) transposed"}, {"rhs", "(k, n), or (n, k) transposed"}},

@@ -20,6 +20,7 @@ struct Unary {
   te::Tensor (*compute)(const te::Tensor&);
   // Of the input, from that of the output; null: none.
   Entry (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
+  decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
 // The element type of the result of comparisons is that of their operands: 1 where they hold.
@@ -31,6 +32,7 @@ struct Binary {
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const te::Tensor&);
   Entries (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
+  decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
 // Numbers of attributes, computed on.
@@ -46,6 +48,7 @@ struct WithScalar {
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const Expr&);
   Entry (*gradient)(const GradientOf& n, const Entry& g, const std::string& scalar);
+  decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
 Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std::string_view doc) {
@@ -66,7 +69,8 @@ std::vector<Op> elementwise_ops() {
        [](const GradientOf& n, const Entry& g) {
          const Entry zeros = n("zeros_like", {n.input(0)});
          return n("elemwise_mul", {g, n("greater", {n.input(0), zeros}, {{"exclude", "true"}})});
-       }},
+       },
+       scales_as_positive},
       {"sigmoid", {}, "1 / (1 + exp(-x))", [](const te::Tensor& x) { return topi::sigmoid(x); },
        [](const GradientOf& n, const Entry& g) {
          const Entry y = n.output(), rest = n("__rsub_scalar__", {y}, {{"scalar", "1"}});
@@ -86,7 +90,7 @@ std::vector<Op> elementwise_ops() {
          return n("elemwise_div", {g, n("__mul_scalar__", {n.output()}, {{"scalar", "2"}})});
        }},
       {"negative", {"__neg_symbol__"}, "-x", [](const te::Tensor& x) { return topi::negative(x); },
-       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }},
+       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }, scales_as_sum},
       {"abs", {}, "absolute value", [](const te::Tensor& x) { return topi::abs(x); }},
       {"floor", {}, "greatest integral value not above x",
        [](const te::Tensor& x) { return topi::floor(x); }},
@@ -97,7 +101,7 @@ std::vector<Op> elementwise_ops() {
       {"round", {}, "nearest integral value, halves away from zero",
        [](const te::Tensor& x) { return topi::round(x); }},
       {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); },
-       [](const GradientOf&, const Entry& g) { return g; }},
+       [](const GradientOf&, const Entry& g) { return g; }, scales_as_sum},
       {"block_grad", {}, "x, through which no gradient flows back",
        [](const te::Tensor& x) { return topi::identity(x); }},
       {"ones_like", {}, "1 for each element of x",
@@ -108,15 +112,17 @@ std::vector<Op> elementwise_ops() {
   static const Binary kBinary[] = {
       {"elemwise_add", {}, "a + b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
-       [](const GradientOf&, const Entry& g) { return Entries{g, g}; }},
+       [](const GradientOf&, const Entry& g) { return Entries{g, g}; }, scales_as_sum},
       {"elemwise_sub", {}, "a - b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
-       [](const GradientOf& n, const Entry& g) { return Entries{g, n("negative", {g})}; }},
+       [](const GradientOf& n, const Entry& g) { return Entries{g, n("negative", {g})}; },
+       scales_as_sum},
       {"elemwise_mul", {}, "a * b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
        [](const GradientOf& n, const Entry& g) {
          return Entries{n("elemwise_mul", {g, n.input(1)}), n("elemwise_mul", {g, n.input(0)})};
-       }},
+       },
+       scales_as_product},
       {"elemwise_div", {}, "a / b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); },
        [](const GradientOf& n, const Entry& g) {
@@ -142,7 +148,8 @@ std::vector<Op> elementwise_ops() {
        [](const te::Tensor& x, const Expr& c) { return topi::multiply(x, c); },
        [](const GradientOf& n, const Entry& g, const std::string& c) {
          return n("__mul_scalar__", {g}, {{"scalar", c}});
-       }},
+       },
+       scales_as_sum},
       {"__div_scalar__", "data / scalar",
        [](const te::Tensor& x, const Expr& c) { return topi::divide(x, c); },
        [](const GradientOf& n, const Entry& g, const std::string& c) {
@@ -179,6 +186,7 @@ std::vector<Op> elementwise_ops() {
     op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
       return Entries{f(GradientOf(node), g[0], *node->attributes.find("scalar"))};
     };
+    if (row.fold_scale) op.fold_scale = row.fold_scale;
     ops.push_back(std::move(op));
   }
   for (const Unary& row : kUnary) {
@@ -192,6 +200,7 @@ std::vector<Op> elementwise_ops() {
         return Entries{f(GradientOf(node), g[0])};
       };
     }
+    if (row.fold_scale) op.fold_scale = row.fold_scale;
     ops.push_back(std::move(op));
   }
   for (const Binary& row : kBinary) {
@@ -206,6 +215,7 @@ std::vector<Op> elementwise_ops() {
         return f(GradientOf(node), g[0]);
       };
     }
+    if (row.fold_scale) op.fold_scale = row.fold_scale;
     ops.push_back(std::move(op));
   }
   Op sum = elementwise("elemwise_sum", {}, "the sum of all arguments");
@@ -217,6 +227,7 @@ std::vector<Op> elementwise_ops() {
     for (const te::Tensor& t : in.subspan(1)) total = topi::add(total, t);
     return std::vector{in.size() == 1 ? topi::identity(total) : total};
   };
+  sum.fold_scale = scales_as_sum;
   sum.gradient = [](const NodeRef& node, const Entries& g) {
     return Entries(node->inputs.size(), g[0]);
   };

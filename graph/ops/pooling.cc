@@ -41,6 +41,21 @@ void infer_global(ShapeInference& s) {
   infer_image(s, 1, 1);
 }
 
+// Images and channels do not mix; the greatest stays the greatest for factors of 0 or more.
+ScaleRule pool_scales(PoolType type) {
+  return [type](const Node& node, std::span<const Shape>, const Shape&) {
+    const AttributeValues a(node.op->attributes, node.attributes, node.name);
+    std::vector<ScaleEquation> equations;
+    for (char c : {'N', 'C'}) {
+      const size_t axis = a.text("layout").find(c);
+      equations.push_back({.output = axis,
+                           .inputs = {{ScaledInput::Kind::Pass, axis}},
+                           .any_sign = type == PoolType::Average});
+    }
+    return equations;
+  };
+}
+
 const InputSpec kData{"data", "(n, c, h, w) in the order of `layout`"};
 const AttributeSpec kLayout{"layout", AttributeType::Text, "NCHW",
                             "order of the dimensions of data and output"};
@@ -74,6 +89,7 @@ Op windows(std::string_view name, std::string_view doc, PoolType type) {
         type == PoolType::Average && a.flag("count_include_pad"));
     return std::vector{ordered(out, "NCHW", layout)};
   };
+  op.fold_scale = pool_scales(type);
   return op;
 }
 
@@ -89,7 +105,8 @@ Op global(std::string_view name, std::string_view doc, PoolType type) {
             const std::string& layout = a.text("layout");
             const te::Tensor out = topi::nn::global_pool(ordered(in[0], layout, "NCHW"), type);
             return std::vector{ordered(out, "NCHW", layout)};
-          }};
+          },
+          .fold_scale = pool_scales(type)};
 }
 
 }  // namespace

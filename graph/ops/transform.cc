@@ -62,12 +62,12 @@ std::vector<Op> transform_ops() {
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::nn::flatten(in[0])}; },
-       .inplace = {{0, 0}},
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
              return Entries{n("reshape_like", {g[0], n.input(0)}, {{"", ""}})};
-           }},
+           },
+       .inplace = {{0, 0}}},
       {.name = "transpose",
        .doc = "Dimension d of the output is dimension axes[d] of data.",
        .inputs = {{"data", "any shape"}},

@@ -367,8 +367,6 @@ TEST(PlanMemory, NetworksNeedLittleMoreThanTheyMust) {
     Sizes sizes;
     EXPECT_EQ(fault_of(graph, &sizes), "");
     EXPECT_LE(static_cast<double>(sizes.planned), 1.16 * static_cast<double>(sizes.bound)) << name;
-    std::printf("%s: %.2f MB, at once %.2f MB\n", name, static_cast<double>(sizes.planned) / 1e6,
-                static_cast<double>(sizes.live) / 1e6);
   }
 }
 

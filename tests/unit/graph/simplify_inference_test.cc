@@ -91,7 +91,8 @@ TEST(SimplifyInference, GivenAttributesStayAndThoseOfNodesGo) {
   graph.attributes["target"] = std::string("llvm");
   graph.attributes["opt_level"] = int64_t{3};
   graph = apply(inferred(std::move(graph)), "SimplifyInference");
-  EXPECT_TRUE(to_text(graph).ends_with("graph_attr_keys = [opt_level, target]\n"));
+  EXPECT_TRUE(to_text(graph).ends_with(
+      "graph_attr_keys = [dtype_inputs, opt_level, shape_inputs, target]\n"));
 }
 
 TEST(SimplifyInference, RandomNetworksGiveTheSame) {
