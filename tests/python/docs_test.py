@@ -1,11 +1,16 @@
 """The examples of README.md and docs/ run as they stand, and print what is shown; links lead somewhere."""
 
+import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import numpy_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for folder in ROOT.iterdir() if folder.name not in ("build", "dist") and folder.name[0] != "."
@@ -17,8 +22,8 @@ def blocks(page, language):
     return [text for name, text in found if name == language]
 
 
-def run(script, cwd):
-    result = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True)
+def run(script, cwd, **environment):
+    result = subprocess.run([sys.executable, "-c", script], cwd=cwd, capture_output=True, text=True, env=os.environ | environment)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -35,6 +40,62 @@ def test_the_readme(tmp_path):
 def test_tensor_intrinsics(tmp_path):
     (script,) = blocks("docs/tensor_intrinsics.md", "python")
     assert 'tensorized("copy_line")' in run(script, tmp_path)
+
+
+BUILD = ROOT / "build/release"
+
+
+def with_sources(folder, *sources):
+    """A package in a folder, whose extension module has these sources in place of its own, and with headers of the folder
+    in place of others."""
+    commands = {c["file"]: c["command"] for c in json.loads((BUILD / "compile_commands.json").read_text())}
+    like, objects, running = commands[str(ROOT / "graph/op.cc")], [], []
+    for source in sources:
+        words = shlex.split(like)
+        objects.append(str(folder / (source.stem + ".o")))
+        words[words.index("-o") + 1] = objects[-1]
+        words[words.index("-c") + 1] = str(source)
+        first = next(k for k, word in enumerate(words) if word.startswith("-I"))
+        running.append(subprocess.Popen([*words[:first], f"-I{folder}", *words[first:]], cwd=BUILD))
+    assert [process.wait() for process in running] == [0] * len(running)
+
+    (module,) = (BUILD / "python/tilewright").glob("_core*.so")
+    lines = subprocess.run(["ninja", "-t", "commands", "-s", str(module.relative_to(BUILD))], cwd=BUILD, capture_output=True, text=True)
+    link = lines.stdout.strip().removeprefix(": && ").partition(" && ")[0]
+    words = shlex.split(link.replace("\\$", "$"))  # $ORIGIN
+    place = words.index("-o")
+    package = folder / "tilewright"
+    package.mkdir()
+    for entry in (BUILD / "python/tilewright").iterdir():
+        if entry != module:
+            (package / entry.name).symlink_to(entry)
+    # Objects win over those of libraries.
+    subprocess.run([*words[:place], "-o", str(package / module.name), *objects, *words[place + 2 :]], cwd=BUILD, check=True)
+
+
+def test_adding_an_operator_to_networks(tmp_path):
+    page = (ROOT / "docs/add_an_operator.md").read_text().partition("\n# An operator of networks\n")[2]
+    operator, row, reference, script, shown = re.findall(r"^( *)```\w*\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    operator, row, reference, script, shown = (re.sub(f"^{indent}", "", text, flags=re.M) for indent, text in (operator, row, reference, script, shown))
+    (tmp_path / "graph/ops").mkdir(parents=True)
+    source = tmp_path / "graph/ops/hard_sigmoid.cc"
+    source.write_text(operator)
+    for file in ("graph/op.cc", "graph/ops/families.h"):
+        (tmp_path / file).write_text((ROOT / file).read_text())
+    (tmp_path / "graph/ops.def").write_text((ROOT / "graph/ops.def").read_text() + row)
+    with_sources(tmp_path, tmp_path / "graph/op.cc", source)
+    assert run(script, tmp_path, PYTHONPATH=str(tmp_path)) == shown
+
+    (function,) = eval("{" + reference + "}", vars(numpy_graph)).values()
+    x = numpy_graph.np.float32([[-3, -2, -1], [0, 1, 4]])
+    assert str(function(numpy_graph.Attributes({"alpha": "0.25"}, {"beta": "0.5"}), x)) in shown
+
+
+def test_what_a_row_of_an_operator_may_say_is_listed():
+    text = re.sub(r"//.*", "", (ROOT / "graph/op.h").read_text())
+    members = re.findall(r"(\w+)(?: = [^;]*)?;", re.search(r"struct Op \{(.*?)\n\};", text, re.DOTALL)[1])
+    page = (ROOT / "docs/add_an_operator.md").read_text()
+    assert len(members) > 10 and not [m for m in members if f"`{m}`" not in page and f".{m} =" not in page]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -200,9 +200,11 @@ def _upsampling(a, x):
 
 
 def _along(values, axis, rank):
-    """A vector that stands along a dimension of a tensor of that rank."""
+    """A vector that stands along a dimension of a tensor of that rank; of rank 2, with its blocks along the last."""
     aligned = [1] * rank
-    aligned[axis] = -1
+    aligned[axis] = values.shape[0]
+    if values.ndim == 2:
+        aligned[-1] = values.shape[1]
     return values.reshape(aligned)
 
 

@@ -62,9 +62,11 @@ std::string unindented(const std::string& text) {
   return result;
 }
 
-// Block k of the page stands in file k.
-void expect_blocks(const std::string& page, const std::vector<std::string>& files) {
-  const std::vector<std::string> blocks = code_blocks(contents(page));
+// Block k of the page, up to the heading `end`, stands in file k.
+void expect_blocks(const std::string& page, const std::vector<std::string>& files,
+                   const std::string& end = "\n# none") {
+  const std::string text = contents(page);
+  const std::vector<std::string> blocks = code_blocks(text.substr(0, text.find(end)));
   ASSERT_EQ(blocks.size(), files.size());
   for (size_t k = 0; k < files.size(); ++k) {
     EXPECT_NE(unindented(contents(files[k])).find(unindented(blocks[k])), std::string::npos)
@@ -91,7 +93,8 @@ TEST(OperatorDocs, TheExamplesAreInTheCode) {
                                                "schedule/topi/nn/activation.cc",
                                                "tests/numeric/topi_elementwise_test.cc",
                                                "tests/errors/topi_test.cc",
-                                           });
+                                           },
+                "\n# An operator of networks");
 }
 
 // Files of the library that name the operator in code, outside of comments and of calls by others.
