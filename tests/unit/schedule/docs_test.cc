@@ -86,14 +86,15 @@ TEST(PrimitiveDocs, TheExampleIsInTheCode) {
 }
 
 TEST(OperatorDocs, TheExamplesAreInTheCode) {
-  expect_blocks("docs/add_an_operator.md", {
-                                               "schedule/topi/elementwise.def",
-                                               "schedule/topi/nn/activation.h",
-                                               "schedule/topi/nn/activation.cc",
-                                               "schedule/topi/nn/activation.cc",
-                                               "tests/numeric/topi_elementwise_test.cc",
-                                               "tests/errors/topi_test.cc",
-                                           },
+  expect_blocks("docs/add_an_operator.md",
+                {
+                    "schedule/topi/elementwise.def",
+                    "schedule/topi/nn/activation.h",
+                    "schedule/topi/nn/activation.cc",
+                    "schedule/topi/nn/activation.cc",
+                    "tests/numeric/topi_elementwise_test.cc",
+                    "tests/errors/topi_test.cc",
+                },
                 "\n# An operator of networks");
 }
 
