@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/attributes.h"
+#include "graph/identity.h"
 #include "graph/inference.h"
 #include "graph/node.h"
 #include "graph/scale.h"
@@ -72,10 +73,14 @@ struct Op {
   // its inputs.
   std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
       simplify = {};
+  // Whether a node does nothing (DeadNodes).
+  IdentityRule identity = {};
   // How factors along dimensions move through it (FoldScaleAxis).
   ScaleRule fold_scale = {};
   // What may share memory where that input is not read again (PlanMemory).
   std::vector<InplacePair> inplace = {};
+  // The inputs, variables, that it writes to (OrderMutation).
+  std::vector<size_t> mutates = {};
 };
 
 // A node of an operator as a pass makes it, whose first output is meant.

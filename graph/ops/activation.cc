@@ -74,6 +74,11 @@ std::vector<Op> activation_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::cast(in[0], a.dtype("dtype"))};
            },
+       .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
+         const AttributeValues a(node.op->attributes, node.attributes, node.name);
+         if (known.input_types[0] != a.dtype("dtype")) return std::nullopt;
+         return node.inputs[0];
+       },
        .inplace = {{0, 0}}},
       {.name = "full_like",
        .doc = "fill_value for each element of x",

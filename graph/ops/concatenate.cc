@@ -133,7 +133,8 @@ std::vector<Op> concatenate_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{
                  topi::concatenate({in.begin(), in.end()}, static_cast<int>(a.integer("axis")))};
-           }},
+           },
+       .identity = identity_if_alone},
       {.name = "split",
        .doc = "The parts of a tensor along a dimension, an output each.",
        .inputs = {{"data", "any shape"}},
@@ -147,7 +148,8 @@ std::vector<Op> concatenate_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return topi::split(in[0], sections_of(a), static_cast<int>(a.integer("axis")));
-           }},
+           },
+       .identity = identity_if_same_shape},
   };
 }
 

@@ -163,6 +163,7 @@ std::vector<Op> dimension_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::squeeze(in[0], to_ints(a.tuple("axis")))};
            },
+       .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
       {.name = "expand_dims",
        .doc = "data with dimensions of extent 1 before dimension `axis`.",
@@ -187,7 +188,8 @@ std::vector<Op> dimension_ops() {
        .infer_shape = infer_expand_like,
        .infer_type = first_type,
        .pattern = Pattern::Broadcast,
-       .compute = compute_expand_like},
+       .compute = compute_expand_like,
+       .identity = identity_if_same_shape},
       {.name = "broadcast_to",
        .doc = "data repeated to a shape, by NumPy's rule.",
        .inputs = {data},
@@ -195,7 +197,8 @@ std::vector<Op> dimension_ops() {
        .infer_shape = infer_broadcast_to,
        .infer_type = same_type,
        .pattern = Pattern::Broadcast,
-       .compute = compute_broadcast_to},
+       .compute = compute_broadcast_to,
+       .identity = identity_if_same_shape},
   };
 }
 

@@ -21,6 +21,7 @@ struct Unary {
   // Of the input, from that of the output; null: none.
   Entry (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
   decltype(scales_as_sum)* fold_scale = nullptr;
+  decltype(always_identity)* identity = nullptr;
 };
 
 // The element type of the result of comparisons is that of their operands: 1 where they hold.
@@ -49,6 +50,7 @@ struct WithScalar {
   te::Tensor (*compute)(const te::Tensor&, const Expr&);
   Entry (*gradient)(const GradientOf& n, const Entry& g, const std::string& scalar);
   decltype(scales_as_sum)* fold_scale = nullptr;
+  decltype(always_identity)* identity = nullptr;
 };
 
 Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std::string_view doc) {
@@ -90,7 +92,8 @@ std::vector<Op> elementwise_ops() {
          return n("elemwise_div", {g, n("__mul_scalar__", {n.output()}, {{"scalar", "2"}})});
        }},
       {"negative", {"__neg_symbol__"}, "-x", [](const te::Tensor& x) { return topi::negative(x); },
-       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }, scales_as_sum},
+       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }, scales_as_sum,
+       identity_if_twice},
       {"abs", {}, "absolute value", [](const te::Tensor& x) { return topi::abs(x); }},
       {"floor", {}, "greatest integral value not above x",
        [](const te::Tensor& x) { return topi::floor(x); }},
@@ -101,7 +104,7 @@ std::vector<Op> elementwise_ops() {
       {"round", {}, "nearest integral value, halves away from zero",
        [](const te::Tensor& x) { return topi::round(x); }},
       {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); },
-       [](const GradientOf&, const Entry& g) { return g; }, scales_as_sum},
+       [](const GradientOf&, const Entry& g) { return g; }, scales_as_sum, always_identity},
       {"block_grad", {}, "x, through which no gradient flows back",
        [](const te::Tensor& x) { return topi::identity(x); }},
       {"ones_like", {}, "1 for each element of x",
@@ -149,12 +152,13 @@ std::vector<Op> elementwise_ops() {
        [](const GradientOf& n, const Entry& g, const std::string& c) {
          return n("__mul_scalar__", {g}, {{"scalar", c}});
        },
-       scales_as_sum},
+       scales_as_sum, identity_if_one},
       {"__div_scalar__", "data / scalar",
        [](const te::Tensor& x, const Expr& c) { return topi::divide(x, c); },
        [](const GradientOf& n, const Entry& g, const std::string& c) {
          return n("__div_scalar__", {g}, {{"scalar", c}});
-       }},
+       },
+       nullptr, identity_if_one},
       {"__rdiv_scalar__", "scalar / data",
        [](const te::Tensor& x, const Expr& c) { return topi::divide(c, x); },
        [](const GradientOf& n, const Entry& g, const std::string&) {
@@ -187,6 +191,7 @@ std::vector<Op> elementwise_ops() {
       return Entries{f(GradientOf(node), g[0], *node->attributes.find("scalar"))};
     };
     if (row.fold_scale) op.fold_scale = row.fold_scale;
+    if (row.identity) op.identity = row.identity;
     ops.push_back(std::move(op));
   }
   for (const Unary& row : kUnary) {
@@ -201,6 +206,7 @@ std::vector<Op> elementwise_ops() {
       };
     }
     if (row.fold_scale) op.fold_scale = row.fold_scale;
+    if (row.identity) op.identity = row.identity;
     ops.push_back(std::move(op));
   }
   for (const Binary& row : kBinary) {
@@ -227,6 +233,7 @@ std::vector<Op> elementwise_ops() {
     for (const te::Tensor& t : in.subspan(1)) total = topi::add(total, t);
     return std::vector{in.size() == 1 ? topi::identity(total) : total};
   };
+  sum.identity = identity_if_alone;
   sum.fold_scale = scales_as_sum;
   sum.gradient = [](const NodeRef& node, const Entries& g) {
     return Entries(node->inputs.size(), g[0]);

@@ -120,7 +120,12 @@ std::vector<Op> slice_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::strided_slice(in[0], a.tuple("begin"), a.tuple("end"),
                                                     a.tuple("stride"))};
-           }},
+           },
+       .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
+         const AttributeValues a(node.op->attributes, node.attributes, node.name);
+         const bool turns = std::ranges::any_of(a.tuple("stride"), [](int64_t s) { return s < 0; });
+         return turns ? std::nullopt : identity_if_same_shape(node, known);
+       }},
       {.name = "flip",
        .doc = "The elements along a dimension from the last to the first.",
        .inputs = {data},
@@ -131,7 +136,8 @@ std::vector<Op> slice_ops() {
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::flip(in[0], static_cast<int>(a.integer("axis")))};
-           }},
+           },
+       .identity = identity_if_twice},
       {.name = "pad",
        .doc = "data with elements of one value around it.",
        .inputs = {data},
@@ -140,7 +146,8 @@ std::vector<Op> slice_ops() {
        .infer_shape = infer_pad,
        .infer_type = same_type,
        .pattern = Pattern::Injective,
-       .compute = compute_pad},
+       .compute = compute_pad,
+       .identity = identity_if_same_shape},
       {.name = "upsampling",
        .doc = "Each pixel `scale` times below itself and as often beside.",
        .inputs = {{"data", "(n, c, h, w) in the order of `layout`"}},
@@ -157,7 +164,8 @@ std::vector<Op> slice_ops() {
              return std::vector{ordered(
                  topi::nn::upsampling(ordered(in[0], layout, "NCHW"), scale, scale), "NCHW",
                  layout)};
-           }},
+           },
+       .identity = identity_if_same_shape},
   };
 }
 

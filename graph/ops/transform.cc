@@ -49,6 +49,29 @@ void infer_transpose(ShapeInference& s) {
   s.narrow_input(0, in);
 }
 
+// The input dimension that each of the output is.
+std::vector<size_t> axes_of(const Node& node, size_t rank) {
+  const AttributeValues a(node.op->attributes, node.attributes, node.name);
+  std::vector<size_t> axes;
+  for (int64_t axis : a.tuple("axes")) {
+    axes.push_back(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis));
+  }
+  for (size_t k = rank; axes.size() < rank;) axes.push_back(--k);
+  return axes;
+}
+
+// Itself, or with the transposition before it, leaves each dimension where it was.
+std::optional<Entry> transpose_identity(const Node& node, const Known& known) {
+  if (!known.output.has_rank()) return std::nullopt;
+  std::vector<size_t> axes = axes_of(node, known.output.rank());
+  if (std::ranges::is_sorted(axes)) return node.inputs[0];
+  const Node& before = *node.inputs[0].node;
+  if (before.op != node.op) return std::nullopt;
+  const std::vector<size_t> inner = axes_of(before, axes.size());
+  for (size_t& axis : axes) axis = inner[axis];
+  return std::ranges::is_sorted(axes) ? std::optional(before.inputs[0]) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Op> transform_ops() {
@@ -67,6 +90,7 @@ std::vector<Op> transform_ops() {
              const GradientOf n(node);
              return Entries{n("reshape_like", {g[0], n.input(0)}, {{"", ""}})};
            },
+       .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
       {.name = "transpose",
        .doc = "Dimension d of the output is dimension axes[d] of data.",
@@ -79,7 +103,8 @@ std::vector<Op> transform_ops() {
          std::vector<int> axes = to_ints(a.tuple("axes"));
          for (int& axis : axes) axis += axis < 0 ? static_cast<int>(in[0].shape().size()) : 0;
          return std::vector{topi::transpose(in[0], axes)};
-       }},
+       },
+       .identity = transpose_identity},
   };
 }
 

@@ -162,7 +162,7 @@ class RandomNetwork {
     const Image x = recent();
     const std::string axis = nhwc_ ? "3" : "1", layout = nhwc_ ? "NHWC" : "NCHW";
     const auto as_x = [&](const Symbol& s) { return Image{s, x.channels, x.size}; };
-    switch (random_.between(0, 13)) {
+    switch (random_.between(0, 15)) {
       case 0:
       case 1:
       case 2:
@@ -196,6 +196,10 @@ class RandomNetwork {
         return {call(random_.chance(50) ? "max_pool2d" : "avg_pool2d", name("pool"), {x.symbol},
                      {{"pool_size", "2"}, {"layout", layout}}),
                 x.channels, x.size - 1};
+      case 13:
+        return as_x(nothing(x.symbol));
+      case 14:  // once more what is there
+        return as_x(Symbol({again(x.symbol.outputs()[0])}));
       case 12:
         return as_x(call("dropout", name("drop"), {x.symbol}));
       default: {
@@ -204,6 +208,38 @@ class RandomNetwork {
                          {{"scalar", random_.chance(70) ? "1.5" : "-0.5"}}));
       }
     }
+  }
+
+  // Nodes that change nothing, or might.
+  Symbol nothing(const Symbol& x) {
+    const std::vector<std::string> axes{"(0, 1, 2, 3)", "(0, 2, 3, 1)", "(0, 3, 1, 2)",
+                                        "(0, 1, 3, 2)"};
+    switch (random_.between(0, 4)) {
+      case 0: {
+        const Symbol y = call("transpose", name("t"), {x}, {{"axes", axes[1]}});
+        return call("transpose", name("t"), {y}, {{"axes", axes[2]}});
+      }
+      case 1:
+        return call("transpose", name("t"), {x}, {{"axes", axes[random_.chance(50) ? 3 : 0]}});
+      case 2: {
+        const Symbol y = call("flip", name("flip"), {x}, {{"axis", "2"}});
+        return call("flip", name("flip"), {y}, {{"axis", random_.chance(50) ? "2" : "1"}});
+      }
+      case 3:
+        return call("cast", name("cast"), {x}, {{"dtype", "float32"}});
+      default:
+        return call("strided_slice", name("s"), {x},
+                    {{"begin", "(0, 0)"}, {"end", "(9, 9)"}, {"stride", "(1, 1)"}});
+    }
+  }
+
+  // A node of the same inputs and attributes.
+  Entry again(const Entry& e) {
+    if (e.node->is_variable()) return e;
+    Node node = *e.node;
+    node.name = name("again");
+    if (random_.chance(30) && !node.inputs.empty()) node.inputs[0] = again(node.inputs[0]);
+    return {make_node(std::move(node)), e.index};
   }
 
   Image end(const Image& x) {
