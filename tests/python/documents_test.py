@@ -1,6 +1,7 @@
 """The notebooks that the graph layer comes from: their code runs, and prints what they show."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ DOCUMENTS = sorted((ROOT / "tests/documents").glob("*.txt"))
 
 
 def normal(text):
-    """Lines without the order of attributes."""
+    """Lines without the order of attributes, and without our own debug log."""
+    text = re.sub(r"^DEBUG:tilewright.*\n", "", text, flags=re.M)
     return [sorted(line.translate(str.maketrans("()[]", ",,,,")).replace(" ", "").split(",")) for line in text.strip("\n").split("\n")]
 
 
