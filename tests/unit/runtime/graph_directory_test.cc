@@ -166,6 +166,9 @@ TEST_F(Directory, MissingFilesAreNamed) {
     fs::remove(target / name);
     EXPECT_THAT(refusal(code), HasSubstr(name));
     EXPECT_THAT(refusal(code), HasSubstr("No such file"));
+    fs::create_directory(target / name);
+    EXPECT_THAT(refusal(code), HasSubstr(name));
+    fs::remove(target / name);
   }
 }
 
