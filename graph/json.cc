@@ -153,6 +153,8 @@ class Reader {
     }
     for (const Json& input : list(member(json, "inputs", where), where + ", inputs")) {
       next.inputs.push_back(entry(input, where + ", inputs"));
+      Node& from = *next.inputs.back().node;
+      from.writes = std::max(from.writes, next.inputs.back().version);
     }
     if (json.contains("control_deps")) {
       for (const Json& before : list(json["control_deps"], where + ", control_deps")) {

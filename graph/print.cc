@@ -54,6 +54,9 @@ class Printer {
     };
     for (const Entry& e : node.inputs) add(name(e));
     for (const auto& [key, text] : node.attributes) add(fmt::format("{}='{}'", key, text));
+    std::vector<std::string> before;
+    for (const NodeRef& n : node.control_dependencies) before.push_back(name({n}));
+    if (!before.empty()) add(fmt::format("control_deps=[{}]", fmt::join(before, ", ")));
     return out + ")\n";
   }
 

@@ -55,6 +55,21 @@ std::vector<Entry> bound_inputs(const Op& op, std::string_view node,
   return entries;
 }
 
+// Which value of its variables the call means: what was written by all calls before.
+void count_writes(Node& node) {
+  for (Entry& e : node.inputs) {
+    if (e.node->is_variable()) e.version = e.node->writes;
+  }
+  for (size_t k : node.op->mutates) {
+    Entry& e = node.inputs[k];
+    if (!e.node->is_variable()) {
+      bad(fmt::format("'{}' writes to '{}', which is no variable", node.op->name, e.node->name),
+          "a variable");
+    }
+    e.version = ++e.node->writes;
+  }
+}
+
 }  // namespace
 
 std::string output_name(const Entry& entry) {
@@ -110,6 +125,7 @@ Symbol Symbol::call(std::string_view op_name, std::string name, const std::vecto
       node.inputs[k].node = make_variable(fmt::format("{}_{}", node.name, names[k]), of_variables);
     }
   }
+  count_writes(node);
   const NodeRef made = make_node(std::move(node));
   std::vector<Entry> outputs;
   const int visible = op.visible_outputs != 0 ? op.visible_outputs : made->num_outputs();

@@ -86,6 +86,7 @@ class Folding {
   explicit Folding(const Graph& graph)
       : index_(graph),
         shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
+        written_(written_variables(index_.nodes())),
         readers_(index_.num_entries()),
         is_output_(index_.num_entries(), false),
         equations_(index_.num_nodes()),
@@ -135,8 +136,11 @@ class Folding {
     for (size_t e = first; e < end; ++e) {
       largest = std::max(largest, shapes_[e].known() ? shapes_[e].elements() : INT64_MAX);
     }
+    // A product of what is written to would have to be computed before, or after.
+    if (written_.contains(&node)) largest = INT64_MAX;
     std::vector<Shape> inputs;
     for (const Entry& e : node.inputs) {
+      known = known && !written_.contains(e.node.get());
       largest = std::max(largest, largest_below_[index_.node_id(*e.node)]);
       inputs.push_back(shape_of(e));
       known = known && inputs.back().known();
@@ -346,6 +350,7 @@ class Folding {
 
   GraphIndex index_;
   const std::vector<Shape>& shapes_;
+  std::set<const Node*> written_;
   std::vector<std::vector<uint32_t>> readers_;        // by entry, as often as they read it
   std::vector<bool> is_output_;                       // by entry
   std::vector<std::vector<ScaleEquation>> equations_;  // by node

@@ -31,6 +31,7 @@ class Partition {
     if (const auto* level = graph.find<int64_t>("opt_level")) fuses_ = *level >= 1;
     for (const NodeRef& node : index_.nodes()) {
       for (const Entry& e : node->inputs) ++readers_[index_.node_id(*e.node)];
+      for (const NodeRef& n : node->control_dependencies) ++readers_[index_.node_id(*n)];
     }
     for (const Entry& e : index_.outputs()) {
       const uint32_t id = index_.node_id(*e.node);

@@ -19,7 +19,10 @@ namespace {
 class Precomputation {
  public:
   explicit Precomputation(const Graph& graph)
-      : index_(graph), kind_(index_.num_nodes()), variables_(index_.num_nodes()) {
+      : index_(graph),
+        written_(written_variables(index_.nodes())),
+        kind_(index_.num_nodes()),
+        variables_(index_.num_nodes()) {
     const auto* list = graph.find<std::vector<std::string>>("param_name_list");
     if (list == nullptr) {
       raise({.code = ErrorCode::BadArgument,
@@ -54,7 +57,10 @@ class Precomputation {
   enum class Kind : uint8_t { Varying, Constant, Parameter, Computed };
 
   Kind kind_of(const Node& node) const {
-    if (node.is_variable()) return parameters_.contains(node.name) ? Kind::Parameter : Kind::Varying;
+    if (node.is_variable()) {
+      const bool constant = parameters_.contains(node.name) && !written_.contains(&node);
+      return constant ? Kind::Parameter : Kind::Varying;
+    }
     if (!node.control_dependencies.empty()) return Kind::Varying;
     Kind kind = Kind::Constant;
     for (const Entry& e : node.inputs) {
@@ -79,6 +85,7 @@ class Precomputation {
   }
 
   GraphIndex index_;
+  std::set<const Node*> written_;
   std::set<std::string> parameters_;
   std::set<std::string> names_;  // of variables, old and new
   std::vector<Kind> kind_;

@@ -182,6 +182,8 @@ TEST(Operators, ShapesAndTypesAreThoseOfTheComputation) {
        {{2, 6, 4, 4}, {2, 4, 9, 8}, {6, 2, 3, 2}},
        {{"channels", "6"}, {"kernel_size", "(3, 2)"}, {"groups", "2"}, {"strides", "2"}}},
       {"leaky_relu", {{3, 5}}, {{"alpha", "0.1"}}},
+      {"_assign", {{3, 5}, {3, 5}}, {}},
+      {"__copy", {{3, 5}}, {}},
       {"prelu", {{2, 3, 4}}, {}},
       {"prelu", {{2, 3, 4}}, {{"axis", "-1"}}},
       {"clip", {{3, 5}}, {{"a_min", "-1"}, {"a_max", "2.5"}}},
