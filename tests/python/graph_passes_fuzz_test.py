@@ -22,10 +22,10 @@ def case_of(seed):
     return random_case(seed)
 
 
-@pytest.mark.parametrize("chain", check_graph.rewriting_passes(), ids=lambda chain: chain[-1])
+@pytest.mark.parametrize("chain", check_graph.rewriting_passes(), ids="-".join)
 def test_passes_keep_what_a_network_computes(chain):
     for seed in range(FIRST, FIRST + CASES):
-        check_graph.require_same(case_of(seed), lambda case: check_graph.rewritten(case, chain), f"{chain[-1]}_{seed}")
+        check_graph.require_same(case_of(seed), lambda case: check_graph.rewritten(case, chain), f"{'_'.join(chain)}_{seed}")
 
 
 def test_other_passes_are_known():
