@@ -34,9 +34,10 @@ std::vector<te::Tensor> compute_batch_norm(const AttributeValues& a, Tensors in)
           topi::identity(in[3]), topi::identity(in[4])};
 }
 
-// A value for each channel, of the rank of data that has channels along `axis`.
-Entry of_channels(const Entry& values, size_t rank, size_t axis) {
-  const size_t behind = rank - axis - 1;
+// A value for each channel, of the rank of data that has channels along `axis`, and in blocks their
+// places along the last dimension.
+Entry of_channels(const Entry& values, size_t rank, size_t axis, bool blocks) {
+  const size_t behind = rank - axis - (blocks ? 2 : 1);
   if (behind == 0) return values;
   return make_call("expand_dims", values.node->name + "_expand", {values},
                    {{"axis", "1"}, {"num_newaxis", fmt::format("{}", behind)}});
@@ -68,9 +69,10 @@ Entries simplify_batch_norm(const NodeRef& node, std::span<const Shape> shapes) 
   if (a.flag("scale")) scale = call("elemwise_mul", "gamma_mul_div", {scale, gamma});
   Entry shift = call("elemwise_mul", "neg_mean_mul_a", {call("negative", "neg_mean", {mean}), scale});
   if (a.flag("center")) shift = call("elemwise_add", "add_beta", {shift, beta});
+  const bool blocks = shapes[1].has_rank() && shapes[1].rank() == 2;
   const Entry scaled =
-      call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel)});
-  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel)}), mean, variance};
+      call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel, blocks)});
+  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel, blocks)}), mean, variance};
 }
 
 }  // namespace
