@@ -36,7 +36,7 @@ def test_the_readme(tmp_path):
     assert output.strip() == shown.strip()
     assert (tmp_path / "tuning.db").is_file()
     assert "between kernels" in run(network, tmp_path)
-    assert {"model.so", "graph.json", "model.params"} <= {path.name for path in (tmp_path / "resnet18").iterdir()}
+    assert {"model.so", "graph.json", "graph.params"} <= {path.name for path in (tmp_path / "resnet18").iterdir()}
 
 
 def test_networks(tmp_path):

@@ -286,7 +286,7 @@ def _run_graph(graph, params):
     executor = graph_runtime.create(graph, module, _nd.device("cpu", 0))
     executor.set_input(**needed)
     executor.run()
-    return [executor.get_output(k) for k in range(executor.get_num_outputs())]
+    return [executor.get_output(k).copy() for k in range(executor.get_num_outputs())]
 
 
 def initialize_variables(ishape, idtype):
