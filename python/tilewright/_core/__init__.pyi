@@ -1197,11 +1197,15 @@ class NativeGraph:
         ...
     def attribute_names(self) -> list[str]:
         ...
+    def erase_attribute(self, arg0: str) -> None:
+        ...
     def set_attribute(self, arg0: str, arg1: str, arg2: str) -> None:
         ...
     def set_symbols(self, arg0: str, arg1: tilewright._core.GraphSymbol) -> None:
         ...
     def symbol(self) -> tilewright._core.GraphSymbol:
+        ...
+    def symbols(self, arg0: str) -> tilewright._core.GraphSymbol | None:
         ...
 
 
@@ -1419,7 +1423,19 @@ def graph_groups(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[s
     ...
 
 
+def graph_kernels(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
+def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module | None:
+    ...
+
+
 def graph_operators() -> list:
+    ...
+
+
+def graph_pack(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Mapping[str, tilewright._core.NDArray]) -> dict[str, tilewright._core.NDArray]:
     ...
 
 
@@ -1508,6 +1524,10 @@ def name_callers(arg0: bool) -> bool:
 
 
 def num_threads() -> int:
+    ...
+
+
+def observe_graph_kernels(arg0: collections.abc.Callable) -> None:
     ...
 
 
