@@ -161,11 +161,14 @@ def rewriting_passes() -> list[list[str]]:
         if row["name"] not in OTHER_PASSES:
             before = [giver for need, giver in givers.items() if need in row["needs"]]
             chains.append([*before, row["name"], *FOLLOWED_BY.get(row["name"], [])])
+            if row["name"] in OF_SIMPLE_OPERATORS:
+                chains.append(["InferShape", "SimplifyInference", *chains[-1]])
     return chains
 
 
-# Passes that leave something to others.
+# Passes that leave something to others, and passes that have more to do with what SimplifyInference makes.
 FOLLOWED_BY = {"AlterOpLayout": ["CorrectLayout"]}
+OF_SIMPLE_OPERATORS = ("FoldScaleAxis", "CommonSubexpression", "DeadNodes", "AlterOpLayout")
 # Passes that give something else than a graph which computes the same, or need to be told more.
 OTHER_PASSES = {
     "SaveJSON": "gives an empty graph",
@@ -175,7 +178,6 @@ OTHER_PASSES = {
     "GraphFuseCompile": "gives calls of kernels",
     "PrecomputePrune": "gives two graphs",
     "PlaceDevice": "is told devices",
-    "OrderMutation": "is of graphs with mutations",
 }
 
 
