@@ -270,8 +270,8 @@ def precompute_prune(graph, params):
     if before is None or not names:
         return graph, params
     computed = dict(zip(names, _run_graph(before, params), strict=True))
-    return graph, {name: (computed.get(name) or params.get(name)) for name in graph.index.input_names
-                   if name in computed or name in params}
+    known = {**params, **computed}
+    return graph, {name: known[name] for name in graph.index.input_names if name in known}
 
 
 def _run_graph(graph, params):
