@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+import tilewright.compiler
 import tilewright.graph
 import tilewright.symbol as sym
 
@@ -34,3 +35,15 @@ def test_what_is_computed_of_parameters_has_any_rank(shape):
     inputs = {name: np.full(shape, 0.5, "float32") for name in "xpq"}
     for options in check_graph.BUILDS:
         assert check_graph.trouble(Case(graph.json(), inputs, ["p", "q"]), lambda c, options=options: check_graph.built(c, options)) is None
+
+
+def test_weights_of_what_only_lends_its_shape():
+    """A convolution whose output is looked at for its shape alone is not computed, nor are its weights packed."""
+    normal = lambda v, name: sym.batch_norm(v, name=name, epsilon=1e-3)
+    x = normal(sym.Variable("x"), "first")
+    like = sym.conv2d(x, channels=16, kernel_size=(3, 3), strides=(1, 2), padding=(1, 1), use_bias=False, name="c")
+    graph = tw.graph.create(sym.reshape_like(x, normal(like, "second")))
+    shapes = tw.compiler.graph_util.infer_shape(graph, x=(1, 8, 5, 8))[0]
+    inputs = {name: np.ones(shape, "float32") for name, shape in zip(graph.index.input_names, shapes, strict=True)}
+    for options in check_graph.BUILDS:
+        assert check_graph.trouble(Case(graph.json(), inputs, [name for name in inputs if name != "x"]), lambda c, options=options: check_graph.built(c, options)) is None

@@ -16,6 +16,7 @@ from random_graph import Case
 
 # Small images, and fewer channels and classes where a network has a parameter for them.
 NETWORKS = {
+    "convnet": {},
     "mlp": {},
     "resnet18": {"image_shape": (3, 40, 40), "num_classes": 10},
     "resnet50": {"image_shape": (3, 32, 32), "num_classes": 10},
@@ -26,14 +27,15 @@ NETWORKS = {
     "squeezenet1.0": {"image_shape": (3, 48, 48), "num_classes": 10},
 }
 # Which are built in what ways without --long, which builds all in all ways: by their numbers in BUILDS.
-SHORT = {"mlp": range(len(check_graph.BUILDS)), "resnet18": (0, 3), "mobilenet": (3, 4), "squeezenet": (1, 3), "resnet50": (3,)}
+SHORT = {"convnet": (3,), "mlp": range(len(check_graph.BUILDS)), "resnet18": (0, 3), "mobilenet": (3, 4), "squeezenet": (1, 3), "resnet50": (3,)}
 LONG = float(os.environ.get("TW_FUZZ_SCALE", "1")) > 1
 
 
 def case_of(name, **arguments):
     symbol, params = zoo.get(name, **arguments)
-    shape = arguments.get("image_shape", zoo.NETWORKS[name].image_shape)
-    inputs = {"data": np.random.default_rng(0).standard_normal((1, *shape)).astype("float32")}
+    row = zoo.NETWORKS[name]
+    shape = arguments.get("image_shape", row.image_shape)
+    inputs = {"data": np.random.default_rng(0).standard_normal((1, *shape)).astype(row.dtype)}
     return Case(tw.graph.create(symbol).json(), inputs | {n: p.numpy() for n, p in params.items()}, list(params))
 
 

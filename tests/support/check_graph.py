@@ -111,17 +111,19 @@ def _smaller(case: Case) -> Iterator[Case]:
     if len(heads) > 1:
         yield from (_with(nodes, [head], case, {}) for head in heads)
         yield from (_with(nodes, heads[:k] + heads[k + 1 :], case, {}) for k in range(len(heads)))
-    for k in calls:
-        if len(values[k]) == 1 and [k, 0, 0] not in heads:
+    read = {tuple(e[:2]) for node in nodes for e in node["inputs"]} | {tuple(e[:2]) for e in heads}
+    single = [k for k in calls if not any((k, output) in read for output in range(1, len(values[k])))]
+    for k in single:
+        if [k, 0, 0] not in heads:
             yield _with(nodes, [[k, 0, 0]], case, {})
     # A node's value as an input; an input of a node instead of its output.
-    for k in calls:
-        if len(calls) > 1 and len(values[k]) == 1:
+    for k in single:
+        if len(calls) > 1:
             cut = {"op": "null", "name": nodes[k]["name"], "inputs": []}
             yield _with(nodes[:k] + [cut] + nodes[k + 1 :], heads, case, {cut["name"]: values[k][0]})
         for number, output, *_ in nodes[k]["inputs"]:
             instead = values[number][output]
-            if len(values[k]) == 1 and instead.shape == values[k][0].shape and instead.dtype == values[k][0].dtype:
+            if instead.shape == values[k][0].shape and instead.dtype == values[k][0].dtype:
                 turned = lambda entries, k=k, to=(number, output): [[*to, 0] if e[0] == k else e for e in entries]
                 yield _with([{**n, "inputs": turned(n["inputs"])} for n in nodes], turned(heads), case, {})
 
