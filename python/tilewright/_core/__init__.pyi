@@ -1197,11 +1197,15 @@ class NativeGraph:
         ...
     def attribute_names(self) -> list[str]:
         ...
+    def erase_attribute(self, arg0: str) -> None:
+        ...
     def set_attribute(self, arg0: str, arg1: str, arg2: str) -> None:
         ...
     def set_symbols(self, arg0: str, arg1: tilewright._core.GraphSymbol) -> None:
         ...
     def symbol(self) -> tilewright._core.GraphSymbol:
+        ...
+    def symbols(self, arg0: str) -> tilewright._core.GraphSymbol | None:
         ...
 
 
@@ -1419,7 +1423,19 @@ def graph_groups(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[s
     ...
 
 
+def graph_kernels(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
+def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module | None:
+    ...
+
+
 def graph_operators() -> list:
+    ...
+
+
+def graph_pack(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Mapping[str, tilewright._core.NDArray]) -> dict[str, tilewright._core.NDArray]:
     ...
 
 
@@ -1511,6 +1527,10 @@ def num_threads() -> int:
     ...
 
 
+def observe_graph_kernels(arg0: collections.abc.Callable) -> None:
+    ...
+
+
 def park_threads() -> None:
     """Puts the waiting threads to sleep until the next kernel that is parallel."""
 
@@ -1552,6 +1572,10 @@ def reduce_expr(arg0: str, arg1: tilewright._core.ExprLike, arg2: collections.ab
 
 
 def register_graph_pass(arg0: str, arg1: collections.abc.Callable, arg2: collections.abc.Sequence[str], arg3: collections.abc.Sequence[str], arg4: str) -> None:
+    ...
+
+
+def rewrite_graph(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Callable) -> tilewright._core.NativeGraph:
     ...
 
 
