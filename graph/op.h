@@ -73,6 +73,8 @@ struct Op {
   // its inputs.
   std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
       simplify = {};
+  // Whether the output is the first input, element by element, under another shape.
+  bool is_reshape = false;
   // Whether a node does nothing (DeadNodes).
   IdentityRule identity = {};
   // How factors along dimensions move through it (FoldScaleAxis).

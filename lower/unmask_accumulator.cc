@@ -25,7 +25,10 @@
 //   t[ramp(((y*28) + 16), 1, 16)] = …                t[ramp(((y*32) + 16), 1, 16)] = …
 //       if ramp(16, 1, 16) < x16(28)
 //
-// Vectors that lie within their row need no mask for that.
+// Vectors that lie within their row need no mask for that. Nor do single elements, and those of one
+// column in several rows, as what reads a finished tile of transposed results asks for them: they
+// keep the masks they have, and see what was stored as long as the other masks turn off nothing but
+// what lies past the end of a row.
 #include <algorithm>
 #include <optional>
 
@@ -42,6 +45,23 @@ namespace {
 struct Bound {
   Expr base, limit;
 };
+
+// Elements of one column of rows of that many elements: one, or a vector with a whole number of
+// rows from lane to lane. Their column; undefined for other accesses.
+Expr column_accessed(const Expr& index, int64_t width, Analyzer& analyzer) {
+  const Ramp* r = as<Ramp>(index);
+  if (r == nullptr && index.dtype().is_vector()) return {};
+  if (r != nullptr) {
+    const auto stride = as_const_int(r->stride);
+    if (!stride || *stride % width != 0) return {};
+  }
+  const Expr& first = r == nullptr ? index : r->base;
+  const Expr column =
+      analyzer.canonical_simplify(floor_mod(first, make_const(first.dtype(), width)));
+  bool divides = false;  // where the column is not plain, neither is the new index
+  for_each_expr(column, [&](const Expr& e) { divides |= is<FloorMod>(e) || is<FloorDiv>(e); });
+  return divides ? Expr() : column;
+}
 
 // Looks at all accesses to one buffer; changes nothing.
 class Accesses : public ScopedMutator {
@@ -111,6 +131,10 @@ class Accesses : public ScopedMutator {
 
   void access(const Expr& index, const Expr& predicate) {
     if (!ok_) return;
+    if (column_accessed(index, width_, analyzer_).defined()) {
+      unmasked_ = true;
+      return;
+    }
     ok_ = false;
     const Ramp* r = as<Ramp>(index);
     if (r == nullptr || !is_one(r->stride)) return;
@@ -178,7 +202,7 @@ class DropMasks : public ScopedMutator {
     const Expr e = ScopedMutator::on(op, self);
     if (!op.buffer.same_as(buffer_)) return e;
     return with(e, [&](Load& l) {
-      l.predicate = {};
+      if (!column_accessed(l.index, width_, analyzer_).defined()) l.predicate = {};
       l.index = moved(l.index);
     });
   }
@@ -186,7 +210,7 @@ class DropMasks : public ScopedMutator {
     const Stmt s = ScopedMutator::on(op, self);
     if (!op.buffer.same_as(buffer_)) return s;
     return with(s, [&](Store& n) {
-      n.predicate = {};
+      if (!column_accessed(n.index, width_, analyzer_).defined()) n.predicate = {};
       n.index = moved(n.index);
     });
   }
@@ -194,12 +218,19 @@ class DropMasks : public ScopedMutator {
  private:
   Expr moved(const Expr& index) {
     if (width_ == padded_) return index;
+    const Ramp* vector = as<Ramp>(index);
+    if (vector == nullptr) return first_moved(index);
     return with(index, [&](Ramp& r) {
-      const DType type = r.base.dtype();
-      const Expr row = floor_div(r.base, make_const(type, width_));
-      const Expr column = floor_mod(r.base, make_const(type, width_));
-      r.base = analyzer_.canonical_simplify(row * make_const(type, padded_) + column);
+      r.base = first_moved(r.base);
+      if (!is_one(r.stride))  // a whole number of rows
+        r.stride = make_const(r.stride.dtype(), *as_const_int(r.stride) / width_ * padded_);
     });
+  }
+  Expr first_moved(const Expr& index) {
+    const DType type = index.dtype();
+    const Expr row = floor_div(index, make_const(type, width_));
+    const Expr column = floor_mod(index, make_const(type, width_));
+    return analyzer_.canonical_simplify(row * make_const(type, padded_) + column);
   }
   Var buffer_;
   int64_t width_, padded_;

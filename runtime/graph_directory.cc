@@ -13,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -39,9 +38,14 @@ constexpr const char *kGraph = "graph.json", *kParameters = "graph.params", *kLi
 }
 
 std::string read_file(const fs::path& path, ErrorCode code) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) bad(code, path, fmt::format("cannot be read: {}", error.message()));
+  std::string text(size, '\0');
   std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) bad(code, path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!in.read(text.data(), static_cast<std::streamsize>(size))) {
+    bad(code, path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  }
   return text;
 }
 

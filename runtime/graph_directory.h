@@ -30,7 +30,8 @@ struct DeployedGraph {
 };
 
 // Writes the directory. It appears, or takes the place of one that an earlier export wrote, in one
-// step: whoever loads it meanwhile, or ends this process, finds the old one or the new one. Throws
+// step: whoever loads it meanwhile, or after this process was killed, finds the old one or the new
+// one (and beside it, when it was killed, `.NAME.….partial`, which may be deleted). Throws
 // what read_graph_plan, planned_functions, write_parameters and export_library throw; BadArgument
 // where `directory` is there and is something else.
 TW_API void export_graph(const std::string& directory, std::string_view graph_json,

@@ -32,14 +32,24 @@ int32_t copy_elements(void* const* arguments, const int32_t*, int32_t) {
   return 0;
 }
 
-int64_t align_up(int64_t bytes) {
-  constexpr auto kLine = static_cast<int64_t>(NDArray::kAlignment);
-  int64_t rounded = 0;
-  if (__builtin_add_overflow(bytes, kLine - 1, &rounded)) {
-    raise({.code = ErrorCode::OutOfMemory, .what = "the tensors do not fit into 64 bits"});
+// Memory that is laid out before there is any.
+class Layout {
+ public:
+  // The offset of `bytes` more, on a cache line.
+  int64_t take(int64_t bytes) {
+    constexpr auto kLine = static_cast<int64_t>(NDArray::kAlignment);
+    int64_t next = 0;
+    if (__builtin_add_overflow(end_, bytes, &next) ||
+        __builtin_add_overflow(next, kLine - 1, &next)) {
+      raise({.code = ErrorCode::OutOfMemory, .what = "the tensors do not fit into 64 bits"});
+    }
+    return std::exchange(end_, next / kLine * kLine);
   }
-  return rounded / kLine * kLine;
-}
+  int64_t bytes() const { return end_; }
+
+ private:
+  int64_t end_ = 0;
+};
 
 void* byte_of(const NDArray& array, int64_t offset) { return array.data_as<char>() + offset; }
 
@@ -97,72 +107,67 @@ std::unique_ptr<GraphExecutor> GraphExecutor::clone() const {
   return std::make_unique<GraphExecutor>(plan_, module_, shared);
 }
 
-// Says of each entry in which variable's memory it lies, or else, in the result, where in the
-// arena; and allocates that.
-std::vector<int64_t> GraphExecutor::place_entries() {
-  std::map<int64_t, int> variable_of_storage;
-  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
-    const uint32_t entry = plan_->nodes[plan_->inputs[i]].first_entry;
-    variable_of_[entry] = static_cast<int>(i);
-    const int64_t storage = plan_->entries[entry].storage;
-    if (storage >= 0 && !variable_of_storage.try_emplace(storage, static_cast<int>(i)).second) {
+std::map<int64_t, int> GraphExecutor::variables_by_storage() const {
+  std::map<int64_t, int> found;
+  for (int i = 0; i < num_inputs(); ++i) {
+    const int64_t storage = input_tensor(i).storage;
+    if (storage >= 0 && !found.try_emplace(storage, i).second) {
       raise({.code = ErrorCode::BadGraph,
              .what = fmt::format("storage {} is another variable's too", storage),
-             .where = fmt::format("node '{}'", plan_->nodes[plan_->inputs[i]].name),
+             .where = fmt::format("node '{}'", input_name(i)),
              .legal = "storage of its own for each variable"});
     }
   }
-  std::map<int64_t, int64_t> offset_of_storage;
-  std::map<int64_t, int64_t> bytes_of_storage;
+  return found;
+}
+
+// Says of each entry in which variable's memory it lies. Of the others the result says where in the
+// arena, which it allocates.
+std::vector<int64_t> GraphExecutor::place_entries() {
+  const std::map<int64_t, int> variables = variables_by_storage();
+  std::map<int64_t, int64_t> bytes_of, offset_of;  // by storage
   for (const PlannedTensor& t : plan_->entries) {
-    int64_t& bytes = bytes_of_storage[t.storage];
+    int64_t& bytes = bytes_of[t.storage];
     bytes = std::max(bytes, t.bytes);
   }
-  int64_t end = 0;
-  const auto take = [&](int64_t bytes) {
-    const int64_t offset = std::exchange(end, end + align_up(bytes));
-    if (end < offset) {
-      raise({.code = ErrorCode::OutOfMemory, .what = "the tensors do not fit into 64 bits"});
-    }
-    return offset;
-  };
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
+    variable_of_[plan_->nodes[plan_->inputs[i]].first_entry] = static_cast<int>(i);
+  }
+  Layout layout;
   std::vector<int64_t> offsets(plan_->entries.size(), 0);
   for (const PlannedNode& node : plan_->nodes) {
-    if (node.is_variable()) continue;
     for (uint32_t e = node.first_entry; e < node.first_entry + node.num_outputs; ++e) {
       const PlannedTensor& t = plan_->entries[e];
-      // A reshape of a variable is the variable: its memory is used by nothing else.
-      int lies_in = node.is_reshape() ? variable_of_[node.inputs[0]] : -1;
-      // What has a variable's storage is a new value of the variable.
-      const auto assigned = variable_of_storage.find(t.storage);
-      if (lies_in < 0 && assigned != variable_of_storage.end()) {
-        lies_in = assigned->second;
-        const PlannedNode& v = plan_->nodes[plan_->inputs[static_cast<size_t>(lies_in)]];
-        if (plan_->entries[v.first_entry].bytes < t.bytes) {
+      const auto assigned = variables.find(t.storage);
+      if (node.is_variable()) {
+        // It is known already.
+      } else if (node.is_reshape() && variable_of_[node.inputs[0]] >= 0) {
+        // It is the variable, whose memory is used by nothing else.
+        variable_of_[e] = variable_of_[node.inputs[0]];
+      } else if (assigned != variables.end()) {
+        // What has a variable's storage is a new value of the variable.
+        variable_of_[e] = assigned->second;
+        variables_[static_cast<size_t>(assigned->second)].written = true;
+        if (input_tensor(assigned->second).bytes < t.bytes) {
           raise({.code = ErrorCode::BadGraph,
                  .what = fmt::format("an output of {} bytes in the memory of '{}', which has {}",
-                                     t.bytes, v.name, plan_->entries[v.first_entry].bytes),
+                                     t.bytes, input_name(assigned->second),
+                                     input_tensor(assigned->second).bytes),
                  .where = fmt::format("node '{}'", node.name),
                  .legal = "storage that no variable has"});
         }
-        variables_[static_cast<size_t>(lies_in)].written = true;
+      } else if (t.storage < 0) {
+        offsets[e] = layout.take(t.bytes);
+      } else {
+        const auto [at, fresh] = offset_of.try_emplace(t.storage, 0);
+        if (fresh) at->second = layout.take(bytes_of[t.storage]);
+        offsets[e] = at->second;
       }
-      variable_of_[e] = lies_in;
-      if (lies_in >= 0) continue;
-      if (t.storage < 0) {
-        offsets[e] = take(t.bytes);
-        continue;
-      }
-      const auto [at, fresh] = offset_of_storage.try_emplace(t.storage, 0);
-      if (fresh) at->second = take(bytes_of_storage[t.storage]);
-      offsets[e] = at->second;
+      if (variable_of_[e] >= 0)
+        variables_[static_cast<size_t>(variable_of_[e])].entries.push_back(e);
     }
   }
-  for (size_t e = 0; e < variable_of_.size(); ++e) {
-    if (variable_of_[e] < 0) continue;
-    variables_[static_cast<size_t>(variable_of_[e])].entries.push_back(static_cast<uint32_t>(e));
-  }
-  arena_ = NDArray::empty({end}, uint_type(8));
+  arena_ = NDArray::empty({layout.bytes()}, uint_type(8));
   arena_owner_ = std::make_shared<NDArray>(arena_);
   return offsets;
 }

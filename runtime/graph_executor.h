@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -87,6 +87,7 @@ class TW_API GraphExecutor {
     bool written = false;           // by the network
   };
 
+  std::map<int64_t, int> variables_by_storage() const;
   std::vector<int64_t> place_entries();
   void make_arguments();
   void make_calls(const std::vector<Function>& functions);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ops/families.h"
+#include "schedule/topi/common.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -62,8 +63,11 @@ std::vector<Op> broadcast_ops() {
        [](const te::Tensor& a, const te::Tensor& b) { return topi::maximum(a, b); }},
       {"broadcast_min", {}, "the lesser",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::minimum(a, b); }},
-      {"broadcast_pow", {"__pow_symbol__"}, "a to the b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::power(a, b); }},
+      {"broadcast_pow", {"__pow_symbol__"}, "a to the b; floating",
+       [](const te::Tensor& a, const te::Tensor& b) {
+         topi::require_float({"broadcast_pow", "lhs"}, a);
+         return topi::power(a, b);
+       }},
   };
   std::vector<Op> ops;
   for (const Row& row : kRows) {

@@ -163,6 +163,7 @@ std::vector<Op> dimension_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::squeeze(in[0], to_ints(a.tuple("axis")))};
            },
+       .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
       {.name = "expand_dims",
@@ -178,6 +179,7 @@ std::vector<Op> dimension_ops() {
              return std::vector{topi::expand_dims(in[0], static_cast<int>(a.integer("axis")),
                                                   static_cast<int>(a.integer("num_newaxis")))};
            },
+       .is_reshape = true,
        .inplace = {{0, 0}}},
       {.name = "expand_like",
        .doc = "data repeated along new dimensions, to the shape of shape_like.",

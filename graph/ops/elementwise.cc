@@ -8,6 +8,7 @@
 #include "graph/ops/families.h"
 #include "ir/expr.h"
 #include "runtime/read_number.h"
+#include "schedule/topi/common.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -165,15 +166,21 @@ std::vector<Op> elementwise_ops() {
          const Entry slope = n("elemwise_div", {n.output(), n.input(0)});
          return n("negative", {n("elemwise_mul", {g, slope})});
        }},
-      {"__pow_scalar__", "data to the scalar",
-       [](const te::Tensor& x, const Expr& c) { return topi::power(x, c); },
+      {"__pow_scalar__", "data to the scalar; floating",
+       [](const te::Tensor& x, const Expr& c) {
+         topi::require_float({"__pow_scalar__", "data"}, x);
+         return topi::power(x, c);
+       },
        // Not by dividing the output, which is 0 / 0 where data is 0.
        [](const GradientOf& n, const Entry& g, const std::string& c) {
          const Entry power = n("__pow_scalar__", {n.input(0)}, {{"scalar", less_one(c)}});
          return n("elemwise_mul", {g, n("__mul_scalar__", {power}, {{"scalar", c}})});
        }},
-      {"__rpow_scalar__", "scalar to the data",
-       [](const te::Tensor& x, const Expr& c) { return topi::power(c, x); },
+      {"__rpow_scalar__", "scalar to the data; floating",
+       [](const te::Tensor& x, const Expr& c) {
+         topi::require_float({"__rpow_scalar__", "data"}, x);
+         return topi::power(c, x);
+       },
        [](const GradientOf& n, const Entry& g, const std::string& c) {
          const Entry slope = n("__mul_scalar__", {n.output()}, {{"scalar", logarithm(c)}});
          return n("elemwise_mul", {g, slope});

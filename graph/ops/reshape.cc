@@ -159,6 +159,7 @@ std::vector<Op> reshape_ops() {
        .infer_type = same_type,
        .pattern = Pattern::Injective,
        .compute = compute_reshape,
+       .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
       {.name = "reshape_like",
@@ -169,6 +170,7 @@ std::vector<Op> reshape_ops() {
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::reshape(in[0], in[1].shape())}; },
+       .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
   };

@@ -90,6 +90,7 @@ std::vector<Op> transform_ops() {
              const GradientOf n(node);
              return Entries{n("reshape_like", {g[0], n.input(0)}, {{"", ""}})};
            },
+       .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
       {.name = "transpose",

@@ -46,8 +46,18 @@ class Rewriter {
 
   Graph run() {
     const std::vector<Group> groups = groups_of(graph_, parameters_);
-    BuiltGroups built = build_groups(groups, options());
-    for (size_t k = 0; k < groups.size(); ++k) call(groups[k], built.kernels[built.kernel_of[k]]);
+    std::vector<Group> computed;
+    std::ranges::copy_if(groups, std::back_inserter(computed),
+                         [this](const Group& g) { return !is_view(g); });
+    BuiltGroups built = build_groups(computed, options());
+    size_t next = 0;
+    for (const Group& group : groups) {
+      if (is_view(group)) {
+        view(group);
+      } else {
+        call(group, built.kernels[built.kernel_of[next++]]);
+      }
+    }
     Graph result;
     for (const Entry& e : graph_.outputs) result.outputs.push_back(new_entry(e));
     describe(result);
@@ -84,6 +94,19 @@ class Rewriter {
 
   Entry new_entry(const Entry& e) const { return entries_.at(index_.entry_id(e)); }
 
+  // What only changes shapes needs no kernel, as NNVM's runtime knows it by this name.
+  bool is_view(const Group& group) const {
+    const auto* fusion = graph_.find<std::string>("fusion");
+    if (fusion == nullptr || *fusion == "nnvm") return false;
+    return std::ranges::all_of(group.nodes, [](const NodeRef& n) { return n->op->is_reshape; });
+  }
+  void view(const Group& group) {
+    Entry from = group.nodes.back()->inputs[0];
+    while (std::ranges::find(group.nodes, from.node) != group.nodes.end())
+      from = from.node->inputs[0];
+    finish(group, {new_entry(from)}, 1, "__nop", "0:0");
+  }
+
   void call(const Group& group, const BuiltKernel& kernel) {
     const size_t num_inputs = group.inputs.size(), num_outputs = group.program.outputs.size();
     const std::vector<Entry> packed = pack(group, kernel);
@@ -95,12 +118,18 @@ class Rewriter {
         inputs.push_back(packed[number - num_inputs - num_outputs]);
       }
     }
+    finish(group, std::move(inputs), num_outputs, kernel.name, inplace_of(kernel));
+  }
+
+  // The node of the new graph in place of a group.
+  void finish(const Group& group, std::vector<Entry> inputs, size_t num_outputs,
+              const std::string& function, std::string inplace) {
     const Attributes attributes{{"num_outputs", fmt::format("{}", num_outputs)},
                                 {"num_inputs", fmt::format("{}", inputs.size())},
                                 {"flatten_data", "0"},
-                                {"func_name", kernel.name}};
+                                {"func_name", function}};
     const NodeRef& root = group.nodes.back();
-    const NodeRef node = make_call("tvm_op", root->name, inputs, attributes).node;
+    const NodeRef node = make_call("tvm_op", root->name, std::move(inputs), attributes).node;
     Described& described = described_[node.get()];
     for (uint32_t k = 0; k < num_outputs; ++k) {
       const size_t entry = index_.entry_id({root, k});
@@ -108,7 +137,7 @@ class Rewriter {
       described.shapes.push_back(shapes_[entry]);
       described.types.push_back(types_[entry]);
     }
-    inplace_[node.get()] = inplace_of(kernel);
+    inplace_[node.get()] = std::move(inplace);
   }
 
   // The inputs whose memory an output may take, as PlanMemory reads them.

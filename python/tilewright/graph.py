@@ -7,12 +7,16 @@
 """
 
 import json as _json
+import logging as _logging
+import time as _time
 from typing import NamedTuple as _NamedTuple
 
 from . import _core
 from ._core import raise_error as _raise_error
 from .graph_rewrite import Mutator, Node, Visitor
 from .symbol import Symbol, _native
+
+_log = _logging.getLogger(__name__)
 
 __all__ = ["Graph", "GraphIndex", "Group", "Mutator", "Node", "Visitor", "compute", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
 
@@ -95,7 +99,9 @@ class Graph:
         """
         native = self._native
         for name in [passes] if isinstance(passes, str) else passes:
+            start = _time.perf_counter()
             native = native.apply(name)
+            _log.debug("applied %s in %.3g ms", name, (_time.perf_counter() - start) * 1e3)
         return Graph(native)
 
     def ir(self, join_entry_attrs=None, join_node_attrs=None):

@@ -188,6 +188,16 @@ def test_bad_plans_name_the_node(lib):
     assert code_of(graph_runtime.create, plan(), lib, "gpu") == "argument-device"
 
 
+def test_memory_is_given_back_at_once(lib):
+    value = X.copy()
+    module = graph_runtime.create(plan(), lib, params={"bias": BIAS})
+    module.set_input_zero_copy("x", value)
+    module["run"]()
+    held = sys.getrefcount(value)
+    del module  # no cycle waits for the collector
+    assert sys.getrefcount(value) == held - 1
+
+
 def test_instances_on_threads(module):
     def work(value):
         mine = module.clone()

@@ -47,6 +47,7 @@ CASES = {
     ],
     "elemwise_sum": [([(3, 5)], {}), ([(3, 5)] * 3, {"num_args": 3}), ([()] * 2, {})],
     "prelu": [([(2, 3, 5), (3,)], {}), ([(2, 3, 5), (5,)], {"axis": -1})],
+    "__copy": [([(3, 5)], {})],
     "clip": [([(3, 5)], {"a_min": -0.5, "a_max": 1})],
     "cast": [([(3, 5)], {"dtype": "int32"}), ([()], {"dtype": "float64"}), ([(2,)], {"dtype": 5})],
     "full_like": [([(3, 5)], {"fill_value": -2.5})],
@@ -89,20 +90,43 @@ CASES = {
 }
 
 
-def sample(shape, seed):
-    """Between 1/4 and 4, where all functions have values; not at the steps of floor and the like."""
-    return (np.random.default_rng(seed).uniform(0.25, 4, shape)).astype("float32")
+COMPUTED = sorted(OPERATORS.keys() - numpy_graph.NOT_COMPUTED.keys())
+# What has no meaning for integers, and says so.
+FLOATING = {"sigmoid", "tanh", "exp", "log", "sqrt", "leaky_relu", "softmax", "log_softmax", "batch_norm", "avg_pool2d",
+            "global_avg_pool2d", "mean", "__pow_scalar__", "__rpow_scalar__", "broadcast_pow"}
 
 
-@pytest.mark.parametrize("operator", sorted(OPERATORS.keys() - numpy_graph.NOT_COMPUTED.keys()))
-def test_operators(operator):
+def sample(shape, seed, dtype="float32"):
+    """Between 1/4 and 4, where all functions have values; not at the steps of floor and the like. Integers from 1 to 4."""
+    values = np.random.default_rng(seed).uniform(0.25, 4, shape)
+    return np.asarray(values if dtype.startswith("float") else np.ceil(values), dtype)
+
+
+def compare(operator, dtype, rtol=2e-5, atol=1e-6):
     for shapes, attributes in CASES[operator]:
-        arrays = {f"x{k}": sample(shape, k) for k, shape in enumerate(shapes)}
+        arrays = {f"x{k}": sample(shape, k, dtype) for k, shape in enumerate(shapes)}
         symbol = getattr(sym, operator)(*(sym.Variable(name) for name in arrays), **attributes)
         everything = sym.Group([output for output in symbol.get_internals() if not output.attr("name").startswith("x")])
         for found, referred in zip(run(everything, arrays), numpy_graph.run(everything, arrays), strict=True):
             assert found.shape == referred.shape and found.dtype == referred.dtype
-            np.testing.assert_allclose(found, referred, rtol=2e-5, atol=1e-6, err_msg=f"{operator} {shapes} {attributes}")
+            np.testing.assert_allclose(found, referred, rtol=rtol, atol=atol, err_msg=f"{operator} {shapes} {attributes}")
+
+
+@pytest.mark.parametrize("operator", COMPUTED)
+def test_operators(operator):
+    compare(operator, "float32")
+
+
+@pytest.mark.parametrize("operator", COMPUTED)
+def test_other_types(operator):
+    compare(operator, "float64", 1e-12, 1e-12)
+    compare(operator, "float16", 1e-2, 1e-2)
+    if operator not in FLOATING:
+        compare(operator, "int32")
+        return
+    with pytest.raises(tw.UserError) as error:
+        compare(operator, "int32")
+    assert error.value.code == "type-mismatch"
 
 
 def test_every_operator_is_there():

@@ -154,15 +154,17 @@ def require_same(case: Case, compute: Callable[[Case], list], name: str):
 
 def rewriting_passes() -> list[list[str]]:
     """Each pass that a graph alone is enough for, behind those that give what it needs."""
-    rows = tw.graph.passes()
-    givers = {"shape": "InferShape", "dtype": "InferType", "layout": "CorrectLayout"}
+    givers = {"layout": "CorrectLayout", "shape": "InferShape", "dtype": "InferType"}
     chains = []
-    for row in rows:
+    for row in tw.graph.passes():
         if row["name"] not in OTHER_PASSES:
-            chains.append([givers[need] for need in row["needs"]] + [row["name"]])
+            before = [giver for need, giver in givers.items() if need in row["needs"]]
+            chains.append([*before, row["name"], *FOLLOWED_BY.get(row["name"], [])])
     return chains
 
 
+# Passes that leave something to others.
+FOLLOWED_BY = {"AlterOpLayout": ["CorrectLayout"]}
 # Passes that give something else than a graph which computes the same, or need to be told more.
 OTHER_PASSES = {
     "SaveJSON": "gives an empty graph",

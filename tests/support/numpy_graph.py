@@ -16,7 +16,7 @@ import numpy as np
 import tilewright as tw
 import tilewright.graph
 
-NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built"}
+NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable"}
 
 
 class Attributes:
@@ -330,11 +330,16 @@ def _round(x):
     return whole + np.where(np.abs(x - whole) >= 0.5, np.sign(x), 0)
 
 
+def _quotient(x, y):
+    """Of integers towards zero."""
+    return np.divide(x, y) if x.dtype.kind == "f" else (np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))).astype(x.dtype)
+
+
 def _total(*arrays):
     return sum(arrays[1:], arrays[0])
 
 
-_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "max": np.maximum, "min": np.minimum,
+_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": _quotient, "max": np.maximum, "min": np.minimum,
            "pow": np.power}
 
 OPERATORS = {
@@ -342,8 +347,8 @@ OPERATORS = {
     "__sub_scalar__": _with_scalar(np.subtract),
     "__rsub_scalar__": _with_scalar(lambda x, c: c - x),
     "__mul_scalar__": _with_scalar(np.multiply),
-    "__div_scalar__": _with_scalar(np.divide),
-    "__rdiv_scalar__": _with_scalar(lambda x, c: c / x),
+    "__div_scalar__": _with_scalar(_quotient),
+    "__rdiv_scalar__": _with_scalar(lambda x, c: _quotient(c, x)),
     "__pow_scalar__": _with_scalar(np.power),
     "__rpow_scalar__": _with_scalar(lambda x, c: np.power(c, x)),
     "relu": _elements(lambda x: np.maximum(x, 0)),
@@ -359,6 +364,7 @@ OPERATORS = {
     "trunc": _elements(np.trunc),
     "round": _elements(_round),
     "copy": _elements(np.copy),
+    "__copy": _elements(np.copy),
     "block_grad": _elements(np.copy),
     "ones_like": _elements(np.ones_like),
     "zeros_like": _elements(np.zeros_like),

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from .. import autotune
+from .. import _core, autotune
 from ..autotune.network import Network, is_network, kernels, load_network
 
 # Tuned when nothing is named, besides the default workloads.
@@ -37,15 +37,17 @@ def items_of(texts, target):
         found[item.program.workload] = known._replace(calls=known.calls + item.calls) if known else item
 
     for text in texts or [DEFAULT_NETWORK, *autotune.default_workloads()]:
+        name, _, kernel = text.rpartition("/") if isinstance(text, str) else ("", "", "")
         if isinstance(text, str) and is_network(text):
-            network = load_network(text)
-            if any(n.name == text for n in networks):
-                continue
-            networks.append(network)
+            if text not in words:
+                networks.append(load_network(text))
+                words.append(text)
+                for item in _kernels(networks[-1], target):
+                    add(item)
+            continue
+        if is_network(name):
+            add(_kernel(name, kernel, target))
             words.append(text)
-            for kernel in _kernels(network, target):
-                label = f"{text}/{kernel.name}"
-                add(Item(label, label, "", kernel.program, kernel.calls))
             continue
         workload = autotune.parse_workload(text) if isinstance(text, str) else text
         if workload.program.workload not in found:
@@ -55,4 +57,14 @@ def items_of(texts, target):
 
 
 def _kernels(network: Network, target):
-    return kernels(network.graph, network.params, target, network.shape, network.dtype)
+    """list of Item: a network's kernels, called NETWORK/KERNEL."""
+    found = kernels(network.graph, network.params, target, network.shape, network.dtype)
+    return [Item(f"{network.name}/{k.name}", f"{network.name}/{k.name}", "", k.program, k.calls) for k in found]
+
+
+def _kernel(network, name, target):
+    """Item: one kernel of a network, as a run of its own."""
+    known = {item.label: item for item in _kernels(load_network(network), target)}
+    if f"{network}/{name}" not in known:
+        _core.raise_error("unknown-workload", f"'{network}' has no kernel '{name}'", ", ".join(known))
+    return known[f"{network}/{name}"]._replace(calls=1)

@@ -9,6 +9,7 @@
     print(module.get_output(0))
 """
 
+from ..contrib.graph_runtime import load_param_dict, save_param_dict
 from . import graph_attr, graph_util
 from .build_config import OPT_PASS_LEVEL, BuildConfig, build_config
 from .build_module import build, initialize_variables, optimize, precompute_prune
@@ -21,6 +22,8 @@ __all__ = [
     "graph_attr",
     "graph_util",
     "initialize_variables",
+    "load_param_dict",
     "optimize",
     "precompute_prune",
+    "save_param_dict",
 ]

@@ -14,6 +14,9 @@ OPT_PASS_LEVEL = {
 }
 
 
+FUSIONS = ("auto", "nnvm")
+
+
 class BuildConfig(Scoped):
     """What is active inside `with build_config(...)`.
 
@@ -23,12 +26,17 @@ class BuildConfig(Scoped):
         0 to 3: see OPT_PASS_LEVEL.
     add_pass: set of str
         Steps that are taken at any level.
+    fusion: str
+        One of FUSIONS.
     """
 
-    def __init__(self, opt_level=2, add_pass=None):
+    def __init__(self, opt_level=2, add_pass=None, fusion="auto"):
         if opt_level not in (0, 1, 2, 3):
             _raise_error("bad-argument", f"opt_level {opt_level!r}", legal="0, 1, 2, 3")
+        if fusion not in FUSIONS:
+            _raise_error("bad-argument", f"fusion {fusion!r}", legal=", ".join(FUSIONS))
         self.opt_level = opt_level
+        self.fusion = fusion
         self.add_pass = {add_pass} if isinstance(add_pass, str) else set(add_pass or ())
         unknown = self.add_pass - OPT_PASS_LEVEL.keys()
         if unknown:
@@ -54,5 +62,7 @@ def build_config(**options):
         packed as kernels want them; 3 scales go into weights, and layouts are altered for the target.
     add_pass: str or set of str, optional
         Steps that are taken at any level: names of OPT_PASS_LEVEL.
+    fusion: "auto" or "nnvm"
+        Which nodes become one kernel: "nnvm" as NNVM did; "auto" besides has no kernels that only change shapes.
     """
     return BuildConfig(**options)

@@ -213,6 +213,7 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     graph = graph_attr.set_dtype_inputs(graph, dtype)
     _set_build_attributes(graph)
     graph._set_json_attr("opt_level", 1 if config.pass_enabled("OpFusion") else 0, "int")
+    graph._set_json_attr("fusion", config.fusion, "str")
     if config.pass_enabled("PrecomputePrune"):
         graph._set_json_attr("param_name_list", list(params), "list_str")
     graph = graph.apply("InferShape").apply("InferType")

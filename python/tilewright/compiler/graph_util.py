@@ -42,8 +42,9 @@ def gradients(ys, xs, grad_ys=None):
 
 
 def _inferred(graph, attribute, infer, by_name):
+    graph = graph.apply(infer)
+    found = graph.json_attr(attribute)
     index = graph.index
-    found = graph.apply(infer).json_attr(attribute)
     values = [found[index.entry_id(name)] for name in by_name], [found[index.entry_id(e)] for e in index.output_entries]
     return values
 

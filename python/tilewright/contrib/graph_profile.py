@@ -91,17 +91,22 @@ class Profile:
         """A matplotlib Figure: a bar for each kernel, in the order in which they run, as long as its time."""
         from matplotlib.figure import Figure
 
+        from ..cli.output import time_text
+
         figure = Figure(figsize=(8, 1.2 + 0.24 * len(self.kernels)), layout="constrained")
         axes = figure.subplots()
-        times = [k.median * 1e3 for k in self.kernels]
-        low = [(k.median - min(k.seconds)) * 1e3 for k in self.kernels]
-        high = [(max(k.seconds) - k.median) * 1e3 for k in self.kernels]
-        rows = range(len(times))
-        axes.barh(rows, times, xerr=[low, high], color="#4477aa", error_kw={"elinewidth": 1, "ecolor": "#666666"})
+        longest = max((k.median for k in self.kernels), default=0)
+        unit, factor = ("ms", 1e3) if longest >= 1e-3 else ("us", 1e6)
+        quarters = [_quarters(k.seconds) for k in self.kernels]
+        low = [(middle - first) * factor for first, middle, _ in quarters]
+        high = [(last - middle) * factor for _, middle, last in quarters]
+        rows = range(len(quarters))
+        axes.barh(rows, [middle * factor for _, middle, _ in quarters], xerr=[low, high], color="#4477aa",
+                  error_kw={"elinewidth": 1, "ecolor": "#222222"})
         axes.set_yticks(rows, [k.name if len(k.name) <= 48 else k.name[:47] + "…" for k in self.kernels], fontsize=8)
         axes.invert_yaxis()
-        axes.set_xlabel("time, ms (median; lines: shortest to longest)")
-        axes.set_title(f"{self.median * 1e3:.3g} ms a run, {len(self.kernels)} kernels")
+        axes.set_xlabel(f"time, {unit} (median; the line is the middle half of {len(self.seconds)} runs)")
+        axes.set_title(f"{time_text(self.median)} a run, {len(self.kernels)} kernels")
         axes.spines[["top", "right"]].set_visible(False)
         return figure
 
@@ -116,3 +121,8 @@ class Profile:
 
 def _share(seconds, total):
     return 100 * seconds / total if total > 0 else 0
+
+
+def _quarters(seconds):
+    """The first quartile, the median and the third quartile."""
+    return _statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3

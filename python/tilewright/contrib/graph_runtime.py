@@ -14,6 +14,10 @@ from .graph_profile import Profile
 
 __all__ = ["GraphModule", "Profile", "create", "export", "load", "load_param_dict", "save_param_dict"]
 
+# Of a GraphModule, by name: module["run"].
+_FUNCTIONS = ("set_input", "set_input_zero_copy", "run", "get_input", "get_output", "get_num_inputs", "get_num_outputs",
+              "load_params", "share_params", "profile")
+
 
 def create(graph_json_str, libmod, device=None, params=None):
     """GraphModule: a network of a graph (its JSON, or a Graph) and a module with its functions.
@@ -91,10 +95,6 @@ class GraphModule:
 
     def __init__(self, executor):
         self._executor = executor
-        self._functions = {
-            name: getattr(self, name)
-            for name in ("set_input", "set_input_zero_copy", "run", "get_input", "get_output", "get_num_inputs",
-                         "get_num_outputs", "load_params", "share_params")}
 
     def clone(self):
         """GraphModule: another instance, which shares code and parameters and has inputs and outputs of its own."""
@@ -175,9 +175,9 @@ class GraphModule:
 
     def __getitem__(self, name):
         """The function of that name: module["run"]()."""
-        if name not in self._functions:
-            _core.raise_error("unknown-function", f"a network has no function '{name}'", ", ".join(self._functions))
-        return self._functions[name]
+        if name not in _FUNCTIONS:
+            _core.raise_error("unknown-function", f"a network has no function '{name}'", ", ".join(_FUNCTIONS))
+        return getattr(self, name)
 
     get_function = __getitem__
 

@@ -109,6 +109,40 @@ t[ramp(16, 1, 16)] = x16(0.000000f) if (ramp(16, 1, 16) < x16(24))
   EXPECT_EQ(unmasked(kText), kText);
 }
 
+// Columns of several rows, one element: what the masks leave alone is no element.
+TEST(UnmaskAccumulator, ColumnsOfLongerRowsKeepTheirOwnMasks) {
+  EXPECT_EQ(unmasked(R"(declare C: float32*
+// attr [t] storage_scope = "local"
+allocate t[float32 * 4 * 13]
+for (i, 0, 4) {
+  t[ramp((i*13), 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(13))
+}
+for (c, 0, 13) {
+  C[ramp((c*4), 1, 4)] = (t[ramp(c, 13, 4)] if (ramp(0, 1, 4) < x4(3))) if (ramp(0, 1, 4) < x4(3))
+}
+C[0] = t[28]
+)"),
+            R"(// attr [t] storage_scope = "local"
+allocate t[float32 * 4 * 16]
+for (i, 0, 4) {
+  t[ramp((i*16), 1, 16)] = x16(0.000000f)
+}
+for (c, 0, 13) {
+  C[ramp((c*4), 1, 4)] = (t[ramp(c, 16, 4)] if (ramp(0, 1, 4) < x4(3))) if (ramp(0, 1, 4) < x4(3))
+}
+C[0] = t[34]
+)");
+  // Element 12 of a row is never stored, and read.
+  const std::string other = R"(declare C: float32*
+// attr [t] storage_scope = "local"
+allocate t[float32 * 4 * 13]
+t[12] = 1.000000f
+t[ramp(0, 1, 16)] = x16(0.000000f) if (ramp(0, 1, 16) < x16(12))
+C[0] = t[12]
+)";
+  EXPECT_EQ(unmasked(other), other.substr(other.find('/')));
+}
+
 TEST(UnmaskAccumulator, LimitsThatMoveStay) {
   EXPECT_EQ(unmasked(R"(declare C: float32*
 // attr [t] storage_scope = "local"

@@ -134,6 +134,11 @@ TEST_F(Directory, WhatIsNoExportStays) {
   target = folder / "other";
   const Copied module(path);
   EXPECT_THROW(export_graph(target.string(), "{}", module, {}), UserError);
+  // Nor does an export that fails half way.
+  const NamedArray gaps[] = {
+      {"w",
+       NDArray::zeros({8}, float_type(32)).view(std::vector<int64_t>{4}, std::vector<int64_t>{2})}};
+  EXPECT_THROW(export_graph(target.string(), test::twice_json(), module, gaps), UserError);
   EXPECT_THAT(names_in(folder), testing::ElementsAre("net"));
 }
 
@@ -161,6 +166,9 @@ TEST_F(Directory, MissingFilesAreNamed) {
     fs::remove(target / name);
     EXPECT_THAT(refusal(code), HasSubstr(name));
     EXPECT_THAT(refusal(code), HasSubstr("No such file"));
+    fs::create_directory(target / name);
+    EXPECT_THAT(refusal(code), HasSubstr(name));
+    fs::remove(target / name);
   }
 }
 

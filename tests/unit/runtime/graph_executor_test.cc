@@ -263,6 +263,56 @@ TEST_F(Executor, RefusalsOfKernelsNameTheNode) {
   }
 }
 
+GraphExecutor* running = nullptr;
+std::string refusal_of_a_second_run;
+int32_t run_again(void* const*, const int32_t*, int32_t) {
+  refusal_of_a_second_run = error_of(ErrorCode::BadArgument, [] { running->run(); });
+  return 0;
+}
+
+// A module whose only kernel runs the network that it is part of.
+class Recursive final : public Module {
+ public:
+  std::vector<std::string> function_names() const override { return {"again"}; }
+  Function get_function(std::string_view) const override {
+    return Function({.name = "again"}, &run_again, nullptr);
+  }
+};
+
+TEST(ExecutorOfAnyModule, AnInstanceRunsOnceAtATime) {
+  PlanJson plan;
+  const int x = plan.variable("x", four());
+  const int y = plan.call("y", "again", {{x, 0}}, {four()});
+  GraphExecutor executor(plan_of(plan.json({{y, 0}})), std::make_shared<Recursive>());
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  running = &executor;
+  for (int i = 0; i < 2; ++i) {
+    refusal_of_a_second_run.clear();
+    executor.run();
+    EXPECT_THAT(refusal_of_a_second_run, HasSubstr("this instance runs already"));
+  }
+}
+
+// Tensors without elements, of rank 0, and nothing at all.
+TEST(ExecutorOfAnyModule, OddTensors) {
+  PlanJson plan;
+  const int x = plan.variable("x", {{0, 3}}), s = plan.variable("s", {{}, 1, "float64"});
+  const int flat = plan.call("flat", "__nop", {{x, 0}}, {{{0}, 2}});
+  const int one = plan.call("one", "__nop", {{s, 0}}, {{{1, 1}, 3, "float64"}});
+  const int two = plan.call("two", "__nop", {{one, 0}}, {{{1}, 4, "float64"}});
+  GraphExecutor executor(plan_of(plan.json({{flat, 0}, {two, 0}})), std::make_shared<Recursive>());
+  executor.set_input(0, NDArray::empty({0, 3}, float_type(32)));
+  const NDArray number = NDArray::empty({}, float_type(64));
+  *number.data_as<double>() = 2.5;
+  executor.set_input_zero_copy(1, number);
+  executor.run();
+  EXPECT_EQ(executor.output(0).size(), 0);
+  EXPECT_EQ(executor.output(1).data_as<double>()[0], 2.5);
+  GraphExecutor none(plan_of(PlanJson().json({})), std::make_shared<Recursive>());
+  none.run();
+  EXPECT_EQ(none.num_outputs(), 0);
+}
+
 TEST_F(Executor, InstancesShareParameters) {
   const NDArray w = array_of({1, 1, 1, 1}).as_read_only();
   const NamedArray parameters[] = {{"w", w}};
