@@ -81,7 +81,8 @@ struct Op {
   ScaleRule fold_scale = {};
   // What may share memory where that input is not read again (PlanMemory).
   std::vector<InplacePair> inplace = {};
-  // The inputs, variables, that it writes to (OrderMutation).
+  // The inputs, variables, that it writes to (OrderMutation): output k is the new value of the input
+  // mutates[k], in its memory.
   std::vector<size_t> mutates = {};
 };
 

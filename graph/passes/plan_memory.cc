@@ -7,7 +7,8 @@
 //   %3 = conv2d(%2, %v)    storage 4
 //   %4 = conv2d(%3, %u)    storage 2 again
 //
-// Variables are the caller's memory and outputs of the graph the caller's result: neither shares.
+// Variables are the caller's memory and outputs of the graph the caller's result: neither shares, but
+// for what operators write to a variable (Op::mutates).
 // All others are placed as "Efficient Memory Management for Deep Neural Net Inference" (Pisarchyk
 // and Lee, 2020, section 4) places shared objects: greedily, each where it fits best, in an order
 // of which no one is the best for all networks; so several are tried.
@@ -146,13 +147,28 @@ class Planner {
                 .last = std::max(id, last_reader_[entry])};
     if (node.is_variable()) value.kind = Value::Kind::Variable;
     else if (value.last == kEnd) value.kind = Value::Kind::Output;
-    if (const auto input = overwritten(id, entry, value)) {
+    if (const auto variable = written(id, entry)) {
+      value_of_[entry] = *variable;
+    } else if (const auto input = overwritten(id, entry, value)) {
       value_of_[entry] = *input;
       values_[*input].last = value.last;
     } else {
       value_of_[entry] = values_.size();
       values_.push_back(value);
     }
+  }
+
+  // The variable whose new value the output is.
+  std::optional<size_t> written(size_t id, size_t entry) const {
+    const Node& node = *index_.nodes()[id];
+    const size_t number = entry - index_.first_entries()[id];
+    if (node.is_variable() || number >= node.op->mutates.size()) return std::nullopt;
+    const size_t variable = value_of_[index_.entry_id(node.inputs[node.op->mutates[number]])];
+    if (values_[variable].kind == Value::Kind::Variable) return variable;
+    raise({.code = ErrorCode::BadGraph,
+           .what = fmt::format("'{}' writes to what is no variable", node.op->name),
+           .where = fmt::format("node '{}'", node.name),
+           .legal = "a variable"});
   }
 
   // The value of an input that the node may write this output to.

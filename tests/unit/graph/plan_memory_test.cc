@@ -207,6 +207,14 @@ TEST(PlanMemory, LargeOnesArePlacedFirst) {
   EXPECT_EQ(*graph.find<int64_t>("planned_bytes"), *graph.find<int64_t>("peak_bytes"));
 }
 
+TEST(PlanMemory, WhatIsWrittenToAVariableIsInItsMemory) {
+  const Symbol x = variable("x", "(4,)"), y = variable("y", "(4,)"),
+               write = call("_assign", "w", {x, call("exp", "e", {y})});
+  // Inputs are x, y, e, w.
+  EXPECT_EQ(storage_of(planned(write)), (Numbers{0, 1, 2, 0}));
+  EXPECT_EQ(*planned(write).find<int64_t>("planned_bytes"), 16);
+}
+
 TEST(PlanMemory, DevicesDoNotShare) {
   const Symbol x = variable("x", "(4,)");
   Graph graph{.outputs = call("exp", "c", {call("exp", "b", {call("exp", "a", {x})})}).outputs()};
