@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Symbols, graphs and passes; tilewright/symbol.py and tilewright/graph.py give them NNVM's names.
+#include <algorithm>
 #include <map>
 
 #include "graph/dtypes.h"
@@ -7,6 +8,7 @@
 #include "graph/json.h"
 #include "graph/op.h"
 #include "graph/pass.h"
+#include "graph/rewrite.h"
 #include "graph/symbol.h"
 #include "python/bind.h"
 
@@ -85,6 +87,38 @@ py::list passes() {
     list.append(py::make_tuple(pass.name, pass.needs, pass.gives, pass.doc));
   }
   return list;
+}
+
+// `replace` is given of each node its number, operator, name, attributes, inputs as symbols,
+// outputs as symbols, and inputs as [node, output, version] of the graph as it was; it gives a
+// symbol or None.
+Graph rewrite(const Graph& graph, const py::function& replace) {
+  const graph::GraphIndex index(graph);
+  return graph::rewrite(graph, [&](size_t id, const graph::NodeRef& node) -> graph::Replacement {
+    std::vector<Symbol> inputs, outputs;
+    std::vector<graph::Entry> own;
+    py::list entries;
+    for (const graph::Entry& e : node->inputs) inputs.push_back(Symbol({e}));
+    for (const graph::Entry& e : index.nodes()[id]->inputs) {
+      entries.append(py::make_tuple(index.node_id(*e.node), e.index, e.version));
+    }
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      own.push_back({node, static_cast<uint32_t>(k)});
+      outputs.push_back(Symbol({own.back()}));
+    }
+    const py::object by = replace(id, node->is_variable() ? "null" : std::string(node->op->name),
+                                  node->name, to_dict(node->attributes), inputs, outputs, entries);
+    if (by.is_none()) return std::nullopt;
+    const auto symbol = by.cast<Symbol>();
+    if (symbol.outputs().size() > own.size()) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("{} outputs in the place of '{}'", symbol.outputs().size(),
+                                 node->name),
+             .legal = fmt::format("at most {}", own.size())});
+    }
+    std::ranges::copy(symbol.outputs(), own.begin());
+    return own;
+  });
 }
 
 // The function is kept for good: passes have no end.
@@ -168,6 +202,7 @@ void bind_graph(py::module_& m) {
   m.def("graph_compute", [](const Symbol& s, const std::map<std::string, te::Tensor>& variables) {
     return graph::computations(s.outputs(), variables);
   });
+  m.def("rewrite_graph", &rewrite);
   m.def("register_graph_pass", &register_pass);
   m.def("load_graph_json", [](const std::string& text) { return graph::load_json(text); });
   m.def("graph_dtypes", [] {

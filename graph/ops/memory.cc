@@ -16,7 +16,6 @@ std::vector<Op> memory_ops() {
        .pattern = Pattern::Opaque,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::identity(in[1])}; },
-       .inplace = {{1, 0}},
        .mutates = {0}},
       {.name = "__copy",
        .doc = "x on the device of the node; PlaceDevice puts it between devices.",

@@ -6,6 +6,9 @@
 //   %1 = relu(%x)                  →  %1 = relu(%x)
 //   %2 = _assign(%x, %y)              %2 = _assign(%x, %y, control_deps=[%1])
 //   %3 = relu(%x)                     %3 = relu(%x, control_deps=[%2])
+//
+// What a writer gives lies in the variable's memory. Where the variable is written to once more, who
+// reads what the first writer gave reads a copy.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -29,14 +32,22 @@ namespace {
 class Order {
  public:
   explicit Order(const Graph& graph)
-      : index_(graph), before_(index_.num_nodes()), made_(index_.num_nodes()) {
+      : index_(graph),
+        before_(index_.num_nodes()),
+        made_(index_.num_nodes()),
+        copies_(index_.num_nodes()) {
     for (uint32_t id = 0; id < index_.num_nodes(); ++id) note(id);
     for (const auto& [version, users] : history_) order(version.first, version.second, users);
   }
 
   Graph run(const Graph& graph) {
     const std::vector<uint32_t> order = sorted();
-    for (uint32_t id : order) made_[id] = made(id);
+    for (uint32_t id : order) {
+      made_[id] = made(id);
+      if (overwritten_.contains(id)) {
+        copies_[id] = make_call("__copy", made_[id]->name + "_value", {{made_[id]}}).node;
+      }
+    }
     std::vector<Entry> outputs;
     for (const Entry& e : graph.outputs) outputs.push_back(entry(e));
     return with_outputs(graph, std::move(outputs));
@@ -81,7 +92,10 @@ class Order {
     // All that used the last version that this graph knows.
     auto last = history_.find({variable, version});
     if (last == history_.begin() || (--last)->first.first != variable) return;
-    if (last->second.writer) before_[*users.writer].insert(*last->second.writer);
+    if (last->second.writer) {
+      before_[*users.writer].insert(*last->second.writer);
+      if (is_read_late(*last->second.writer, *users.writer)) overwritten_.insert(*last->second.writer);
+    }
     before_[*users.writer].insert(last->second.readers.begin(), last->second.readers.end());
     before_[*users.writer].erase(*users.writer);  // one that reads what it writes to
   }
@@ -116,8 +130,21 @@ class Order {
            "reads that do not depend on who writes after them");
   }
 
+  // Whether somebody reads what a writer gives whom the next writer does not wait for yet.
+  bool is_read_late(uint32_t writer, uint32_t next) const {
+    const auto reads = [&](const Entry& e) { return index_.node_id(*e.node) == writer; };
+    const auto& waits_for = index_.nodes()[next]->control_dependencies;
+    return std::ranges::any_of(index_.outputs(), reads) ||
+           std::ranges::any_of(index_.nodes(), [&](const NodeRef& node) {
+             return std::ranges::any_of(node->inputs, reads) &&
+                    std::ranges::find(waits_for, node) == waits_for.end();
+           });
+  }
+
   Entry entry(const Entry& e) const {
-    return {made_[index_.node_id(*e.node)], e.index, e.version};
+    const uint32_t id = index_.node_id(*e.node);
+    if (copies_[id]) return {copies_[id]};
+    return {made_[id], e.index, e.version};
   }
 
   NodeRef made(uint32_t id) const {
@@ -126,8 +153,10 @@ class Order {
     for (Entry& e : next.inputs) e = entry(e);
     for (NodeRef& n : next.control_dependencies) n = made_[index_.node_id(*n)];
     for (uint32_t n : before_[id]) {
-      if (std::ranges::find(next.control_dependencies, made_[n]) == next.control_dependencies.end()) {
-        next.control_dependencies.push_back(made_[n]);
+      for (const NodeRef& first : {made_[n], copies_[n]}) {
+        const bool known = std::ranges::find(next.control_dependencies, first) !=
+                           next.control_dependencies.end();
+        if (first && !known) next.control_dependencies.push_back(first);
       }
     }
     const bool same =
@@ -138,7 +167,9 @@ class Order {
   GraphIndex index_;
   std::map<Version, Users> history_;
   std::vector<std::set<uint32_t>> before_;  // what must run before a node
+  std::set<uint32_t> overwritten_;          // writers whose output is read, and written over
   std::vector<NodeRef> made_;               // by node
+  std::vector<NodeRef> copies_;             // by node, of what overwritten writers give
 };
 
 }  // namespace

@@ -13,11 +13,12 @@ from typing import NamedTuple as _NamedTuple
 
 from . import _core
 from ._core import raise_error as _raise_error
+from .graph_rewrite import Mutator, Node, Visitor
 from .symbol import Symbol, _native
 
 _log = _logging.getLogger(__name__)
 
-__all__ = ["Graph", "GraphIndex", "Group", "compute", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
+__all__ = ["Graph", "GraphIndex", "Group", "Mutator", "Node", "Visitor", "compute", "create", "dtypes", "explain_fusion", "groups", "load_json", "operators", "passes", "register_pass"]
 
 
 class GraphIndex:

@@ -16,7 +16,7 @@ import numpy as np
 import tilewright as tw
 import tilewright.graph
 
-NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built"}
+NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable"}
 
 
 class Attributes:
@@ -364,6 +364,7 @@ OPERATORS = {
     "trunc": _elements(np.trunc),
     "round": _elements(_round),
     "copy": _elements(np.copy),
+    "__copy": _elements(np.copy),
     "block_grad": _elements(np.copy),
     "__copy": _elements(np.copy),
     "_assign": lambda a, variable, value: value.copy(),

@@ -1575,6 +1575,10 @@ def register_graph_pass(arg0: str, arg1: collections.abc.Callable, arg2: collect
     ...
 
 
+def rewrite_graph(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Callable) -> tilewright._core.NativeGraph:
+    ...
+
+
 def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 

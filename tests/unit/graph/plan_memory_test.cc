@@ -207,6 +207,14 @@ TEST(PlanMemory, LargeOnesArePlacedFirst) {
   EXPECT_EQ(*graph.find<int64_t>("planned_bytes"), *graph.find<int64_t>("peak_bytes"));
 }
 
+TEST(PlanMemory, WhatIsWrittenToAVariableIsInItsMemory) {
+  const Symbol x = variable("x", "(4,)"), y = variable("y", "(4,)"),
+               write = call("_assign", "w", {x, call("exp", "e", {y})});
+  // Inputs are x, y, e, w.
+  EXPECT_EQ(storage_of(planned(write)), (Numbers{0, 1, 2, 0}));
+  EXPECT_EQ(*planned(write).find<int64_t>("planned_bytes"), 16);
+}
+
 TEST(PlanMemory, DevicesDoNotShare) {
   const Symbol x = variable("x", "(4,)");
   Graph graph{.outputs = call("exp", "c", {call("exp", "b", {call("exp", "a", {x})})}).outputs()};
@@ -306,7 +314,7 @@ TEST(PlanMemory, RandomGraphsReadNothingThatIsOverwritten) {
     bound += sizes.bound;
   }
   // The figure is that of the greedy placement; a little more says that it got worse.
-  EXPECT_LT(static_cast<double>(planned_bytes), 1.01 * static_cast<double>(bound));
+  EXPECT_LT(static_cast<double>(planned_bytes), 1.005 * static_cast<double>(bound));
 }
 
 // The layers of a network by their shapes: what a plan needs of one.
@@ -366,7 +374,7 @@ TEST(PlanMemory, NetworksNeedLittleMoreThanTheyMust) {
     const Graph graph = planned(call("global_avg_pool2d", "gap", {network}));
     Sizes sizes;
     EXPECT_EQ(fault_of(graph, &sizes), "");
-    EXPECT_LE(static_cast<double>(sizes.planned), 1.16 * static_cast<double>(sizes.bound)) << name;
+    EXPECT_LE(static_cast<double>(sizes.planned), 1.07 * static_cast<double>(sizes.bound)) << name;
   }
 }
 

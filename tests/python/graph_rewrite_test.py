@@ -1,0 +1,119 @@
+"""Passes written in Python with visitors and mutators."""
+
+from ast import literal_eval
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.graph
+import tilewright.symbol as sym
+
+import numpy_graph
+
+
+@pytest.fixture(autouse=True)
+def fresh_names():
+    with tw.name.NameManager():
+        yield
+
+
+class PadIntoConv2d(tw.graph.Mutator):
+    """Zeros around an image become the padding of the convolution that reads it."""
+
+    def __init__(self):
+        self.pads = {}  # nodes by number
+
+    def visit_pad(self, node):
+        self.pads[node.number] = node
+
+    def visit_conv2d(self, node):
+        pad = self.pads.get(node.input_entries[0][0])
+        if pad is None or float(pad.attrs.get("pad_value", 0)) != 0 or "padding" in node.attrs:
+            return None
+        widths = literal_eval(pad.attrs["pad_width"])
+        if widths[0] != (0, 0) or widths[1] != (0, 0):
+            return None
+        (top, bottom), (left, right) = widths[2:]
+        return sym.conv2d(pad.inputs[0], *node.inputs[1:], name=node.name, padding=(top, left, bottom, right), **node.attrs)
+
+
+def padded_network():
+    x = sym.Variable("x", shape=(2, 3, 6, 5), dtype="float32")
+    z = sym.pad(x, pad_width=((0, 0), (0, 0), (1, 2), (0, 1)))
+    z = sym.relu(sym.conv2d(z, channels=4, kernel_size=(3, 3)))
+    return sym.conv2d(sym.pad(z, pad_value=1, pad_width=((0, 0), (0, 0), (1, 1), (1, 1))), channels=2, kernel_size=(3, 3))
+
+
+def test_a_pass_that_rewrites():
+    @tw.graph.register_pass("PadIntoConv2d")
+    def pad_into_conv2d(graph):
+        """Zeros around images become padding."""
+        return PadIntoConv2d().run(graph)
+
+    before = tw.graph.create(padded_network()).apply("InferShape")
+    text = before.ir()
+    after = before.apply("PadIntoConv2d")
+    assert before.ir() == text
+    assert [n["op"] for n in after.index.nodes if n["op"] != "null"] == ["conv2d", "relu", "pad", "conv2d"]
+    assert "padding='(1, 0, 2, 1)'" in after.ir()
+    assert after.index.nodes[3]["name"] == "conv2d0"
+    # What was known of variables is known of the new graph.
+    shapes = after.apply("InferShape").json_attr("shape")
+    assert shapes[-1] == before.json_attr("shape")[-1]
+    random = np.random.default_rng(0)
+    arrays = {}
+    for node, shape in zip(before.index.nodes, before.json_attr("shape"), strict=True):
+        if node["op"] == "null":
+            arrays[node["name"]] = random.uniform(-1, 1, shape).astype("float32")
+    (wanted,) = numpy_graph.run(before.symbol, arrays)
+    (found,) = numpy_graph.run(after.symbol, arrays)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_a_visitor_that_learns():
+    class Work(tw.graph.Visitor):
+        def __init__(self):
+            self.products, self.others, self.variables = 0, [], []
+
+        def visit_null(self, node):
+            self.variables.append(node.name)
+
+        def visit_conv2d(self, node):
+            taps = np.prod(self.value("shape", node.input_entries[1])[1:])
+            self.products += int(np.prod(self.value("shape", node)) * taps)
+
+        def generic_visit(self, node):
+            self.others.append(node.op)
+
+    graph = tw.graph.create(padded_network())
+    work = Work().run(graph.apply("InferShape"))
+    assert work.products == 2 * 4 * 7 * 4 * 27 + 2 * 2 * 7 * 4 * 36
+    assert work.others == ["pad", "relu", "pad"]
+    assert work.variables == ["x", "conv2d0_weight", "conv2d0_bias", "conv2d1_weight", "conv2d1_bias"]
+    with pytest.raises(tw.UserError, match="asks for the graph attribute 'shape'"):
+        Work().run(graph)
+
+
+def test_what_a_mutator_may_return():
+    class Replace(tw.graph.Mutator):
+        def __init__(self, by):
+            self.by = by
+
+        def visit_split(self, node):
+            return self.by(node)
+
+    x = sym.Variable("x")
+    parts = sym.split(x, indices_or_sections=2)
+    graph = tw.graph.create(sym.Group([sym.relu(parts[0]), parts[1]]))
+    # The output that the symbol does not give stays the node's.
+    first = Replace(lambda node: sym.exp(node.inputs[0])).run(graph)
+    assert [n["op"] for n in first.index.nodes] == ["null", "exp", "relu", "split"]
+    both = Replace(lambda node: sym.Group([node.outputs[1], node.outputs[0]])).run(graph)
+    assert both.index.output_entries[1] == [1, 0, 0]
+    with pytest.raises(tw.UserError, match="3 outputs in the place of 'split0'"):
+        Replace(lambda node: sym.Group([x, x, x])).run(graph)
+    with pytest.raises(tw.UserError, match="what stands in the place of 'split0': int"):
+        Replace(lambda node: 3).run(graph)
+    with pytest.raises(ZeroDivisionError):
+        Replace(lambda node: 1 // 0).run(graph)
