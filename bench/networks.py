@@ -22,8 +22,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from tables import NETWORK_PEER as PEER
 
-PEER = "onnxruntime"
 # How far results may lie apart, in parts of the largest element: sums are rounded in another order by everybody.
 TOLERANCE = 1e-4
 # Nobody's threads use a core when the process used less of it than this while it slept.
@@ -146,7 +146,7 @@ def time_interleaved(contestants: dict, repetitions: int, seconds: float) -> dic
     """Seconds of a run: of each contestant so many samples of so long, in random order."""
     order = [key for key in contestants for _ in range(repetitions)]
     random.Random(1).shuffle(order)
-    samples = collections.defaultdict(list)
+    samples = {key: [] for key in contestants}
     for key in order:
         contestant = contestants[key]
         rest()
@@ -180,8 +180,14 @@ def nodes_of_kernels(network) -> dict[str, list[str]]:
     return {nodes[group.nodes[-1]]["name"]: [nodes[k]["name"] for k in group.nodes] for group in groups}
 
 
+def node_of(name: str) -> str:
+    """The node of the model that one of the peer's was made of: it names fused ones "fused fc1", and those that it computes
+    on blocked layouts conv0_nchwc and, of a batch_norm, bn0_bn_nchwc."""
+    return name.removeprefix("fused ").removesuffix("_nchwc" if not name.endswith("_bn_nchwc") else "_bn_nchwc")
+
+
 def peer_nodes(options, network, threads) -> dict[str, float]:
-    """Seconds that each node takes, by its own profiler. It names what it moves into its blocked layout node_nchwc."""
+    """Seconds that each node takes, by its own profiler."""
     peer = Peer(model_path(options), network.data, threads, Path(options.folder) / f"{network.name}-trace")
     for _ in range(PROFILED_RUNS):
         peer.run()
@@ -189,7 +195,7 @@ def peer_nodes(options, network, threads) -> dict[str, float]:
     found = collections.defaultdict(list)
     for event in json.loads(trace.read_text()):
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
-            found[event["name"].removesuffix("_kernel_time").removesuffix("_nchwc")].append(event["dur"] * 1e-6)
+            found[node_of(event["name"].removesuffix("_kernel_time"))].append(event["dur"] * 1e-6)
     trace.unlink()
     return {name: statistics.median(times) for name, times in found.items()}
 

@@ -532,7 +532,7 @@ def of_networks(section: dict, results: dict) -> list[Table]:
             notes.append(f"Executor outside of kernels: at most {max(shares):.2%} of a run.")
         for network, kernels in section["facts"]["not_in_log"].items():
             if network.endswith(f"/{threads}") and kernels:
-                notes.append(f"tuned {network.partition('/')[0]}: {len(kernels)} kernels are not in the log and have the prior's schedules")
+                notes.append(f"tuned {network.partition('/')[0]}: {len(kernels)} of its kernels are not in the log and have the prior's schedules")
         columns = ["", *OF_NETWORKS, "ONNX Runtime", *(f"ratio, {ours}" for ours in OF_NETWORKS)]
         tables.append(Table(f"Networks, {threads_text(threads)}, a run", columns, rows, notes))
     facts = section["facts"]
