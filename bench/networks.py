@@ -37,8 +37,8 @@ def network_of(options) -> SimpleNamespace:
     row = zoo.find(options.network)
     symbol, params = row.get_workload()
     shape = (1, *row.image_shape)
-    data = np.random.default_rng(0).standard_normal(shape).astype("float32")
-    return SimpleNamespace(name=options.network, symbol=symbol, params=params, shape={"data": shape}, data=data)
+    data = np.random.default_rng(0).standard_normal(shape).astype(row.dtype)
+    return SimpleNamespace(name=options.network, symbol=symbol, params=params, shape={"data": shape}, dtype=row.dtype, data=data)
 
 
 def model_path(options) -> Path:
@@ -72,7 +72,7 @@ class Ours:
         self.prepare()
         best = tw.autotune.apply_best(str(log)) if log else contextlib.nullcontext()
         with tw.compiler.build_config(opt_level=3), tw.Target("llvm"), best:
-            graph, library, params, kernels = build_module.build_kernels(network.symbol, network.shape, "float32", network.params)
+            graph, library, params, kernels = build_module.build_kernels(network.symbol, network.shape, network.dtype, network.params)
         self.untuned = [k.name for k in kernels if k.origin != "record"]
         self._start(tw.contrib.graph_runtime.create(graph, library, tw.cpu(), params), network)
 
@@ -174,7 +174,7 @@ def nodes_of_kernels(network) -> dict[str, list[str]]:
     from tilewright.compiler.build_module import prepare
 
     with tw.compiler.build_config(opt_level=3), tw.Target("llvm"):
-        graph, params, _ = prepare(network.symbol, network.shape, "float32", network.params)
+        graph, params, _ = prepare(network.symbol, network.shape, network.dtype, network.params)
     nodes = graph.index.nodes
     groups = tw.graph.groups(graph, params)
     return {nodes[group.nodes[-1]]["name"]: [nodes[k]["name"] for k in group.nodes] for group in groups}
@@ -208,7 +208,7 @@ def export(options) -> dict:
     from tilewright.contrib import onnx_export
 
     network = network_of(options)
-    onnx.save(onnx_export.to_onnx(network.symbol, network.params, network.shape), str(model_path(options)))
+    onnx.save(onnx_export.to_onnx(network.symbol, network.params, network.shape, network.dtype), str(model_path(options)))
     return {"measurements": [], "facts": {}}
 
 
@@ -217,7 +217,8 @@ def tune(options) -> dict:
 
     network, (threads,) = network_of(options), options.threads
     tw.set_num_threads(threads)
-    tasks, weights = tw.autotune.extract_tasks(network.symbol, network.params, shape=network.shape, threads=threads)
+    tasks, weights = tw.autotune.extract_tasks(
+        network.symbol, network.params, shape=network.shape, dtype=network.dtype, threads=threads)
     start = time.monotonic()
     report = tw.autotune.tune(
         tasks, options.log, options.trials * len(tasks), threads=threads, task_weights=weights, resume=options.resume, seed=1)
@@ -285,7 +286,8 @@ def fresh(options) -> dict:
     else:
         from tilewright.testing import zoo
 
-        network = SimpleNamespace(data=np.zeros((1, *zoo.find(options.network).image_shape), "float32"))
+        row = zoo.find(options.network)
+        network = SimpleNamespace(data=np.zeros((1, *row.image_shape), row.dtype))
     start = time.monotonic()
     if who == PEER:
         contestant = Peer(model_path(options), network.data, threads)
