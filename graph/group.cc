@@ -37,7 +37,10 @@ class Builder {
         parameters_(parameters),
         roots_(required<std::vector<int64_t>>(graph, "group_root")),
         shapes_(required<std::vector<Shape>>(graph, "shape")),
-        types_(required<std::vector<int64_t>>(graph, "dtype")) {}
+        types_(required<std::vector<int64_t>>(graph, "dtype")) {
+    const auto* fusion = graph.find<std::string>("fusion");
+    has_views_ = fusion != nullptr && *fusion != "nnvm";
+  }
 
   std::vector<Group> groups() {
     std::map<int64_t, Group> by_root;
@@ -57,6 +60,9 @@ class Builder {
   void complete(Group& group) {
     std::map<size_t, te::Tensor> values;  // by entry
     group.inputs = inputs_of(group.nodes);
+    group.is_view = has_views_ && std::ranges::all_of(group.nodes, [](const NodeRef& n) {
+                      return n->op->is_reshape;
+                    });
     for (const Entry& e : group.inputs) {
       const te::Tensor tensor = placeholder(e, group.program.arguments.size());
       values[index_.entry_id(e)] = tensor;
@@ -133,6 +139,7 @@ class Builder {
   const std::vector<int64_t>& roots_;
   const std::vector<Shape>& shapes_;
   const std::vector<int64_t>& types_;
+  bool has_views_;
 };
 
 }  // namespace

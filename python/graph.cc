@@ -64,8 +64,8 @@ py::list operators() {
   return list;
 }
 
-// Of each group its name, the numbers of its nodes, its inputs as [node, output], and the arguments
-// of its program.
+// Of each group its name, the numbers of its nodes, its inputs as [node, output], the arguments of
+// its program, and whether it is a view.
 py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
   const graph::GraphIndex index(graph);
   py::list list;
@@ -76,7 +76,7 @@ py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
     for (const graph::Entry& e : group.inputs) {
       inputs.emplace_back(index.node_id(*e.node), e.index);
     }
-    list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments));
+    list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments, group.is_view));
   }
   return list;
 }

@@ -48,11 +48,11 @@ class Rewriter {
     const std::vector<Group> groups = groups_of(graph_, parameters_);
     std::vector<Group> computed;
     std::ranges::copy_if(groups, std::back_inserter(computed),
-                         [this](const Group& g) { return !is_view(g); });
+                         [](const Group& g) { return !g.is_view; });
     BuiltGroups built = build_groups(computed, options());
     size_t next = 0;
     for (const Group& group : groups) {
-      if (is_view(group)) {
+      if (group.is_view) {
         view(group);
       } else {
         call(group, built.kernels[built.kernel_of[next++]]);
@@ -94,12 +94,7 @@ class Rewriter {
 
   Entry new_entry(const Entry& e) const { return entries_.at(index_.entry_id(e)); }
 
-  // What only changes shapes needs no kernel, as NNVM's runtime knows it by this name.
-  bool is_view(const Group& group) const {
-    const auto* fusion = graph_.find<std::string>("fusion");
-    if (fusion == nullptr || *fusion == "nnvm") return false;
-    return std::ranges::all_of(group.nodes, [](const NodeRef& n) { return n->op->is_reshape; });
-  }
+  // A view needs no kernel; NNVM's runtime knows it by this name.
   void view(const Group& group) {
     Entry from = group.nodes.back()->inputs[0];
     while (std::ranges::find(group.nodes, from.node) != group.nodes.end())

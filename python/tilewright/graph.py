@@ -222,12 +222,15 @@ class Group(_NamedTuple):
         What it reads of other groups and of variables.
     arguments: list of te.Tensor
         A placeholder for each input, then the outputs of the root: what `tw.build` and `autotune.make_task` take.
+    is_view: bool
+        Whether it only changes a shape, so that `compiler.build` has no kernel for it.
     """
 
     name: str
     nodes: list
     inputs: list
     arguments: list
+    is_view: bool
 
 
 def groups(graph, parameters=()):

@@ -101,6 +101,8 @@ def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_le
         partitioned, params, _ = prepare(graph, shape, dtype, params)
     found, names = {}, set()
     for group in _graph.groups(partitioned, params):
+        if group.is_view:
+            continue
         program = _program(group.arguments)
         known = found.get(program.workload)
         name = known.name if known else _unused(group.name, names)

@@ -12,7 +12,7 @@ from ..autotune.log import log_file
 from ..target import Target
 from . import report
 from .items import items_of
-from .networks import print_network, result_of, time_network
+from .networks import print_network, time_network
 from .arguments import parse, replay_command, typed
 from .output import rates, write_file, write_json
 from .progress import make_progress
@@ -41,7 +41,6 @@ def _tune(named, target, threads, arguments):
     peak = autotune.fma_peak(target, threads)
     # Standard output is for JSON alone when that goes there.
     stream = sys.stderr if arguments.json == "-" else sys.stdout
-    before = [time_network(n, target, threads) for n in named.networks]
     progress = make_progress(stream, workloads, tasks, peak, arguments)
     stop = autotune.StopFlag()
     outcome, signals = {}, []
@@ -78,9 +77,7 @@ def _tune(named, target, threads, arguments):
     peak = max(peak, autotune.fma_peak(target, threads))
     result = _result(named, tasks, outcome["report"], peak, target, threads, arguments, bool(signals))
     if not signals:
-        result["networks"] = [
-            result_of(n, untuned, time_network(n, target, threads, arguments.log))
-            for n, untuned in zip(named.networks, before, strict=True)]
+        result["networks"] = [time_network(n, target, threads, arguments.log) for n in named.networks]
     report.print_result(result, stream)
     for network in result.get("networks", ()):
         print_network(network, stream)

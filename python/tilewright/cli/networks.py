@@ -2,6 +2,7 @@
 """The time of a network before and after tuning, kernel by kernel."""
 
 import contextlib
+import statistics
 
 from .. import _core, autotune
 from ..compiler.build_config import build_config
@@ -10,28 +11,45 @@ from ..contrib import graph_runtime
 from .output import print_table, time_text
 
 
+REPEAT = 10
+
+
 class Timed:
-    """One build of a network, timed.
+    """One build of a network, and the times of its runs.
 
     Attributes
     ----------
-    seconds: float
-        Of a run, the median.
-    kernels: dict of str to (str, int, float)
-        By the programs' workloads: a function, how often it is called in a run, and the seconds of all its calls.
+    kernels: dict of str to (str, int, list of float)
+        By the programs' workloads: a function, how often it is called in a run, and the seconds of all its calls in each
+        run.
     """
 
-    def __init__(self, graph, module, params, programs, repeat=10):
-        executor = graph_runtime.create(graph, module, params=params)
-        _set_inputs(executor, params)
-        executor.run()
-        profile = executor.profile(repeat)
-        self.seconds = executor.benchmark(repeat=repeat, number=1).median
+    def __init__(self, network, target, threads, log=None):
+        best = autotune.apply_best(log, threads) if log else contextlib.nullcontext()
+        with target, build_config(opt_level=3), best:
+            graph, module, params, kernels = build_kernels(network.graph, network.shape, network.dtype, network.params)
+        self._programs = {k.name: k.program.workload for k in kernels}
+        self._executor = graph_runtime.create(graph, module, params=params)
+        _set_inputs(self._executor, params)
+        self._executor.run()
+        self._runs = []
         self.kernels = {}
-        for node in profile.kernels:
-            workload = programs[node.function]
-            _, calls, seconds = self.kernels.get(workload, (node.function, 0, 0.0))
-            self.kernels[workload] = (node.function, calls + 1, seconds + node.median)
+
+    def run(self):
+        """Times one run as a whole and, apart, one kernel by kernel."""
+        self._runs.append(self._executor.benchmark(repeat=1, number=1).median)
+        called = {}
+        for node in self._executor.profile(1).kernels:
+            if node.function in self._programs:  # changes of shapes have no kernel
+                called.setdefault(node.function, []).append(node.mean)
+        for function, times in called.items():
+            _, _, runs = self.kernels.setdefault(self._programs[function], (function, len(times), []))
+            runs.append(sum(times))
+
+    @property
+    def seconds(self):
+        """Of a run, the median."""
+        return statistics.median(self._runs)
 
 
 def _set_inputs(executor, params):
@@ -45,28 +63,28 @@ def _set_inputs(executor, params):
             values.copyfrom(random.uniform(-1, 1, values.shape).astype(values.numpy().dtype))
 
 
-def time_network(network, target, threads, log=None):
-    """Timed: a network built by the prior, or from the log of a path."""
-    best = autotune.apply_best(log, threads) if log else contextlib.nullcontext()
+def time_network(network, target, threads, log):
+    """What is reported of a network, built by the prior and from a log, as JSON. Their runs take turns."""
     before = _core.num_threads()
     _core.set_num_threads(threads)
     try:
-        with target, build_config(opt_level=3), best:
-            graph, module, params, kernels = build_kernels(network.graph, network.shape, network.dtype, network.params)
-            return Timed(graph, module, params, {k.name: k.program.workload for k in kernels})
+        untuned, tuned = Timed(network, target, threads), Timed(network, target, threads, log)
+        for _ in range(REPEAT):
+            untuned.run()
+            tuned.run()
     finally:
         _core.set_num_threads(before)
+    return _result(network, untuned, tuned)
 
 
-def result_of(network, before, after):
-    """What is reported of a network, as JSON."""
+def _result(network, before, after):
     rows = []
     for workload in dict.fromkeys([*before.kernels, *after.kernels]):
         name, calls, untuned = before.kernels.get(workload, (None, 0, None))
         tuned_name, tuned_calls, tuned = after.kernels.get(workload, (None, 0, None))
         rows.append({
             "kernel": name or tuned_name, "workload": workload, "calls": calls or tuned_calls,
-            "untuned_seconds": untuned, "seconds": tuned})
+            "untuned_seconds": untuned and statistics.median(untuned), "seconds": tuned and statistics.median(tuned)})
     rows.sort(key=lambda row: -(row["seconds"] or 0))
     return {"network": network.name, "untuned_seconds": before.seconds, "seconds": after.seconds, "kernels": rows}
 
