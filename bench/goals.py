@@ -31,6 +31,12 @@ LIMIT_OF_FASTEST = 0.95
 MEMORY = 0.95
 # Products of narrow numbers, by hand or tuned, with AMX; and by hand without.
 LOWP_AGAINST_ONEDNN = 0.8
+# Networks in parts of ONNX Runtime's speed, geometric mean over those of GOAL_NETWORKS that were measured.
+GOAL_NETWORKS = ("resnet18", "mobilenet", "squeezenet")
+AGAINST_ONNXRUNTIME = {"untuned": 0.7, "tuned": 1.0}
+BUILD_SECONDS = {"untuned": 15, "tuned": 5}
+# Of the executor: the part of a run outside kernels, and seconds for each kernel.
+OVERHEAD_SHARE, OVERHEAD_OF_KERNEL = 0.02, 1e-6
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
 FLAT = 1.10
@@ -66,6 +72,8 @@ def goals(results: dict) -> list[Goal]:
         found += of_memory(section, results)
     if section := sections.get("lowp"):
         found += of_lowp(section)
+    if section := sections.get("networks"):
+        found += of_networks(section)
     if section := sections.get("tasks"):
         found += of_tasks(section)
     if section := sections.get("model"):
@@ -220,6 +228,34 @@ def of_memory(section: dict, results: dict) -> list[Goal]:
                 least = min(ratios)
                 text = f"memory, {tables.threads_text(threads)}: {ours}, of oneDNN's speed or a copy's, least at least {MEMORY:g}"
                 found.append(Goal(text, f"{least:.2f}, mean {geometric_mean(ratios):.2f}", least >= MEMORY))
+    return found
+
+
+def of_networks(section: dict) -> list[Goal]:
+    found = []
+    for threads in sorted({threads for _, threads in tables.of_network(section, "run")}):
+        for ours, limit in AGAINST_ONNXRUNTIME.items():
+            by_network = tables.network_ratios(section, ours, threads)
+            if ratios := [ratio for network, ratio in by_network.items() if network in GOAL_NETWORKS]:
+                mean = geometric_mean(ratios)
+                text = f"networks, {tables.threads_text(threads)}: {ours}, of ONNX Runtime's speed, mean at least {limit:g}"
+                found.append(Goal(text, f"{mean:.2f}, least {min(ratios):.2f}", mean >= limit))
+    for (network, threads, ours), overhead in tables.network_overheads(section).items():
+        if network == GOAL_NETWORKS[0]:
+            text = f"executor, {network}, {ours}, {tables.threads_text(threads)}: at most {OVERHEAD_SHARE:.0%} of a run, 1 µs a kernel"
+            met = overhead.share <= OVERHEAD_SHARE and overhead.of_kernel <= OVERHEAD_OF_KERNEL
+            found.append(Goal(text, f"{overhead.share:.2%}, {tables.with_unit(overhead.of_kernel, 's')}", met))
+    for (network, threads), by_name in tables.of_network(section, "build").items():
+        for ours, limit in BUILD_SECONDS.items():
+            if ours in by_name:
+                seconds = median(by_name[ours]["samples"])
+                text = f"{network}, {ours}, built in {limit} s on {tables.threads_text(threads)}"
+                found.append(Goal(text, tables.with_unit(seconds, "s"), seconds <= limit))
+    for what, ours, text in (("resident", "untuned", "built in the process, resident"), ("peak", "loaded", "loaded, memory at most")):
+        for (network, _), by_name in tables.of_network(section, what).items():
+            if ours in by_name and tables.NETWORK_PEER in by_name:
+                ratio = median(by_name[ours]["samples"]) / median(by_name[tables.NETWORK_PEER]["samples"])
+                found.append(Goal(f"{network}, {text}: no more than ONNX Runtime's", f"{ratio:.2f} of it", ratio <= 1))
     return found
 
 

@@ -84,6 +84,7 @@ def of_section(name: str, section: dict, results: dict) -> list[Picture]:
         "tuner": [tuner_time, tuner_memory, tuner_curve],
         **dict.fromkeys(SUBJECTS, [roofline, peers, peer_curves]),
         "lowp": [peers, peer_curves],  # the machine's lines are those of float32
+        "networks": [networks],
         "model": [models],
     }
     drawn = (painter(name, section, results) for painter in painters.get(name, []))
@@ -335,6 +336,29 @@ def peer_curves(name: str, section: dict, results: dict) -> Picture | None:
 
     title = f"Tuning of {SUBJECTS[name]}"
     return draw(title, "The first trial is the untuned prior's schedule.", 3.2, paint)
+
+
+def networks(name: str, section: dict, results: dict) -> Picture | None:
+    runs = tables.of_network(section, "run")
+    counts = sorted({threads for _, threads in runs})
+    if not counts:
+        return None
+    order = list(dict.fromkeys(network for network, _ in runs))
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(1, len(counts), squeeze=False, sharey=True)[0]
+        for axes, threads in zip(panels, counts, strict=True):
+            for j, ours in enumerate(tables.OF_NETWORKS):
+                ratios = tables.network_ratios(section, ours, threads)
+                places = [order.index(network) + (j - 0.5) * 0.4 for network in ratios]
+                axes.barh(places, ratios.values(), 0.36, color=COLOURS[ours], label=ours)
+            axes.axvline(1, color="black", linestyle=":")
+            axes.set(title=tables.threads_text(threads), xlabel="speed, in parts of ONNX Runtime's")
+        panels[0].set_yticks(range(len(order)), order)
+        panels[0].invert_yaxis()
+        figure.legend(*panels[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
+
+    return draw("Networks against ONNX Runtime", "Medians of runs of one image; the dotted line is ONNX Runtime.", 1.4 + 0.5 * len(order), paint)
 
 
 def models(name: str, section: dict, results: dict) -> Picture | None:

@@ -10,6 +10,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,6 +74,10 @@ MIXED_LAYERS = (
     "softmax:bert.attention", "batch_gemm:bert.scores", "dense:resnet50.fc",
 )
 MODELS = ("xgboost", "prior", "shuffled", "random")
+NETWORKS = ("resnet18", "mobilenet", "squeezenet", "resnet50", "vgg16", "mobilenet_v2", "mlp")
+QUICK_NETWORKS = NETWORKS[:2]
+# Whose memory is looked at, and whose builds: of these the largest that is measured.
+LARGE_NETWORKS = ("resnet50", "resnet18")
 
 
 class BenchmarkFailed(Exception):
@@ -100,14 +105,23 @@ class Context:
         if self.quick:
             options.setdefault("quick", 1)
         words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-        output = self.folder / f"{section}.part.json"
+        return self._result(section, [self.program, section, *words])
+
+    def networks(self, step: str, network: str, **options) -> Result:
+        """One call of the benchmark program of networks, with the Python that runs this one."""
+        program = Path(__file__).with_name("networks.py")
+        given = {"network": network, "folder": self.folder, **options}
+        words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        return self._result(f"networks {step} {network}", [sys.executable, program, step, *words])
+
+    def _result(self, name: str, command: list) -> Result:
+        """What a program writes to the file that --json names."""
+        output = self.folder / f"{name.replace(' ', '-')}.part.json"
         environment = os.environ | {"TILEWRIGHT_WORKER": str(self.worker)}
-        done = subprocess.run(
-            [self.program, section, *words, f"--json={output}"], env=environment, capture_output=True, text=True
-        )
+        done = subprocess.run([*command, f"--json={output}"], env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             said = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
-            raise BenchmarkFailed(f"{section}: {said[-1]}")
+            raise BenchmarkFailed(f"{name}: {said[-1]}")
         result = json.loads(output.read_text())
         output.unlink()
         return result
@@ -231,6 +245,32 @@ def compared(context: Context, layers: list[str], log: Path, tunings: list[dict]
     return result
 
 
+def networks(context: Context) -> Result:
+    """Each network tuned on each number of threads unless a log was given, then all contestants in one process; builds and
+    memory each in a process of its own, on the most threads."""
+    names = QUICK_NETWORKS if context.quick else NETWORKS
+    log = context.log or fresh_log(context, "networks")
+    result: Result = {"measurements": [], "facts": {"tunings": [], "kernels": {}, "wrong": [], "not_in_log": {}}}
+    for name in names:
+        context.networks("export", name)
+        for threads in [] if context.log else context.threads:
+            context.say(f"tuning {name} on {threads} thread{'s' * (threads > 1)}")
+            tuning = context.networks("tune", name, threads=threads, log=log, trials=context.trials or 20, resume=int(context.resume))
+            result["facts"]["tunings"] += tuning["facts"]["tunings"]
+        context.say(f"comparing {name}")
+        found = context.networks("contest", name, threads=context.threads_option(), log=log, repetitions=15 if context.quick else 25)
+        for key in ("kernels", "not_in_log"):
+            found["facts"][key] |= result["facts"][key]
+        found["facts"]["wrong"] += result["facts"]["wrong"]
+        result = join(result, found)
+    large = next(name for name in LARGE_NETWORKS if name in names)
+    for contestant in ("untuned", "tuned", "loaded", "onnxruntime"):
+        context.say(f"{large} in a process of its own: {contestant}")
+        found = context.networks("fresh", large, contestant=contestant, threads=max(context.threads), log=log)
+        result = join(result, found)
+    return result
+
+
 def tasks(context: Context) -> Result:
     """Records a run of each layer for each seed, in batches as small as those of a long list; then rules of spending
     trials over tasks replay them. The lists and the runs in them are drawn anew for each of the samples."""
@@ -328,6 +368,7 @@ SECTIONS = {
     "blocked": Section(blocked, "the same with channels in blocks, NCHW16c, against oneDNN"),
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
+    "networks": Section(networks, "networks of the zoo against ONNX Runtime", in_quick=False),
     "tasks": Section(tasks, "rules of spending trials over several tasks, on recorded runs", in_quick=False),
     "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),
 }

@@ -465,6 +465,121 @@ def of_model(section: dict, results: dict) -> list[Table]:
     return tables
 
 
+NETWORK_PEER = "onnxruntime"
+OF_NETWORKS = ("untuned", "tuned")  # ours
+MOST_KERNELS = 8  # of a network in a table
+
+
+def of_network(section: dict, what: str) -> dict[tuple[str, int], dict[str, dict]]:
+    """Measurements of one kind (run, overhead, build, resident, peak): by (network, threads), then by contestant."""
+    found: dict[tuple[str, int], dict[str, dict]] = {}
+    for m in section["measurements"]:
+        labels = m["labels"]
+        if labels["what"] == what and m["samples"]:
+            found.setdefault((labels["network"], labels["threads"]), {})[labels["contestant"]] = m
+    return found
+
+
+def network_ratios(section: dict, ours: str, threads: int) -> dict[str, float]:
+    """How many times as fast as the peer one of ours is, by network."""
+    return {
+        network: summarize(by_name[NETWORK_PEER]["samples"]).median / summarize(by_name[ours]["samples"]).median
+        for (network, count), by_name in of_network(section, "run").items()
+        if count == threads and ours in by_name and NETWORK_PEER in by_name
+    }
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Of the executor: the part of a run outside kernels, and seconds of it for each kernel."""
+
+    share: float
+    of_kernel: float
+
+
+def network_overheads(section: dict) -> dict[tuple[str, int, str], Overhead]:
+    """By network, threads and contestant."""
+    runs, found = of_network(section, "run"), {}
+    for (network, threads), by_name in of_network(section, "overhead").items():
+        for contestant, m in by_name.items():
+            seconds = summarize(m["samples"]).median
+            run = summarize(runs[network, threads][contestant]["samples"]).median
+            count = len(section["facts"]["kernels"][f"{network}/{contestant}/{threads}"])
+            found[network, threads, contestant] = Overhead(seconds / run, seconds / count)
+    return found
+
+
+def of_networks(section: dict, results: dict) -> list[Table]:
+    runs = of_network(section, "run")
+    overheads = network_overheads(section)
+    tables = []
+    for threads in sorted({threads for _, threads in runs}):
+        rows = []
+        for (network, count), by_name in runs.items():
+            if count != threads:
+                continue
+            cells = [interval(by_name[name]["samples"], "s") if name in by_name else "" for name in (*OF_NETWORKS, NETWORK_PEER)]
+            for ours in OF_NETWORKS:
+                ratio = network_ratios(section, ours, threads).get(network)
+                cells.append(f"{ratio:.2f}" if ratio else "")
+            rows.append([network, *cells])
+        notes = []
+        for ours in OF_NETWORKS:
+            if against := list(network_ratios(section, ours, threads).values()):
+                notes.append(f"{ours} against ONNX Runtime: {geometric_mean(against):.2f}, least {min(against):.2f}")
+        shares = [o.share for (_, count, _), o in overheads.items() if count == threads]
+        if shares:
+            notes.append(f"Executor outside of kernels: at most {max(shares):.2%} of a run.")
+        for network, kernels in section["facts"]["not_in_log"].items():
+            if network.endswith(f"/{threads}") and kernels:
+                notes.append(f"tuned {network.partition('/')[0]}: {len(kernels)} of its kernels are not in the log and have the prior's schedules")
+        columns = ["", *OF_NETWORKS, "ONNX Runtime", *(f"ratio, {ours}" for ours in OF_NETWORKS)]
+        tables.append(Table(f"Networks, {threads_text(threads)}, a run", columns, rows, notes))
+    facts = section["facts"]
+    tables[-1].notes.append("Medians with 95 % intervals. onnxruntime: " + facts["libraries"][NETWORK_PEER])
+    tables[-1].notes += [f"Wrong result, not timed: {wrong['name']} (off by {wrong['difference']})" for wrong in facts["wrong"]]
+    return [*tables, *lost_time(section), *processes_of_networks(section)]
+
+
+def processes_of_networks(section: dict) -> list[Table]:
+    """What each contestant needs in a process of its own."""
+    resident, peak = of_network(section, "resident"), of_network(section, "peak")
+    tables = []
+    for (network, threads), by_name in of_network(section, "build").items():
+        rows = [
+            [
+                contestant,
+                with_unit(summarize(m["samples"]).median, "s"),
+                *(with_unit(summarize(of[network, threads][contestant]["samples"]).median, "B") for of in (resident, peak)),
+            ]
+            for contestant, m in by_name.items()
+        ]
+        notes = ["Seconds until it can run: built, built from the log, loaded as exported, or loaded from a model. Memory after ten runs, and at most."]
+        title = f"{network} in a process of its own, {threads_text(threads)}"
+        tables.append(Table(title, ["", "until it can run", "resident", "at most"], rows, notes))
+    return tables
+
+
+def lost_time(section: dict) -> list[Table]:
+    """Kernels that the peer computes faster, those first that lose most. Nodes of both have the same names."""
+    kernels, tables = section["facts"]["kernels"], []
+    for (network, threads), by_name in of_network(section, "run").items():
+        ours = next((name for name in reversed(OF_NETWORKS) if name in by_name), None)
+        if ours is None or NETWORK_PEER not in by_name:
+            continue
+        theirs = kernels[f"{network}/{NETWORK_PEER}/{threads}"]
+        compared = [(k, sum(theirs.get(node, 0) for node in k["nodes"])) for k in kernels[f"{network}/{ours}/{threads}"]]
+        compared.sort(key=lambda pair: pair[1] - pair[0]["seconds"])
+        rows = [
+            [k["name"], *(with_unit(s, "s") for s in (k["seconds"], peer, k["seconds"] - peer))]
+            for k, peer in compared[:MOST_KERNELS]
+            if k["seconds"] > peer
+        ]
+        if rows:
+            tables.append(Table(f"Where {network} loses time, {ours}, {threads_text(threads)}", ["", "ours", "ONNX Runtime", "lost"], rows))
+    return tables
+
+
 TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "peak": of_peak,
     "compile": of_compile,
@@ -478,6 +593,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "blocked": lambda section, results: of_peers("Convolutions of channels in blocks", section, results),
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
+    "networks": of_networks,
     "tasks": of_tasks,
     "model": of_model,
 }

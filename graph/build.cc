@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -79,16 +80,22 @@ BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptio
 
 Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters,
                            const std::vector<std::string>& variables) {
+  // What is packed for nodes that no output depends on is in no graph.
+  std::vector<const Packing*> packings;
+  for (const Packing& packing : compiled.packings) {
+    if (std::ranges::find_first_of(packing.outputs, variables) != packing.outputs.end())
+      packings.push_back(&packing);
+  }
   // An array goes with its last reader, so that it is not held beside what became of it.
   std::map<std::string, size_t> readers;
-  for (const Packing& packing : compiled.packings) {
-    for (const std::string& name : packing.inputs) ++readers[name];
+  for (const Packing* packing : packings) {
+    for (const std::string& name : packing->inputs) ++readers[name];
   }
   for (const std::string& name : variables) ++readers[name];
   std::erase_if(parameters, [&](const auto& p) { return !readers.contains(p.first); });
-  for (const Packing& packing : compiled.packings) {
+  for (const Packing* packing : packings) {
     std::vector<NDArray> arrays;
-    for (const std::string& name : packing.inputs) {
+    for (const std::string& name : packing->inputs) {
       const auto it = parameters.find(name);
       if (it == parameters.end()) {
         raise({.code = ErrorCode::BadArgument,
@@ -98,16 +105,16 @@ Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters
       arrays.push_back(it->second);
       if (--readers[name] == 0) parameters.erase(it);
     }
-    const std::vector<ArgumentInfo>& infos = packing.function.info().arguments;
-    for (size_t k = 0; k < packing.outputs.size(); ++k) {
+    const std::vector<ArgumentInfo>& infos = packing->function.info().arguments;
+    for (size_t k = 0; k < packing->outputs.size(); ++k) {
       std::vector<int64_t> shape;
-      const ArgumentInfo& info = infos.at(packing.inputs.size() + k);
+      const ArgumentInfo& info = infos.at(packing->inputs.size() + k);
       for (const auto& extent : info.shape) shape.push_back(std::get<int64_t>(extent));
       arrays.push_back(NDArray::zeros(shape, info.dtype));  // see bind_constants
-      parameters[packing.outputs[k]] = arrays.back();
+      parameters[packing->outputs[k]] = arrays.back();
     }
     const std::vector<CallArgument> arguments(arrays.begin(), arrays.end());
-    packing.function.call(arguments);
+    packing->function.call(arguments);
   }
   return parameters;
 }

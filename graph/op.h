@@ -13,6 +13,7 @@
 #include "graph/attributes.h"
 #include "graph/identity.h"
 #include "graph/inference.h"
+#include "graph/layout_choice.h"
 #include "graph/node.h"
 #include "graph/scale.h"
 #include "schedule/te/operation.h"
@@ -47,6 +48,8 @@ struct InplacePair {
   int64_t input, output;
 };
 
+struct AlterCandidate;  // alter_layout.h
+
 struct Op {
   std::string_view name;  // NNVM's
   std::vector<std::string_view> aliases = {};
@@ -62,6 +65,8 @@ struct Op {
   int visible_outputs = 0;
   std::function<void(ShapeInference&)> infer_shape = {};
   std::function<void(TypeInference&)> infer_type = {};
+  // In which layouts it computes. Null: in natural ones (layout_choice.h).
+  std::function<void(LayoutChoice&)> layout = {};
   Pattern pattern = Pattern::Opaque;
   // The outputs as computations of the inputs.
   std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
@@ -85,6 +90,9 @@ struct Op {
   // The inputs, variables, that it writes to (OrderMutation): output k is the new value of the input
   // mutates[k], in its memory.
   std::vector<size_t> mutates = {};
+  // The same computed on blocked data, where that is faster (AlterOpLayout): another node, whose
+  // inputs are those of this one as they are; null where there is none.
+  std::function<NodeRef(const AlterCandidate&)> alter_layout = {};
 };
 
 // A node of an operator as a pass makes it, whose first output is meant.

@@ -54,8 +54,21 @@ PyExecutor make_executor(DeployedGraph graph) {
   return made;
 }
 
-PyExecutor create(const std::string& json, const PyModule& module, const py::dict& parameters) {
-  DeployedGraph graph{.module = module.module, .parameters = to_arrays(parameters), .json = json};
+// Of graphs that call nothing.
+class NoFunctions final : public Module {
+ public:
+  std::vector<std::string> function_names() const override { return {}; }
+  Function get_function(std::string_view name) const override {
+    raise({.code = ErrorCode::UnknownFunction,
+           .what = fmt::format("there is no module, and no function '{}'", name)});
+  }
+};
+
+PyExecutor create(const std::string& json, const PyModule* module, const py::dict& parameters) {
+  DeployedGraph graph{
+      .module = module != nullptr ? module->module : std::make_shared<NoFunctions>(),
+      .parameters = to_arrays(parameters),
+      .json = json};
   py::gil_scoped_release release;
   graph.plan = std::make_shared<const GraphPlan>(read_graph_plan(json));
   return make_executor(std::move(graph));

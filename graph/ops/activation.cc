@@ -10,13 +10,8 @@ namespace {
 void infer_prelu(ShapeInference& s) {
   s.narrow_output(0, s.input(0));
   s.narrow_input(0, s.output(0));
-  s.narrow_input(1, Shape::of_rank(1));
-  if (!s.input(0).has_rank()) return;
-  const size_t axis = axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
-  s.narrow_input(1, Shape({s.input(0)[axis]}));
-  Shape data = Shape::of_rank(s.input(0).rank());
-  (*data.extents)[axis] = s.input(1)[0];
-  s.narrow_input(0, data);
+  s.narrow_input(1, channels_of(s, s.input(1)));
+  narrow_by_channels(s, s.input(1));
 }
 
 }  // namespace
@@ -30,6 +25,7 @@ std::vector<Op> activation_ops() {
        .attributes = {{"alpha", Float, "0.25", "the slope below 0"}},
        .infer_shape = same_shape,
        .infer_type = same_type,
+       .layout = one_layout,
        .pattern = Pattern::ElementWise,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -39,10 +35,11 @@ std::vector<Op> activation_ops() {
        .inplace = {{0, 0}}},
       {.name = "prelu",
        .doc = "x where positive, else alpha * x, with an alpha for each channel",
-       .inputs = {{"data", "any shape"}, {"alpha", "(c,), with c the extent of data along `axis`"}},
+       .inputs = {{"data", "any shape"}, {"alpha", "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b channels are the last dimension of data"}},
        .attributes = {{"axis", Int, "1", "the dimension of channels"}},
        .infer_shape = infer_prelu,
        .infer_type = same_type,
+       .layout = channel_layout,
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -57,6 +54,7 @@ std::vector<Op> activation_ops() {
        .attributes = {{"a_min", Float, {}, "the least"}, {"a_max", Float, {}, "the greatest"}},
        .infer_shape = same_shape,
        .infer_type = same_type,
+       .layout = one_layout,
        .pattern = Pattern::ElementWise,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -69,6 +67,7 @@ std::vector<Op> activation_ops() {
        .attributes = {{"dtype", Type, {}, "the element type of the output"}},
        .infer_shape = same_shape,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
+       .layout = one_layout,
        .pattern = Pattern::ElementWise,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -86,6 +85,7 @@ std::vector<Op> activation_ops() {
        .attributes = {{"fill_value", Float, {}, "a number, taken in the type of data"}},
        .infer_shape = same_shape,
        .infer_type = same_type,
+       .layout = one_layout,
        .pattern = Pattern::ElementWise,
        .compute =
            [](const AttributeValues& a, Tensors in) {

@@ -77,6 +77,7 @@ std::vector<Op> broadcast_ops() {
                    .inputs = {{"lhs", "any shape"}, {"rhs", "a shape that broadcasts with that of lhs"}},
                    .infer_shape = broadcast_shape,
                    .infer_type = same_type,
+                   .layout = broadcast_layout,
                    .pattern = Pattern::Broadcast,
                    .compute = [f = row.compute](const AttributeValues&, Tensors in) {
                      return std::vector{f(in[0], in[1])};

@@ -28,6 +28,27 @@ void same_shape_along_axis(ShapeInference& s) {
   if (s.input(0).has_rank()) axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
 }
 
+Shape channels_of(const ShapeInference& s, const Shape& vector) {
+  const bool blocks = vector.has_rank() && vector.rank() == 2;
+  const Shape& data = s.input(0);
+  if (!data.has_rank()) return Shape::of_rank(blocks ? 2 : 1);
+  const size_t axis = axis_of(s, s.attributes().integer("axis"), data.rank());
+  if (!blocks) return Shape({data[axis]});
+  if (axis + 1 == data.rank()) {
+    s.fail(fmt::format("blocks of channels behind the last dimension of {}", to_string(data)),
+           "a dimension of blocks behind that of channels");
+  }
+  return Shape({data[axis], data[data.rank() - 1]});
+}
+
+void narrow_by_channels(ShapeInference& s, const Shape& vector) {
+  if (!s.input(0).has_rank()) return;
+  Shape data = Shape::of_rank(s.input(0).rank());
+  (*data.extents)[axis_of(s, s.attributes().integer("axis"), data.rank())] = vector[0];
+  if (vector.rank() == 2) data.extents->back() = vector[1];
+  s.narrow_input(0, data);
+}
+
 Pair pair_of(const ShapeInference& s, std::string_view attribute) {
   const std::vector<int64_t>& v = s.attributes().tuple(attribute);
   if (v.size() == 1) return {v[0], v[0]};
@@ -71,6 +92,10 @@ Expr constant_of(DType type, double value) {
   if (type.is_float()) return make_const_float(type, value);
   if (type == bool_type()) return make_bool(value != 0);
   return saturating_cast(type, make_const_float(float_type(64), value));
+}
+
+std::string tuple_text(const std::vector<int64_t>& values) {
+  return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
 
 std::vector<int> to_ints(const std::vector<int64_t>& values) {

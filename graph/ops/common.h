@@ -15,6 +15,12 @@ void first_type(TypeInference& t);
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
 // All have one shape, which has the dimension `axis`.
 void same_shape_along_axis(ShapeInference& s);
+// What has an element for each channel of input 0, that is, along `axis`: (c,), or (c / b, b) where
+// blocks of b channels are the last dimension of that input. Its shape, as far as input 0 tells;
+// `vector` tells which of the two it is, and is (c,) where its rank is unknown.
+Shape channels_of(const ShapeInference& s, const Shape& vector);
+// What such a shape tells of input 0.
+void narrow_by_channels(ShapeInference& s, const Shape& vector);
 // One value for both directions, or one each.
 struct Pair {
   int64_t h, w;
@@ -54,6 +60,9 @@ std::vector<int> named_axes(const AttributeValues& a, size_t rank);
 // A number of an attribute in an element type: integers take it towards zero, with their limits for
 // what lies beyond them.
 Expr constant_of(DType type, double value);
+
+// "(1,)", "(1, 2)": the text of an attribute that is a tuple.
+std::string tuple_text(const std::vector<int64_t>& values);
 
 std::vector<int> to_ints(const std::vector<int64_t>& values);
 

@@ -116,6 +116,79 @@ void infer_split(ShapeInference& s) {
   if (rest != kUnknown) s.narrow_input(0, shapes.with(begin + rest));
 }
 
+// A layout in which whole blocks of all inputs follow each other; unknown where there is none.
+Layout common_blocks(const LayoutChoice& c, char letter) {
+  Layout common = c.given(0);
+  for (size_t k = 1; k < c.num_inputs(); ++k) {
+    const Layout& given = c.given(k);
+    if (!given.is_split(letter)) continue;
+    if (!common.is_split(letter) || common.block(letter) % given.block(letter) == 0) common = given;
+  }
+  for (size_t k = 0; k < c.num_inputs(); ++k) {
+    const Layout& given = c.given(k);
+    if (!given.convertible(common)) return {};
+    if (given.block(letter) % common.block(letter) == 0) continue;
+    if (!c.shape(k).has_rank()) return {};
+    const int64_t part = extents_of(c.shape(k), c.natural(k)).at(letter);
+    if (part == kUnknown || part % common.block(letter) != 0) return {};
+  }
+  return common;
+}
+
+void concatenate_layout(LayoutChoice& c) {
+  Layout natural;
+  for (size_t k = 0; k < c.num_inputs() && !natural.known(); ++k) natural = c.natural(k);
+  if (!natural.known()) natural = c.natural_output(0);
+  if (!natural.known()) return;
+  c.give(0, natural);
+  bool alike = true;
+  for (size_t k = 0; k < c.num_inputs(); ++k) {
+    alike = alike && c.natural(k) == natural;
+    if (!c.natural(k).known() || c.natural(k).convertible(natural)) c.want(k, natural);
+  }
+  const auto letter = letter_of_axis(c, natural);
+  if (!letter || !alike) return;
+  const Layout common = common_blocks(c, *letter);
+  if (!common.known()) return;
+  for (size_t k = 0; k < c.num_inputs(); ++k) c.want(k, common);
+  c.give(0, common, natural);
+  set_axis(c, common, *letter);
+}
+
+// The attribute indices_or_sections of parts of whole blocks; empty where blocks would be cut.
+std::string sections_of_blocks(const LayoutChoice& c, char letter, int64_t block) {
+  const topi::Sections sections = sections_of(c.attributes());
+  if (const int64_t* equal = std::get_if<int64_t>(&sections)) {
+    if (block > 1 && !c.shape(0).has_rank()) return {};
+    const int64_t whole = block > 1 ? extents_of(c.shape(0), c.natural(0)).at(letter) : 0;
+    if (*equal < 1 || whole == kUnknown || whole % (*equal * block) != 0) return {};
+    return fmt::format("{}", *equal);
+  }
+  Extents begins = std::get<Extents>(sections);
+  for (int64_t& begin : begins) {
+    if (begin % block != 0) return {};
+    begin /= block;
+  }
+  return tuple_text(begins);
+}
+
+void split_layout(LayoutChoice& c) {
+  Layout natural = c.natural(0);
+  for (size_t k = 0; k < c.num_outputs() && !natural.known(); ++k) natural = c.natural_output(k);
+  if (!natural.known()) return;
+  c.want(0, natural);
+  for (size_t k = 0; k < c.num_outputs(); ++k) c.give(k, natural);
+  const auto letter = letter_of_axis(c, natural);
+  const Layout& given = c.given(0);
+  if (!letter || !given.known() || given == natural) return;
+  const std::string sections = sections_of_blocks(c, *letter, given.block(*letter));
+  if (sections.empty()) return;
+  c.want(0, given);
+  for (size_t k = 0; k < c.num_outputs(); ++k) c.give(k, given, natural);
+  set_axis(c, given, *letter);
+  if (given.is_split(*letter)) c.set_attribute("indices_or_sections", sections);
+}
+
 }  // namespace
 
 std::vector<Op> concatenate_ops() {
@@ -128,6 +201,7 @@ std::vector<Op> concatenate_ops() {
        .attributes = {{"axis", Int, "1", "a dimension"}},
        .infer_shape = infer_concatenate,
        .infer_type = same_type,
+       .layout = concatenate_layout,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -144,6 +218,7 @@ std::vector<Op> concatenate_ops() {
        .num_outputs = count_of_parts,
        .infer_shape = infer_split,
        .infer_type = same_type,
+       .layout = split_layout,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {

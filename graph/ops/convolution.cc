@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ops/common.h"
 #include "graph/ops/conv2d_gradient.h"
+#include "graph/ops/convolution.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
-namespace {
 
-void infer_conv2d(ShapeInference& s) {
-  require_permutation(s, "layout", "NCHW");
-  require_permutation(s, "kernel_layout", "OIHW");
+Layout channels_in(const Layout& images) {
+  const Layout channels = Layout::parse("C");
+  return images.is_split('C') ? channels.split('C', 1, images.block('C')) : channels;
+}
+
+void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel_layout,
+                   const Layout& out_layout) {
   const AttributeValues& a = s.attributes();
-  const Places in = places(a.text("layout"), "NCHW"), k = places(a.text("kernel_layout"), "OIHW");
   const int64_t channels = a.integer("channels"), groups = a.integer("groups");
   const Pair kernel = pair_of(s, "kernel_size"), stride = pair_of(s, "strides"),
              dilation = pair_of(s, "dilation");
@@ -21,24 +24,90 @@ void infer_conv2d(ShapeInference& s) {
     s.fail(fmt::format("{} channels in {} groups", channels, groups),
            "a multiple of the number of groups");
   }
-  s.narrow_input(0, Shape::of_rank(4));
-  s.narrow_input(1, Shape::of_rank(4));
-  s.narrow_output(0, Shape::of_rank(4));
-  const int64_t of_data = extent(s.input(0), in, 1), of_weight = extent(s.input(1), k, 1);
+  const auto shape = [&](const Layout& in, const LayoutExtents& extents) {
+    const auto result = shape_in(in, extents);
+    if (result) return *result;
+    s.fail(fmt::format("{} channels in layout {}", extents.contains('C') ? extents.at('C') : channels,
+                       in.text()),
+           "blocks that divide the channels");
+  };
+  constexpr int64_t kUnknown = Shape::kUnknown;
+  s.narrow_input(0, shape(layout, {}));
+  s.narrow_input(1, shape(kernel_layout, {}));
+  s.narrow_output(0, shape(out_layout, {}));
+  const int64_t of_data = extents_of(s.input(0), layout)['C'],
+                of_weight = extents_of(s.input(1), kernel_layout)['I'];
   if (of_data != Shape::kUnknown && of_data % groups != 0) {
     s.fail(fmt::format("{} input channels in {} groups", of_data, groups),
            "a multiple of the number of groups");
   }
-  s.narrow_input(1, placed(k, {channels, of_data == Shape::kUnknown ? of_data : of_data / groups,
-                               kernel.h, kernel.w}));
-  s.narrow_input(0, placed(in, {extent(s.output(0), in, 0),
-                                of_weight == Shape::kUnknown ? of_weight : of_weight * groups,
-                                Shape::kUnknown, Shape::kUnknown}));
-  if (s.num_inputs() > 2) s.narrow_input(2, Shape({channels}));
-  const Shape& data = s.input(0);
-  s.narrow_output(0, placed(in, {extent(data, in, 0), channels,
-                                 window_positions(s, extent(data, in, 2), {kernel.h, stride.h, dilation.h, border.top, border.bottom}),
-                                 window_positions(s, extent(data, in, 3), {kernel.w, stride.w, dilation.w, border.left, border.right})}));
+  s.narrow_input(1, shape(kernel_layout, {{'O', channels},
+                                          {'I', of_data == kUnknown ? of_data : of_data / groups},
+                                          {'H', kernel.h},
+                                          {'W', kernel.w}}));
+  s.narrow_input(0, shape(layout, {{'N', extents_of(s.output(0), out_layout)['N']},
+                                   {'C', of_weight == kUnknown ? of_weight : of_weight * groups}}));
+  if (s.num_inputs() > 2) {
+    s.narrow_input(2, shape(channels_in(out_layout), {{'C', channels}}));
+  }
+  LayoutExtents data = extents_of(s.input(0), layout);
+  s.narrow_output(
+      0, shape(out_layout,
+               {{'N', data['N']},
+                {'C', channels},
+                {'H', window_positions(s, data['H'], {kernel.h, stride.h, dilation.h, border.top, border.bottom})},
+                {'W', window_positions(s, data['W'], {kernel.w, stride.w, dilation.w, border.left, border.right})}}));
+}
+
+void infer_convolution_type(TypeInference& t) {
+  const bool same = t.attributes().is_none("out_dtype");
+  KnownType in;
+  for (size_t k = 0; k < t.num_inputs() && !in; ++k) in = t.input(k);
+  if (same && !in) in = t.output(0);
+  for (size_t k = 0; k < t.num_inputs(); ++k) t.narrow_input(k, in);
+  t.narrow_output(0, same ? in : KnownType(t.attributes().dtype("out_dtype")));
+}
+
+std::vector<AttributeSpec> conv2d_attributes() {
+  using enum AttributeType;
+  return {{"channels", Int, {}, "output channels"},
+                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
+                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
+                      {"padding", Tuple, "(0, 0)",
+                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
+                       "bottom, right)"},
+                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
+                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
+                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
+                      {"out_dtype", OptionalType, "same", "element type of the output"},
+                      {"use_bias", Bool, "True", "whether there is a bias"}};
+}
+
+namespace {
+
+void infer_conv2d(ShapeInference& s) {
+  require_permutation(s, "layout", "NCHW");
+  require_permutation(s, "kernel_layout", "OIHW");
+  const Layout layout = Layout::parse(s.attributes().text("layout"));
+  infer_windows(s, layout, Layout::parse(s.attributes().text("kernel_layout")), layout);
+}
+
+void conv2d_layout(LayoutChoice& c) {
+  const Layout layout = c.attribute("layout");
+  c.want(0, layout);
+  c.want(1, c.attribute("kernel_layout"));
+  if (c.num_inputs() > 2) c.want(2, channels_in(layout));
+  c.give(0, layout);
+}
+
+void gradient_layout(LayoutChoice& c) {
+  const Layout layout = c.attribute("layout"), kernel = c.attribute("kernel_layout");
+  c.want(0, layout);
+  c.want(1, layout);
+  c.want(2, kernel);
+  c.give(0, layout);
+  c.give(1, kernel);
 }
 
 std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {
@@ -88,22 +157,6 @@ std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape
   return {out, in};
 }
 
-std::vector<AttributeSpec> conv2d_attributes() {
-  using enum AttributeType;
-  return {{"channels", Int, {}, "output channels"},
-                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
-                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
-                      {"padding", Tuple, "(0, 0)",
-                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
-                       "bottom, right)"},
-                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
-                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
-                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
-                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
-                      {"out_dtype", OptionalType, "same", "element type of the output"},
-                      {"use_bias", Bool, "True", "whether there is a bias"}};
-}
-
 topi::Pair pair_of(const AttributeValues& a, std::string_view name) {
   const std::vector<int64_t>& v = a.tuple(name);
   return {v[0], v.back()};
@@ -145,19 +198,13 @@ std::vector<Op> convolution_ops() {
                   {"bias", "(channels,), added to each element of a channel", "use_bias"}},
        .attributes = conv2d_attributes(),
        .infer_shape = infer_conv2d,
-       .infer_type =
-           [](TypeInference& t) {
-             const bool same = t.attributes().is_none("out_dtype");
-             KnownType in;
-             for (size_t k = 0; k < t.num_inputs() && !in; ++k) in = t.input(k);
-             if (same && !in) in = t.output(0);
-             for (size_t k = 0; k < t.num_inputs(); ++k) t.narrow_input(k, in);
-             t.narrow_output(0, same ? in : KnownType(t.attributes().dtype("out_dtype")));
-           },
+       .infer_type = infer_convolution_type,
+       .layout = conv2d_layout,
        .pattern = Pattern::OutEWiseFusable,
        .compute = compute_conv2d,
        .gradient = conv2d_gradient,
-       .fold_scale = conv2d_scales},
+       .fold_scale = conv2d_scales,
+       .alter_layout = blocked_convolution},
       {.name = "_conv2d_grad",
        .doc = "The gradients of conv2d's data and weight; attributes are those of the conv2d.",
        .inputs = {{"grad", "the gradient of the output"},
@@ -173,6 +220,7 @@ std::vector<Op> convolution_ops() {
                t.narrow_input(k + 1, t.output(k));
              }
            },
+       .layout = gradient_layout,
        .pattern = Pattern::Opaque,
        .compute = compute_gradients},
   };

@@ -23,6 +23,7 @@ Op filled(std::string_view name, std::string_view doc, double (*value)(const Att
                 s.narrow_output(0, shape);
               },
           .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
+          .layout = natural_layouts,
           .pattern = Pattern::OutEWiseFusable,
           .compute = [value](const AttributeValues& a, Tensors) {
             std::vector<Expr> shape;

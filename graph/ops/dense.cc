@@ -27,6 +27,12 @@ std::vector<ScaleEquation> dense_scales(const Node&, std::span<const Shape> inpu
   return {out, in};
 }
 
+void dense_layout(LayoutChoice& c) {
+  static constexpr std::string_view kInputs[] = {"NC", "OI", "C"};
+  for (size_t k = 0; k < c.num_inputs(); ++k) c.want(k, Layout::parse(kInputs[k]));
+  c.give(0, Layout::parse("NC"));
+}
+
 // [rows, columns] of an operand of a product, which may stand transposed.
 Shape matrix(const Shape& shape, bool transposed) {
   return transposed ? Shape({shape[1], shape[0]}) : shape;
@@ -57,6 +63,7 @@ std::vector<Op> dense_ops() {
                       {"use_bias", Bool, "True", "whether there is a bias"}},
        .infer_shape = infer_dense,
        .infer_type = same_type,
+       .layout = dense_layout,
        .pattern = Pattern::OutEWiseFusable,
        .compute = [](const AttributeValues&, Tensors in) {
          return std::vector{topi::nn::dense(in[0], in[1], in.size() > 2 ? in[2] : te::Tensor())};
@@ -79,6 +86,7 @@ std::vector<Op> dense_ops() {
                       {"transpose_b", Bool, "False", "whether rhs stands transposed"}},
        .infer_shape = infer_matmul,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::OutEWiseFusable,
        .compute = [](const AttributeValues& a, Tensors in) {
          return std::vector{topi::nn::matmul(in[0], in[1], {}, {}, a.flag("transpose_a"),

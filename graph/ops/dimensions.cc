@@ -158,6 +158,7 @@ std::vector<Op> dimension_ops() {
        .attributes = {{"axis", Tuple, "()", "dimensions of extent 1; none: all such"}},
        .infer_shape = infer_squeeze,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -173,6 +174,7 @@ std::vector<Op> dimension_ops() {
                       {"num_newaxis", Int, "1", "how many"}},
        .infer_shape = infer_expand_dims,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -189,6 +191,7 @@ std::vector<Op> dimension_ops() {
                       {"exclude", Bool, "False", "whether all others are meant"}},
        .infer_shape = infer_expand_like,
        .infer_type = first_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_expand_like,
        .identity = identity_if_same_shape},
@@ -198,6 +201,7 @@ std::vector<Op> dimension_ops() {
        .attributes = {{"shape", Tuple, {}, "extents; 0 is that of data"}},
        .infer_shape = infer_broadcast_to,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_broadcast_to,
        .identity = identity_if_same_shape},

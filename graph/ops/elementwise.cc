@@ -60,6 +60,7 @@ Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std
           .doc = doc,
           .infer_shape = same_shape,
           .infer_type = same_type,
+          .layout = one_layout,
           .pattern = Pattern::ElementWise,
           .inplace = {{0, 0}}};
 }

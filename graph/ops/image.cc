@@ -37,6 +37,40 @@ te::Tensor ordered(const te::Tensor& tensor, std::string_view from, std::string_
   return from == to ? tensor : topi::transpose(tensor, places(from, to));
 }
 
+Layout image_layout_of(const ShapeInference& s, std::string_view attribute) {
+  const Layout layout = Layout::parse(s.attributes().text(attribute),
+                                      fmt::format("node '{}', {}", s.node().name, attribute));
+  if (layout.convertible(Layout::parse("NCHW")) && !layout.is_split('H') && !layout.is_split('W')) {
+    return layout;
+  }
+  s.fail(fmt::format("{} is '{}'", attribute, layout.text()),
+         "a permutation of NCHW, with blocks of channels or images if any");
+}
+
+void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents& input,
+                   const LayoutExtents& output) {
+  const auto shape = [&](const LayoutExtents& extents) {
+    const auto result = shape_in(layout, extents);
+    if (result) return *result;
+    s.fail(fmt::format("{} channels in layout {}", extents.at('C'), layout.text()),
+           "blocks that divide the channels");
+  };
+  s.narrow_output(0, shape(output));
+  s.narrow_input(0, shape(input));
+}
+
+te::Tensor on_images(const te::Tensor& tensor, std::string_view text,
+                     const std::function<te::Tensor(const te::Tensor&)>& f) {
+  const Layout layout = Layout::parse(text);
+  std::string order = "NCHW";
+  for (const Layout::Dimension& d : layout.dimensions()) {
+    if (!d.is_primal()) order += d.letter;
+  }
+  std::string own;
+  for (const Layout::Dimension& d : layout.dimensions()) own += d.letter;
+  return ordered(f(ordered(tensor, own, order)), order, own);
+}
+
 int64_t window_positions(const ShapeInference& s, int64_t extent, const Window& w) {
   if (w.stride < 1 || w.dilation < 1 || w.kernel < 1) {
     s.fail(fmt::format("kernel {}, stride {}, dilation {}", w.kernel, w.stride, w.dilation),

@@ -2,10 +2,12 @@
 // What operators on images share: layouts, and windows that slide.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string_view>
 #include <vector>
 
+#include "graph/layout.h"
 #include "graph/op.h"
 
 namespace tw::graph {
@@ -20,6 +22,18 @@ Shape placed(const Places& at, std::initializer_list<int64_t> extents);
 int64_t extent(const Shape& shape, const Places& at, size_t d);
 // The tensor with its dimensions in another order.
 te::Tensor ordered(const te::Tensor& tensor, std::string_view from, std::string_view to);
+
+// The layout of images that an attribute names, in which anything but rows and columns may be in
+// blocks; the inference's error where it is none.
+Layout image_layout_of(const ShapeInference& s, std::string_view attribute);
+// Narrows input and output, images in one layout: `output` and `input` say what extents are of each
+// other's, letter by letter.
+void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents& input,
+                   const LayoutExtents& output);
+// What `f` makes of images in a layout, in that layout: it is called on N, C, H, W and blocks
+// behind them.
+te::Tensor on_images(const te::Tensor& tensor, std::string_view layout,
+                     const std::function<te::Tensor(const te::Tensor&)>& f);
 
 // A window along one dimension.
 struct Window {

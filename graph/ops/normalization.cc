@@ -9,27 +9,20 @@ namespace {
 
 constexpr std::string_view kEpsilon = "1e-5";
 
-// The output has the shape of data, and all others its extent along `axis`.
+// The output has the shape of data, and all others one element for each of its channels.
 void infer_batch_norm(ShapeInference& s) {
   s.narrow_output(0, s.input(0));
   s.narrow_input(0, s.output(0));
-  Shape channels = Shape::of_rank(1);
+  Shape channels;
   const auto learn = [&](const Shape& shape) {
     if (const auto both = unify(channels, shape)) channels = *both;
   };
-  std::optional<size_t> axis;
-  if (s.input(0).has_rank()) {
-    axis = axis_of(s, s.attributes().integer("axis"), s.input(0).rank());
-    learn(Shape({s.input(0)[*axis]}));
-  }
   for (size_t k = 1; k < s.num_inputs(); ++k) learn(s.input(k));
   for (size_t k = 1; k < s.num_outputs(); ++k) learn(s.output(k));
+  learn(channels_of(s, channels));
   for (size_t k = 1; k < s.num_inputs(); ++k) s.narrow_input(k, channels);
   for (size_t k = 1; k < s.num_outputs(); ++k) s.narrow_output(k, channels);
-  if (!axis) return;
-  Shape data = Shape::of_rank(s.input(0).rank());
-  (*data.extents)[*axis] = channels[0];
-  s.narrow_input(0, data);
+  narrow_by_channels(s, channels);
 }
 
 std::vector<te::Tensor> compute_batch_norm(const AttributeValues& a, Tensors in) {
@@ -41,9 +34,10 @@ std::vector<te::Tensor> compute_batch_norm(const AttributeValues& a, Tensors in)
           topi::identity(in[3]), topi::identity(in[4])};
 }
 
-// A value for each channel, of the rank of data that has channels along `axis`.
-Entry of_channels(const Entry& values, size_t rank, size_t axis) {
-  const size_t behind = rank - axis - 1;
+// A value for each channel, of the rank of data that has channels along `axis`, and in blocks their
+// places along the last dimension.
+Entry of_channels(const Entry& values, size_t rank, size_t axis, bool blocks) {
+  const size_t behind = rank - axis - (blocks ? 2 : 1);
   if (behind == 0) return values;
   return make_call("expand_dims", values.node->name + "_expand", {values},
                    {{"axis", "1"}, {"num_newaxis", fmt::format("{}", behind)}});
@@ -75,9 +69,10 @@ Entries simplify_batch_norm(const NodeRef& node, std::span<const Shape> shapes) 
   if (a.flag("scale")) scale = call("elemwise_mul", "gamma_mul_div", {scale, gamma});
   Entry shift = call("elemwise_mul", "neg_mean_mul_a", {call("negative", "neg_mean", {mean}), scale});
   if (a.flag("center")) shift = call("elemwise_add", "add_beta", {shift, beta});
+  const bool blocks = shapes[1].has_rank() && shapes[1].rank() == 2;
   const Entry scaled =
-      call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel)});
-  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel)}), mean, variance};
+      call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel, blocks)});
+  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel, blocks)}), mean, variance};
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ std::vector<Op> normalization_ops() {
        .doc = "(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta, as inference has "
               "it. Further outputs: moving_mean and moving_var.",
        .inputs = {{"data", "any shape, floating"},
-                  {"gamma", "(c,), with c the extent of data along `axis`"},
+                  {"gamma", "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b channels are the last dimension of data"},
                   {"beta", "(c,)"},
                   {"moving_mean", "(c,)"},
                   {"moving_var", "(c,)"}},
@@ -102,6 +97,7 @@ std::vector<Op> normalization_ops() {
        .visible_outputs = 1,
        .infer_shape = infer_batch_norm,
        .infer_type = same_type,
+       .layout = channel_layout,
        .compute = compute_batch_norm,
        .simplify = simplify_batch_norm},
       {.name = "dropout",
@@ -113,6 +109,7 @@ std::vector<Op> normalization_ops() {
        .visible_outputs = 1,
        .infer_shape = same_shape,
        .infer_type = same_type,
+       .layout = one_layout,
        .compute =
            [](const AttributeValues&, Tensors in) {
              return std::vector{topi::identity(in[0]), topi::full_like(in[0], Expr(1))};

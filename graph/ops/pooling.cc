@@ -11,34 +11,33 @@ using topi::nn::PoolType;
 using topi::nn::Rounding;
 
 // Images and channels are those of the data; `rows` and `columns` are of known data.
-void infer_image(ShapeInference& s, int64_t rows, int64_t columns) {
-  const Places at = places(s.attributes().text("layout"), "NCHW");
-  constexpr int64_t kUnknown = Shape::kUnknown;
-  s.narrow_output(0, placed(at, {extent(s.input(0), at, 0), extent(s.input(0), at, 1), rows,
-                                 columns}));
-  s.narrow_input(0, placed(at, {extent(s.output(0), at, 0), extent(s.output(0), at, 1), kUnknown,
-                                kUnknown}));
+void infer_image(ShapeInference& s, const Layout& layout, int64_t rows, int64_t columns) {
+  LayoutExtents in = extents_of(s.input(0), layout), out = extents_of(s.output(0), layout);
+  narrow_images(s, layout, {{'N', out['N']}, {'C', out['C']}},
+                {{'N', in['N']}, {'C', in['C']}, {'H', rows}, {'W', columns}});
 }
 
 void infer_pool(ShapeInference& s) {
-  require_permutation(s, "layout", "NCHW");
+  const Layout layout = image_layout_of(s, "layout");
   const AttributeValues& a = s.attributes();
   const Pair kernel = pair_of(s, "pool_size"), stride = pair_of(s, "strides");
   const Border border = border_of(s, "padding");
   const bool up = a.flag("ceil_mode");
-  s.narrow_input(0, Shape::of_rank(4));
-  const Places at = places(a.text("layout"), "NCHW");
-  infer_image(s,
-              window_positions(s, extent(s.input(0), at, 2),
+  s.narrow_input(0, Shape::of_rank(layout.rank()));
+  s.narrow_output(0, Shape::of_rank(layout.rank()));
+  LayoutExtents in = extents_of(s.input(0), layout);
+  infer_image(s, layout,
+              window_positions(s, in['H'],
                                {kernel.h, stride.h, 1, border.top, border.bottom, up}),
-              window_positions(s, extent(s.input(0), at, 3),
+              window_positions(s, in['W'],
                                {kernel.w, stride.w, 1, border.left, border.right, up}));
 }
 
 void infer_global(ShapeInference& s) {
-  require_permutation(s, "layout", "NCHW");
-  s.narrow_input(0, Shape::of_rank(4));
-  infer_image(s, 1, 1);
+  const Layout layout = image_layout_of(s, "layout");
+  s.narrow_input(0, Shape::of_rank(layout.rank()));
+  s.narrow_output(0, Shape::of_rank(layout.rank()));
+  infer_image(s, layout, 1, 1);
 }
 
 // Images and channels do not mix; the greatest stays the greatest for factors of 0 or more.
@@ -58,7 +57,7 @@ ScaleRule pool_scales(PoolType type) {
 
 const InputSpec kData{"data", "(n, c, h, w) in the order of `layout`"};
 const AttributeSpec kLayout{"layout", AttributeType::Text, "NCHW",
-                            "order of the dimensions of data and output"};
+                            "of data and output; channels may be in blocks, as in NCHW16c"};
 
 Op windows(std::string_view name, std::string_view doc, PoolType type) {
   using enum AttributeType;
@@ -75,19 +74,19 @@ Op windows(std::string_view name, std::string_view doc, PoolType type) {
                         "whether a last window that does not fit whole counts too"}},
         .infer_shape = infer_pool,
         .infer_type = same_type,
+        .layout = image_layout,
         .pattern = Pattern::OutEWiseFusable};
   if (type == PoolType::Average) {
     op.attributes.push_back(
         {"count_include_pad", Bool, "False", "whether means are over padding too"});
   }
   op.compute = [type](const AttributeValues& a, Tensors in) {
-    const std::string& layout = a.text("layout");
-    const te::Tensor out = topi::nn::pool2d(
-        ordered(in[0], layout, "NCHW"), a.tuple("pool_size"), a.tuple("strides"), {1},
-        topi::Padding(a.tuple("padding")), type,
-        a.flag("ceil_mode") ? Rounding::Up : Rounding::Down,
-        type == PoolType::Average && a.flag("count_include_pad"));
-    return std::vector{ordered(out, "NCHW", layout)};
+    return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
+      return topi::nn::pool2d(images, a.tuple("pool_size"), a.tuple("strides"), {1},
+                              topi::Padding(a.tuple("padding")), type,
+                              a.flag("ceil_mode") ? Rounding::Up : Rounding::Down,
+                              type == PoolType::Average && a.flag("count_include_pad"));
+    })};
   };
   op.fold_scale = pool_scales(type);
   return op;
@@ -100,11 +99,12 @@ Op global(std::string_view name, std::string_view doc, PoolType type) {
           .attributes = {kLayout},
           .infer_shape = infer_global,
           .infer_type = same_type,
+          .layout = image_layout,
           .pattern = Pattern::OutEWiseFusable,
           .compute = [type](const AttributeValues& a, Tensors in) {
-            const std::string& layout = a.text("layout");
-            const te::Tensor out = topi::nn::global_pool(ordered(in[0], layout, "NCHW"), type);
-            return std::vector{ordered(out, "NCHW", layout)};
+            return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
+              return topi::nn::global_pool(images, type);
+            })};
           },
           .fold_scale = pool_scales(type)};
 }

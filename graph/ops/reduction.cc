@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "ir/expr.h"
@@ -30,6 +32,54 @@ Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
 }
 
 void infer_int32(TypeInference& t) { t.narrow_output(0, int_type(32)); }
+
+// A layout without some dimensions; all of them may stay with extent 1.
+Layout without(const Layout& layout, const std::set<char>& gone, bool keep) {
+  std::vector<Layout::Dimension> rest;
+  for (const Layout::Dimension& d : layout.dimensions()) {
+    if (keep || !gone.contains(d.primal())) rest.push_back(d);
+  }
+  return rest.empty() ? Layout() : Layout::of(std::move(rest));
+}
+
+// Elements may be added up in any order, so blocks are reduced with their dimension. Where that
+// stays, it has extent 1 and no blocks. `in_order`: what is reduced must keep its order.
+void choose_reduction(LayoutChoice& c, bool in_order) {
+  const Layout &natural = c.natural(0), &given = c.given(0);
+  const bool keep = c.attributes().flag("keepdims");
+  for (int64_t axis : c.attributes().tuple("axis")) {
+    const auto rank = static_cast<int64_t>(natural.rank());
+    if (axis < -rank || axis >= rank) return;
+  }
+  std::set<char> gone;
+  for (int axis : named_axes(c.attributes(), natural.rank())) {
+    const char letter = natural[static_cast<size_t>(axis)].primal();
+    if (natural.is_split(letter)) return;
+    gone.insert(letter);
+  }
+  const Layout rest = without(natural, gone, keep);
+  c.give(0, rest);
+  if (given == natural) return;
+  std::vector<int64_t> axes;
+  std::string order, natural_order;
+  for (const Layout::Dimension& d : natural.dimensions()) {
+    if (gone.contains(d.letter)) natural_order += d.letter;
+  }
+  for (size_t k = 0; k < given.rank(); ++k) {
+    if (!gone.contains(given[k].primal())) continue;
+    if (keep && given.is_split(given[k].primal())) return;
+    axes.push_back(static_cast<int64_t>(k));
+    order += given[k].letter;
+  }
+  if ((in_order && order != natural_order) || gone.empty()) return;
+  c.want(0, given);
+  c.give(0, without(given, gone, keep), rest);
+  c.set_attribute("axis", tuple_text(axes));
+  if (c.attributes().flag("exclude")) c.set_attribute("exclude", "False");
+}
+
+void reduction_layout(LayoutChoice& c) { choose_reduction(c, false); }
+void position_layout(LayoutChoice& c) { choose_reduction(c, true); }
 
 struct Row {
   std::string_view name, doc;
@@ -85,6 +135,7 @@ std::vector<Op> reduction_ops() {
                         {"exclude", Bool, "False", "whether all others are meant"}},
          .infer_shape = infer_reduction,
          .infer_type = position ? infer_int32 : same_type,
+         .layout = position ? position_layout : reduction_layout,
          .pattern = Pattern::CommReduce,
          .compute = [f = row.compute, position](const AttributeValues& a, Tensors in) {
            // Of no dimension a reduction changes nothing, and the position is 0.

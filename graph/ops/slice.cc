@@ -77,27 +77,78 @@ std::vector<te::Tensor> compute_pad(const AttributeValues& a, Tensors in) {
 
 void infer_upsampling(ShapeInference& s) {
   const AttributeValues& a = s.attributes();
-  require_permutation(s, "layout", "NCHW");
+  const Layout layout = image_layout_of(s, "layout");
   const int64_t scale = a.integer("scale");
   if (scale < 1) s.fail(fmt::format("a scale of {}", scale), "1 or more");
   if (a.text("method") != "NEAREST_NEIGHBOR") {
     s.fail(fmt::format("method '{}'", a.text("method")), "NEAREST_NEIGHBOR");
   }
-  const Places at = places(a.text("layout"), "NCHW");
-  s.narrow_input(0, Shape::of_rank(4));
-  s.narrow_output(0, Shape::of_rank(4));
-  Extents in, out;
-  for (size_t d = 0; d < 4; ++d) {
-    const int64_t by = d < 2 ? 1 : scale;
-    const int64_t small = extent(s.input(0), at, d), large = extent(s.output(0), at, d);
-    if (large != kUnknown && large % by != 0) {
-      s.fail(fmt::format("{} pixels at {} times the scale", large, by), "a multiple of the scale");
+  s.narrow_input(0, Shape::of_rank(layout.rank()));
+  s.narrow_output(0, Shape::of_rank(layout.rank()));
+  LayoutExtents small = extents_of(s.input(0), layout), large = extents_of(s.output(0), layout);
+  LayoutExtents in = large, out = small;
+  for (char d : {'H', 'W'}) {
+    if (large[d] != kUnknown && large[d] % scale != 0) {
+      s.fail(fmt::format("{} pixels at {} times the scale", large[d], scale),
+             "a multiple of the scale");
     }
-    in.push_back(large == kUnknown ? kUnknown : large / by);
-    out.push_back(small == kUnknown ? kUnknown : small * by);
+    in[d] = large[d] == kUnknown ? kUnknown : large[d] / scale;
+    out[d] = small[d] == kUnknown ? kUnknown : small[d] * scale;
   }
-  s.narrow_output(0, placed(at, {out[0], out[1], out[2], out[3]}));
-  s.narrow_input(0, placed(at, {in[0], in[1], in[2], in[3]}));
+  narrow_images(s, layout, in, out);
+}
+
+// Dimensions that are taken whole may be anywhere and in blocks.
+void strided_slice_layout(LayoutChoice& c) {
+  const Layout &natural = c.natural(0), &given = c.given(0);
+  c.give(0, natural);
+  const AttributeValues& a = c.attributes();
+  const Extents &begin = a.tuple("begin"), &end = a.tuple("end"), &stride = a.tuple("stride");
+  if (given == natural || natural.has_blocks() || begin.size() > natural.rank() ||
+      end.size() != begin.size() || stride.size() > begin.size()) {
+    return;
+  }
+  Extents begins(given.rank(), 0), ends(given.rank(), INT32_MAX), strides(given.rank(), 1);
+  for (size_t d = 0; d < begin.size(); ++d) {
+    const int64_t step = d < stride.size() ? stride[d] : 1;
+    const bool whole = begin[d] == 0 && end[d] == INT32_MAX && step == 1;
+    if (whole) continue;
+    if (given.is_split(natural[d].letter)) return;
+    const auto at = static_cast<size_t>(given.index_of(natural[d].letter));
+    begins[at] = begin[d];
+    ends[at] = end[d];
+    strides[at] = step;
+  }
+  c.want(0, given);
+  c.give(0, given, natural);
+  c.set_attribute("begin", tuple_text(begins));
+  c.set_attribute("end", tuple_text(ends));
+  c.set_attribute("stride", tuple_text(strides));
+}
+
+// Around a dimension in blocks whole blocks may be added.
+void pad_layout(LayoutChoice& c) {
+  const Layout natural = c.natural(0).known() ? c.natural(0) : c.natural_output(0);
+  const Layout& given = c.given(0);
+  c.want(0, natural);
+  c.give(0, natural);
+  const auto& widths = c.attributes().tuples("pad_width");
+  if (!given.known() || given == natural || natural.has_blocks() ||
+      widths.size() != natural.rank()) {
+    return;
+  }
+  std::vector<std::string> texts;
+  for (const Layout::Dimension& d : given.dimensions()) {
+    Extents width = widths[static_cast<size_t>(natural.index_of(d.primal()))];
+    for (int64_t& elements : width) {
+      if (elements % given.block(d.primal()) != 0) return;
+      elements = d.is_primal() ? elements / given.block(d.primal()) : 0;
+    }
+    texts.push_back(tuple_text(width));
+  }
+  c.want(0, given);
+  c.give(0, given, natural);
+  c.set_attribute("pad_width", fmt::format("({})", fmt::join(texts, ", ")));
 }
 
 }  // namespace
@@ -115,6 +166,7 @@ std::vector<Op> slice_ops() {
                       {"stride", Tuple, "()", "from one element to the next; missing ones: 1"}},
        .infer_shape = infer_strided_slice,
        .infer_type = same_type,
+       .layout = strided_slice_layout,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -132,6 +184,7 @@ std::vector<Op> slice_ops() {
        .attributes = {{"axis", Int, "0", "a dimension"}},
        .infer_shape = same_shape_along_axis,
        .infer_type = same_type,
+       .layout = axis_layout,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -145,6 +198,7 @@ std::vector<Op> slice_ops() {
                       {"pad_width", Tuples, {}, "(before, after) of each dimension"}},
        .infer_shape = infer_pad,
        .infer_type = same_type,
+       .layout = pad_layout,
        .pattern = Pattern::Injective,
        .compute = compute_pad,
        .identity = identity_if_same_shape},
@@ -152,18 +206,18 @@ std::vector<Op> slice_ops() {
        .doc = "Each pixel `scale` times below itself and as often beside.",
        .inputs = {{"data", "(n, c, h, w) in the order of `layout`"}},
        .attributes = {{"scale", Int, {}, "1 or more"},
-                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+                      {"layout", Text, "NCHW", "of data and output; channels may be in blocks, as in NCHW16c"},
                       {"method", Text, "NEAREST_NEIGHBOR", "no other is known"}},
        .infer_shape = infer_upsampling,
        .infer_type = same_type,
+       .layout = image_layout,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
-             const std::string& layout = a.text("layout");
              const int64_t scale = a.integer("scale");
-             return std::vector{ordered(
-                 topi::nn::upsampling(ordered(in[0], layout, "NCHW"), scale, scale), "NCHW",
-                 layout)};
+             return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
+               return topi::nn::upsampling(images, scale, scale);
+             })};
            },
        .identity = identity_if_same_shape},
   };

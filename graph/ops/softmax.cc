@@ -15,6 +15,7 @@ Op along_an_axis(std::string_view name, std::string_view doc,
           .attributes = {{"axis", AttributeType::Int, "-1", "the dimension that it is taken along"}},
           .infer_shape = same_shape_along_axis,
           .infer_type = same_type,
+          .layout = axis_layout,
           .pattern = Pattern::Opaque,
           .compute = [compute](const AttributeValues& a, Tensors in) {
             return std::vector{compute(in[0], static_cast<int>(a.integer("axis")))};

@@ -82,6 +82,7 @@ std::vector<Op> transform_ops() {
        .inputs = {{"data", "(n, …)"}},
        .infer_shape = infer_flatten,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::nn::flatten(in[0])}; },
@@ -99,6 +100,7 @@ std::vector<Op> transform_ops() {
        .attributes = {{"axes", Tuple, "()", "each dimension once; none: all in reverse"}},
        .infer_shape = infer_transpose,
        .infer_type = same_type,
+       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues& a, Tensors in) {
          std::vector<int> axes = to_ints(a.tuple("axes"));

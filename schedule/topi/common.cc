@@ -40,6 +40,10 @@ void require_rank(const Place& place, const Tensor& t, int rank) {
             fmt::format("a tensor of rank {}", rank));
 }
 
+void require_images(const Place& place, const Tensor& t) {
+  if (t.rank() < 4) require_rank(place, t, 4);
+}
+
 void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent) {
   const Expr actual = t.shape()[static_cast<size_t>(dimension)];
   if (same_extent(actual, extent)) return;
@@ -47,6 +51,18 @@ void require_extent(const Place& place, const Tensor& t, int dimension, const Ex
             fmt::format("dimension {} of shape {} is {}", dimension, shape_text(t.shape()),
                         to_string(actual)),
             fmt::format("{} there", to_string(extent)));
+}
+
+void require_channels(const Place& place, const Tensor& t, const Tensor& data, size_t axis) {
+  const std::vector<Expr> shape = data.shape();
+  const bool blocks = t.rank() == 2 && axis + 1 < shape.size();
+  if (!blocks) require_rank(place, t, 1);
+  require_extent(place, t, 0, shape[axis]);
+  if (blocks) require_extent(place, t, 1, shape.back());
+}
+
+Expr read_channel(const Tensor& t, const std::vector<Var>& position, size_t axis) {
+  return t.rank() == 2 ? t(position[axis], position.back()) : t(position[axis]);
 }
 
 void require_nchw(const Place& place, std::string_view layout) {

@@ -39,8 +39,16 @@ struct Place {
 [[noreturn]] void bad_argument(const Place& place, const std::string& what, std::string legal);
 // BadShape unless `t` has `rank` dimensions.
 void require_rank(const Place& place, const Tensor& t, int rank);
+// BadShape unless `t` has rows and columns as dimensions 2 and 3: [N, C, H, W], or with blocks
+// behind these such as [N, C / c, H, W, c].
+void require_images(const Place& place, const Tensor& t);
 // BadShape unless extent `dimension` of `t` is `extent`.
 void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent);
+// BadShape unless `t` has an element for each channel of data: [C] for its dimension `axis`, or
+// [C / c, c] where blocks of c channels are the last dimension of data.
+void require_channels(const Place& place, const Tensor& t, const Tensor& data, size_t axis);
+// The element of such a tensor for a position of data.
+Expr read_channel(const Tensor& t, const std::vector<Var>& position, size_t axis);
 // BadArgument unless the layout of images is "NCHW".
 void require_nchw(const Place& place, std::string_view layout);
 // TypeMismatch unless elements are floating.

@@ -122,6 +122,24 @@ TEST(TopiErrors, ConvolutionsOfBlocksThatDoNotFit) {
   expect_error(ErrorCode::BadShape, conv(tensor({1, 8, 8, 8}), w));
   expect_error(ErrorCode::BadShape, conv(x, tensor({6, 8, 3, 3})));
   expect_error(ErrorCode::BadShape, conv(x, tensor({3, 2, 9, 3, 4, 2})));
+  const auto depthwise = [](const Tensor& data, const Tensor& weight) {
+    return [=] { nn::depthwise_conv2d_nchwc(data, weight); };
+  };
+  expect_error(ErrorCode::BadShape, depthwise(x, w));
+  expect_error(ErrorCode::BadShape, depthwise(x, tensor({3, 1, 3, 3, 1, 4})));
+  expect_error(ErrorCode::BadShape, depthwise(tensor({1, 8, 8, 8}), tensor({2, 1, 3, 3, 1, 4})));
+  expect_error(ErrorCode::BadShape, depthwise(x, tensor({2, 1, 9, 3, 1, 4})));
+}
+
+TEST(TopiErrors, VectorsOfChannelsThatDoNotFit) {
+  const Tensor x = tensor({1, 2, 8, 8, 4}), c = tensor({2, 4});
+  expect_error(ErrorCode::BadShape, [&] { nn::bias_add(x, tensor({2, 3})); });
+  expect_error(ErrorCode::BadShape, [&] { nn::bias_add(x, tensor({4, 2})); });
+  expect_error(ErrorCode::BadShape, [&] { nn::bias_add(x, c, 4); });
+  expect_error(ErrorCode::BadShape, [&] { nn::prelu(x, tensor({2, 4, 1})); });
+  expect_error(ErrorCode::BadShape, [&] { nn::batch_norm(x, c, c, tensor({2}), c); });
+  expect_error(ErrorCode::BadShape,
+               [] { nn::pool2d(tensor({8, 8, 8}), {2}, {2}, {1}, {0}, nn::PoolType::Max); });
 }
 
 TEST(TopiErrors, ProductsThatDoNotFit) {

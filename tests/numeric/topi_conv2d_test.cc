@@ -119,6 +119,47 @@ TEST(TopiConv2d, ChannelsInBlocksGiveTheSame) {
   }
 }
 
+TEST(TopiConv2d, PlainDataGiveBlocks) {
+  const Case plain{
+      .data = {2, 3, 9, 8}, .weight = {8, 3, 3, 2}, .stride = {2, 1}, .padding = {1, 1, 1, 1}};
+  const Array x = sample(plain.data), w = sample(plain.weight, 1);
+  const Array bw = in_blocks(w, 0, 4);
+  const Tensor conv = conv2d_nchwc(placeholder_like(x), placeholder_like(bw, float_type(32), "W"),
+                                   plain.stride, plain.padding, plain.dilation);
+  const Array got = test::run(conv, {x, bw}), want = in_blocks(reference(plain, x, w), 1, 4);
+  EXPECT_EQ(got.shape, want.shape);
+  EXPECT_EQ(got.data, want.data);
+}
+
+TEST(TopiConv2d, DepthwiseInBlocksGivesTheSame) {
+  struct BlockedCase {
+    Case plain;
+    int64_t c, f;
+  };
+  const BlockedCase cases[] = {
+      {{.data = {2, 8, 7, 9}, .weight = {8, 1, 3, 5}, .groups = 8}, 4, 4},
+      {{.data = {1, 6, 9, 8},
+        .weight = {6, 1, 3, 3},
+        .stride = {2, 1},
+        .padding = {1, 1, 1, 1},
+        .groups = 6},
+       3,
+       2},
+      {{.data = {1, 4, 9, 8}, .weight = {12, 1, 3, 2}, .dilation = {2, 3}, .groups = 4}, 2, 4},
+  };
+  for (const auto& [plain, c, f] : cases) {
+    SCOPED_TRACE(shape_text(placeholder_like(Array(plain.weight, std::vector<double>())).shape()));
+    const Array x = sample(plain.data), w = sample(plain.weight, 1);
+    const Array bx = in_blocks(x, 1, c), bw = in_blocks(in_blocks(w, 1, 1), 0, f);
+    const Tensor conv =
+        depthwise_conv2d_nchwc(placeholder_like(bx), placeholder_like(bw, float_type(32), "W"),
+                               plain.stride, plain.padding, plain.dilation);
+    const Array got = test::run(conv, {bx, bw}), want = in_blocks(reference(plain, x, w), 1, f);
+    EXPECT_EQ(got.shape, want.shape);
+    EXPECT_EQ(got.data, want.data);
+  }
+}
+
 TEST(TopiConv2d, LowPrecisionSumsInTheTypeAskedFor) {
   const Case c{.data = {1, 8, 4, 4}, .weight = {2, 8, 3, 3}};
   const Array x(c.data, [](int64_t) { return 100.0; }), w(c.weight, [](int64_t) { return 100.0; });

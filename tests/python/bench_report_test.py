@@ -43,6 +43,25 @@ def narrow(measurement, workload):
     return measurement | {"name": measurement["name"].replace(WORKLOAD, workload), "labels": measurement["labels"] | {"workload": workload}}
 
 
+def of_network(contestant, what, threads, value, unit="s"):
+    labels = {"network": "resnet18", "contestant": contestant, "what": what}
+    return measurement(f"resnet18/{contestant}/{what}/{threads}", around(value), unit, threads=threads, **labels)
+
+
+def networks():
+    """On one thread ours are slower, on four faster, and one kernel of two is what ours lose by."""
+    runs = [("onnxruntime", 1, 0.020), ("untuned", 1, 0.025), ("tuned", 1, 0.0205), ("onnxruntime", 4, 0.010), ("untuned", 4, 0.0125), ("tuned", 4, 0.009)]
+    measurements = [of_network(c, "run", t, seconds) for c, t, seconds in runs]
+    measurements += [of_network(c, "overhead", t, 2e-5) for c, t, _ in runs if c != "onnxruntime"]
+    for contestant, build, resident, peak in (("untuned", 16, 300, 400), ("tuned", 4, 300, 400), ("loaded", 0.02, 100, 100), ("onnxruntime", 0.2, 250, 260)):
+        measurements.append(of_network(contestant, "build", 4, build))
+        measurements += [of_network(contestant, what, 4, size * 2**20, "B") for what, size in (("resident", resident), ("peak", peak))]
+    ours = [{"name": "relu0", "seconds": 0.012, "bytes": 9, "nodes": ["conv0", "relu0"]}, {"name": "pool", "seconds": 0.001, "bytes": 9, "nodes": ["pool"]}]
+    kernels = {f"resnet18/{c}/{t}": {"conv0": 0.008, "pool": 0.002} if c == "onnxruntime" else ours for c, t, _ in runs}
+    facts = {"libraries": {"onnxruntime": "1.32"}, "wrong": [], "tunings": [], "kernels": kernels, "not_in_log": {"resnet18/1": ["fuse_pad"], "resnet18/4": []}}
+    return {"measurements": measurements, "facts": facts}
+
+
 @pytest.fixture
 def results():
     peak = [measurement(f"fma/{t}", around(t * 1e11), "flop/s", "higher", threads=t) for t in (1, 4)]
@@ -97,6 +116,7 @@ def results():
         "gemm": {"measurements": peers, "facts": {"libraries": {"openblas": "0.3"}, "wrong": [], "tunings": [tuning]}},
         "lowp": {"measurements": lowp, "facts": {"libraries": {"onednn": "2.6.3, avx512_core_amx"}, "wrong": [], "tunings": []}},
         "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
+        "networks": networks(),
         "tasks": {"measurements": spending, "facts": {"tasks": 12, "seeds": 3, "recorded_trials": 192, "powers": [0.1, 0.2]}},
         "model": {"measurements": models, "facts": facts},
     }
@@ -243,7 +263,7 @@ def test_goals_are_decided(results):
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
     assert found["after a rest, 4 threads: 30 regions at 0.95 of the steady speed at least"].met
     assert not found["after a rest, 4 threads: the first takes at most 20 µs more than the second"].met
-    assert len(found) == 11 + 4 + 6
+    assert len(found) == 11 + 4 + 6 + 12
 
 
 def test_a_limit_that_some_samples_miss_is_seen(results):
@@ -283,6 +303,35 @@ def test_rules_of_spending_are_compared_list_by_list(results):
     assert met == {"turns": True, "gain": False}
 
 
+def test_networks_are_held_against_the_peer(results):
+    found = {goal.text: (goal.found, goal.met) for goal in goals.of_networks(results["sections"]["networks"])}
+    assert found == {
+        "networks, 1 thread: untuned, of ONNX Runtime's speed, mean at least 0.7": ("0.80, least 0.80", True),
+        "networks, 1 thread: tuned, of ONNX Runtime's speed, mean at least 1": ("0.98, least 0.98", False),
+        "networks, 4 threads: untuned, of ONNX Runtime's speed, mean at least 0.7": ("0.80, least 0.80", True),
+        "networks, 4 threads: tuned, of ONNX Runtime's speed, mean at least 1": ("1.11, least 1.11", True),
+        # Two kernels: 10 µs each.
+        "executor, resnet18, untuned, 1 thread: at most 2% of a run, 1 µs a kernel": ("0.08%, 10 µs", False),
+        "executor, resnet18, tuned, 1 thread: at most 2% of a run, 1 µs a kernel": ("0.10%, 10 µs", False),
+        "executor, resnet18, untuned, 4 threads: at most 2% of a run, 1 µs a kernel": ("0.16%, 10 µs", False),
+        "executor, resnet18, tuned, 4 threads: at most 2% of a run, 1 µs a kernel": ("0.22%, 10 µs", False),
+        "resnet18, untuned, built in 15 s on 4 threads": ("16 s", False),
+        "resnet18, tuned, built in 5 s on 4 threads": ("4 s", True),
+        "resnet18, built in the process, resident: no more than ONNX Runtime's": ("1.20 of it", False),
+        "resnet18, loaded, memory at most: no more than ONNX Runtime's": ("0.38 of it", True),
+    }
+
+
+def test_networks_and_where_they_lose_time(results):
+    section = results["sections"]["networks"]
+    one, four, *lost, alone = tables.of_section("networks", section, results)
+    assert cell(one, "resnet18", "ratio, tuned") == "0.98" and cell(four, "resnet18", "ratio, tuned") == "1.11"
+    assert "tuned resnet18: 1 of its kernels are not in the log and have the prior's schedules" in one.notes
+    assert not any("not in the log" in note for note in four.notes)
+    assert [table.rows for table in lost] == [[["relu0", "12 ms", "8 ms", "4 ms"]]] * 2, "what ours computes faster is no loss"
+    assert cell(alone, "loaded", "at most") == "100 MiB" and cell(alone, "tuned", "until it can run") == "4 s"
+
+
 def test_a_better_model_by_luck_does_not_count(results):
     for m in results["sections"]["model"]["measurements"]:
         m["samples"] = [0.01, 0.012, 0.011]
@@ -315,7 +364,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "tasks", "prior", "model"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "networks", "tasks", "prior", "model"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 

@@ -29,12 +29,21 @@ def run(script, cwd, **environment):
 
 
 def test_the_readme(tmp_path):
-    by_hand, tuned = blocks("README.md", "python")
+    by_hand, tuned, network = blocks("README.md", "python")
     assert "trials=64" in tuned
     output = run(by_hand + tuned.replace("trials=64", "trials=2, workers=1"), tmp_path)
     (shown,) = (text for text in blocks("README.md", "") if text.startswith("True "))
     assert output.strip() == shown.strip()
     assert (tmp_path / "tuning.db").is_file()
+    assert "between kernels" in run(network, tmp_path)
+    assert {"model.so", "graph.json", "graph.params"} <= {path.name for path in (tmp_path / "resnet18").iterdir()}
+
+
+def test_networks(tmp_path):
+    scripts = blocks("docs/networks.md", "python")
+    output = run("\n".join(scripts), tmp_path)
+    assert "['x', 'conv_weight', 'conv_bias', 'norm_gamma'" in output
+    assert "tvm_op(" in output and "(1, 10)" in output and "between kernels" in output
 
 
 def test_tensor_intrinsics(tmp_path):

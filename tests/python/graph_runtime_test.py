@@ -115,6 +115,16 @@ def test_values_of_every_kind(module):
     assert code_of(lambda: module["walk"]) == "unknown-function"
 
 
+def test_a_graph_without_kernels():
+    graph = json.dumps({"nodes": [variable("x")], "arg_nodes": [0], "node_row_ptr": [0, 1], "heads": [[0, 0, 0]],
+                        "attrs": {"shape": ["list_shape", [[N, M]]], "dltype": ["list_str", ["float32"]],
+                                  "storage_id": ["list_int", [0]]}})
+    module = graph_runtime.create(graph, None)
+    module.run(x=X)
+    np.testing.assert_array_equal(output(module), X)
+    assert code_of(graph_runtime.create, plan(), None) == "unknown-function"
+
+
 def test_an_input_without_a_value(lib):
     module = graph_runtime.create(plan(), lib)
     with pytest.raises(tw.UserError, match="input 'x' has no value") as info:
@@ -226,17 +236,20 @@ def test_profile(module, tmp_path, monkeypatch):
     profile = module.profile(5, x=X)
     assert [(k.name, k.function, len(k.seconds)) for k in profile.kernels] == [("sum", "add", 5), ("y", "twice", 5)]
     assert profile.kernels[1].bytes_in == profile.kernels[1].bytes_out == 4 * N * M
-    assert 0 <= profile.overhead <= profile.median
+    assert 0 <= profile.overhead <= profile.mean
+    assert min(k.mean for k in profile.kernels) >= 0
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(sys, "stdout", io.StringIO())  # a pipe, not a terminal
     text = str(profile)
     monkeypatch.undo()
     assert all(len(line) <= 80 for line in text.splitlines()), text
-    for word in ("sum", "twice", "share", "GB/s", "between kernels", "run (5 times)", "100 %"):
+    for word in ("sum", "twice", "share", "shortest", "GB/s", "between kernels", "run (5 times)", "100 %"):
         assert word in text, text
     profile.kernels[0] = profile.kernels[0]._replace(name="fuse_" * 30)
     assert all(len(line) <= 60 for line in profile.table(60).splitlines())
     assert "…" not in profile.table(60)  # folded, not cut off
+    profile.kernels[0] = profile.kernels[0]._replace(name="a[b] :cat:")  # which means something to rich
+    assert "a[b] :cat:" in profile.table(80)
 
     profile.save_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]

@@ -29,6 +29,14 @@ y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1])
 model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], [y]))
 onnx.checker.check_model(model)
 """,
+    "onnxruntime": """
+import numpy, onnx.helper, onnxruntime
+x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [64]) for name in "xy")
+graph = onnx.helper.make_graph([onnx.helper.make_node("Exp", ["x"], ["y"])], "g", [x], [y])
+model = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 18)])
+(y,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": numpy.zeros(64, "float32")})
+assert (y == 1).all()
+""",
     "xgboost": """
 import numpy, xgboost
 data = xgboost.DMatrix(numpy.random.rand(32, 4), label=numpy.random.rand(32))

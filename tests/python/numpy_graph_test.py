@@ -68,6 +68,8 @@ CASES = {
                ([(1, 1)], {"axis": 0, "keepdims": True}), ([(2, 3)], {"exclude": True})]
         for name in ("sum", "max", "min", "mean", "prod", "argmax", "argmin")
     },
+    "__copy": [([(2, 3)], {})],
+    "_assign": [([(2, 3), (2, 3)], {})],
     "zeros": [([], {"shape": (2, 3)})],
     "ones": [([], {"shape": (), "dtype": "int32"})],
     "full": [([], {"shape": 4, "dtype": "int8", "fill_value": -7.9})],

@@ -360,6 +360,19 @@ class Network:
         inner = self.call("elemwise_mul", inner, self.variable(x.shape, param=self.chance(0.5))) if inner and self.chance(0.5) else inner
         self.keep(self.call("elemwise_add", inner, x))
 
+    def twice(self):
+        """One thing computed twice, or undone."""
+        x = self.pick_of_rank(1, 2, 3, 4)
+        rank = x.array.ndim
+        turned = tuple(map(int, self._random.permutation(rank)))
+        op, attributes, back = self.one_of([
+            ("sigmoid", {}, {}), ("__mul_scalar__", {"scalar": 0.5}, {"scalar": 0.5}), ("flip", {"axis": rank - 1}, {"axis": rank - 1}),
+            ("transpose", {"axes": turned}, {"axes": tuple(turned.index(k) for k in range(rank))}),
+        ])
+        first = self.call(op, x, **attributes)
+        again = self.call(op, x if self.chance(0.5) else first, **(attributes if self.chance(0.5) else back)) if first else None
+        self.keep(first, again)
+
     def filled(self):
         op = self.one_of(("zeros", "ones", "full"))
         self.keep(self.call(op, shape=self.one_of([(3,), (1, 5), (2, 3, 5)]), **({"fill_value": 0.5} if op == "full" else {})))
@@ -369,7 +382,7 @@ class Network:
             [self.convolution] * 6 + [self.activated, self.pooling, self.broadcast, self.shape] * 2
             + [self.unary, self.unary_of_positive, self.with_attributes, self.converted, self.pointwise, self.total, self.slopes,
                self.product, self.product, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
-               self.joined, self.parts, self.residual, self.residual, self.filled])
+               self.joined, self.parts, self.residual, self.residual, self.twice, self.filled])
         part()
 
     def case(self) -> Case:

@@ -270,8 +270,8 @@ def precompute_prune(graph, params):
     if before is None or not names:
         return graph, params
     computed = dict(zip(names, _run_graph(before, params), strict=True))
-    return graph, {name: (computed.get(name) or params.get(name)) for name in graph.index.input_names
-                   if name in computed or name in params}
+    known = {**params, **computed}
+    return graph, {name: known[name] for name in graph.index.input_names if name in known}
 
 
 def _run_graph(graph, params):
@@ -286,7 +286,7 @@ def _run_graph(graph, params):
     executor = graph_runtime.create(graph, module, _nd.device("cpu", 0))
     executor.set_input(**needed)
     executor.run()
-    return [executor.get_output(k) for k in range(executor.get_num_outputs())]
+    return [executor.get_output(k).copy() for k in range(executor.get_num_outputs())]
 
 
 def initialize_variables(ishape, idtype):

@@ -18,9 +18,9 @@ class Kernel(_NamedTuple):
     bytes_out: int
 
     @property
-    def median(self):
+    def mean(self):
         """Seconds of a run."""
-        return _statistics.median(self.seconds)
+        return _statistics.fmean(self.seconds)
 
 
 class Profile:
@@ -40,21 +40,20 @@ class Profile:
         self.seconds = native.seconds
 
     @property
-    def median(self):
-        """Seconds of a run."""
-        return _statistics.median(self.seconds)
+    def mean(self):
+        """Seconds of a run: those of the kernels and the overhead."""
+        return _statistics.fmean(self.seconds)
 
     @property
     def overhead(self):
         """Seconds of a run outside kernels, those of taking the times included."""
-        inside = [sum(times) for times in zip(*(k.seconds for k in self.kernels))] or [0.0] * len(self.seconds)
-        return _statistics.median(run - kernels for run, kernels in zip(self.seconds, inside))
+        return self.mean - sum(k.mean for k in self.kernels)
 
     def __str__(self):
         return self.table()
 
     def table(self, width=None):
-        """The kernels as text, the slowest first: medians, shares, and bytes read and written a second.
+        """The kernels as text, the slowest first: means, shares, shortest times, and bytes read and written a second.
 
         width: columns; None for those of the terminal, or 80 where there is none.
         """
@@ -66,21 +65,23 @@ class Profile:
         from ..cli.output import line_width, time_text
 
         table = Table(box=None, pad_edge=False, show_footer=True)
-        total = self.median
         table.add_column("kernel", footer=f"run ({len(self.seconds)} times)", overflow="fold")
         table.add_column("function", overflow="fold")
-        for name, footer in (("time", time_text(total)), ("share", "100 %"), ("GB/s", "")):
+        for name, footer in (
+                ("time", time_text(self.mean)), ("share", "100 %"), ("shortest", time_text(min(self.seconds))), ("GB/s", "")):
             table.add_column(name, footer=footer, justify="right", no_wrap=True)
-        for k in self._slowest_first():
-            rate = (k.bytes_in + k.bytes_out) / k.median / 1e9 if k.median > 0 else 0
-            table.add_row(k.name, k.function, time_text(k.median), f"{_share(k.median, total):.1f} %", f"{rate:.1f}")
-        table.add_row("between kernels", "", time_text(self.overhead), f"{_share(self.overhead, total):.1f} %", "")
-        text = StringIO()
-        Console(file=text, width=width or line_width(_sys.stdout) or 80, color_system=None).print(table)
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
-    def _slowest_first(self):
-        return sorted(self.kernels, key=lambda k: -k.median)
+        def share(seconds):
+            return f"{100 * seconds / self.mean if self.mean > 0 else 0:.1f} %"
+
+        for k in sorted(self.kernels, key=lambda k: -k.mean):
+            rate = f"{(k.bytes_in + k.bytes_out) / k.mean / 1e9:.1f}" if k.mean > 0 else "-"
+            table.add_row(k.name, k.function, time_text(k.mean), share(k.mean), time_text(min(k.seconds)), rate)
+        table.add_row("between kernels", "", time_text(self.overhead), share(self.overhead), "", "")
+        text = StringIO()
+        width = width or line_width(_sys.stdout) or 80
+        Console(file=text, width=width, color_system=None, markup=False, emoji=False).print(table)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
     def save_trace(self, path):
         """Writes trace events that ui.perfetto.dev and chrome://tracing open."""
@@ -95,18 +96,17 @@ class Profile:
 
         figure = Figure(figsize=(8, 1.2 + 0.24 * len(self.kernels)), layout="constrained")
         axes = figure.subplots()
-        longest = max((k.median for k in self.kernels), default=0)
-        unit, factor = ("ms", 1e3) if longest >= 1e-3 else ("us", 1e6)
-        quarters = [_quarters(k.seconds) for k in self.kernels]
-        low = [(middle - first) * factor for first, middle, _ in quarters]
-        high = [(last - middle) * factor for _, middle, last in quarters]
-        rows = range(len(quarters))
-        axes.barh(rows, [middle * factor for _, middle, _ in quarters], xerr=[low, high], color="#4477aa",
-                  error_kw={"elinewidth": 1, "ecolor": "#222222"})
+        times = [k.mean for k in self.kernels]
+        unit, factor = ("ms", 1e3) if max(times, default=0) >= 1e-3 else ("us", 1e6)
+        rows = range(len(times))
+        axes.barh(rows, [t * factor for t in times], color="#4477aa")
+        axes.scatter([min(k.seconds) * factor for k in self.kernels], rows, marker="|", color="#222222", label="shortest")
+        axes.margins(y=0.01)
+        axes.legend(frameon=False, loc="lower right")
         axes.set_yticks(rows, [k.name if len(k.name) <= 48 else k.name[:47] + "…" for k in self.kernels], fontsize=8)
         axes.invert_yaxis()
-        axes.set_xlabel(f"time, {unit} (median; the line is the middle half of {len(self.seconds)} runs)")
-        axes.set_title(f"{time_text(self.median)} a run, {len(self.kernels)} kernels")
+        axes.set_xlabel(f"mean time of {len(self.seconds)} runs, {unit}")
+        axes.set_title(f"{time_text(self.mean)} a run, {len(self.kernels)} kernels")
         axes.spines[["top", "right"]].set_visible(False)
         return figure
 
@@ -117,12 +117,3 @@ class Profile:
     def save_png(self, path):
         """Writes `figure` as PNG."""
         self.figure().savefig(path, format="png", dpi=150)
-
-
-def _share(seconds, total):
-    return 100 * seconds / total if total > 0 else 0
-
-
-def _quarters(seconds):
-    """The first quartile, the median and the third quartile."""
-    return _statistics.quantiles(seconds, n=4, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 3

@@ -26,7 +26,7 @@ def create(graph_json_str, libmod, device=None, params=None):
     ----------
     graph_json_str: str or Graph
     libmod: Module
-        With a function for each `func_name` of the graph.
+        With a function for each `func_name` of the graph; None where it has none.
     device: Device or list of one, optional
     params: dict of str to array, optional
         Values of variables. The arrays themselves are used, and shared by the instances that `clone` makes.

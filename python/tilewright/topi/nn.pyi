@@ -96,6 +96,20 @@ def conv2d_NCHWc(data: Tensor, kernel: Tensor, stride: int | collections.abc.Seq
     """
 
 
+def depthwise_conv2d_NCHWc(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], layout: str, out_layout: str, out_dtype: str | None = None) -> Tensor:
+    r"""Each channel with filters of its own, channels in blocks: [N, F / f, OH, OW, f].
+
+    Input (Tensor): [N, C / c, H, W, c]
+    Filter (Tensor): [F / f, 1, KH, KW, 1, f], F a multiple of C
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    layout (str): "NCHW16c" where c is 16
+    out_layout (str): "NCHW16c" where f is 16
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
 def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
     r"""Data times the transpose of weight, plus bias: [M, N]. PyTorch Linear.
 

@@ -26,14 +26,13 @@ Tensor leaky_relu(const Tensor& x, double alpha, const std::string& name, const 
 
 Tensor prelu(const Tensor& x, const Tensor& slope, int axis, const std::string& name,
              const std::string& tag) {
-  const int along = normalize_axis({"prelu", "axis"}, axis, x.rank());
-  require_rank({"prelu", "slope"}, slope, 1);
-  require_extent({"prelu", "slope"}, slope, 0, x.shape()[static_cast<size_t>(along)]);
+  const auto along = static_cast<size_t>(normalize_axis({"prelu", "axis"}, axis, x.rank()));
+  require_channels({"prelu", "slope"}, slope, x, along);
   return te::compute(
       x.shape(),
       [&](const std::vector<Var>& i) {
         const Expr e = x(to_exprs(i));
-        return select(e > make_zero(x.dtype()), e, e * slope(i[static_cast<size_t>(along)]));
+        return select(e > make_zero(x.dtype()), e, e * read_channel(slope, i, along));
       },
       name, tag);
 }

@@ -13,7 +13,8 @@ Tensor relu(const Tensor& x, const std::string& name = "T_relu",
 // x where positive, else alpha * x. TypeMismatch unless floating. ONNX LeakyRelu.
 Tensor leaky_relu(const Tensor& x, double alpha, const std::string& name = "T_leaky_relu",
                   const std::string& tag = kElementwise);
-// x where positive, else slope * x, with slope [C] for dimension `axis`. ONNX PRelu.
+// x where positive, else slope * x, with slope [C] for dimension `axis`, or [C / c, c] where blocks
+// of c channels are the last dimension. ONNX PRelu.
 Tensor prelu(const Tensor& x, const Tensor& slope, int axis = 1,
              const std::string& name = "T_prelu", const std::string& tag = kBroadcast);
 // x / 2 * (1 + erf(x / √2)); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.

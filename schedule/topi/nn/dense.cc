@@ -88,14 +88,11 @@ Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_t
 }
 
 Tensor bias_add(const Tensor& data, const Tensor& bias, int axis) {
-  const int along = normalize_axis({"bias_add", "axis"}, axis, data.rank());
-  require_rank({"bias_add", "bias"}, bias, 1);
-  require_extent({"bias_add", "bias"}, bias, 0, data.shape()[static_cast<size_t>(along)]);
+  const auto along = static_cast<size_t>(normalize_axis({"bias_add", "axis"}, axis, data.rank()));
+  require_channels({"bias_add", "bias"}, bias, data, along);
   return te::compute(
       data.shape(),
-      [&](const std::vector<Var>& i) {
-        return data(to_exprs(i)) + bias(i[static_cast<size_t>(along)]);
-      },
+      [&](const std::vector<Var>& i) { return data(to_exprs(i)) + read_channel(bias, i, along); },
       "T_add", kBroadcast);
 }
 

@@ -79,30 +79,33 @@ Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
   constexpr std::string_view op = "batch_norm";
   require_float({op, "data"}, data);
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
-  const Expr channels = data.shape()[along];
   const auto check = [&](const char* argument, const Tensor& t) {
-    require_rank({op, argument}, t, 1);
-    require_extent({op, argument}, t, 0, channels);
+    require_channels({op, argument}, t, data, along);
+    require_rank({op, argument}, t, gamma.rank());
   };
   check("gamma", gamma);
   check("beta", beta);
   check("moving_mean", moving_mean);
   check("moving_variance", moving_variance);
   const Tensor scale = te::compute(
-      {channels},
+      gamma.shape(),
       [&](const std::vector<Var>& i) {
-        const Expr variance = moving_variance(i[0]) + make_const_float(data.dtype(), epsilon);
-        return gamma(i[0]) * call("rsqrt", {variance});
+        const std::vector<Expr> c = to_exprs(i);
+        const Expr variance = moving_variance(c) + make_const_float(data.dtype(), epsilon);
+        return gamma(c) * call("rsqrt", {variance});
       },
       "T_batch_norm_scale", kElementwise);
   const Tensor shift = te::compute(
-      {channels},
-      [&](const std::vector<Var>& i) { return beta(i[0]) - moving_mean(i[0]) * scale(i[0]); },
+      gamma.shape(),
+      [&](const std::vector<Var>& i) {
+        const std::vector<Expr> c = to_exprs(i);
+        return beta(c) - moving_mean(c) * scale(c);
+      },
       "T_batch_norm_shift", kElementwise);
   return te::compute(
       data.shape(),
       [&](const std::vector<Var>& i) {
-        return data(to_exprs(i)) * scale(i[along]) + shift(i[along]);
+        return data(to_exprs(i)) * read_channel(scale, i, along) + read_channel(shift, i, along);
       },
       "T_batch_norm", kBroadcast);
 }

@@ -14,7 +14,8 @@ namespace tw::topi::nn {
 Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                   const std::vector<int>& axis = {-1}, double epsilon = 1e-5);
 // Inference: (x - mean) / sqrt(variance + epsilon) * gamma + beta with [C] statistics for dimension
-// `axis`, as scale and shift computed once a channel. ONNX BatchNormalization.
+// `axis`, or [C / c, c] where blocks of c channels are the last dimension, as scale and shift
+// computed once a channel. ONNX BatchNormalization.
 Tensor batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                   const Tensor& moving_mean, const Tensor& moving_variance, int axis = 1,
                   double epsilon = 1e-5);

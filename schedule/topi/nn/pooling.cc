@@ -78,7 +78,7 @@ Rounding rounding_of(bool ceil_mode, const std::string& rule) {
 Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
               const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
               const Padding& padding, PoolType type, Rounding rounding, bool count_include_pad) {
-  require_rank({kOp, "data"}, data, 4);
+  require_images({kOp, "data"}, data);
   const Pair size = normalize_pair({kOp, "kernel"}, kernel, 1);
   const Pair step = normalize_pair({kOp, "stride"}, stride, 1);
   const Pair spread = normalize_pair({kOp, "dilation"}, dilation, 1);
@@ -94,10 +94,16 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
   rows.place(rounding);
   columns.place(rounding);
   const auto amount = [](int64_t v) { return Expr(static_cast<int>(v)); };
+  const auto around = [&](int64_t vertical, int64_t horizontal) {
+    std::vector<Expr> amounts(in.size(), 0);
+    amounts[2] = amount(vertical);
+    amounts[3] = amount(horizontal);
+    return amounts;
+  };
   const bool padded = border.any() || rows.added != 0 || columns.added != 0;
   const Tensor source =
-      padded ? pad(data, {0, 0, amount(rows.before), amount(columns.before)},
-                   {0, 0, amount(rows.after + rows.added), amount(columns.after + columns.added)},
+      padded ? pad(data, around(rows.before, columns.before),
+                   around(rows.after + rows.added, columns.after + columns.added),
                    average ? make_zero(data.dtype()) : max_identity(data.dtype()), "pad_temp")
              : data;
 
@@ -107,11 +113,16 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
     return position * make_const(position.dtype(), w.stride) +
            tap.var() * make_const(tap.var().dtype(), w.dilation);
   };
-  const std::vector<Expr> shape = {in[0], in[1], rows.positions, columns.positions};
+  std::vector<Expr> shape = in;
+  shape[2] = rows.positions;
+  shape[3] = columns.positions;
   const Tensor pooled = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
-        const Expr e = source(i[0], i[1], at(i[2], rows, ry), at(i[3], columns, rx));
+        std::vector<Expr> position = to_exprs(i);
+        position[2] = at(i[2], rows, ry);
+        position[3] = at(i[3], columns, rx);
+        const Expr e = source(position);
         return average ? te::sum(e, {ry, rx}) : te::max(e, {ry, rx});
       },
       average ? "pool_sum" : "pool_max", average ? "pool_sum" : "pool_max");
@@ -127,17 +138,21 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
 }
 
 Tensor global_pool(const Tensor& data, PoolType type) {
-  require_rank({"global_pool", "data"}, data, 4);
+  require_images({"global_pool", "data"}, data);
   const bool average = type == PoolType::Average;
   if (average) require_float({"global_pool", "data"}, data);
   const std::vector<Expr> in = data.shape();
   const IterVar ry = te::reduce_axis({make_zero(in[2].dtype()), in[2]}, "rv0");
   const IterVar rx = te::reduce_axis({make_zero(in[3].dtype()), in[3]}, "rv1");
-  const std::vector<Expr> shape = {in[0], in[1], 1, 1};
+  std::vector<Expr> shape = in;
+  shape[2] = shape[3] = 1;
   const Tensor pooled = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
-        const Expr e = data(i[0], i[1], ry.var(), rx.var());
+        std::vector<Expr> position = to_exprs(i);
+        position[2] = ry.var();
+        position[3] = rx.var();
+        const Expr e = data(position);
         return average ? te::sum(e, {ry, rx}) : te::max(e, {ry, rx});
       },
       average ? "adaptive_pool_sum" : "adaptive_pool_max",
@@ -163,6 +178,7 @@ std::vector<Operator> pooling_rows() {
              const Padding& padding, const std::string& type, bool ceil_mode,
              const std::string& order, bool count_include_pad, const std::string& ceil_rule) {
             require_nchw({kOp, "layout"}, order);
+            require_rank({kOp, "data"}, x, 4);
             return pool2d(x, kernel, stride, dilation, padding, pool_type_of(kOp, type),
                           rounding_of(ceil_mode, ceil_rule), count_include_pad);
           },
@@ -190,6 +206,7 @@ std::vector<Operator> pooling_rows() {
           "topi.nn", "global_pool",
           [](const Tensor& x, const std::string& type, const std::string& order) {
             require_nchw({"global_pool", "layout"}, order);
+            require_rank({"global_pool", "data"}, x, 4);
             return global_pool(x, pool_type_of("global_pool", type));
           },
           {data, pool_type, layout},

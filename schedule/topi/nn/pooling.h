@@ -13,7 +13,8 @@ enum class PoolType : uint8_t { Max, Average };
 // kept where it begins before the end of the data, and not in the padding behind it (UpInside).
 enum class Rounding : uint8_t { Down, Up, UpInside };
 
-// `kernel`, `stride`, `dilation`: one value or (vertical, horizontal).
+// [N, C, H, W], or with channels in blocks [N, C / c, H, W, c]. `kernel`, `stride`, `dilation`: one
+// value or (vertical, horizontal).
 Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
               const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
               const Padding& padding, PoolType type, Rounding rounding = Rounding::Down,

@@ -10,7 +10,7 @@ namespace tw::topi::nn {
 
 Tensor upsampling(const Tensor& data, int64_t scale_h, int64_t scale_w, const std::string& name,
                   const std::string& tag) {
-  require_rank({"upsampling", "data"}, data, 4);
+  require_images({"upsampling", "data"}, data);
   if (scale_h < 1 || scale_w < 1) {
     bad_argument({"upsampling", "scale"}, fmt::format("({}, {})", scale_h, scale_w), "at least 1");
   }
@@ -22,7 +22,9 @@ Tensor upsampling(const Tensor& data, int64_t scale_h, int64_t scale_w, const st
   return te::compute(
       shape,
       [&](const std::vector<Var>& i) {
-        return data(i[0], i[1], floor_div(i[2], scale(2, i[2])), floor_div(i[3], scale(3, i[3])));
+        std::vector<Expr> position = to_exprs(i);
+        for (size_t d : {2u, 3u}) position[d] = floor_div(i[d], scale(d, i[d]));
+        return data(position);
       },
       name, tag);
 }
@@ -33,6 +35,7 @@ std::vector<Operator> upsampling_rows() {
       [](const Tensor& data, int64_t scale_h, int64_t scale_w, const std::string& layout,
          const std::string& method) {
         require_nchw({"upsampling", "layout"}, layout);
+        require_rank({"upsampling", "data"}, data, 4);
         if (method != "nearest_neighbor") {
           bad_argument({"upsampling", "method"}, fmt::format("unknown method '{}'", method),
                        "nearest_neighbor");

@@ -86,13 +86,11 @@ TEST(SimplifyInference, NeedsTheRankOfTheData) {
   }
 }
 
-TEST(SimplifyInference, GivenAttributesStayAndThoseOfNodesGo) {
+TEST(SimplifyInference, LeavesNoAttributes) {
   Graph graph{.outputs = call("relu", "r", {variable("x", "(2,)")}).outputs()};
   graph.attributes["target"] = std::string("llvm");
-  graph.attributes["opt_level"] = int64_t{3};
   graph = apply(inferred(std::move(graph)), "SimplifyInference");
-  EXPECT_TRUE(to_text(graph).ends_with(
-      "graph_attr_keys = [dtype_inputs, opt_level, shape_inputs, target]\n"));
+  EXPECT_TRUE(graph.attributes.empty());
 }
 
 TEST(SimplifyInference, RandomNetworksGiveTheSame) {

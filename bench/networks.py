@@ -1,0 +1,334 @@
+"""The benchmark program of networks: ours against ONNX Runtime, which both are Python's.
+
+networks.py STEP --network=resnet18 --folder=… --json=part.json, with a STEP of
+
+  export    writes the network as an ONNX model
+  tune      its kernels, into --log
+  contest   all contestants in one process, on each of --threads
+  fresh     one --contestant in a process of its own: seconds until it could run, and memory
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import contextlib
+import json
+import os
+import random
+import statistics
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from tables import NETWORK_PEER as PEER
+
+# How far results may lie apart, in parts of the largest element: sums are rounded in another order by everybody.
+TOLERANCE = 1e-4
+# Nobody's threads use a core when the process used less of it than this while it slept.
+IDLE_SHARE, NAP_SECONDS, MOST_NAPS = 0.05, 0.01, 100
+PROFILED_RUNS = 20
+
+
+def network_of(options) -> SimpleNamespace:
+    from tilewright.testing import zoo
+
+    row = zoo.find(options.network)
+    symbol, params = row.get_workload()
+    shape = (1, *row.image_shape)
+    data = np.random.default_rng(0).standard_normal(shape).astype(row.dtype)
+    return SimpleNamespace(name=options.network, symbol=symbol, params=params, shape={"data": shape}, dtype=row.dtype, data=data)
+
+
+def model_path(options) -> Path:
+    return Path(options.folder) / f"{options.network}.onnx"
+
+
+def facts() -> dict:
+    import tilewright as tw
+
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    cpu = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
+    return {"cpu": cpu, "cores": len(os.sched_getaffinity(0)), "version": tw.__version__, "llvm": tw._core.llvm_version()}
+
+
+def measurement(network, contestant, what, threads, samples, unit="s") -> dict:
+    labels = {"network": network, "contestant": contestant, "what": what, "threads": threads}
+    return {"name": f"{network}/{contestant}/{what}/{threads}", "unit": unit, "better": "lower", "samples": samples, "labels": labels}
+
+
+# Contestants --------------------------------------------------------------------------------------------------------
+
+
+class Ours:
+    """The network as compiler.build makes it, untuned or from a log."""
+
+    def __init__(self, network, threads, log=None):
+        import tilewright as tw
+        from tilewright.compiler import build_module
+
+        self._threads = threads
+        self.prepare()
+        best = tw.autotune.apply_best(str(log)) if log else contextlib.nullcontext()
+        with tw.compiler.build_config(opt_level=3), tw.Target("llvm"), best:
+            graph, library, params, kernels = build_module.build_kernels(network.symbol, network.shape, network.dtype, network.params)
+        self.untuned = [k.name for k in kernels if k.origin != "record"]
+        self._start(tw.contrib.graph_runtime.create(graph, library, tw.cpu(), params), network)
+
+    @classmethod
+    def loaded(cls, directory, network, threads):
+        """What an earlier process exported."""
+        from tilewright.contrib import graph_runtime
+
+        self = cls.__new__(cls)
+        self._threads = threads
+        self.prepare()
+        self._start(graph_runtime.load(str(directory)), network)
+        return self
+
+    def _start(self, module, network):
+        self.module, self.run = module, module.run
+        module.set_input("data", network.data)
+
+    def prepare(self):
+        import tilewright as tw
+
+        tw.set_num_threads(self._threads)
+
+    def output(self):
+        return self.module.get_output(0).numpy()
+
+
+class Peer:
+    """ONNX Runtime as it comes, but for the number of threads; inputs and outputs stay where they are."""
+
+    def __init__(self, path, data, threads, trace=None):
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3  # no remarks on what it optimizes
+        if trace is not None:
+            options.enable_profiling, options.profile_file_prefix = True, str(trace)
+        self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._binding = self.session.io_binding()
+        self._binding.bind_cpu_input("data", data)
+        self._binding.bind_output(self.session.get_outputs()[0].name, "cpu")
+
+    def prepare(self):
+        pass
+
+    def run(self):
+        self.session.run_with_iobinding(self._binding)
+
+    def output(self):
+        return self._binding.copy_outputs_to_cpu()[0]
+
+
+# Timing -------------------------------------------------------------------------------------------------------------
+
+
+def rest() -> None:
+    """Returns when no thread of this process uses a core: ours sleep at once, those of the peer spin for some
+    milliseconds after a run."""
+    import tilewright as tw
+
+    tw.runtime.park_threads()
+    for _ in range(MOST_NAPS):
+        before = time.process_time()
+        time.sleep(NAP_SECONDS)
+        if time.process_time() - before < IDLE_SHARE * NAP_SECONDS:
+            return
+
+
+def time_interleaved(contestants: dict, repetitions: int, seconds: float) -> dict[tuple, list[float]]:
+    """Seconds of a run: of each contestant so many samples of so long, in random order."""
+    order = [key for key in contestants for _ in range(repetitions)]
+    random.Random(1).shuffle(order)
+    samples = {key: [] for key in contestants}
+    for key in order:
+        contestant = contestants[key]
+        rest()
+        contestant.prepare()
+        contestant.run()  # wakes its threads, warms the caches
+        runs, start = 0, time.perf_counter()
+        while (spent := time.perf_counter() - start) < seconds:
+            contestant.run()
+            runs += 1
+        samples[key].append(spent / runs)
+    return samples
+
+
+def kernels_of(profile, kernels_nodes: dict) -> list[dict]:
+    """What profile() says, with the nodes of the network that each kernel computes."""
+    return [
+        {"name": k.name, "seconds": k.median, "bytes": k.bytes_in + k.bytes_out, "nodes": kernels_nodes.get(k.name, [k.name])}
+        for k in profile.kernels
+    ]
+
+
+def nodes_of_kernels(network) -> dict[str, list[str]]:
+    """By the name of a kernel's call: the names of the nodes that it computes."""
+    import tilewright as tw
+    from tilewright.compiler.build_module import prepare
+
+    with tw.compiler.build_config(opt_level=3), tw.Target("llvm"):
+        graph, params, _ = prepare(network.symbol, network.shape, network.dtype, network.params)
+    nodes = graph.index.nodes
+    groups = tw.graph.groups(graph, params)
+    return {nodes[group.nodes[-1]]["name"]: [nodes[k]["name"] for k in group.nodes] for group in groups}
+
+
+def node_of(name: str) -> str:
+    """The node of the model that one of the peer's was made of: it names fused ones "fused fc1", and those that it computes
+    on blocked layouts conv0_nchwc and, of a batch_norm, bn0_bn_nchwc."""
+    return name.removeprefix("fused ").removesuffix("_nchwc" if not name.endswith("_bn_nchwc") else "_bn_nchwc")
+
+
+def peer_nodes(options, network, threads) -> dict[str, float]:
+    """Seconds that each node takes, by its own profiler."""
+    peer = Peer(model_path(options), network.data, threads, Path(options.folder) / f"{network.name}-trace")
+    for _ in range(PROFILED_RUNS):
+        peer.run()
+    trace = Path(peer.session.end_profiling())
+    found = collections.defaultdict(list)
+    for event in json.loads(trace.read_text()):
+        if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+            found[node_of(event["name"].removesuffix("_kernel_time"))].append(event["dur"] * 1e-6)
+    trace.unlink()
+    return {name: statistics.median(times) for name, times in found.items()}
+
+
+# Steps --------------------------------------------------------------------------------------------------------------
+
+
+def export(options) -> dict:
+    import onnx
+    from tilewright.contrib import onnx_export
+
+    network = network_of(options)
+    onnx.save(onnx_export.to_onnx(network.symbol, network.params, network.shape, network.dtype), str(model_path(options)))
+    return {"measurements": [], "facts": {}}
+
+
+def tune(options) -> dict:
+    import tilewright as tw
+
+    network, (threads,) = network_of(options), options.threads
+    tw.set_num_threads(threads)
+    tasks, weights = tw.autotune.extract_tasks(
+        network.symbol, network.params, shape=network.shape, dtype=network.dtype, threads=threads)
+    start = time.monotonic()
+    report = tw.autotune.tune(
+        tasks, options.log, options.trials * len(tasks), threads=threads, task_weights=weights, resume=options.resume, seed=1)
+    tuning = {
+        "network": network.name, "threads": threads, "tasks": len(tasks), "trials": sum(task.trials for task in report.tasks),
+        "seconds": time.monotonic() - start,
+    }
+    return {"measurements": [], "facts": {"tunings": [tuning]}}
+
+
+def contest(options) -> dict:
+    import onnxruntime
+
+    network = network_of(options)
+    contestants, kernels, wrong, untuned, measurements = {}, {}, [], {}, []
+    for threads in options.threads:
+        entered = {PEER: Peer(model_path(options), network.data, threads), "untuned": Ours(network, threads)}
+        if options.log:
+            entered["tuned"] = Ours(network, threads, options.log)
+            untuned[f"{network.name}/{threads}"] = entered["tuned"].untuned
+        for name, contestant in entered.items():
+            contestant.prepare()
+            contestant.run()
+            found = contestant.output()
+            referred = entered[PEER].output()
+            apart = float(abs(found - referred).max() / abs(referred).max())
+            if apart <= TOLERANCE:  # false for NaN too
+                contestants[name, threads] = contestant
+            else:
+                wrong.append({"name": f"{network.name}/{name}/{threads}", "difference": f"{apart:g}"})
+    for (name, threads), samples in time_interleaved(contestants, options.repetitions, options.seconds).items():
+        measurements.append(measurement(network.name, name, "run", threads, samples))
+
+    nodes = nodes_of_kernels(network)
+    for (name, threads), contestant in contestants.items():
+        rest()
+        if name == PEER:
+            kernels[f"{network.name}/{name}/{threads}"] = peer_nodes(options, network, threads)
+            continue
+        contestant.prepare()
+        contestant.run()
+        profile = contestant.module.profile(PROFILED_RUNS)
+        inside = [sum(times) for times in zip(*(k.seconds for k in profile.kernels))]
+        overheads = [run - kernel for run, kernel in zip(profile.seconds, inside)]
+        measurements.append(measurement(network.name, name, "overhead", threads, overheads))
+        kernels[f"{network.name}/{name}/{threads}"] = kernels_of(profile, nodes)
+    found = {"libraries": {PEER: onnxruntime.__version__}, "wrong": wrong, "kernels": kernels, "not_in_log": untuned}
+    return {"measurements": measurements, "facts": facts() | found}
+
+
+def memory_of_process() -> tuple[int, int]:
+    """Resident now, and at most so far: bytes."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return tuple(int(status[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM"))
+
+
+def fresh(options) -> dict:
+    """Contestants: onnxruntime, untuned, tuned, and loaded, which is what the untuned one exported."""
+    (threads,), who = options.threads, options.contestant
+    directory = Path(options.folder) / f"{options.network}-exported"
+    if who in ("untuned", "tuned"):
+        import tilewright.autotune  # noqa: F401  what is imported is not built
+
+        network = network_of(options)
+    else:
+        from tilewright.testing import zoo
+
+        row = zoo.find(options.network)
+        network = SimpleNamespace(data=np.zeros((1, *row.image_shape), row.dtype))
+    start = time.monotonic()
+    if who == PEER:
+        contestant = Peer(model_path(options), network.data, threads)
+    elif who == "loaded":
+        contestant = Ours.loaded(directory, network, threads)
+    else:
+        contestant = Ours(network, threads, options.log if who == "tuned" else None)
+    seconds = time.monotonic() - start
+    if who == "untuned":
+        contestant.module.export(str(directory))
+    network.symbol = network.params = None
+    for _ in range(10):
+        contestant.run()
+    resident, peak = memory_of_process()
+    found = [
+        measurement(options.network, who, "build", threads, [seconds]),
+        measurement(options.network, who, "resident", threads, [resident], "B"),
+        measurement(options.network, who, "peak", threads, [peak], "B"),
+    ]
+    return {"measurements": found, "facts": {}}
+
+
+STEPS = {"export": export, "tune": tune, "contest": contest, "fresh": fresh}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("step", choices=STEPS)
+    parser.add_argument("--network", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(";")], default=[1])
+    parser.add_argument("--log")
+    parser.add_argument("--resume", type=int, default=0)
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--contestant")
+    parser.add_argument("--repetitions", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=0.1)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    options.json.write_text(json.dumps(STEPS[options.step](options)))
+
+
+if __name__ == "__main__":
+    main()
