@@ -76,6 +76,15 @@ Entry make_call(std::string_view op, std::string name, std::vector<Entry> inputs
   return {.node = make_node(std::move(node))};
 }
 
+std::set<const Node*> written_variables(std::span<const NodeRef> nodes) {
+  std::set<const Node*> written;
+  for (const NodeRef& node : nodes) {
+    if (node->is_variable()) continue;
+    for (size_t k : node->op->mutates) written.insert(node->inputs[k].node.get());
+  }
+  return written;
+}
+
 const std::vector<Op>& operators() {
   static const auto all = [] {
     std::vector<Op> ops;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -97,6 +98,9 @@ struct Op {
 // A node of an operator as a pass makes it, whose first output is meant.
 Entry make_call(std::string_view op, std::string name, std::vector<Entry> inputs,
                 Attributes attributes = {});
+
+// The variables that nodes write to (Op::mutates): who reads them reads what they are then.
+std::set<const Node*> written_variables(std::span<const NodeRef> nodes);
 
 // The inputs of a call with these attributes; of variadic operators none.
 std::vector<std::string_view> input_names(const Op& op, const Attributes& attributes);

@@ -212,6 +212,16 @@ std::vector<std::string> Symbol::list_input_names() const {
   return names;
 }
 
+std::vector<std::string> Symbol::list_written_names() const {
+  const std::vector<NodeRef> nodes = nodes_of(outputs_);
+  const std::set<const Node*> written = written_variables(nodes);
+  std::vector<std::string> names;
+  for (const NodeRef& node : nodes) {
+    if (node->is_variable() && written.contains(node.get())) names.push_back(node->name);
+  }
+  return names;
+}
+
 std::vector<std::string> Symbol::list_output_names() const {
   std::vector<std::string> names;
   for (const Entry& e : outputs_) names.push_back(output_name(e));

@@ -40,6 +40,8 @@ class Symbol {
   Symbol children() const;
 
   std::vector<std::string> list_input_names() const;
+  // Those of them that operators below write to, in that order.
+  std::vector<std::string> list_written_names() const;
   std::vector<std::string> list_output_names() const;
   // The symbol must be one node: BadArgument for groups.
   const Attributes& attributes() const;

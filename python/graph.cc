@@ -159,6 +159,7 @@ void bind_graph(py::module_& m) {
       .def("internals", &Symbol::internals)
       .def("children", &Symbol::children)
       .def("list_input_names", &Symbol::list_input_names)
+      .def("list_written_names", &Symbol::list_written_names)
       .def("list_output_names", &Symbol::list_output_names)
       .def("attributes", [](const Symbol& s) { return to_dict(s.attributes()); })
       .def("set_attributes",

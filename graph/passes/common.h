@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -25,8 +24,5 @@ const std::vector<T>& list_of(const Graph& graph, std::string_view name, size_t 
                      : fmt::format("the graph attribute '{}' has {} values", name, list->size()),
          .legal = fmt::format("{} values, as the pass gives them for this graph", count)});
 }
-
-// The variables that a node writes to (Op::mutates): what reads them reads what they are then.
-std::set<const Node*> written_variables(const std::vector<NodeRef>& nodes);
 
 }  // namespace tw::graph

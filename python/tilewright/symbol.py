@@ -104,7 +104,10 @@ class Symbol:
         """
         if option not in ("all", "read_only", "aux_state"):
             _raise_error("bad-argument", f"option '{option}'", legal="all, read_only, aux_state")
-        return [] if option == "aux_state" else self._native.list_input_names()
+        written = self._native.list_written_names()
+        if option == "aux_state":
+            return written
+        return [name for name in self._native.list_input_names() if option == "all" or name not in written]
 
     def list_output_names(self):
         """The names of the outputs: `conv2d0_output`."""

@@ -117,3 +117,33 @@ def test_what_a_mutator_may_return():
         Replace(lambda node: 3).run(graph)
     with pytest.raises(ZeroDivisionError):
         Replace(lambda node: 1 // 0).run(graph)
+
+
+def test_variables_that_are_written_to():
+    x, y = sym.Variable("x"), sym.Variable("y")
+    before = sym.relu(x, name="before")
+    write = sym._assign(x, y, name="write")
+    after = sym.exp(x, name="after")
+    network = sym.Group([after, before, write])
+    assert network.list_input_names() == ["x", "y"]
+    assert network.list_input_names("read_only") == ["y"]
+    assert network.list_input_names("aux_state") == ["x"]
+    nodes = tw.graph.create(network).apply("OrderMutation").index.nodes
+    number = {node["name"]: k for k, node in enumerate(nodes)}
+    assert nodes[number["write"]]["control_deps"] == [number["before"]]
+    assert nodes[number["after"]]["control_deps"] == [number["write"]]
+    assert nodes[number["write"]]["inputs"][0][2] == 1 and nodes[number["before"]]["inputs"][0][2] == 0
+
+
+def test_devices_are_those_of_scopes():
+    x = sym.Variable("x")
+    with tw.attribute.AttrScope(device_group="first"):
+        y = sym.exp(x, name="y")
+    with tw.attribute.AttrScope(device_group="second"):
+        z = sym.tanh(y, name="z")
+    graph = tw.graph.create(z)
+    graph._set_json_attr("device_group_attr_key", "device_group")
+    graph._set_json_attr("device_assign_map", ["first:0", "second:1"], "list_str")
+    graph = graph.apply("PlaceDevice")
+    assert [node["name"] for node in graph.index.nodes] == ["x", "y", "y_copy1", "z"]
+    assert graph.json_attr("device") == [0, 0, 1, 1]

@@ -21,11 +21,11 @@ _specification.loader.exec_module(mutate)
 
 MUTATIONS = mutate.all_mutations()
 PROGRAMS = {folder.replace("/", "_"): folder for folder in
-            (*(f"unit/{name}" for name in ("runtime", "ir", "schedule", "lower", "autotune")), "golden", "errors", "fuzz", "numeric")}
+            (*(f"unit/{name}" for name in ("runtime", "ir", "schedule", "lower", "autotune", "graph")), "golden", "errors", "fuzz", "numeric")}
 
 
 def test_there_are_some_for_each_folder():
-    by_folder = {folder: sum(m.file.startswith(folder + "/") for m in MUTATIONS) for folder in ("runtime", "ir", "schedule", "lower", "autotune", "python")}
+    by_folder = {folder: sum(m.file.startswith(folder + "/") for m in MUTATIONS) for folder in ("runtime", "ir", "schedule", "lower", "autotune", "graph", "python")}
     assert len(MUTATIONS) >= 25 and min(by_folder.values()) >= 3, by_folder
 
 
