@@ -85,6 +85,20 @@ Layout LayoutChoice::attribute(std::string_view name) const {
   return Layout::parse(attributes_.text(name), fmt::format("node '{}', {}", node_.name, name));
 }
 
+void LayoutChoice::give(size_t k, const Layout& layout, const Layout& natural) {
+  Layout& known = outputs_[k];
+  if (!known.known()) known = natural;
+  gives_[k] = layout;
+  const bool names = !natural.has_blocks() && !known.has_blocks() && natural.rank() == known.rank();
+  if (known == natural || !names) return;
+  std::vector<Layout::Dimension> renamed = layout.dimensions();
+  for (Layout::Dimension& d : renamed) {
+    const char name = known[static_cast<size_t>(natural.index_of(d.primal()))].letter;
+    d.letter = d.is_primal() ? name : Layout::subordinate(name);
+  }
+  gives_[k] = Layout::of(std::move(renamed));
+}
+
 void LayoutChoice::set_attribute(std::string name, std::string text) {
   texts_.set(std::move(name), std::move(text));
 }

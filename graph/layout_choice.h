@@ -42,11 +42,9 @@ class LayoutChoice {
   Layout attribute(std::string_view name) const;
 
   void want(size_t k, Layout layout) { wanted_[k] = std::move(layout); }
-  // `natural`: what the output's layout is where nothing was converted.
-  void give(size_t k, Layout layout, Layout natural) {
-    gives_[k] = std::move(layout);
-    if (!outputs_[k].known()) outputs_[k] = std::move(natural);
-  }
+  // `natural`: what the output's layout is where nothing was converted. Where readers have named
+  // the output's dimensions before, `layout` is taken under their names.
+  void give(size_t k, const Layout& layout, const Layout& natural);
   void give(size_t k, const Layout& layout) { give(k, layout, layout); }
   // For the layouts chosen the node needs this text.
   void set_attribute(std::string name, std::string text);

@@ -362,6 +362,30 @@ TEST(AlterOpLayout, ValuesOfNetworksOfChanceStay) {
   EXPECT_GT(blocked, 200);
 }
 
+// A network whose image comes in blocks has batch_norm on blocks before it is simplified.
+TEST(AlterOpLayout, BatchNormOnBlocksIsSimplified) {
+  const Symbol x = Symbol::variable("x");
+  const Symbol z = call("batch_norm", "bn", {x});
+  Graph g{.outputs = z.outputs()};
+  g.attributes["layout_inputs"] = Texts{"NCHW", "C", "C", "C", "C"};
+  g = apply(std::move(g), "CorrectLayout");
+  g.attributes["layout_inputs"] = Texts{"NCHW4c", "C", "C", "C", "C"};
+  g = apply(std::move(g), "CorrectLayout");
+  g.attributes["shape_inputs"] = std::vector<Shape>{Shape({2, 2, 3, 3, 4})};
+  g = apply(apply(std::move(g), "InferShape"), "SimplifyInference");
+  const Array image = test::sample({2, 8, 3, 3});
+  std::map<std::string, Array> inputs{{"x", image}};
+  for (const char* name : {"bn_gamma", "bn_beta", "bn_moving_mean", "bn_moving_var"}) {
+    inputs[name] = Array({8}, [&](int64_t i) { return 1.0 + static_cast<double>(i) / 3; });
+  }
+  const Array want = values_of(z.outputs(), inputs)[0];
+  inputs["x"] = in_layout(image, Layout::parse("NCHW"), Layout::parse("NCHW4c"));
+  const Array got = values_of(g.outputs, inputs)[0];
+  EXPECT_EQ(transforms_of_data(g), Texts{"bn_NCHW"}) << to_text(g);
+  ASSERT_EQ(got.shape, want.shape);
+  for (size_t i = 0; i < want.data.size(); ++i) ASSERT_NEAR(got.data[i], want.data[i], 1e-4);
+}
+
 TEST(AlterOpLayout, OutputsKeepTheirLayout) {
   const Graph g = altered(conv("c", image("(1, 16, 4, 4)"), 16), kAvx512);
   EXPECT_EQ(g.outputs[0].node->name, "c_NCHW");

@@ -153,6 +153,21 @@ TEST(CorrectLayout, NamesOfOtherDimensionsAreOnlyNames) {
             0u);
 }
 
+// A reader names an output before its own operator can, since the names of its input come later.
+TEST(CorrectLayout, FirstNamesStay) {
+  const Symbol x = variable("x");
+  const Symbol m = call("max", "m", {call("relu", "r", {x})}, {{"axis", "(1, 2)"}});
+  const Symbol z = Symbol::group({call("dense", "d", {m}, {{"units", "4"}}), conv("c", x)});
+  Graph g = apply({.outputs = z.outputs()}, "CorrectLayout");
+  EXPECT_EQ(transforms_in(g), 0u) << to_text(g);
+  EXPECT_EQ(layouts_of(g)[2], "NC");
+  // In blocks of what the reader calls something else.
+  g = corrected(std::move(g), {"NCHW4w"});
+  EXPECT_EQ(transforms_in(g), 2u) << to_text(g);
+  EXPECT_EQ(g.outputs[0].node->inputs[0].node->name, "m_NC");
+  EXPECT_EQ(*g.outputs[0].node->inputs[0].node->attributes.find("src_layout"), "NC4c");
+}
+
 TEST(CorrectLayout, WrongLayoutsAreErrors) {
   const Graph g{.outputs = conv("c", variable("x")).outputs()};
   expect_error(ErrorCode::BadAttribute, [&] { corrected(g, {"NCHW16"}); });
