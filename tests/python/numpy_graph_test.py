@@ -38,6 +38,17 @@ CASES = {
         ([(1, 6, 4, 5), (1, 4, 7, 6), (6, 2, 3, 2)], {**CONV, "groups": 2, "strides": (2, 1), "padding": (1, 0)}),
         ([(1, 7, 5, 6), (1, 7, 6, 4), (3, 2, 4, 6)], {**CONV, "layout": "NHWC", "kernel_layout": "HWIO", "padding": (1, 1)}),
     ],
+    "_contrib_conv2d_NCHWc": [
+        ([(2, 2, 7, 6, 4), (3, 2, 3, 2, 4, 2), (3, 2)], {**CONV, "layout": "NCHW4c", "kernel_layout": "OIHW4i2o", "out_layout": "NCHW2c"}),
+        ([(1, 3, 7, 6), (2, 3, 3, 2, 3), (2, 3)], {**CONV, "layout": "NCHW", "kernel_layout": "OIHW3o", "out_layout": "NCHW3c", "strides": (2, 1)}),
+        ([(1, 3, 8, 9, 2), (3, 1, 3, 2, 1, 2)],
+         {**CONV, "groups": 6, "layout": "NCHW2c", "kernel_layout": "OIHW1i2o", "dilation": (2, 3), "padding": (0, 1, 2, 3), "use_bias": False}),
+    ],
+    "__layout_transform__": [
+        ([(2, 8, 3, 5)], {"src_layout": "NCHW", "dst_layout": "NCHW4c"}),
+        ([(2, 3, 5, 8)], {"src_layout": "NHWC", "dst_layout": "NCHW"}),
+        ([(2, 2, 3, 5, 4)], {"src_layout": "NCHW4c", "dst_layout": "NCHW2c"}),
+    ],
     "dense": [([(3, 5), (7, 5), (7,)], {"units": 7}), ([(1, 1), (1, 1)], {"units": 1, "use_bias": False})],
     "matmul": [
         ([(3, 5), (5, 2)], {}),
