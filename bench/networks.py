@@ -163,7 +163,7 @@ def time_interleaved(contestants: dict, repetitions: int, seconds: float) -> dic
 def kernels_of(profile, kernels_nodes: dict) -> list[dict]:
     """What profile() says, with the nodes of the network that each kernel computes."""
     return [
-        {"name": k.name, "seconds": k.median, "bytes": k.bytes_in + k.bytes_out, "nodes": kernels_nodes.get(k.name, [k.name])}
+        {"name": k.name, "seconds": statistics.median(k.seconds), "bytes": k.bytes_in + k.bytes_out, "nodes": kernels_nodes.get(k.name, [k.name])}
         for k in profile.kernels
     ]
 
@@ -177,7 +177,8 @@ def nodes_of_kernels(network) -> dict[str, list[str]]:
         graph, params, _ = prepare(network.symbol, network.shape, network.dtype, network.params)
     nodes = graph.index.nodes
     groups = tw.graph.groups(graph, params)
-    return {nodes[group.nodes[-1]]["name"]: [nodes[k]["name"] for k in group.nodes] for group in groups}
+    # What is left of the batch_norm bn0 is bn0_out.
+    return {nodes[group.nodes[-1]]["name"]: [nodes[k]["name"].removesuffix("_out") for k in group.nodes] for group in groups}
 
 
 def node_of(name: str) -> str:
