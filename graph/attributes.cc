@@ -23,9 +23,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool same_word(std::string_view text, std::string_view lower) {
-  return std::ranges::equal(text, lower, [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  });
+  return std::ranges::equal(
+      text, lower, [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
 std::optional<int64_t> read_int(std::string_view text) {

@@ -48,9 +48,8 @@ enum class AttributeType : uint8_t {
 std::string_view legal_of(AttributeType type);
 
 // An attribute as its type says; monostate: None.
-using AttributeValue =
-    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
-                 std::vector<std::vector<int64_t>>, DType>;
+using AttributeValue = std::variant<std::monostate, bool, int64_t, double, std::string,
+                                    std::vector<int64_t>, std::vector<std::vector<int64_t>>, DType>;
 
 // One attribute of an operator. Without `initial`, a text, it must be given.
 struct AttributeSpec {

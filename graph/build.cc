@@ -68,13 +68,12 @@ BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptio
     }
   }
   if (result.kernels.empty()) return result;  // zero tasks would mean one a thread
-  parallel_for({.num_tasks = static_cast<int32_t>(result.kernels.size()),
-                .chunking = Chunking::Dynamic},
-               [&](int32_t i, int32_t) {
-                 BuiltKernel& kernel = result.kernels[static_cast<size_t>(i)];
-                 kernel.built =
-                     autotune::build(kernel.program, options.target, options_of(kernel));
-               });
+  parallel_for(
+      {.num_tasks = static_cast<int32_t>(result.kernels.size()), .chunking = Chunking::Dynamic},
+      [&](int32_t i, int32_t) {
+        BuiltKernel& kernel = result.kernels[static_cast<size_t>(i)];
+        kernel.built = autotune::build(kernel.program, options.target, options_of(kernel));
+      });
   return result;
 }
 

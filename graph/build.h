@@ -38,11 +38,11 @@ struct CompiledGroups {
 
 struct GroupBuildOptions {
   Target target;
-  int threads = 0;     // that a kernel may use; 0: those of the global pool
+  int threads = 0;       // that a kernel may use; 0: those of the global pool
   std::string log = {};  // path of a tuning log; empty: none
 };
-// One for each different program, named by the first group that has it, and `kernel_of` says of each
-// group which. Compiles in parallel.
+// One for each different program, named by the first group that has it, and `kernel_of` says of
+// each group which. Compiles in parallel.
 struct BuiltGroups {
   std::vector<BuiltKernel> kernels;
   std::vector<size_t> kernel_of;

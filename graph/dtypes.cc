@@ -10,9 +10,9 @@ namespace {
 
 // Files hold these numbers: append, never change.
 constexpr NumberedType kTypes[] = {
-    {0, float_type(32)}, {1, float_type(64)}, {2, float_type(16)}, {3, uint_type(8)},
-    {4, int_type(32)},   {5, int_type(8)},    {6, int_type(64)},   {7, int_type(16)},
-    {8, uint_type(16)},  {9, uint_type(32)},  {10, uint_type(64)}, {11, bool_type()},
+    {0, float_type(32)},   {1, float_type(64)}, {2, float_type(16)}, {3, uint_type(8)},
+    {4, int_type(32)},     {5, int_type(8)},    {6, int_type(64)},   {7, int_type(16)},
+    {8, uint_type(16)},    {9, uint_type(32)},  {10, uint_type(64)}, {11, bool_type()},
     {12, bfloat_type(16)},
 };
 

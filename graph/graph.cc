@@ -4,8 +4,8 @@
 namespace tw::graph {
 
 std::string_view kind_of(const GraphAttribute& attribute) {
-  static constexpr std::string_view kKinds[] = {"int", "str", "list_int", "list_str", "list_shape",
-                                                "list_symbol", "module"};
+  static constexpr std::string_view kKinds[] = {"int",        "str",         "list_int", "list_str",
+                                                "list_shape", "list_symbol", "module"};
   return kKinds[attribute.index()];
 }
 

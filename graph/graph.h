@@ -21,9 +21,9 @@ struct CompiledGroups;  // graph/build.h
 
 // A named attribute of a graph. Lists run over nodes or entries in the order of GraphIndex; an
 // element type stands there as its number (graph/dtypes.h), -1 where it is unknown.
-using GraphAttribute = std::variant<int64_t, std::string, std::vector<int64_t>,
-                                    std::vector<std::string>, std::vector<Shape>,
-                                    std::vector<Entry>, std::shared_ptr<const CompiledGroups>>;
+using GraphAttribute =
+    std::variant<int64_t, std::string, std::vector<int64_t>, std::vector<std::string>,
+                 std::vector<Shape>, std::vector<Entry>, std::shared_ptr<const CompiledGroups>>;
 // How JSON files and _set_json_attr name the kind: int, str, list_int, list_str, list_shape; and
 // list_symbol and module, which are in no file.
 std::string_view kind_of(const GraphAttribute& attribute);

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -86,8 +86,8 @@ class Builder {
 
   // A kernel writes each output: what is an input, or another output, is copied.
   static te::Tensor stored(const te::Tensor& t, const te::Program& program) {
-    const bool is_copy = t.op()->is_placeholder() ||
-                         std::ranges::find(program.outputs, t) != program.outputs.end();
+    const bool is_copy =
+        t.op()->is_placeholder() || std::ranges::find(program.outputs, t) != program.outputs.end();
     return is_copy ? topi::identity(t) : t;
   }
 

@@ -15,12 +15,12 @@
 namespace tw::graph {
 
 struct Group {
-  std::string name;             // of its operators: fuse_conv2d_relu_broadcast_add
-  std::vector<NodeRef> nodes;   // in the graph's order, the root last
+  std::string name;            // of its operators: fuse_conv2d_relu_broadcast_add
+  std::vector<NodeRef> nodes;  // in the graph's order, the root last
   // Entries of other groups and variables, each once, as a walk from the root meets them: NNVM's.
   std::vector<Entry> inputs;
-  // Whether it only changes a shape, and what it is computed by may leave that to who reads it: under
-  // any 'fusion' but NNVM's.
+  // Whether it only changes a shape, and what it is computed by may leave that to who reads it:
+  // under any 'fusion' but NNVM's.
   bool is_view = false;
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
@@ -29,8 +29,8 @@ struct Group {
 
 // The groups of a graph that GraphFusePartition, InferShape and InferType were applied to, in the
 // order of their roots. `parameters`: names of variables whose values do not change. Throws
-// PassRequirement where one of these passes is missing, BadGraph with the node where a shape or type
-// is unknown or an operator cannot be computed.
+// PassRequirement where one of these passes is missing, BadGraph with the node where a shape or
+// type is unknown or an operator cannot be computed.
 std::vector<Group> groups_of(const Graph& graph, const std::set<std::string>& parameters = {});
 
 // Outputs of a network as computations of the tensors that its variables are, by name: its te

@@ -146,7 +146,8 @@ class Reader {
     const std::string op = text(member(json, "op", where), where + ", op");
     if (op != kNull) next.op = &get_op(op);
     if (json.contains("attrs")) {
-      if (!json["attrs"].is_object()) fail("this is no object", "names and texts", where + ", attrs");
+      if (!json["attrs"].is_object())
+        fail("this is no object", "names and texts", where + ", attrs");
       for (const auto& [name, value] : json["attrs"].items()) {
         next.attributes.set(name, text(value, where + ", attrs"));
       }

@@ -18,7 +18,7 @@ using NodeRef = std::shared_ptr<Node>;
 
 struct Entry {
   NodeRef node;
-  uint32_t index = 0;    // which output
+  uint32_t index = 0;  // which output
   // Of a variable: how many operators have written to it, for one that writes with its own.
   uint32_t version = 0;
   bool operator==(const Entry&) const = default;
@@ -32,7 +32,7 @@ struct Node {
   Attributes attributes;
   std::vector<Entry> inputs;
   std::vector<NodeRef> control_dependencies;  // run before, though nothing of them is read
-  uint32_t writes = 0;  // of a variable: by so many calls so far
+  uint32_t writes = 0;                        // of a variable: by so many calls so far
 
   Node() = default;
   Node(const Node&) = default;

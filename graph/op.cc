@@ -59,8 +59,7 @@ std::vector<std::string_view> input_names(const Op& op, const Attributes& attrib
 std::string wrong_number_of_inputs(const Node& call) {
   const size_t given = call.inputs.size();
   if (call.op->variadic) {
-    return given >= call.op->least_inputs ? ""
-                                          : fmt::format("at least {}", call.op->least_inputs);
+    return given >= call.op->least_inputs ? "" : fmt::format("at least {}", call.op->least_inputs);
   }
   const size_t wanted = input_names(*call.op, call.attributes).size();
   return given == wanted ? "" : fmt::format("{}", wanted);

@@ -24,12 +24,12 @@ namespace tw::graph {
 // categories of NNVM and of "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning"
 // (OSDI 2018), section 3.
 enum class Pattern : uint8_t {
-  ElementWise,        // an element from the same element of each input
-  Broadcast,          // the same, where inputs may lack dimensions
-  Injective,          // each input element is read for one output element at most
-  CommReduce,         // sums and the like over dimensions
-  OutEWiseFusable,    // elementwise operators may follow in its loops, as they do a convolution
-  Opaque,             // nothing is known
+  ElementWise,      // an element from the same element of each input
+  Broadcast,        // the same, where inputs may lack dimensions
+  Injective,        // each input element is read for one output element at most
+  CommReduce,       // sums and the like over dimensions
+  OutEWiseFusable,  // elementwise operators may follow in its loops, as they do a convolution
+  Opaque,           // nothing is known
 };
 std::string_view to_string(Pattern pattern);
 
@@ -55,7 +55,7 @@ struct Op {
   std::vector<std::string_view> aliases = {};
   std::string_view doc = {};  // what it computes; shapes and element types
   std::vector<InputSpec> inputs = {};
-  bool variadic = false;  // any number of inputs, the first of `inputs` being their pattern
+  bool variadic = false;    // any number of inputs, the first of `inputs` being their pattern
   size_t least_inputs = 1;  // of variadic ones
   std::vector<AttributeSpec> attributes = {};
   // Of a node with these attributes; null: one.
@@ -69,16 +69,15 @@ struct Op {
   std::function<void(LayoutChoice&)> layout = {};
   Pattern pattern = Pattern::Opaque;
   // The outputs as computations of the inputs.
-  std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)>
-      compute = {};
+  std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)> compute = {};
   // Gradients of the inputs from those of the outputs, as new nodes; an entry without a node where
   // an input has none. The operator's own outputs are entries of `node`.
   std::function<std::vector<Entry>(const NodeRef& node, const std::vector<Entry>& of_outputs)>
       gradient = {};
-  // The outputs of a node in inference, of simpler operators (SimplifyInference). Shapes are those of
-  // its inputs.
-  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)>
-      simplify = {};
+  // The outputs of a node in inference, of simpler operators (SimplifyInference). Shapes are those
+  // of its inputs.
+  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)> simplify =
+      {};
   // Whether the output is the first input, element by element, under another shape.
   bool is_reshape = false;
   // Whether a node does nothing (DeadNodes).
@@ -87,8 +86,8 @@ struct Op {
   ScaleRule fold_scale = {};
   // What may share memory where that input is not read again (PlanMemory).
   std::vector<InplacePair> inplace = {};
-  // The inputs, variables, that it writes to (OrderMutation): output k is the new value of the input
-  // mutates[k], in its memory.
+  // The inputs, variables, that it writes to (OrderMutation): output k is the new value of the
+  // input mutates[k], in its memory.
   std::vector<size_t> mutates = {};
   // The same computed on blocked data, where that is faster (AlterOpLayout): another node, whose
   // inputs are those of this one as they are; null where there is none.

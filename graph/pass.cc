@@ -51,9 +51,10 @@ std::optional<Pass> find(std::string_view name) {
   const std::vector<Pass> all = passes();
   std::vector<std::string_view> names;
   for (const Pass& pass : all) names.push_back(pass.name);
-  raise({.code = ErrorCode::UnknownPass,
-         .what = fmt::format("there is no pass '{}'{}", name, suggestion(nearest_word(name, names))),
-         .legal = fmt::format("{}", fmt::join(names, ", "))});
+  raise(
+      {.code = ErrorCode::UnknownPass,
+       .what = fmt::format("there is no pass '{}'{}", name, suggestion(nearest_word(name, names))),
+       .legal = fmt::format("{}", fmt::join(names, ", "))});
 }
 
 // How one gets a graph attribute.

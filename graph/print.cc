@@ -35,7 +35,8 @@ class Printer {
     const std::vector<std::string> names = index_.input_names();
     const std::string_view between = names.size() <= kInputsOnALine ? ", " : ",\n      ";
     std::string out;
-    for (size_t k = 0; k < names.size(); ++k) out += fmt::format("{}%{}", k > 0 ? between : "", names[k]);
+    for (size_t k = 0; k < names.size(); ++k)
+      out += fmt::format("{}%{}", k > 0 ? between : "", names[k]);
     return out;
   }
 

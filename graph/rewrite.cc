@@ -24,7 +24,8 @@ class Rewriter {
     next.control_dependencies.clear();
     for (const NodeRef& before : node->control_dependencies) {
       const auto known = replaced_.find(before.get());
-      if (known == replaced_.end()) next.control_dependencies.push_back(before);
+      if (known == replaced_.end())
+        next.control_dependencies.push_back(before);
       else
         for (const Entry& e : known->second) {
           if (!e.node->is_variable()) add_once(next.control_dependencies, e.node);
@@ -39,7 +40,8 @@ class Rewriter {
     if (!by && next == node) return;
     if (!by) {
       by.emplace();
-      for (uint32_t k = 0; k < static_cast<uint32_t>(next->num_outputs()); ++k) by->push_back({next, k});
+      for (uint32_t k = 0; k < static_cast<uint32_t>(next->num_outputs()); ++k)
+        by->push_back({next, k});
     }
     TW_CHECK(by->size() == static_cast<size_t>(node->num_outputs()), node->name);
     replaced_[node.get()] = *std::move(by);
@@ -54,7 +56,8 @@ class Rewriter {
 
 // The values of a list over entries that variables have which are there before and after.
 template <class T>
-void keep_of_variables(const Graph& graph, Graph& result, const std::string& name, const T& unknown) {
+void keep_of_variables(const Graph& graph, Graph& result, const std::string& name,
+                       const T& unknown) {
   const GraphIndex before(graph), after(result);
   const auto* values = graph.find<std::vector<T>>(name);
   if (values == nullptr || values->size() != before.num_entries()) return;
@@ -86,7 +89,8 @@ Graph rewrite(const Graph& graph,
 Graph with_outputs(const Graph& graph, std::vector<Entry> outputs) {
   Graph result{.outputs = std::move(outputs)};
   for (const auto& [name, value] : graph.attributes) {
-    const bool of_all = std::holds_alternative<int64_t>(value) || std::holds_alternative<std::string>(value);
+    const bool of_all =
+        std::holds_alternative<int64_t>(value) || std::holds_alternative<std::string>(value);
     const bool found = std::ranges::any_of(passes(), [&](const Pass& pass) {
       return std::ranges::find(pass.gives, name) != pass.gives.end();
     });

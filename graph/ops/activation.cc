@@ -35,7 +35,10 @@ std::vector<Op> activation_ops() {
        .inplace = {{0, 0}}},
       {.name = "prelu",
        .doc = "x where positive, else alpha * x, with an alpha for each channel",
-       .inputs = {{"data", "any shape"}, {"alpha", "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b channels are the last dimension of data"}},
+       .inputs = {{"data", "any shape"},
+                  {"alpha",
+                   "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b "
+                   "channels are the last dimension of data"}},
        .attributes = {{"axis", Int, "1", "the dimension of channels"}},
        .infer_shape = infer_prelu,
        .infer_type = same_type,
@@ -43,8 +46,7 @@ std::vector<Op> activation_ops() {
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
-             return std::vector{
-                 topi::nn::prelu(in[0], in[1], static_cast<int>(a.integer("axis")))};
+             return std::vector{topi::nn::prelu(in[0], in[1], static_cast<int>(a.integer("axis")))};
            },
        .fold_scale = scales_as_positive,
        .inplace = {{0, 0}}},
@@ -69,10 +71,8 @@ std::vector<Op> activation_ops() {
        .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
        .layout = one_layout,
        .pattern = Pattern::ElementWise,
-       .compute =
-           [](const AttributeValues& a, Tensors in) {
-             return std::vector{topi::cast(in[0], a.dtype("dtype"))};
-           },
+       .compute = [](const AttributeValues& a,
+                     Tensors in) { return std::vector{topi::cast(in[0], a.dtype("dtype"))}; },
        .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
          const AttributeValues a(node.op->attributes, node.attributes, node.name);
          if (known.input_types[0] != a.dtype("dtype")) return std::nullopt;

@@ -48,22 +48,36 @@ struct Row {
 
 std::vector<Op> broadcast_ops() {
   static const Row kRows[] = {
-      {"broadcast_add", {"__add_symbol__"}, "a + b",
+      {"broadcast_add",
+       {"__add_symbol__"},
+       "a + b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
        scales_as_sum},
-      {"broadcast_sub", {"__sub_symbol__"}, "a - b",
+      {"broadcast_sub",
+       {"__sub_symbol__"},
+       "a - b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
        scales_as_sum},
-      {"broadcast_mul", {"__mul_symbol__"}, "a * b",
+      {"broadcast_mul",
+       {"__mul_symbol__"},
+       "a * b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
        scales_as_product},
-      {"broadcast_div", {"__div_symbol__"}, "a / b",
+      {"broadcast_div",
+       {"__div_symbol__"},
+       "a / b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); }},
-      {"broadcast_max", {}, "the greater",
+      {"broadcast_max",
+       {},
+       "the greater",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::maximum(a, b); }},
-      {"broadcast_min", {}, "the lesser",
+      {"broadcast_min",
+       {},
+       "the lesser",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::minimum(a, b); }},
-      {"broadcast_pow", {"__pow_symbol__"}, "a to the b; floating",
+      {"broadcast_pow",
+       {"__pow_symbol__"},
+       "a to the b; floating",
        [](const te::Tensor& a, const te::Tensor& b) {
          topi::require_float({"broadcast_pow", "lhs"}, a);
          return topi::power(a, b);
@@ -71,19 +85,19 @@ std::vector<Op> broadcast_ops() {
   };
   std::vector<Op> ops;
   for (const Row& row : kRows) {
-    ops.push_back({.name = row.name,
-                   .aliases = row.aliases,
-                   .doc = row.doc,
-                   .inputs = {{"lhs", "any shape"}, {"rhs", "a shape that broadcasts with that of lhs"}},
-                   .infer_shape = broadcast_shape,
-                   .infer_type = same_type,
-                   .layout = broadcast_layout,
-                   .pattern = Pattern::Broadcast,
-                   .compute = [f = row.compute](const AttributeValues&, Tensors in) {
-                     return std::vector{f(in[0], in[1])};
-                   },
-                   .fold_scale = row.fold_scale ? ScaleRule(row.fold_scale) : nullptr,
-                   .inplace = {{0, 0}, {1, 0}}});
+    ops.push_back(
+        {.name = row.name,
+         .aliases = row.aliases,
+         .doc = row.doc,
+         .inputs = {{"lhs", "any shape"}, {"rhs", "a shape that broadcasts with that of lhs"}},
+         .infer_shape = broadcast_shape,
+         .infer_type = same_type,
+         .layout = broadcast_layout,
+         .pattern = Pattern::Broadcast,
+         .compute = [f = row.compute](const AttributeValues&,
+                                      Tensors in) { return std::vector{f(in[0], in[1])}; },
+         .fold_scale = row.fold_scale ? ScaleRule(row.fold_scale) : nullptr,
+         .inplace = {{0, 0}, {1, 0}}});
   }
   return ops;
 }

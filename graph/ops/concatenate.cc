@@ -77,7 +77,8 @@ int count_of_parts(const AttributeValues& a) {
   const topi::Sections sections = sections_of(a);
   const int64_t* equal = std::get_if<int64_t>(&sections);
   // A number below 1 is the rule's error.
-  return static_cast<int>(equal ? std::max(*equal, int64_t{1}) : std::get<Extents>(sections).size() + 1);
+  return static_cast<int>(equal ? std::max(*equal, int64_t{1})
+                                : std::get<Extents>(sections).size() + 1);
 }
 
 void infer_split(ShapeInference& s) {
@@ -212,7 +213,9 @@ std::vector<Op> concatenate_ops() {
       {.name = "split",
        .doc = "The parts of a tensor along a dimension, an output each.",
        .inputs = {{"data", "any shape"}},
-       .attributes = {{"indices_or_sections", IntOrTuple, {},
+       .attributes = {{"indices_or_sections",
+                       IntOrTuple,
+                       {},
                        "so many equal parts, or where parts begin but for the first"},
                       {"axis", Int, "1", "a dimension"}},
        .num_outputs = count_of_parts,

@@ -53,10 +53,10 @@ te::Tensor conv2d_weight_gradient(const te::Tensor& grad, const te::Tensor& data
       [&](const std::vector<Var>& i) {
         const IterVar n = loop(grad.shape()[0], "rn"), ry = loop(grad.shape()[2], "ry"),
                       rx = loop(grad.shape()[3], "rx");
-        const Expr y = ry->var * number(conv.stride.h) + i[2] * number(conv.dilation.h) -
-                       number(conv.top);
-        const Expr x = rx->var * number(conv.stride.w) + i[3] * number(conv.dilation.w) -
-                       number(conv.left);
+        const Expr y =
+            ry->var * number(conv.stride.h) + i[2] * number(conv.dilation.h) - number(conv.top);
+        const Expr x =
+            rx->var * number(conv.stride.w) + i[3] * number(conv.dilation.w) - number(conv.left);
         const Expr channel = floor_div(i[0], outputs) * in_group + i[1];
         const Expr term = grad({n->var, i[0], ry->var, rx->var}) * data({n->var, channel, y, x});
         const Expr lies = inside(y, data.shape()[2]) && inside(x, data.shape()[3]);

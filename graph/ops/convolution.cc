@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "graph/ops/convolution.h"
 #include "graph/ops/common.h"
 #include "graph/ops/conv2d_gradient.h"
-#include "graph/ops/convolution.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
 #include "schedule/topi/topi.h"
@@ -27,8 +27,8 @@ void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel
   const auto shape = [&](const Layout& in, const LayoutExtents& extents) {
     const auto result = shape_in(in, extents);
     if (result) return *result;
-    s.fail(fmt::format("{} channels in layout {}", extents.contains('C') ? extents.at('C') : channels,
-                       in.text()),
+    s.fail(fmt::format("{} channels in layout {}",
+                       extents.contains('C') ? extents.at('C') : channels, in.text()),
            "blocks that divide the channels");
   };
   constexpr int64_t kUnknown = Shape::kUnknown;
@@ -52,11 +52,15 @@ void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel
   }
   LayoutExtents data = extents_of(s.input(0), layout);
   s.narrow_output(
-      0, shape(out_layout,
-               {{'N', data['N']},
-                {'C', channels},
-                {'H', window_positions(s, data['H'], {kernel.h, stride.h, dilation.h, border.top, border.bottom})},
-                {'W', window_positions(s, data['W'], {kernel.w, stride.w, dilation.w, border.left, border.right})}}));
+      0,
+      shape(
+          out_layout,
+          {{'N', data['N']},
+           {'C', channels},
+           {'H', window_positions(s, data['H'],
+                                  {kernel.h, stride.h, dilation.h, border.top, border.bottom})},
+           {'W', window_positions(s, data['W'],
+                                  {kernel.w, stride.w, dilation.w, border.left, border.right})}}));
 }
 
 void infer_convolution_type(TypeInference& t) {
@@ -71,17 +75,17 @@ void infer_convolution_type(TypeInference& t) {
 std::vector<AttributeSpec> conv2d_attributes() {
   using enum AttributeType;
   return {{"channels", Int, {}, "output channels"},
-                      {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
-                      {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
-                      {"padding", Tuple, "(0, 0)",
-                       "zeros around images: all sides, (vertical, horizontal), or (top, left, "
-                       "bottom, right)"},
-                      {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
-                      {"groups", Int, "1", "channels are in so many groups that do not mix"},
-                      {"layout", Text, "NCHW", "order of the dimensions of data and output"},
-                      {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
-                      {"out_dtype", OptionalType, "same", "element type of the output"},
-                      {"use_bias", Bool, "True", "whether there is a bias"}};
+          {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
+          {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
+          {"padding", Tuple, "(0, 0)",
+           "zeros around images: all sides, (vertical, horizontal), or (top, left, "
+           "bottom, right)"},
+          {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
+          {"groups", Int, "1", "channels are in so many groups that do not mix"},
+          {"layout", Text, "NCHW", "order of the dimensions of data and output"},
+          {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
+          {"out_dtype", OptionalType, "same", "element type of the output"},
+          {"use_bias", Bool, "True", "whether there is a bias"}};
 }
 
 namespace {
@@ -192,9 +196,11 @@ std::vector<Op> convolution_ops() {
   using enum AttributeType;
   return {
       {.name = "conv2d",
-       .doc = "Slides `channels` kernels over images and adds what they cover, times their weights.",
+       .doc =
+           "Slides `channels` kernels over images and adds what they cover, times their weights.",
        .inputs = {{"data", "(n, c, h, w) in the order of `layout`"},
-                  {"weight", "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
+                  {"weight",
+                   "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
                   {"bias", "(channels,), added to each element of a channel", "use_bias"}},
        .attributes = conv2d_attributes(),
        .infer_shape = infer_conv2d,

@@ -25,12 +25,13 @@ Op filled(std::string_view name, std::string_view doc, double (*value)(const Att
           .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
           .layout = natural_layouts,
           .pattern = Pattern::OutEWiseFusable,
-          .compute = [value](const AttributeValues& a, Tensors) {
-            std::vector<Expr> shape;
-            for (int64_t e : a.tuple("shape")) shape.emplace_back(static_cast<int>(e));
-            const DType type = a.dtype("dtype");
-            return std::vector{topi::full(shape, type, constant_of(type, value(a)))};
-          }};
+          .compute =
+              [value](const AttributeValues& a, Tensors) {
+                std::vector<Expr> shape;
+                for (int64_t e : a.tuple("shape")) shape.emplace_back(static_cast<int>(e));
+                const DType type = a.dtype("dtype");
+                return std::vector{topi::full(shape, type, constant_of(type, value(a)))};
+              }};
 }
 
 }  // namespace

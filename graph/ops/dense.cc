@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ops/common.h"
-#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -56,18 +55,18 @@ std::vector<Op> dense_ops() {
   return {
       {.name = "dense",
        .doc = "data · weightᵀ + bias",
-       .inputs = {{"data", "(n, k)"},
-                  {"weight", "(units, k)"},
-                  {"bias", "(units,)", "use_bias"}},
+       .inputs = {{"data", "(n, k)"}, {"weight", "(units, k)"}, {"bias", "(units,)", "use_bias"}},
        .attributes = {{"units", Int, {}, "columns of the output"},
                       {"use_bias", Bool, "True", "whether there is a bias"}},
        .infer_shape = infer_dense,
        .infer_type = same_type,
        .layout = dense_layout,
        .pattern = Pattern::OutEWiseFusable,
-       .compute = [](const AttributeValues&, Tensors in) {
-         return std::vector{topi::nn::dense(in[0], in[1], in.size() > 2 ? in[2] : te::Tensor())};
-       },
+       .compute =
+           [](const AttributeValues&, Tensors in) {
+             return std::vector{
+                 topi::nn::dense(in[0], in[1], in.size() > 2 ? in[2] : te::Tensor())};
+           },
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
@@ -88,10 +87,11 @@ std::vector<Op> dense_ops() {
        .infer_type = same_type,
        .layout = natural_layouts,
        .pattern = Pattern::OutEWiseFusable,
-       .compute = [](const AttributeValues& a, Tensors in) {
-         return std::vector{topi::nn::matmul(in[0], in[1], {}, {}, a.flag("transpose_a"),
-                                             a.flag("transpose_b"))};
-       }},
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return std::vector{topi::nn::matmul(in[0], in[1], {}, {}, a.flag("transpose_a"),
+                                                 a.flag("transpose_b"))};
+           }},
   };
 }
 

@@ -185,8 +185,10 @@ std::vector<Op> dimension_ops() {
        .inplace = {{0, 0}}},
       {.name = "expand_like",
        .doc = "data repeated along new dimensions, to the shape of shape_like.",
-       .inputs = {{"data", "the shape of shape_like without the new dimensions, or with extents of 1 there"},
-                  {"shape_like", "any shape and type"}},
+       .inputs =
+           {{"data",
+             "the shape of shape_like without the new dimensions, or with extents of 1 there"},
+            {"shape_like", "any shape and type"}},
        .attributes = {{"axis", Tuple, "()", "the new dimensions; none: all"},
                       {"exclude", Bool, "False", "whether all others are meant"}},
        .infer_shape = infer_expand_like,

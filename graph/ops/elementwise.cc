@@ -69,74 +69,130 @@ Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std
 
 std::vector<Op> elementwise_ops() {
   static const Unary kUnary[] = {
-      {"relu", {}, "max(x, 0)", [](const te::Tensor& x) { return topi::nn::relu(x); },
+      {"relu",
+       {},
+       "max(x, 0)",
+       [](const te::Tensor& x) { return topi::nn::relu(x); },
        [](const GradientOf& n, const Entry& g) {
          const Entry zeros = n("zeros_like", {n.input(0)});
          return n("elemwise_mul", {g, n("greater", {n.input(0), zeros}, {{"exclude", "true"}})});
        },
        scales_as_positive},
-      {"sigmoid", {}, "1 / (1 + exp(-x))", [](const te::Tensor& x) { return topi::sigmoid(x); },
+      {"sigmoid",
+       {},
+       "1 / (1 + exp(-x))",
+       [](const te::Tensor& x) { return topi::sigmoid(x); },
        [](const GradientOf& n, const Entry& g) {
          const Entry y = n.output(), rest = n("__rsub_scalar__", {y}, {{"scalar", "1"}});
          return n("elemwise_mul", {g, n("elemwise_mul", {y, rest})});
        }},
-      {"tanh", {}, "hyperbolic tangent", [](const te::Tensor& x) { return topi::tanh(x); },
+      {"tanh",
+       {},
+       "hyperbolic tangent",
+       [](const te::Tensor& x) { return topi::tanh(x); },
        [](const GradientOf& n, const Entry& g) {
          const Entry square = n("elemwise_mul", {n.output(), n.output()});
          return n("elemwise_mul", {g, n("__rsub_scalar__", {square}, {{"scalar", "1"}})});
        }},
-      {"exp", {}, "e to the x", [](const te::Tensor& x) { return topi::exp(x); },
+      {"exp",
+       {},
+       "e to the x",
+       [](const te::Tensor& x) { return topi::exp(x); },
        [](const GradientOf& n, const Entry& g) { return n("elemwise_mul", {g, n.output()}); }},
-      {"log", {}, "natural logarithm", [](const te::Tensor& x) { return topi::log(x); },
+      {"log",
+       {},
+       "natural logarithm",
+       [](const te::Tensor& x) { return topi::log(x); },
        [](const GradientOf& n, const Entry& g) { return n("elemwise_div", {g, n.input(0)}); }},
-      {"sqrt", {}, "square root", [](const te::Tensor& x) { return topi::sqrt(x); },
+      {"sqrt",
+       {},
+       "square root",
+       [](const te::Tensor& x) { return topi::sqrt(x); },
        [](const GradientOf& n, const Entry& g) {
          return n("elemwise_div", {g, n("__mul_scalar__", {n.output()}, {{"scalar", "2"}})});
        }},
-      {"negative", {"__neg_symbol__"}, "-x", [](const te::Tensor& x) { return topi::negative(x); },
-       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); }, scales_as_sum,
+      {"negative",
+       {"__neg_symbol__"},
+       "-x",
+       [](const te::Tensor& x) { return topi::negative(x); },
+       [](const GradientOf& n, const Entry& g) { return n("negative", {g}); },
+       scales_as_sum,
        identity_if_twice},
       {"abs", {}, "absolute value", [](const te::Tensor& x) { return topi::abs(x); }},
-      {"floor", {}, "greatest integral value not above x",
+      {"floor",
+       {},
+       "greatest integral value not above x",
        [](const te::Tensor& x) { return topi::floor(x); }},
-      {"ceil", {}, "least integral value not below x",
+      {"ceil",
+       {},
+       "least integral value not below x",
        [](const te::Tensor& x) { return topi::ceil(x); }},
-      {"trunc", {}, "integral value towards zero",
+      {"trunc",
+       {},
+       "integral value towards zero",
        [](const te::Tensor& x) { return topi::trunc(x); }},
-      {"round", {}, "nearest integral value, halves away from zero",
+      {"round",
+       {},
+       "nearest integral value, halves away from zero",
        [](const te::Tensor& x) { return topi::round(x); }},
-      {"copy", {"identity"}, "x", [](const te::Tensor& x) { return topi::identity(x); },
-       [](const GradientOf&, const Entry& g) { return g; }, scales_as_sum, always_identity},
-      {"block_grad", {}, "x, through which no gradient flows back",
+      {"copy",
+       {"identity"},
+       "x",
+       [](const te::Tensor& x) { return topi::identity(x); },
+       [](const GradientOf&, const Entry& g) { return g; },
+       scales_as_sum,
+       always_identity},
+      {"block_grad",
+       {},
+       "x, through which no gradient flows back",
        [](const te::Tensor& x) { return topi::identity(x); }},
-      {"ones_like", {}, "1 for each element of x",
+      {"ones_like",
+       {},
+       "1 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); }},
-      {"zeros_like", {}, "0 for each element of x",
+      {"zeros_like",
+       {},
+       "0 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(0)); }},
   };
   static const Binary kBinary[] = {
-      {"elemwise_add", {}, "a + b",
+      {"elemwise_add",
+       {},
+       "a + b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
-       [](const GradientOf&, const Entry& g) { return Entries{g, g}; }, scales_as_sum},
-      {"elemwise_sub", {}, "a - b",
+       [](const GradientOf&, const Entry& g) { return Entries{g, g}; },
+       scales_as_sum},
+      {"elemwise_sub",
+       {},
+       "a - b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
        [](const GradientOf& n, const Entry& g) { return Entries{g, n("negative", {g})}; },
        scales_as_sum},
-      {"elemwise_mul", {}, "a * b",
+      {"elemwise_mul",
+       {},
+       "a * b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
        [](const GradientOf& n, const Entry& g) {
          return Entries{n("elemwise_mul", {g, n.input(1)}), n("elemwise_mul", {g, n.input(0)})};
        },
        scales_as_product},
-      {"elemwise_div", {}, "a / b",
+      {"elemwise_div",
+       {},
+       "a / b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); },
        [](const GradientOf& n, const Entry& g) {
          const Entry of_lhs = n("elemwise_div", {g, n.input(1)});
          return Entries{of_lhs, n("negative", {n("elemwise_mul", {of_lhs, n.output()})})};
        }},
-      {"greater", {}, "1 where a > b, else 0, in the type of a",
-       [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::greater(a, b), a.dtype()); }},
-      {"less", {}, "1 where a < b, else 0, in the type of a",
+      {"greater",
+       {},
+       "1 where a > b, else 0, in the type of a",
+       [](const te::Tensor& a, const te::Tensor& b) {
+         return mask(topi::greater(a, b), a.dtype());
+       }},
+      {"less",
+       {},
+       "1 where a < b, else 0, in the type of a",
        [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::less(a, b), a.dtype()); }},
   };
   static const WithScalar kWithScalar[] = {
@@ -235,7 +291,8 @@ std::vector<Op> elementwise_ops() {
   Op sum = elementwise("elemwise_sum", {}, "the sum of all arguments");
   sum.inputs = {{"args", "tensors of one shape and type"}};
   sum.variadic = true;
-  sum.attributes = {{"num_args", AttributeType::OptionalInt, "None", "how many arguments there are"}};
+  sum.attributes = {
+      {"num_args", AttributeType::OptionalInt, "None", "how many arguments there are"}};
   sum.compute = [](const AttributeValues&, Tensors in) {
     te::Tensor total = in[0];
     for (const te::Tensor& t : in.subspan(1)) total = topi::add(total, t);

@@ -67,12 +67,14 @@ Entries simplify_batch_norm(const NodeRef& node, std::span<const Shape> shapes) 
                      {{"scalar", epsilon ? *epsilon : std::string(kEpsilon)}});
   scale = call("__rdiv_scalar__", "div", {call("sqrt", "sqrt", {scale})}, {{"scalar", "1"}});
   if (a.flag("scale")) scale = call("elemwise_mul", "gamma_mul_div", {scale, gamma});
-  Entry shift = call("elemwise_mul", "neg_mean_mul_a", {call("negative", "neg_mean", {mean}), scale});
+  Entry shift =
+      call("elemwise_mul", "neg_mean_mul_a", {call("negative", "neg_mean", {mean}), scale});
   if (a.flag("center")) shift = call("elemwise_add", "add_beta", {shift, beta});
   const bool blocks = shapes[1].has_rank() && shapes[1].rank() == 2;
   const Entry scaled =
       call("broadcast_mul", "a_mul_data", {data, of_channels(scale, rank, channel, blocks)});
-  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel, blocks)}), mean, variance};
+  return {call("broadcast_add", "out", {scaled, of_channels(shift, rank, channel, blocks)}), mean,
+          variance};
 }
 
 }  // namespace
@@ -84,7 +86,9 @@ std::vector<Op> normalization_ops() {
        .doc = "(data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta, as inference has "
               "it. Further outputs: moving_mean and moving_var.",
        .inputs = {{"data", "any shape, floating"},
-                  {"gamma", "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b channels are the last dimension of data"},
+                  {"gamma",
+                   "(c,), with c the extent of data along `axis`; (c / b, b) where blocks of b "
+                   "channels are the last dimension of data"},
                   {"beta", "(c,)"},
                   {"moving_mean", "(c,)"},
                   {"moving_var", "(c,)"}},

@@ -27,10 +27,8 @@ void infer_pool(ShapeInference& s) {
   s.narrow_output(0, Shape::of_rank(layout.rank()));
   LayoutExtents in = extents_of(s.input(0), layout);
   infer_image(s, layout,
-              window_positions(s, in['H'],
-                               {kernel.h, stride.h, 1, border.top, border.bottom, up}),
-              window_positions(s, in['W'],
-                               {kernel.w, stride.w, 1, border.left, border.right, up}));
+              window_positions(s, in['H'], {kernel.h, stride.h, 1, border.top, border.bottom, up}),
+              window_positions(s, in['W'], {kernel.w, stride.w, 1, border.left, border.right, up}));
 }
 
 void infer_global(ShapeInference& s) {
@@ -101,23 +99,24 @@ Op global(std::string_view name, std::string_view doc, PoolType type) {
           .infer_type = same_type,
           .layout = image_layout,
           .pattern = Pattern::OutEWiseFusable,
-          .compute = [type](const AttributeValues& a, Tensors in) {
-            return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
-              return topi::nn::global_pool(images, type);
-            })};
-          },
+          .compute =
+              [type](const AttributeValues& a, Tensors in) {
+                return std::vector{on_images(
+                    in[0], a.text("layout"),
+                    [&](const te::Tensor& images) { return topi::nn::global_pool(images, type); })};
+              },
           .fold_scale = pool_scales(type)};
 }
 
 }  // namespace
 
 std::vector<Op> pooling_ops() {
-  return {windows("max_pool2d", "The greatest of each window; padding does not count.",
-                  PoolType::Max),
-          windows("avg_pool2d", "The mean of each window; floating.", PoolType::Average),
-          global("global_max_pool2d", "The greatest of each image: (n, c, 1, 1).", PoolType::Max),
-          global("global_avg_pool2d", "The mean of each image, floating: (n, c, 1, 1).",
-                 PoolType::Average)};
+  return {
+      windows("max_pool2d", "The greatest of each window; padding does not count.", PoolType::Max),
+      windows("avg_pool2d", "The mean of each window; floating.", PoolType::Average),
+      global("global_max_pool2d", "The greatest of each image: (n, c, 1, 1).", PoolType::Max),
+      global("global_avg_pool2d", "The mean of each image, floating: (n, c, 1, 1).",
+             PoolType::Average)};
 }
 
 }  // namespace tw::graph

@@ -115,7 +115,8 @@ std::vector<Op> reduction_ops() {
        }},
   };
   static const Row kPositions[] = {
-      {"argmax", "The row-major position of the greatest over dimensions, int32; the first of equals.",
+      {"argmax",
+       "The row-major position of the greatest over dimensions, int32; the first of equals.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::argmax(x, axes, keep);
        }},
@@ -126,24 +127,23 @@ std::vector<Op> reduction_ops() {
   };
   std::vector<Op> ops;
   const auto add = [&](const Row& row, bool position) {
-    ops.push_back(
-        {.name = row.name,
-         .doc = row.doc,
-         .inputs = {{"data", "any shape"}},
-         .attributes = {{"axis", Tuple, "()", "the dimensions; none: all"},
-                        {"keepdims", Bool, "False", "whether they stay, with extent 1"},
-                        {"exclude", Bool, "False", "whether all others are meant"}},
-         .infer_shape = infer_reduction,
-         .infer_type = position ? infer_int32 : same_type,
-         .layout = position ? position_layout : reduction_layout,
-         .pattern = Pattern::CommReduce,
-         .compute = [f = row.compute, position](const AttributeValues& a, Tensors in) {
-           // Of no dimension a reduction changes nothing, and the position is 0.
-           const auto axes = named_axes(a, in[0].shape().size());
-           if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
-           return std::vector{position ? topi::full(in[0].shape(), int_type(32), Expr(0))
-                                       : topi::identity(in[0])};
-         }});
+    ops.push_back({.name = row.name,
+                   .doc = row.doc,
+                   .inputs = {{"data", "any shape"}},
+                   .attributes = {{"axis", Tuple, "()", "the dimensions; none: all"},
+                                  {"keepdims", Bool, "False", "whether they stay, with extent 1"},
+                                  {"exclude", Bool, "False", "whether all others are meant"}},
+                   .infer_shape = infer_reduction,
+                   .infer_type = position ? infer_int32 : same_type,
+                   .layout = position ? position_layout : reduction_layout,
+                   .pattern = Pattern::CommReduce,
+                   .compute = [f = row.compute, position](const AttributeValues& a, Tensors in) {
+                     // Of no dimension a reduction changes nothing, and the position is 0.
+                     const auto axes = named_axes(a, in[0].shape().size());
+                     if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
+                     return std::vector{position ? topi::full(in[0].shape(), int_type(32), Expr(0))
+                                                 : topi::identity(in[0])};
+                   }});
     if (row.gradient) {
       ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
         return Entries{f(GradientOf(node), g[0], *node)};

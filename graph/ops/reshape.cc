@@ -119,12 +119,10 @@ void infer_reshape(ShapeInference& s) {
 }
 
 std::vector<te::Tensor> compute_reshape(const AttributeValues& a, Tensors in) {
-  const Shape shape = reshaped(shape_of(in[0]), a.tuple("shape"),
-                               [](std::string what, std::string legal) {
-                                 raise({.code = ErrorCode::BadShape,
-                                        .what = "reshape: " + what,
-                                        .legal = std::move(legal)});
-                               });
+  const Shape shape =
+      reshaped(shape_of(in[0]), a.tuple("shape"), [](std::string what, std::string legal) {
+        raise({.code = ErrorCode::BadShape, .what = "reshape: " + what, .legal = std::move(legal)});
+      });
   std::vector<Expr> extents;
   for (int64_t e : *shape.extents) extents.emplace_back(static_cast<int>(e));
   return {topi::reshape(in[0], extents)};
@@ -135,9 +133,9 @@ void infer_reshape_like(ShapeInference& s) {
   s.narrow_input(1, s.output(0));
   if (s.input(0).known() && s.output(0).known() &&
       s.input(0).elements() != s.output(0).elements()) {
-    s.fail(fmt::format("the elements of {} under {}", to_string(s.input(0)),
-                       to_string(s.output(0))),
-           "a shape of as many elements");
+    s.fail(
+        fmt::format("the elements of {} under {}", to_string(s.input(0)), to_string(s.output(0))),
+        "a shape of as many elements");
   }
   complete(s, s.output(0));
 }
@@ -151,7 +149,9 @@ std::vector<Op> reshape_ops() {
       {.name = "reshape",
        .doc = "The elements in row-major order under another shape.",
        .inputs = {data},
-       .attributes = {{"shape", Tuple, {},
+       .attributes = {{"shape",
+                       Tuple,
+                       {},
                        "extents; 0 copies that of data, -1 follows from all others, -2 copies all "
                        "that are left, -3 is the product of two, (-4, a, b) splits one into a "
                        "times b, of which one may be -1"}},

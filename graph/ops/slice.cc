@@ -158,7 +158,8 @@ std::vector<Op> slice_ops() {
   const InputSpec data{"data", "any shape"};
   return {
       {.name = "strided_slice",
-       .doc = "The elements begin:end:stride of each dimension, as NumPy has it; dimensions behind the "
+       .doc = "The elements begin:end:stride of each dimension, as NumPy has it; dimensions behind "
+              "the "
               "tuples are taken whole.",
        .inputs = {data},
        .attributes = {{"begin", Tuple, {}, "first elements; from the end where negative"},
@@ -170,8 +171,8 @@ std::vector<Op> slice_ops() {
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
-             return std::vector{topi::strided_slice(in[0], a.tuple("begin"), a.tuple("end"),
-                                                    a.tuple("stride"))};
+             return std::vector{
+                 topi::strided_slice(in[0], a.tuple("begin"), a.tuple("end"), a.tuple("stride"))};
            },
        .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
          const AttributeValues a(node.op->attributes, node.attributes, node.name);
@@ -206,7 +207,8 @@ std::vector<Op> slice_ops() {
        .doc = "Each pixel `scale` times below itself and as often beside.",
        .inputs = {{"data", "(n, c, h, w) in the order of `layout`"}},
        .attributes = {{"scale", Int, {}, "1 or more"},
-                      {"layout", Text, "NCHW", "of data and output; channels may be in blocks, as in NCHW16c"},
+                      {"layout", Text, "NCHW",
+                       "of data and output; channels may be in blocks, as in NCHW16c"},
                       {"method", Text, "NEAREST_NEIGHBOR", "no other is known"}},
        .infer_shape = infer_upsampling,
        .infer_type = same_type,

@@ -9,18 +9,21 @@ namespace {
 Op along_an_axis(std::string_view name, std::string_view doc,
                  te::Tensor (*compute)(const te::Tensor&, int),
                  Entry (*gradient)(const GradientOf&, const Entry&, const Attributes& sum)) {
-  return {.name = name,
-          .doc = doc,
-          .inputs = {{"data", "any shape, floating"}},
-          .attributes = {{"axis", AttributeType::Int, "-1", "the dimension that it is taken along"}},
-          .infer_shape = same_shape_along_axis,
-          .infer_type = same_type,
-          .layout = axis_layout,
-          .pattern = Pattern::Opaque,
-          .compute = [compute](const AttributeValues& a, Tensors in) {
+  return {
+      .name = name,
+      .doc = doc,
+      .inputs = {{"data", "any shape, floating"}},
+      .attributes = {{"axis", AttributeType::Int, "-1", "the dimension that it is taken along"}},
+      .infer_shape = same_shape_along_axis,
+      .infer_type = same_type,
+      .layout = axis_layout,
+      .pattern = Pattern::Opaque,
+      .compute =
+          [compute](const AttributeValues& a, Tensors in) {
             return std::vector{compute(in[0], static_cast<int>(a.integer("axis")))};
           },
-          .gradient = [gradient](const NodeRef& node, const Entries& g) {
+      .gradient =
+          [gradient](const NodeRef& node, const Entries& g) {
             const std::string* axis = node->attributes.find("axis");
             const Attributes sum{{"keepdims", "true"}, {"axis", axis ? *axis : "-1"}};
             return Entries{gradient(GradientOf(node), g[0], sum)};

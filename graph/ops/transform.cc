@@ -102,11 +102,12 @@ std::vector<Op> transform_ops() {
        .infer_type = same_type,
        .layout = natural_layouts,
        .pattern = Pattern::Injective,
-       .compute = [](const AttributeValues& a, Tensors in) {
-         std::vector<int> axes = to_ints(a.tuple("axes"));
-         for (int& axis : axes) axis += axis < 0 ? static_cast<int>(in[0].shape().size()) : 0;
-         return std::vector{topi::transpose(in[0], axes)};
-       },
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             std::vector<int> axes = to_ints(a.tuple("axes"));
+             for (int& axis : axes) axis += axis < 0 ? static_cast<int>(in[0].shape().size()) : 0;
+             return std::vector{topi::transpose(in[0], axes)};
+           },
        .identity = transpose_identity},
   };
 }

@@ -5,8 +5,8 @@
 //   %2 = expand_dims(%s, axis='1')       %2 = elemwise_add(%1, %1)
 //   %3 = elemwise_add(%1, %2)
 //
-// The same is the same operator, of the same entries, with attributes that read the same in whatever
-// order and spelling they stand. The first of such nodes stays, with its name.
+// The same is the same operator, of the same entries, with attributes that read the same in
+// whatever order and spelling they stand. The first of such nodes stays, with its name.
 #include <map>
 #include <tuple>
 
@@ -22,7 +22,7 @@ namespace {
 struct Key {
   const Op* op = nullptr;
   std::vector<std::tuple<const Node*, uint32_t, uint32_t>> inputs = {};
-  std::vector<std::string> attributes = {};       // of the schema, in its order
+  std::vector<std::string> attributes = {};        // of the schema, in its order
   std::map<std::string, std::string> others = {};  // that the schema does not know
   auto operator<=>(const Key&) const = default;    // for look-ups only
 };
@@ -66,13 +66,14 @@ Key key_of(const Node& node) {
 Graph common_subexpression(Graph graph) {
   std::map<Key, NodeRef> first;  // keeps its nodes, so that no other has their address
   return rewrite(graph, [&](size_t, const NodeRef& node) -> Replacement {
-    const bool merges = !node->is_variable() && node->op->mutates.empty() &&
-                        node->control_dependencies.empty();
+    const bool merges =
+        !node->is_variable() && node->op->mutates.empty() && node->control_dependencies.empty();
     if (!merges) return std::nullopt;
     const NodeRef& same = first.try_emplace(key_of(*node), node).first->second;
     if (same == node) return std::nullopt;
     std::vector<Entry> outputs;
-    for (int k = 0; k < node->num_outputs(); ++k) outputs.push_back({same, static_cast<uint32_t>(k)});
+    for (int k = 0; k < node->num_outputs(); ++k)
+      outputs.push_back({same, static_cast<uint32_t>(k)});
     return outputs;
   });
 }

@@ -25,10 +25,10 @@ namespace {
 using Kind = ScaledInput::Kind;
 
 struct Factor {
-  size_t data = 0;     // which input of the product it multiplies
+  size_t data = 0;          // which input of the product it multiplies
   Entry values = {};        // as the product reads them; none: a constant
   std::string scalar = {};  // the constant
-  size_t axis = 0;     // of the product's output
+  size_t axis = 0;          // of the product's output
   bool non_negative = false;
 
   bool uniform() const { return !values.node; }
@@ -164,16 +164,16 @@ class Folding {
     if (row == std::end(kSigns)) return false;
     if (row->sign == Sign::Always) return true;
     if (row->sign == Sign::AsInputsAndScalar && scalar_of(node) < 0) return false;
-    return std::ranges::all_of(node.inputs, [&](const Entry& e) {
-      return non_negative_[index_.node_id(*e.node)];
-    });
+    return std::ranges::all_of(
+        node.inputs, [&](const Entry& e) { return non_negative_[index_.node_id(*e.node)]; });
   }
 
   // What a node multiplies by, where it is a product.
   std::optional<Factor> factor_of(size_t id) const {
     const Node& node = *index_.nodes()[id];
     if (node.op->name == "__mul_scalar__") {
-      return Factor{.scalar = *node.attributes.find("scalar"), .non_negative = scalar_of(node) >= 0};
+      return Factor{.scalar = *node.attributes.find("scalar"),
+                    .non_negative = scalar_of(node) >= 0};
     }
     if (node.op->name != "broadcast_mul") return std::nullopt;
     const auto factor = factor_along(node, 0, shape_of(id));
@@ -232,7 +232,8 @@ class Folding {
       demand.axis = axis;
       return agrees;
     };
-    if (!ask(index_.nodes()[fold.product]->inputs[fold.factor.data], fold.factor.axis)) return false;
+    if (!ask(index_.nodes()[fold.product]->inputs[fold.factor.data], fold.factor.axis))
+      return false;
     while (!demands.empty()) {
       const auto [id, demand] = *demands.begin();
       demands.erase(demands.begin());
@@ -246,7 +247,8 @@ class Folding {
       multiply(fold, id, *equation);
       for (size_t k = 0; k < equation->inputs.size(); ++k) {
         const ScaledInput& input = equation->inputs[k];
-        if (input.kind == Kind::Pass && !ask(index_.nodes()[id]->inputs[k], input.axis)) return false;
+        if (input.kind == Kind::Pass && !ask(index_.nodes()[id]->inputs[k], input.axis))
+          return false;
       }
     }
     return true;
@@ -288,7 +290,8 @@ class Folding {
       };
       // One that multiplies weights ends the way.
       const auto& all = equations_[id];
-      auto equation = std::ranges::find_if(all, [&](const auto& e) { return !e.output && takes(e); });
+      auto equation =
+          std::ranges::find_if(all, [&](const auto& e) { return !e.output && takes(e); });
       if (equation == all.end()) equation = std::ranges::find_if(all, takes);
       if (equation == all.end()) return false;
       multiply(fold, id, *equation);
@@ -325,14 +328,15 @@ class Folding {
     };
     Entry values = reshaped("_factor", factor, Shape({how.groups, each}));
     if (how.axis < how.group_axis) values = make_call("transpose", name + "_across", {values});
-    const Entry product = make_call(
-        "broadcast_mul", name + "_in_groups",
-        {reshaped("_groups", input, grouped), reshaped("_along", values, along)});
+    const Entry product =
+        make_call("broadcast_mul", name + "_in_groups",
+                  {reshaped("_groups", input, grouped), reshaped("_along", values, along)});
     return reshaped("", product, shape);
   }
 
   // The factor's values, of a shape that is broadcast along one dimension of that rank.
-  Entry vector_along(const Factor& factor, size_t rank, size_t axis, const std::string& name) const {
+  Entry vector_along(const Factor& factor, size_t rank, size_t axis,
+                     const std::string& name) const {
     const Entry& values = factor.values;
     const Shape& own = shape_of(values);
     const size_t behind = rank - 1 - axis;
@@ -351,12 +355,12 @@ class Folding {
   GraphIndex index_;
   const std::vector<Shape>& shapes_;
   std::set<const Node*> written_;
-  std::vector<std::vector<uint32_t>> readers_;        // by entry, as often as they read it
-  std::vector<bool> is_output_;                       // by entry
+  std::vector<std::vector<uint32_t>> readers_;         // by entry, as often as they read it
+  std::vector<bool> is_output_;                        // by entry
   std::vector<std::vector<ScaleEquation>> equations_;  // by node
-  std::vector<std::optional<Factor>> factors_;  // of products, by node
-  std::vector<int64_t> largest_below_;                // elements of what a node is computed of
-  std::vector<bool> non_negative_;                    // by node
+  std::vector<std::optional<Factor>> factors_;         // of products, by node
+  std::vector<int64_t> largest_below_;                 // elements of what a node is computed of
+  std::vector<bool> non_negative_;                     // by node
 };
 
 }  // namespace

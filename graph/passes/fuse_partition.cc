@@ -3,8 +3,8 @@
 // operators (op.h; "TVM: An Automated End-to-End Optimizing Compiler for Deep Learning", OSDI 2018,
 // section 3): elementwise and broadcasting operators, and those that move elements, are computed
 // where they are read; into the loops of a convolution or product go the elementwise operators that
-// follow it, where nothing changes its shape. A value that several nodes read, or the graph gives, is
-// stored.
+// follow it, where nothing changes its shape. A value that several nodes read, or the graph gives,
+// is stored.
 //
 // The root of a group is its last node, whose output is stored. Its master is the node whose loops
 // the group has: the convolution or reduction, if there is one.
@@ -88,7 +88,8 @@ class Partition {
 
   void fuse(uint32_t id, uint32_t reader) {
     groups_[id].fate = Fate::Fused;
-    groups_[id].reason = fmt::format("computed within '{}', the only node that reads it", name(reader));
+    groups_[id].reason =
+        fmt::format("computed within '{}', the only node that reads it", name(reader));
   }
   void store(uint32_t id, std::string reason) {
     groups_[id].fate = Fate::Stored;
@@ -142,7 +143,8 @@ class Partition {
   void place_elementwise(uint32_t id) {
     Member& member = groups_[id];
     const Entry own{index_.nodes()[id]};
-    bool elementwise = own.node->op->pattern == Pattern::ElementWise && own.node->num_outputs() == 1;
+    bool elementwise =
+        own.node->op->pattern == Pattern::ElementWise && own.node->num_outputs() == 1;
     bool moves = false;
     for_each_open(id, [&](uint32_t from, const Entry& e) {
       const Member& input = groups_[from];
@@ -160,8 +162,8 @@ class Partition {
             member.master = input.master;
             fuse(from, id);
           } else {
-            store(from, same ? fmt::format("the group of '{}' has the loops of '{}' already", name(id),
-                                           name(static_cast<uint32_t>(member.master)))
+            store(from, same ? fmt::format("the group of '{}' has the loops of '{}' already",
+                                           name(id), name(static_cast<uint32_t>(member.master)))
                              : fmt::format("'{}' changes its shape from {} to {}", name(id),
                                            to_string(shape(e)), to_string(shape(own))));
           }

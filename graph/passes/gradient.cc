@@ -69,7 +69,9 @@ class Differentiation {
     }
   }
 
-  void add(const Entry& e, Entry gradient) { contributions_[key(e)].push_back(std::move(gradient)); }
+  void add(const Entry& e, Entry gradient) {
+    contributions_[key(e)].push_back(std::move(gradient));
+  }
 
   static Entry sum_of(const std::vector<Entry>& terms, const std::string& name) {
     if (terms.size() == 1) return terms[0];

@@ -76,8 +76,7 @@ class Engine {
         attributes_.emplace_back();
         continue;
       }
-      attributes_.emplace_back(
-          AttributeValues(node->op->attributes, node->attributes, node->name));
+      attributes_.emplace_back(AttributeValues(node->op->attributes, node->attributes, node->name));
     }
   }
 
@@ -125,8 +124,7 @@ class Engine {
       if (!both) {
         raise({.code = Kind::kConflict,
                .what = fmt::format("input '{}' is given as {}, and its attribute says {}",
-                                   index_.nodes()[id]->name, to_string(given[k]),
-                                   to_string(known)),
+                                   index_.nodes()[id]->name, to_string(given[k]), to_string(known)),
                .legal = "the same in both"});
       }
       known = *both;
@@ -149,7 +147,7 @@ class Engine {
     const size_t first = index_.entry_id(id, 0);
     const std::span outputs(values_.data() + first, index_.first_entries()[id + 1] - first);
     Inference<Value> inference(node, *attributes_[id], inputs, outputs, Kind::kConflict);
-    Kind::rule(*node.op)(inference);
+    Kind::rule (*node.op)(inference);
     // One entry may be several inputs, and each may have learned something else.
     for (size_t k = 0; k < inputs.size(); ++k) {
       Value& known = values_[index_.entry_id(node.inputs[k])];
@@ -174,10 +172,8 @@ template <class Kind>
 Graph infer(Graph graph) {
   const auto values = Engine<Kind>(graph).run();
   const std::string name(Kind::kAttribute);
-  graph.attributes[name + "_num_unknown_nodes"] =
-      static_cast<int64_t>(std::ranges::count_if(values, [](const auto& v) {
-        return !Kind::is_known(v);
-      }));
+  graph.attributes[name + "_num_unknown_nodes"] = static_cast<int64_t>(
+      std::ranges::count_if(values, [](const auto& v) { return !Kind::is_known(v); }));
   graph.attributes[name] = Kind::attribute(values);
   graph.attributes.erase(name + "_inputs");
   return graph;

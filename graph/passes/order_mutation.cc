@@ -7,8 +7,8 @@
 //   %2 = _assign(%x, %y)              %2 = _assign(%x, %y, control_deps=[%1])
 //   %3 = relu(%x)                     %3 = relu(%x, control_deps=[%2])
 //
-// What a writer gives lies in the variable's memory. Where the variable is written to once more, who
-// reads what the first writer gave reads a copy.
+// What a writer gives lies in the variable's memory. Where the variable is written to once more,
+// who reads what the first writer gave reads a copy.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -54,7 +54,8 @@ class Order {
   }
 
  private:
-  using Version = std::pair<uint32_t, uint32_t>;  // a variable's number, and how often it is written
+  using Version =
+      std::pair<uint32_t, uint32_t>;  // a variable's number, and how often it is written
   struct Users {
     std::optional<uint32_t> writer;
     std::vector<uint32_t> readers;
@@ -67,8 +68,9 @@ class Order {
       const Entry& e = node.inputs[k];
       const bool writes = std::ranges::find(node.op->mutates, k) != node.op->mutates.end();
       if (writes && (!e.node->is_variable() || e.version == 0)) {
-        refuse(fmt::format("'{}' writes to '{}', version {}", node.op->name, e.node->name, e.version),
-               node, "a variable, whose version counts those who wrote to it with this node");
+        refuse(
+            fmt::format("'{}' writes to '{}', version {}", node.op->name, e.node->name, e.version),
+            node, "a variable, whose version counts those who wrote to it with this node");
       }
       if (!e.node->is_variable()) continue;
       Users& users = history_[{index_.node_id(*e.node), e.version}];
@@ -94,7 +96,8 @@ class Order {
     if (last == history_.begin() || (--last)->first.first != variable) return;
     if (last->second.writer) {
       before_[*users.writer].insert(*last->second.writer);
-      if (is_read_late(*last->second.writer, *users.writer)) overwritten_.insert(*last->second.writer);
+      if (is_read_late(*last->second.writer, *users.writer))
+        overwritten_.insert(*last->second.writer);
     }
     before_[*users.writer].insert(last->second.readers.begin(), last->second.readers.end());
     before_[*users.writer].erase(*users.writer);  // one that reads what it writes to
@@ -154,8 +157,8 @@ class Order {
     for (NodeRef& n : next.control_dependencies) n = made_[index_.node_id(*n)];
     for (uint32_t n : before_[id]) {
       for (const NodeRef& first : {made_[n], copies_[n]}) {
-        const bool known = std::ranges::find(next.control_dependencies, first) !=
-                           next.control_dependencies.end();
+        const bool known =
+            std::ranges::find(next.control_dependencies, first) != next.control_dependencies.end();
         if (first && !known) next.control_dependencies.push_back(first);
       }
     }

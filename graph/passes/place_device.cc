@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlaceDevice: which device computes which node. Nodes may name a group of devices in an attribute,
 // whose key is the graph attribute 'device_group_attr_key'; 'device_assign_map' says which device
-// each group is. A node that names none is where its first input is, or else where it is read first.
-// Between devices values are copied, once for all readers on a device.
+// each group is. A node that names none is where its first input is, or else where it is read
+// first. Between devices values are copied, once for all readers on a device.
 //
 //   %1 = exp(%x, device_group='a')            →  %1 = exp(%x, device_group='a')
 //   %2 = tanh(%1, device_group='b')              %2 = __copy(%1)
@@ -60,10 +60,11 @@ class Placement {
         Entry& e = next.inputs[k];
         if (placed_.at(e.node.get()) == device) continue;
         if (std::ranges::find(next.op->mutates, k) != next.op->mutates.end()) {
-          raise({.code = ErrorCode::BadGraph,
-                 .what = fmt::format("'{}' is on another device than who writes to it", e.node->name),
-                 .where = fmt::format("node '{}'", node->name),
-                 .legal = "a variable in the group of the node"});
+          raise(
+              {.code = ErrorCode::BadGraph,
+               .what = fmt::format("'{}' is on another device than who writes to it", e.node->name),
+               .where = fmt::format("node '{}'", node->name),
+               .legal = "a variable in the group of the node"});
         }
         e = copied(e, device);
         changed = true;
@@ -72,7 +73,8 @@ class Placement {
       place(made, device);
       if (!changed) return std::nullopt;
       std::vector<Entry> outputs;
-      for (int k = 0; k < node->num_outputs(); ++k) outputs.push_back({made, static_cast<uint32_t>(k)});
+      for (int k = 0; k < node->num_outputs(); ++k)
+        outputs.push_back({made, static_cast<uint32_t>(k)});
       return outputs;
     });
     std::vector<int64_t> devices;
@@ -95,7 +97,8 @@ class Placement {
     }
     for (const std::string& text : *list) {
       const size_t colon = std::min(text.rfind(':'), text.size());
-      const auto device = read_attribute(AttributeType::Int, text.substr(std::min(colon + 1, text.size())));
+      const auto device =
+          read_attribute(AttributeType::Int, text.substr(std::min(colon + 1, text.size())));
       if (!device || std::get<int64_t>(*device) < 0) {
         raise({.code = ErrorCode::BadArgument,
                .what = fmt::format("'{}' in the graph attribute 'device_assign_map'", text),
@@ -121,7 +124,8 @@ class Placement {
     const auto [copy, fresh] = copies_.try_emplace({e.node.get(), e.index, device});
     if (fresh) {
       const std::string output = e.node->num_outputs() > 1 ? fmt::format("_output{}", e.index) : "";
-      copy->second = make_call(copy_, fmt::format("{}{}_copy{}", e.node->name, output, device), {e});
+      copy->second =
+          make_call(copy_, fmt::format("{}{}_copy{}", e.node->name, output, device), {e});
       place(copy->second.node, device);
     }
     return copy->second;

@@ -7,11 +7,11 @@
 //   %3 = conv2d(%2, %v)    storage 4
 //   %4 = conv2d(%3, %u)    storage 2 again
 //
-// Variables are the caller's memory and outputs of the graph the caller's result: neither shares, but
-// for what operators write to a variable (Op::mutates).
-// All others are placed as "Efficient Memory Management for Deep Neural Net Inference" (Pisarchyk
-// and Lee, 2020, section 4) places shared objects: greedily, each where it fits best, in an order
-// of which no one is the best for all networks; so several are tried.
+// Variables are the caller's memory and outputs of the graph the caller's result: neither shares,
+// but for what operators write to a variable (Op::mutates). All others are placed as "Efficient
+// Memory Management for Deep Neural Net Inference" (Pisarchyk and Lee, 2020, section 4) places
+// shared objects: greedily, each where it fits best, in an order of which no one is the best for
+// all networks; so several are tried.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -59,7 +59,8 @@ std::vector<InplacePair> read_pairs(const std::string& text, const Node& node) {
     const std::string_view word = std::string_view(text).substr(at, end - at);
     const size_t colon = std::min(word.find(':'), word.size());
     const auto input = read_attribute(AttributeType::Int, word.substr(0, colon));
-    const auto output = read_attribute(AttributeType::Int, word.substr(std::min(colon + 1, word.size())));
+    const auto output =
+        read_attribute(AttributeType::Int, word.substr(std::min(colon + 1, word.size())));
     if (!input || !output) {
       raise({.code = ErrorCode::BadGraph,
              .what = fmt::format("'{}' in the graph attribute 'inplace'", word),
@@ -99,7 +100,8 @@ class Planner {
     std::vector<int64_t> storage_of_entry;
     for (size_t value : value_of_) {
       const auto next = static_cast<int64_t>(numbers.size());
-      storage_of_entry.push_back(numbers.try_emplace(placement.storage_of[value], next).first->second);
+      storage_of_entry.push_back(
+          numbers.try_emplace(placement.storage_of[value], next).first->second);
     }
     const std::vector<int64_t> live = live_bytes();
     graph.attributes["storage_id"] = std::move(storage_of_entry);
@@ -136,8 +138,8 @@ class Planner {
     const auto type = type_of_number(static_cast<int>(types_[entry]));
     if (!shapes_[entry].known() || !type) {
       raise({.code = ErrorCode::BadGraph,
-             .what = fmt::format("the {} of '{}' is unknown",
-                                 type ? "shape" : "element type", node.name),
+             .what = fmt::format("the {} of '{}' is unknown", type ? "shape" : "element type",
+                                 node.name),
              .legal = "a shape and a dtype for each input of the graph"});
     }
     return shapes_[entry].elements() * type->element_bytes() * type->lanes;
@@ -149,8 +151,10 @@ class Planner {
                 .device = devices_ ? (*devices_)[id] : 0,
                 .first = id,
                 .last = std::max(id, last_reader_[entry])};
-    if (node.is_variable()) value.kind = Value::Kind::Variable;
-    else if (value.last == kEnd) value.kind = Value::Kind::Output;
+    if (node.is_variable())
+      value.kind = Value::Kind::Variable;
+    else if (value.last == kEnd)
+      value.kind = Value::Kind::Output;
     if (const auto variable = written(id, entry)) {
       value_of_[entry] = *variable;
     } else if (const auto input = overwritten(id, entry, value)) {
@@ -237,7 +241,8 @@ class Planner {
       size_t best = storages.size();
       for (size_t s = 0; s < storages.size(); ++s) {
         if (storages[s].device != value.device || !storages[s].is_free(value)) continue;
-        if (best == storages.size() || cost(storages[s], value) < cost(storages[best], value)) best = s;
+        if (best == storages.size() || cost(storages[s], value) < cost(storages[best], value))
+          best = s;
       }
       if (best == storages.size()) storages.push_back({.device = value.device});
       result.grew[v] = storages[best].bytes < value.bytes;
@@ -291,9 +296,9 @@ class Planner {
   const std::vector<Shape>& shapes_;
   const std::vector<int64_t>& types_;
   std::vector<std::vector<InplacePair>> inplace_;  // by node
-  const std::vector<int64_t>* devices_;      // by node
-  std::vector<size_t> last_reader_;          // by entry
-  std::vector<size_t> value_of_;             // by entry
+  const std::vector<int64_t>* devices_;            // by node
+  std::vector<size_t> last_reader_;                // by entry
+  std::vector<size_t> value_of_;                   // by entry
   std::vector<Value> values_;
 };
 
