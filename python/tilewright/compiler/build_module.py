@@ -283,9 +283,9 @@ def _run_graph(graph, params):
     dtype = {name: str(value.dtype) for name, value in needed.items()}
     with build_config(opt_level=1):
         graph, module, _, _ = build_kernels(graph, shape, dtype)
-    executor = graph_runtime.create(graph, module, _nd.device("cpu", 0))
-    executor.set_input(**needed)
+    executor = graph_runtime.create(graph, module, params=needed)
     executor.run()
+    # The executor's memory goes with it, so that nothing is held twice.
     return [executor.get_output(k).copy() for k in range(executor.get_num_outputs())]
 
 
