@@ -40,10 +40,12 @@ def test_the_readme(tmp_path):
 
 
 def test_networks(tmp_path):
+    pytest.importorskip("onnx")
     scripts = blocks("docs/networks.md", "python")
     output = run("\n".join(scripts), tmp_path)
     assert "['x', 'conv_weight', 'conv_bias', 'norm_gamma'" in output
     assert "tvm_op(" in output and "(1, 10)" in output and "between kernels" in output
+    assert "['Conv', 'BatchNormalization', 'Relu'" in output
 
 
 def test_tensor_intrinsics(tmp_path):
