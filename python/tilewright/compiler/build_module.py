@@ -187,6 +187,8 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     params = {name: _array(name, value) for name, value in (params or {}).items()}
     shape, dtype = _update_shape_dtype(shape, dtype, params)
     _check_names(graph, shape)
+    if graph.symbol.list_input_names("aux_state"):
+        graph = graph.apply("OrderMutation")
     graph = graph_attr.set_layout_inputs(graph, layout or {})
     graph = graph.apply("CorrectLayout")
     index = graph.index
