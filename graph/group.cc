@@ -27,7 +27,14 @@ std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>&
            .where = fmt::format("node '{}'", node.name),
            .legal = "a graph that passes have rewritten without it"});
   }
-  return node.op->compute(AttributeValues(node.op->attributes, node.attributes, node.name), inputs);
+  const AttributeValues attributes(node.op->attributes, node.attributes, node.name);
+  try {
+    return node.op->compute(attributes, inputs);
+  } catch (const UserError& e) {
+    ErrorInfo placed = e.info();
+    if (placed.where.empty()) placed.where = fmt::format("node '{}'", node.name);
+    raise(std::move(placed));
+  }
 }
 
 class Builder {
@@ -141,7 +148,14 @@ class Builder {
              .legal = "a shape and a dtype for each input of the graph"});
     }
     std::vector<Expr> extents;
-    for (int64_t extent : *shapes_[id].extents) extents.push_back(make_const(int_type(32), extent));
+    for (int64_t extent : *shapes_[id].extents) {
+      if (extent < 1 || extent > INT32_MAX) {
+        raise({.code = ErrorCode::BadShape,
+               .what = fmt::format("the shape of '{}' is {}", e.node->name, to_string(shapes_[id])),
+               .legal = fmt::format("extents from 1 to {}, as kernels compute them", INT32_MAX)});
+      }
+      extents.push_back(make_const(int_type(32), extent));
+    }
     const bool constant = e.node->is_variable() && parameters_.contains(e.node->name) &&
                           !written_.contains(e.node.get());
     return te::placeholder(extents, *type, fmt::format("input{}", number), constant);
