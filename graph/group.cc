@@ -27,7 +27,14 @@ std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>&
            .where = fmt::format("node '{}'", node.name),
            .legal = "a graph that passes have rewritten without it"});
   }
-  return node.op->compute(AttributeValues(node.op->attributes, node.attributes, node.name), inputs);
+  const AttributeValues attributes(node.op->attributes, node.attributes, node.name);
+  try {
+    return node.op->compute(attributes, inputs);
+  } catch (const UserError& e) {
+    ErrorInfo placed = e.info();
+    if (placed.where.empty()) placed.where = fmt::format("node '{}'", node.name);
+    raise(std::move(placed));
+  }
 }
 
 class Builder {
@@ -35,6 +42,7 @@ class Builder {
   Builder(const Graph& graph, const std::set<std::string>& parameters)
       : index_(graph),
         parameters_(parameters),
+        written_(written_variables(index_.nodes())),
         roots_(required<std::vector<int64_t>>(graph, "group_root")),
         shapes_(required<std::vector<Shape>>(graph, "shape")),
         types_(required<std::vector<int64_t>>(graph, "dtype")) {
@@ -73,7 +81,11 @@ class Builder {
     for (const NodeRef& node : group.nodes) {
       group.name += fmt::format("_{}", node->op->name);
       std::vector<te::Tensor> inputs;
-      for (const Entry& e : node->inputs) inputs.push_back(values.at(index_.entry_id(e)));
+      for (size_t k = 0; k < node->inputs.size(); ++k) {
+        const Entry& e = node->inputs[k];
+        inputs.push_back(is_only_written(*node, k) ? placeholder(e, k)
+                                                   : values.at(index_.entry_id(e)));
+      }
       outputs = compute(*node, inputs);
       for (uint32_t k = 0; k < outputs.size(); ++k) {
         values[index_.entry_id({node, k})] = outputs[k];
@@ -89,6 +101,11 @@ class Builder {
     const bool is_copy =
         t.op()->is_placeholder() || std::ranges::find(program.outputs, t) != program.outputs.end();
     return is_copy ? topi::identity(t) : t;
+  }
+
+  // A variable that the node writes to is what its output lies in, and no argument.
+  static bool is_only_written(const Node& node, size_t input) {
+    return std::ranges::find(node.op->mutates, input) != node.op->mutates.end();
   }
 
   // What the group reads of others, each once, in the order in which a walk from its root meets
@@ -109,7 +126,9 @@ class Builder {
         path.pop_back();
         continue;
       }
-      const Entry& e = node->inputs[next++];
+      const size_t number = next++;
+      if (is_only_written(*node, number)) continue;
+      const Entry& e = node->inputs[number];
       if (members.contains(e.node.get())) {
         enter(e.node);
       } else if (std::ranges::find(inputs, e) == inputs.end()) {
@@ -129,13 +148,22 @@ class Builder {
              .legal = "a shape and a dtype for each input of the graph"});
     }
     std::vector<Expr> extents;
-    for (int64_t extent : *shapes_[id].extents) extents.push_back(make_const(int_type(32), extent));
-    const bool constant = e.node->is_variable() && parameters_.contains(e.node->name);
+    for (int64_t extent : *shapes_[id].extents) {
+      if (extent < 1 || extent > INT32_MAX) {
+        raise({.code = ErrorCode::BadShape,
+               .what = fmt::format("the shape of '{}' is {}", e.node->name, to_string(shapes_[id])),
+               .legal = fmt::format("extents from 1 to {}, as kernels compute them", INT32_MAX)});
+      }
+      extents.push_back(make_const(int_type(32), extent));
+    }
+    const bool constant = e.node->is_variable() && parameters_.contains(e.node->name) &&
+                          !written_.contains(e.node.get());
     return te::placeholder(extents, *type, fmt::format("input{}", number), constant);
   }
 
   GraphIndex index_;
   const std::set<std::string>& parameters_;
+  std::set<const Node*> written_;  // whatever `parameters_` says, they are not constant
   const std::vector<int64_t>& roots_;
   const std::vector<Shape>& shapes_;
   const std::vector<int64_t>& types_;

@@ -87,7 +87,7 @@ struct Op {
   // What may share memory where that input is not read again (PlanMemory).
   std::vector<InplacePair> inplace = {};
   // The inputs, variables, that it writes to (OrderMutation): output k is the new value of the
-  // input mutates[k], in its memory.
+  // input mutates[k], in its memory. `compute` does not read them.
   std::vector<size_t> mutates = {};
   // The same computed on blocked data, where that is faster (AlterOpLayout): another node, whose
   // inputs are those of this one as they are; null where there is none.

@@ -121,6 +121,18 @@ std::map<int64_t, int> GraphExecutor::variables_by_storage() const {
   return found;
 }
 
+// What has a variable's storage, and is not the variable in another shape, is a new value of it.
+void GraphExecutor::note_written(const std::map<int64_t, int>& variables) {
+  for (const PlannedNode& node : plan_->nodes) {
+    if (node.is_variable() || node.is_reshape()) continue;
+    for (uint32_t e = node.first_entry; e < node.first_entry + node.num_outputs; ++e) {
+      const auto assigned = variables.find(plan_->entries[e].storage);
+      if (assigned != variables.end())
+        variables_[static_cast<size_t>(assigned->second)].written = true;
+    }
+  }
+}
+
 // Says of each entry in which variable's memory it lies. Of the others the result says where in the
 // arena, which it allocates.
 std::vector<int64_t> GraphExecutor::place_entries() {
@@ -133,6 +145,13 @@ std::vector<int64_t> GraphExecutor::place_entries() {
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     variable_of_[plan_->nodes[plan_->inputs[i]].first_entry] = static_cast<int>(i);
   }
+  note_written(variables);
+  // The variable in whose memory a reshape lies. One that is written to may have a new value when
+  // the reshape is read, which is a copy.
+  const auto viewed = [&](const PlannedNode& node) {
+    const int variable = node.is_reshape() ? variable_of_[node.inputs[0]] : -1;
+    return variable >= 0 && !variables_[static_cast<size_t>(variable)].written ? variable : -1;
+  };
   Layout layout;
   std::vector<int64_t> offsets(plan_->entries.size(), 0);
   for (const PlannedNode& node : plan_->nodes) {
@@ -141,13 +160,10 @@ std::vector<int64_t> GraphExecutor::place_entries() {
       const auto assigned = variables.find(t.storage);
       if (node.is_variable()) {
         // It is known already.
-      } else if (node.is_reshape() && variable_of_[node.inputs[0]] >= 0) {
-        // It is the variable, whose memory is used by nothing else.
-        variable_of_[e] = variable_of_[node.inputs[0]];
+      } else if (viewed(node) >= 0) {
+        variable_of_[e] = viewed(node);
       } else if (assigned != variables.end()) {
-        // What has a variable's storage is a new value of the variable.
         variable_of_[e] = assigned->second;
-        variables_[static_cast<size_t>(assigned->second)].written = true;
         if (input_tensor(assigned->second).bytes < t.bytes) {
           raise({.code = ErrorCode::BadGraph,
                  .what = fmt::format("an output of {} bytes in the memory of '{}', which has {}",

@@ -88,6 +88,7 @@ class TW_API GraphExecutor {
   };
 
   std::map<int64_t, int> variables_by_storage() const;
+  void note_written(const std::map<int64_t, int>& variables);
   std::vector<int64_t> place_entries();
   void make_arguments();
   void make_calls(const std::vector<Function>& functions);

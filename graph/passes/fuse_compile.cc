@@ -125,6 +125,7 @@ class Rewriter {
                                 {"func_name", function}};
     const NodeRef& root = group.nodes.back();
     const NodeRef node = make_call("tvm_op", root->name, std::move(inputs), attributes).node;
+    keep_order(group, *node);
     Described& described = described_[node.get()];
     for (uint32_t k = 0; k < num_outputs; ++k) {
       const size_t entry = index_.entry_id({root, k});
@@ -133,6 +134,25 @@ class Rewriter {
       described.types.push_back(types_[entry]);
     }
     inplace_[node.get()] = std::move(inplace);
+  }
+
+  // What ran before a node of the group runs before the new one. A variable that is written to is
+  // no argument, and stays in the graph as what its writer waits for.
+  void keep_order(const Group& group, Node& node) {
+    const auto wait_for = [&](const NodeRef& old) {
+      const NodeRef first = new_entry({old}).node;
+      const bool known =
+          std::ranges::find(node.control_dependencies, first) != node.control_dependencies.end();
+      if (!known) node.control_dependencies.push_back(first);
+    };
+    for (const NodeRef& member : group.nodes) {
+      std::ranges::for_each(member->control_dependencies, wait_for);
+      for (size_t input : member->op->mutates) {
+        const NodeRef& variable = member->inputs[input].node;
+        wait_for(variable);
+        written_[&node].push_back(new_entry({variable}).node.get());
+      }
+    }
   }
 
   // The inputs whose memory an output may take, as PlanMemory reads them.
@@ -187,12 +207,20 @@ class Rewriter {
     std::vector<Shape> shapes;
     std::vector<int64_t> types;
     std::vector<std::string> names, inplace;
-    for (const NodeRef& node : nodes_of(graph.outputs)) {
+    std::vector<int64_t> new_value_of;
+    const GraphIndex index(graph);
+    for (const NodeRef& node : index.nodes()) {
       const Described& d = described_.at(node.get());
       shapes.insert(shapes.end(), d.shapes.begin(), d.shapes.end());
       types.insert(types.end(), d.types.begin(), d.types.end());
       const auto pairs = inplace_.find(node.get());
       inplace.push_back(pairs == inplace_.end() ? "" : pairs->second);
+      new_value_of.resize(types.size(), -1);
+      const auto written = written_.find(node.get());
+      if (written == written_.end()) continue;
+      std::ranges::transform(written->second,
+                             new_value_of.end() - static_cast<ptrdiff_t>(d.types.size()),
+                             [&](const Node* variable) { return index.node_id(*variable); });
     }
     for (int64_t type : types)
       names.push_back(to_string(type_of_number(static_cast<int>(type)).value()));
@@ -200,6 +228,7 @@ class Rewriter {
     graph.attributes["dtype"] = std::move(types);
     graph.attributes["dltype"] = std::move(names);
     graph.attributes["inplace"] = std::move(inplace);
+    graph.attributes["new_value_of"] = std::move(new_value_of);
   }
 
   const Graph& graph_;
@@ -210,6 +239,8 @@ class Rewriter {
   std::unordered_map<size_t, Entry> entries_;  // new ones by the number of the old; look-ups only
   std::unordered_map<const Node*, Described> described_;  // look-ups only
   std::unordered_map<const Node*, std::string> inplace_;  // look-ups only
+  // The variables whose new values the first outputs of a node are; look-ups only.
+  std::unordered_map<const Node*, std::vector<const Node*>> written_;
   std::map<std::string, std::vector<Entry>> packed_;
   std::shared_ptr<CompiledGroups> compiled_ = std::make_shared<CompiledGroups>();
 };

@@ -8,10 +8,10 @@
 //   %4 = conv2d(%3, %u)    storage 2 again
 //
 // Variables are the caller's memory and outputs of the graph the caller's result: neither shares,
-// but for what operators write to a variable (Op::mutates). All others are placed as "Efficient
-// Memory Management for Deep Neural Net Inference" (Pisarchyk and Lee, 2020, section 4) places
-// shared objects: greedily, each where it fits best, in an order of which no one is the best for
-// all networks; so several are tried.
+// but for what operators write to a variable (Op::mutates, or graph attribute 'new_value_of'). All
+// others are placed as "Efficient Memory Management for Deep Neural Net Inference" (Pisarchyk and
+// Lee, 2020, section 4) places shared objects: greedily, each where it fits best, in an order of
+// which no one is the best for all networks; so several are tried.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -79,8 +79,9 @@ class Planner {
       : index_(graph),
         shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
         types_(list_of<int64_t>(graph, "dtype", index_.num_entries())),
-        inplace_(inplace_pairs(optional_list<std::string>(graph, "inplace"))),
-        devices_(optional_list<int64_t>(graph, "device")),
+        inplace_(inplace_pairs(optional_list<std::string>(graph, "inplace", index_.num_nodes()))),
+        devices_(optional_list<int64_t>(graph, "device", index_.num_nodes())),
+        new_value_of_(optional_list<int64_t>(graph, "new_value_of", index_.num_entries())),
         last_reader_(index_.num_entries(), 0),
         value_of_(index_.num_entries(), 0) {
     for (size_t id = 0; id < index_.num_nodes(); ++id) {
@@ -117,9 +118,10 @@ class Planner {
   static constexpr int kRounds = 10;
 
   template <class T>
-  const std::vector<T>* optional_list(const Graph& graph, std::string_view name) const {
+  static const std::vector<T>* optional_list(const Graph& graph, std::string_view name,
+                                             size_t count) {
     if (!graph.attributes.contains(name)) return nullptr;
-    return &list_of<T>(graph, name, index_.num_nodes());
+    return &list_of<T>(graph, name, count);
   }
 
   std::vector<std::vector<InplacePair>> inplace_pairs(const std::vector<std::string>* texts) const {
@@ -169,10 +171,18 @@ class Planner {
   // The variable whose new value the output is.
   std::optional<size_t> written(size_t id, size_t entry) const {
     const Node& node = *index_.nodes()[id];
+    if (node.is_variable()) return std::nullopt;
     const size_t number = entry - index_.first_entries()[id];
-    if (node.is_variable() || number >= node.op->mutates.size()) return std::nullopt;
-    const size_t variable = value_of_[index_.entry_id(node.inputs[node.op->mutates[number]])];
-    if (values_[variable].kind == Value::Kind::Variable) return variable;
+    int64_t to = -1;  // a node
+    if (new_value_of_ != nullptr) {
+      to = (*new_value_of_)[entry];
+    } else if (number < node.op->mutates.size()) {
+      to = index_.node_id(*node.inputs[node.op->mutates[number]].node);
+    }
+    if (to < 0) return std::nullopt;
+    const auto variable = static_cast<size_t>(to);
+    if (variable < id && index_.nodes()[variable]->is_variable())
+      return value_of_[index_.first_entries()[variable]];
     raise({.code = ErrorCode::BadGraph,
            .what = fmt::format("'{}' writes to what is no variable", node.op->name),
            .where = fmt::format("node '{}'", node.name),
@@ -297,6 +307,7 @@ class Planner {
   const std::vector<int64_t>& types_;
   std::vector<std::vector<InplacePair>> inplace_;  // by node
   const std::vector<int64_t>* devices_;            // by node
+  const std::vector<int64_t>* new_value_of_;       // by entry: a node, or -1
   std::vector<size_t> last_reader_;                // by entry
   std::vector<size_t> value_of_;                   // by entry
   std::vector<Value> values_;

@@ -257,8 +257,10 @@ def test_list(tmp_path):
     assert result.returncode == 0
     assert re.search(r"\* conv2d_bias_relu:resnet50\.3 +n=1,ci=64", result.stdout)
     assert re.search(r"\n  gemm:m,n,k.*\n.*\n +dtype=float32, .*u8s8s32", result.stdout)
+    assert re.search(r"\n\* convnet  .*\n  mlp ", result.stdout)
     assert max(map(len, result.stdout.splitlines())) <= 80
     value = json.loads(run("--list", "--json=-", cwd=tmp_path).stdout)
+    assert {"name": "mlp", "doc": "three products with relu between them", "default": False} in value["networks"]
     assert {"name", "sizes", "source", "default"} == set(value["workloads"][0])
     assert "bf16bf16f32" in next(kind["dtypes"] for kind in value["kinds"] if kind["kind"] == "gemm")
 

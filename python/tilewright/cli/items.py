@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a command line names: workloads, and networks, which are as many kernels."""
 
+import difflib
 from typing import NamedTuple
 
 from .. import _core, autotune
@@ -49,11 +50,25 @@ def items_of(texts, target):
             add(_kernel(name, kernel, target))
             words.append(text)
             continue
+        if isinstance(text, str):
+            _refuse_misspelt(text)
         workload = autotune.parse_workload(text) if isinstance(text, str) else text
         if workload.program.workload not in found:
             words.append(workload.label)
         add(Item(workload.label, workload.text, workload.shape, workload.program))
     return Items(list(found.values()), networks, words)
+
+
+def _refuse_misspelt(text):
+    """Names the network that a text may have meant. Workloads have a colon, and parse_workload names their nearest."""
+    from ..testing import zoo
+
+    network = text.partition("/")[0]
+    layers = {name.partition(":")[2] for name, *_ in autotune.named_workloads()}
+    near = difflib.get_close_matches(network, zoo.NETWORKS, 1)
+    if ":" not in text and text not in layers and near:
+        _core.raise_error(
+            "unknown-workload", f"there is no network '{network}'; the nearest is '{near[0]}'", ", ".join(zoo.NETWORKS))
 
 
 def _kernels(network: Network, target):

@@ -30,20 +30,27 @@ def print_result(result, stream):
 
 
 def list_workloads(json_path):
-    """The named workloads with their sizes, and the kinds."""
-    named, kinds = autotune.named_workloads(), autotune.workload_kinds()
+    """The named workloads with their sizes, the networks, and the kinds."""
+    from ..testing import zoo
+    from .items import DEFAULT_NETWORK
+
+    named, kinds, networks = autotune.named_workloads(), autotune.workload_kinds(), zoo.NETWORKS.values()
     if json_path:
         write_json({
             "workloads": [dict(zip(("name", "sizes", "source", "default"), row)) for row in named],
             "kinds": [{"kind": kind, "doc": doc, "sizes": [
                 dict(zip(("name", "meaning", "default"), size)) for size in sizes], "dtypes": dtypes.split(", ")}
                 for kind, doc, sizes, dtypes in kinds],
+            "networks": [{"name": row.name, "doc": row.doc, "default": row.name == DEFAULT_NETWORK} for row in networks],
         }, json_path)
         if json_path == "-":
             return 0
     width = max(len(name) for name, *_ in named)
     lines = [f"{'*' if default else ' '} {name:{width}}  {sizes}" for name, sizes, _, default in named]
-    lines += ["", "* tuned when no workload is named", "", "kinds, for free sizes as in gemm:m=128,n=3072,k=768:"]
+    lines += ["", "networks, whose kernels are tuned:"]
+    width = max(len(row.name) for row in networks)
+    lines += [f"{'*' if row.name == DEFAULT_NETWORK else ' '} {row.name:{width}}  {row.doc}" for row in networks]
+    lines += ["", "* tuned when nothing is named", "", "kinds, for free sizes as in gemm:m=128,n=3072,k=768:"]
     for kind, doc, sizes, dtypes in kinds:
         parts = [name if default is None else f"{name}={default}" for name, _, default in sizes]
         lines += [f"  {kind}:{','.join(parts)}", f"      {doc}"]

@@ -8,7 +8,7 @@ from .. import _core, nd as _nd, symbol as _symbol
 from .. import graph as _graph
 from .._core import raise_error as _raise_error
 from ..target import Target, _resolve
-from . import graph_attr, graph_util
+from . import arguments, graph_attr, graph_util
 from .build_config import BuildConfig, build_config
 
 _log = _logging.getLogger(__name__)
@@ -27,7 +27,7 @@ _core.observe_graph_kernels(_lower)
 
 def _update_shape_dtype(shape, dtype, params):
     """Shapes and types, with those of the parameters."""
-    shape = dict(shape or {})
+    shape = dict(shape)
     if not params:
         return shape, dtype
     shape.update({name: tuple(value.shape) for name, value in params.items()})
@@ -38,7 +38,7 @@ def _update_shape_dtype(shape, dtype, params):
                     "bad-argument", f"parameter '{name}' is {value.dtype}, and dtype says {dtype} for all inputs",
                     legal="a dict of names and types")
     else:
-        dtype = dict(dtype or {})
+        dtype = dict(dtype)
         dtype.update({name: str(value.dtype) for name, value in params.items()})
     return shape, dtype
 
@@ -184,10 +184,15 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     """
     graph = _as_graph(graph)
     config = BuildConfig.current()
-    params = {name: _array(name, value) for name, value in (params or {}).items()}
-    shape, dtype = _update_shape_dtype(shape, dtype, params)
-    _check_names(graph, shape)
-    graph = graph_attr.set_layout_inputs(graph, layout or {})
+    params = {name: _array(name, value) for name, value in arguments.by_name(params, "params").items()}
+    shape, dtype = _update_shape_dtype(arguments.by_name(shape, "shape"), arguments.dtype_names(dtype), params)
+    layout = layout if isinstance(layout, str) else arguments.by_name(layout, "layout")
+    for named in (shape, dtype, layout):
+        if not isinstance(named, str):
+            arguments.require_inputs(graph, named)
+    if graph.symbol.list_input_names("aux_state"):
+        graph = graph.apply("OrderMutation")
+    graph = graph_attr.set_layout_inputs(graph, layout)
     graph = graph.apply("CorrectLayout")
     index = graph.index
     layouts = graph.json_attr("layout")
@@ -226,13 +231,6 @@ def _array(name, value):
     if not hasattr(value, "dtype"):
         _raise_error("type-mismatch", f"parameter '{name}' is a {type(value).__name__}", legal="an array")
     return _nd.array(value)
-
-
-def _check_names(graph, shape):
-    unknown = [name for name in shape if name not in graph.index.input_names]
-    if unknown:
-        legal = ", ".join(graph.index.input_names)
-        _raise_error("bad-argument", f"the graph has no input '{unknown[0]}'", legal=legal)
 
 
 def _say_what_is_untuned(kernels):

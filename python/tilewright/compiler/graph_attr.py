@@ -3,18 +3,10 @@
 
 from .. import _core
 from .. import graph as _graph
-from .._core import raise_error as _raise_error
+from . import arguments as _arguments
 
 TCODE_TO_DTYPE = {None: None, -1: None, **_graph.dtypes()}
 DTYPE_TO_TCODE = {None: -1, **{name: number for number, name in _graph.dtypes().items()}}
-
-
-def _dtype_number(dtype, what):
-    name = str(dtype)
-    if name not in DTYPE_TO_TCODE:
-        legal = ", ".join(sorted(str(known) for known in DTYPE_TO_TCODE if known))
-        _raise_error("bad-argument", f"the type of {what} is '{name}'", legal=legal)
-    return DTYPE_TO_TCODE[name]
 
 
 def set_shape_inputs(g, shape):
@@ -29,12 +21,10 @@ def set_shape_inputs(g, shape):
     -------
     Graph: `g`.
     """
-    g._set_json_attr("shape_inputs", [_list(shape.get(name)) for name in g.index.input_names], "list_shape")
+    shape = _arguments.by_name(shape, "shape")
+    given = [_arguments.extents(shape[name], name) if shape.get(name) is not None else None for name in g.index.input_names]
+    g._set_json_attr("shape_inputs", given, "list_shape")
     return g
-
-
-def _list(shape):
-    return None if shape is None else [int(extent) for extent in shape]
 
 
 def set_dtype_inputs(g, dtype):
@@ -49,10 +39,11 @@ def set_dtype_inputs(g, dtype):
     -------
     Graph: `g`.
     """
+    dtype = _arguments.dtype_names(dtype)
     if isinstance(dtype, dict):
-        numbers = [_dtype_number(dtype[name], f"'{name}'") if name in dtype else -1 for name in g.index.input_names]
+        numbers = [DTYPE_TO_TCODE[dtype.get(name)] for name in g.index.input_names]
     else:
-        of_all = _dtype_number(dtype, "inputs")
+        of_all = DTYPE_TO_TCODE[dtype]
         own = {node["name"] for node in g.index.nodes if node["op"] == "null" and "dtype" in node.get("attrs", {})}
         numbers = [-1 if name in own else of_all for name in g.index.input_names]
     g._set_json_attr("dtype_inputs", numbers, "list_int")
@@ -72,6 +63,7 @@ def set_layout_inputs(g, layout):
     Graph: `g`.
     """
     of_all = layout if isinstance(layout, str) else None
+    layout = {} if of_all else _arguments.by_name(layout, "layout")
     names = [of_all or layout.get(name, "__undef__") for name in g.index.input_names]
     g._set_json_attr("layout_inputs", names, "list_str")
     return g

@@ -3,6 +3,7 @@
 
 from .. import graph as _graph
 from ..symbol import Group, Symbol
+from . import graph_attr as _graph_attr
 
 
 def _symbol(value):
@@ -51,16 +52,13 @@ def _inferred(graph, attribute, infer, by_name):
 
 def infer_shape(graph, **shape):
     """Shapes of the inputs and of the outputs, from those of some inputs by name; None where one stays unknown."""
-    given = [list(shape[name]) if name in shape else None for name in graph.index.input_names]
-    graph._set_json_attr("shape_inputs", given, "list_shape")
+    _graph_attr.set_shape_inputs(graph, shape)
     return _inferred(graph, "shape", "InferShape", graph.index.input_names)
 
 
 def infer_dtype(graph, **dtype):
     """Element types of the inputs and of the outputs, by name, from those of some inputs by name."""
-    numbers = {name: number for number, name in _graph.dtypes().items()}
-    given = [numbers[str(dtype[name])] if name in dtype else -1 for name in graph.index.input_names]
-    graph._set_json_attr("dtype_inputs", given, "list_int")
+    _graph_attr.set_dtype_inputs(graph, dtype)
     names = _graph.dtypes()
     found = _inferred(graph, "dtype", "InferType", graph.index.input_names)
     return tuple([names.get(number) for number in numbers_found] for numbers_found in found)

@@ -9,6 +9,7 @@
 """
 
 from .. import _core
+from ..graph import Graph
 from ..runtime import Device
 from .graph_profile import Profile
 
@@ -84,7 +85,11 @@ def load_param_dict(param_bytes):
 
 
 def _json_of(graph):
-    return graph if isinstance(graph, str) else graph.json()
+    if isinstance(graph, str):
+        return graph
+    if not isinstance(graph, Graph):
+        _core.raise_error("type-mismatch", f"the graph is a {type(graph).__name__}", "the Graph that compiler.build gives, or its JSON")
+    return graph.json()
 
 
 class GraphModule:
