@@ -219,6 +219,21 @@ double registers(const Access& a, const NestStatement& s, const RegisterTile& ti
   return n;
 }
 
+// How many iterations of loop l pass until what one has read is read again: several where the loops
+// inside it take larger steps, as windows do that move by two.
+int64_t iterations_apart(const Access& a, const NestStatement& s, const RegisterTile& tile,
+                         size_t l) {
+  const int64_t step = std::abs(a.strides[l]);
+  int64_t least = 0;
+  for (size_t k = l + 1; step != 0 && k < s.loops.size(); ++k) {
+    int64_t inner = std::abs(a.strides[k]);
+    if (s.loops[k].kind == ForKind::Vectorized) inner *= static_cast<int64_t>(tile.lanes);
+    if (inner == 0 || s.loops[k].extent == 1) continue;
+    if (inner % step == 0 && (least == 0 || inner < least * step)) least = inner / step;
+  }
+  return std::max<int64_t>(1, least);
+}
+
 // The outermost loop that reduces; the number of loops where none does.
 size_t first_reduction(const NestStatement& s) {
   const auto reduces = [](const NestLoop& l) { return l.reduces && l.extent > 1; };
@@ -261,11 +276,19 @@ Operands read_operands(const NestStatement& s, const RegisterTile& tile,
   for (size_t l = s.loops.size(); l-- > tile.code;) {
     const double extent = double(s.loops[l].extent);
     if (extent == 1 || s.loops[l].kind == ForKind::Vectorized) continue;
-    double shared = 0;  // what an iteration reads of what the one before it has read
+    double shared = 0;  // what an iteration reads of what others before it have read
+    double later = 0;   // what waits meanwhile for iterations after the next
     for (const Access& a : s.accesses) {
       if (a.is_store || (around > 0 && a.strides[around - 1] == 0)) continue;
       const double all = registers(a, s, tile, l), once = registers(a, s, tile, l + 1);
-      shared += (extent * once - all) / (extent - 1);
+      const double again = (extent * once - all) / (extent - 1);
+      shared += again;
+      const double apart = double(iterations_apart(a, s, tile, l));
+      if (apart < extent) {
+        // The first so many read nothing again; as many at once have something that waits.
+        const double once_each = again * (extent - 1) / (extent - apart);
+        later += once_each * std::min(apart, extent - apart) - again;
+      }
       // Lanes that this loop takes from between those of other iterations.
       const int64_t lanes_apart = is_shuffled(a) ? a.strides.back() : 1;
       if (a.strides[l] != 0 && std::abs(a.strides[l]) < lanes_apart) {
@@ -275,8 +298,8 @@ Operands read_operands(const NestStatement& s, const RegisterTile& tile,
     // Of sums that are added to again, all wait.
     const double sums = registers(store, s, tile, std::min(l, std::max(first, tile.code)));
     const double finished = l < first ? sums - registers(store, s, tile, l + 1) : 0;
-    inside = std::max(inside, shared);
-    const double waiting = finished > 0 ? inside : shared;
+    inside = std::max(inside, shared + later);
+    const double waiting = finished > 0 ? inside : shared + later;
     const double lacking = kept + waiting + sums - machine.vector_registers;
     if (lacking > 0) {
       const double stored = std::min(finished, lacking);

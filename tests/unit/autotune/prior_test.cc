@@ -312,6 +312,33 @@ TEST(Prior, RowsWaitInRegistersForTheNextWindow) {
   EXPECT_GT(Windows(64, 14, 2).cost(14, "xyd").spills, 0);
 }
 
+TEST(Prior, WhatWindowsThatMoveByTwoSkipWaitsToo) {
+  // Spilled of windows of seven elements over channels in lanes, so many at once.
+  const auto spills = [](int windows, int channels, int stride) {
+    const te::Tensor in = te::placeholder({windows * stride + 7}, float_type(32), "in");
+    const te::Tensor weights = te::placeholder({7, channels}, float_type(32), "weights");
+    const IterVar r = te::reduce_axis({0, 7}, "r");
+    const te::Tensor out = te::compute(
+        {windows, channels},
+        [&](const std::vector<Var>& i) {
+          return te::sum(in({i[0] * stride + r.var()}) * weights({r.var(), i[1]}), {r});
+        },
+        "out");
+    const Schedule s = Schedule::create({out});
+    const Stage stage = s[s.cache_write(out, "local")];
+    const auto [vectors, lanes] = stage.split(stage.axis(1), 16);
+    stage.reorder({stage.reduce_axis(0), stage.axis(0), vectors, lanes});
+    stage.vectorize(lanes);
+    stage.pragma(stage.reduce_axis(0), "auto_unroll_max_step", 256);
+    const std::vector<NestStatement> nest = nest_of(s);
+    return statement_cost(nest[1], kMachine, warm_accesses(nest, kMachine)[1]).spills;
+  };
+  // Sixteen sums each. Elements of two places in turn: those of the other wait as well.
+  EXPECT_GT(spills(16, 16, 2), 0);
+  EXPECT_EQ(spills(16, 16, 1), 0);
+  EXPECT_EQ(spills(8, 32, 2), 0);
+}
+
 TEST(Prior, WhatNoLoopMovesWaitsAcrossIt) {
   // One weight a window, in nine registers, where the loop around the code is over rows.
   EXPECT_EQ(Windows(1, 14, 1).cost(14, "xyd").spills, 0);
