@@ -42,6 +42,8 @@ class GraphIndex:
         self.output_entries = data["heads"]
         self.input_names = [self.nodes[k]["name"] for k in data["arg_nodes"]]
         self._number = {node["name"]: k for k, node in enumerate(self.nodes)}
+        # A call may have the name of an input, which is the one that is meant.
+        self._number.update(zip(self.input_names, data["arg_nodes"], strict=True))
 
     @property
     def num_nodes(self):

@@ -16,6 +16,7 @@ from numbers import Number as _Number
 
 from . import _core, attribute as _attribute, name as _name
 from ._core import raise_error as _raise_error
+from .error import UserError as _UserError
 
 # What variables shall begin with, by name: `compiler.initialize_variables` reads it.
 _all_var_init = {}
@@ -75,7 +76,7 @@ class Symbol:
         """The text of an attribute of the node, or None; "name" is the node's name, None of groups."""
         try:
             return self._native.name() if key == "name" else self._native.attributes().get(key)
-        except _core.UserError:
+        except _UserError:
             if key == "name":
                 return None
             raise

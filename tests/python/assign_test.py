@@ -45,15 +45,16 @@ def test_a_counter_is_increased_by_each_run(opt_level):
 
 @LEVELS
 @pytest.mark.parametrize("fusion", ["auto", "nnvm"])
-def test_who_reads_before_and_after(opt_level, fusion):
+@pytest.mark.parametrize("order", [1, -1])
+def test_who_reads_before_and_after(opt_level, fusion, order):
     """Reads before the write, in between and after it, under other shapes as well."""
     x, y = sym.Variable("x", shape=(2, 3)), sym.Variable("y", shape=(2, 3))
     old, old_flat = sym.relu(x), sym.reshape(x, shape=(6,))
     first = sym._assign(x, y)
     middle, middle_flat = sym.exp(x), sym.reshape(first, shape=(6,))
     second = sym._assign(x, x * 2)
-    network = sym.Group([old, old_flat, first, middle, middle_flat, second, sym.negative(x), sym.reshape(x, shape=(3, 2))])
-    module = built(network, opt_level, fusion=fusion)
+    outputs = [old, old_flat, first, middle, middle_flat, second, sym.negative(x), sym.reshape(x, shape=(3, 2))]
+    module = built(sym.Group(outputs[::order]), opt_level, fusion=fusion)
     xs, ys = np.float32([[1, -2, 3], [4, 5, -6]]), np.float32([[0.5, 1, -1], [2, 0, 1]])
     for before in (xs, 2 * ys):
         if before is xs:
@@ -61,22 +62,24 @@ def test_who_reads_before_and_after(opt_level, fusion):
         module.set_input("y", ys)
         module.run()
         wanted = [np.maximum(before, 0), before.ravel(), ys, np.exp(ys), ys.ravel(), 2 * ys, -2 * ys, (2 * ys).reshape(3, 2)]
-        for k, value in enumerate(wanted):
+        for k, value in enumerate(wanted[::order]):
             np.testing.assert_allclose(output(module, k), value, rtol=1e-5, err_msg=f"output {k}")
 
 
 @LEVELS
 def test_a_weight_that_is_trained_is_not_packed(opt_level):
     """A parameter that the network writes to is no constant, and what depends on it is computed in each run."""
-    x, w = sym.Variable("x", shape=(4, 8)), sym.Variable("w", shape=(16, 8))
-    y = sym.dense(x, weight=w * 2, units=16, use_bias=False)
+    x, w = sym.Variable("x", shape=(16, 64)), sym.Variable("w", shape=(64, 64))
+    outputs = [sym.dense(x, weight=w, units=64, use_bias=False), sym.dense(x, weight=w * 2, units=64, use_bias=False)]
     step = sym._assign(w, w - 0.5 * sym.ones_like(w))
     random = np.random.default_rng(0)
-    xs, ws = (random.uniform(-1, 1, s).astype("float32") for s in ((4, 8), (16, 8)))
-    module = built(sym.Group([y, step]), opt_level, params={"w": ws})
+    xs, ws = (random.uniform(-1, 1, s).astype("float32") for s in ((16, 64), (64, 64)))
+    module = built(sym.Group([*outputs, step]), opt_level, params={"w": ws})
     for run in range(3):
         module.run(x=xs)
-        np.testing.assert_allclose(output(module), xs @ (2 * (ws - 0.5 * run)).T, rtol=1e-4, atol=1e-5)
+        product = xs @ (ws - 0.5 * run).T
+        np.testing.assert_allclose(output(module), product, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(output(module, 1), 2 * product, rtol=1e-4, atol=1e-4)
 
 
 @LEVELS

@@ -62,11 +62,13 @@ def test_a_network_in_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["mpl"], "mpl"),
-    (["mlp/fuse_dens"], "'mlp' has no kernel 'fuse_dens'"),
+    (["mpl"], "there is no network 'mpl'; the nearest is 'mlp'"),
+    (["resnt18/fuse_dense"], "there is no network 'resnt18'; the nearest is 'resnet18'"),
+    (["resnet50.3"], "the nearest is 'conv2d_bias_relu:resnet50.3'"),
+    (["mlp/fuse_dens"], "'mlp' has no kernel 'fuse_dens'; the nearest is 'mlp/fuse_dense'"),
     (["nowhere.json"], "cannot read 'nowhere.json'"),
-    (["broken.json"], "legal"),
-    (["shapeless.json"], "the shape of 'x' is unknown"),
+    (["broken.json"], "in 'broken.json': this is no JSON; legal"),
+    (["shapeless.json"], "in 'shapeless.json': the shape of 'x' is unknown"),
 ])
 def test_bad_networks(tmp_path, arguments, said):
     (tmp_path / "broken.json").write_text('{"nodes": [')
@@ -74,6 +76,12 @@ def test_bad_networks(tmp_path, arguments, said):
     result = run(*arguments, "--trials=1", cwd=tmp_path)
     assert result.returncode == 2 and said in result.stderr, result
     assert "Traceback" not in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_kernels_that_were_not_tried(tmp_path):
+    result = run("mlp", "--trials=1", cwd=tmp_path)
+    assert result.returncode == 1 and "3 of 4 were not tried, and have no verified schedule\n" in result.stdout
+    assert "the network" in result.stdout
 
 
 def test_equal_kernels_are_one_task_that_counts_more():

@@ -496,3 +496,10 @@ Graph(%x,
     # Shapes of gradients are those of what they belong to.
     shapes = tw.compiler.graph_util.infer_shape(both)[1]
     assert shapes == [[1, 1], [1, 13, 100, 100]]
+
+
+def test_what_a_group_is_called():
+    group = sym.Group([sym.Variable("a"), sym.Variable("b")])
+    assert repr(group) == "<Grouped Symbol>" and group.attr("name") is None
+    with pytest.raises(tw.UserError, match="a group of symbols is no node"):
+        group.attr("shape")

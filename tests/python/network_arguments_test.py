@@ -75,3 +75,19 @@ def test_what_create_refuses(network):
     refused("type-mismatch", "the graph is a Module", graph_runtime.create, lib, graph)
     refused("type-mismatch", "the graph is a Symbol", graph_runtime.create, network, lib)
     refused("bad-argument", "the network has no input 'foo'", graph_runtime.create, graph, lib, params={"foo": np.zeros(3)})
+
+
+def test_a_call_with_the_name_of_an_input():
+    x = sym.Variable("x")
+    network = sym.dense(sym.reshape(x, shape=(2, 6), name="x"), units=3, use_bias=False, name="fc")
+    shapes, _ = tw.compiler.graph_util.infer_shape(tw.graph.create(network), x=(2, 3, 2))
+    assert shapes == [[2, 3, 2], [3, 6]]
+    graph, lib, params = tw.compiler.build(network, shape={"x": (2, 3, 2)}, params={"fc_weight": np.ones((3, 6), "float32")})
+    module = graph_runtime.create(graph, lib, params=params)
+    module.run(x=np.ones((2, 3, 2), "float32"))
+    np.testing.assert_array_equal(module.get_output(0).numpy(), np.full((2, 3), 6))
+
+
+def test_inputs_of_one_name():
+    network = sym.elemwise_add(sym.Variable("a"), sym.exp(sym.Variable("a")))
+    refused("bad-graph", "several inputs are called 'a'", tw.compiler.build, network, shape={"a": (2,)})

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from .. import _core
 from ..compiler.build_config import build_config
+from ..error import UserError
 from ..target import _resolve
 
 
@@ -58,7 +59,11 @@ def load_network(text):
             content = file.read()
     except (OSError, UnicodeDecodeError) as error:
         _core.raise_error("bad-argument", f"cannot read '{text}': {error}", "a file that Graph.save_json wrote")
-    return _with_random_params(text, content)
+    try:
+        return _with_random_params(text, content)
+    except UserError as error:
+        where = f", {error.where}" if error.where else ""
+        _core.raise_error(error.code, f"in '{text}'{where}: {error.what}", error.legal)
 
 
 def _with_random_params(name, json):

@@ -81,5 +81,7 @@ def _kernel(network, name, target):
     """Item: one kernel of a network, as a run of its own."""
     known = {item.label: item for item in _kernels(load_network(network), target)}
     if f"{network}/{name}" not in known:
-        _core.raise_error("unknown-workload", f"'{network}' has no kernel '{name}'", ", ".join(known))
+        near = difflib.get_close_matches(f"{network}/{name}", known, 1)
+        hint = f"; the nearest is '{near[0]}'" if near else ""
+        _core.raise_error("unknown-workload", f"'{network}' has no kernel '{name}'{hint}", ", ".join(known))
     return known[f"{network}/{name}"]._replace(calls=1)

@@ -18,8 +18,11 @@ def print_result(result, stream):
         if row["failures"]:
             failures = ", ".join(f"{name} {n}" for name, n in sorted(row["failures"].items()))
             stream.write(f"failures of {row['workload']}: {failures}\n")
-        if row["best_seconds"] is None:
+        if row["best_seconds"] is None and row["trials"]:
             stream.write(f"{row['workload']} has no verified schedule\n")
+    untried = sum(not row["trials"] for row in result["tasks"])
+    if untried:
+        stream.write(f"{untried} of {len(result['tasks'])} were not tried, and have no verified schedule\n")
     stream.write(
         f"measured FMA peak: {result['peak_gflops']:.1f} GFLOP/s with {result['threads']} "
         f"thread{'' if result['threads'] == 1 else 's'}; {duration(result['seconds'])} spent"

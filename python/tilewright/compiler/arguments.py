@@ -66,10 +66,13 @@ def require_inputs(graph, names):
     """
     Raises
     ------
-    UserError (bad-argument)
-        Where a name is none of an input of the graph.
+    UserError (bad-argument, bad-graph)
+        Where a name is none of an input of the graph, or of several.
     """
     known = graph.index.input_names
+    twice = [name for k, name in enumerate(known) if name in known[:k]]
+    if twice:
+        _raise_error("bad-graph", f"several inputs are called '{twice[0]}'", legal="a name for each")
     unknown = [name for name in names if name not in known]
     if unknown:
         _raise_error("bad-argument", f"the graph has no input '{unknown[0]}'", legal=", ".join(known))

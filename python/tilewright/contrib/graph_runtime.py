@@ -9,7 +9,6 @@
 """
 
 from .. import _core
-from ..graph import Graph
 from ..runtime import Device
 from .graph_profile import Profile
 
@@ -87,7 +86,7 @@ def load_param_dict(param_bytes):
 def _json_of(graph):
     if isinstance(graph, str):
         return graph
-    if not isinstance(graph, Graph):
+    if not hasattr(graph, "json"):
         _core.raise_error("type-mismatch", f"the graph is a {type(graph).__name__}", "the Graph that compiler.build gives, or its JSON")
     return graph.json()
 

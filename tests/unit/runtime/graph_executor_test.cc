@@ -251,6 +251,21 @@ TEST_F(Executor, VariablesThatTheNetworkWrites) {
       HasSubstr("node 'y': an output of 16 bytes in the memory of 'v', which has 8"));
 }
 
+// A reshape of a variable that is written to keeps what the variable was.
+TEST_F(Executor, ReshapesOfVariablesThatTheNetworkWrites) {
+  PlanJson plan;
+  const int state = plan.variable("state", four(0));
+  const int before = plan.call("before", "__nop", {{state, 0}}, {{{2, 2}, 1}});
+  const int next = plan.call("next", "next", {{state, 0}}, {four(0)}, true);
+  const int after = plan.call("after", "__nop", {{next, 0}}, {{{2, 2}, 2}});
+  GraphExecutor executor(plan_of(plan.json({{before, 0}, {next, 0}, {after, 0}})), module);
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  executor.run();
+  EXPECT_THAT(values_of(executor.output(0)), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(values_of(executor.output(1)), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(values_of(executor.output(2)), ElementsAre(2, 3, 4, 5));
+}
+
 TEST_F(Executor, RefusalsOfKernelsNameTheNode) {
   PlanJson plan;
   const int x = plan.variable("x", four());
