@@ -111,9 +111,9 @@ TEST(Space, LargeResultsMayGoAroundTheCaches) {
 // The fall-back stores row after row.
 TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
   for (const auto& [workload, expected] :
-       {std::pair{"conv2d_bias_relu:ci=8,h=64,co=64,k=1",
+       {std::pair{"conv2d_bias_relu:ci=8,h=128,co=64,k=1",
                   std::vector<std::string>{"pragma", "prefetch", "pragma"}},
-        {"conv2d_bias_relu:ci=8,h=32,co=64,k=1", {"pragma", "prefetch"}},
+        {"conv2d_bias_relu:ci=8,h=64,co=64,k=1", {"pragma", "prefetch"}},
         {"elementwise:m=1024,n=1024", {"pragma", "pragma"}}}) {
     const Task task = task_of(workload);
     const Space space(task);
