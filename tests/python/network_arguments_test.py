@@ -91,3 +91,17 @@ def test_a_call_with_the_name_of_an_input():
 def test_inputs_of_one_name():
     network = sym.elemwise_add(sym.Variable("a"), sym.exp(sym.Variable("a")))
     refused("bad-graph", "several inputs are called 'a'", tw.compiler.build, network, shape={"a": (2,)})
+
+
+def test_variables_begin_with_what_they_were_made_with():
+    """Each network with its own, whatever was made besides."""
+    other = sym.Variable("other", init=np.ones(3, "float32"))
+    x = sym.Variable("x")
+    w = sym.Variable("w", init=np.array([1, 2, 3], "float32"))
+    twice = sym.Variable("twice", init=w * 2)
+    graph, lib, params = tw.compiler.build((x + w) * twice, shape={"x": (3,), "w": (3,), "twice": (3,)})
+    module = tw.contrib.graph_runtime.create(graph, lib, params=params)
+    module.run(x=np.ones(3, "float32"))
+    assert set(params) == {"w", "twice"}
+    graph, lib, params = tw.compiler.build(x * other, shape={"x": (3,), "other": (3,)})
+    assert set(params) == {"other"}

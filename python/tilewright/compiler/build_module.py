@@ -205,7 +205,7 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
         dtype.update({name: t for name, t in zip(index.input_names, types, strict=True) if t is not None})
     initial = {}
     if _symbol._all_var_init:
-        initial = initialize_variables(shape, dtype)
+        initial = initialize_variables(shape, dtype, index.input_names)
 
     graph = optimize(graph, shape, dtype, layout)
     params = {name: value for name, value in params.items() if name in graph.index.input_names}
@@ -287,21 +287,23 @@ def _run_graph(graph, params):
     return [executor.get_output(k).copy() for k in range(executor.get_num_outputs())]
 
 
-def initialize_variables(ishape, idtype):
-    """The values of variables that were made with `init`, which are then forgotten.
+def initialize_variables(ishape, idtype, names=None):
+    """The values of variables that were made with `init`, which are then forgotten, as NNVM has it.
 
     Parameters
     ----------
     ishape: dict of str to tuple of int
         Shapes of inputs; those of the variables are added.
     idtype: str or dict of str to str
+    names: list of str, optional
+        The variables that are meant, those of a network; the others keep theirs. All unless given.
 
     Returns
     -------
     dict of str to NDArray
     """
-    given = dict(_symbol._all_var_init)
-    _symbol._all_var_init.clear()
+    wanted = list(_symbol._all_var_init) if names is None else [n for n in names if n in _symbol._all_var_init]
+    given = {name: _symbol._all_var_init.pop(name) for name in wanted}
     symbols = {name: value for name, value in given.items() if isinstance(value, _symbol.Symbol)}
     values = {name: _array(name, value) for name, value in given.items() if name not in symbols}
     if symbols:
