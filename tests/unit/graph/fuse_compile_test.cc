@@ -25,6 +25,8 @@ Graph partitioned(const Symbol& symbol, const Names& parameters = {},
   graph.attributes["param_name_list"] = parameters;
   graph.attributes["fusion"] = fusion;
   graph.attributes["threads"] = int64_t{1};
+  // Whether a weight is packed depends on the processor.
+  graph.attributes["target"] = std::string("llvm -mcpu=x86-64-v3");
   return apply(std::move(graph), "GraphFusePartition");
 }
 
