@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "autotune/log.h"
+#include "graph/rewrite.h"
 #include "ir/print.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
@@ -23,13 +24,6 @@ KernelObserver& observer() {
   return *value;
 }
 
-// The name, or if it is taken the name with the first number that is free.
-std::string unique(const std::string& name, std::set<std::string>& taken) {
-  std::string candidate = name;
-  for (int k = 1; !taken.insert(candidate).second; ++k) candidate = fmt::format("{}_{}", name, k);
-  return candidate;
-}
-
 // The loops of the schedule in use.
 std::string loops_of(const te::Program& program, const Target& target,
                      const autotune::BuildOptions& options) {
@@ -39,6 +33,15 @@ std::string loops_of(const te::Program& program, const Target& target,
 }
 
 }  // namespace
+
+GroupBuildOptions build_options_of(const Graph& graph) {
+  const auto* target = graph.find<std::string>("target");
+  GroupBuildOptions options{.target = target != nullptr ? Target::parse(*target) : Target::host()};
+  if (const auto* threads = graph.find<int64_t>("threads"))
+    options.threads = static_cast<int>(*threads);
+  if (const auto* log = graph.find<std::string>("log")) options.log = *log;
+  return options;
+}
 
 BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptions& options) {
   std::optional<autotune::Log> log;
@@ -50,7 +53,7 @@ BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptio
     const auto [place, fresh] =
         known.try_emplace(te::to_text(group.program), result.kernels.size());
     if (fresh) {
-      result.kernels.push_back({.name = unique(group.name, names), .program = group.program});
+      result.kernels.push_back({.name = take_name(group.name, names), .program = group.program});
     }
     ++result.kernels[place->second].calls;
     result.kernel_of.push_back(place->second);

@@ -41,6 +41,10 @@ struct GroupBuildOptions {
   int threads = 0;       // that a kernel may use; 0: those of the global pool
   std::string log = {};  // path of a tuning log; empty: none
 };
+// What the graph attributes 'target', 'threads' and 'log' say; this machine, 0 and none without
+// them.
+GroupBuildOptions build_options_of(const Graph& graph);
+
 // One for each different program, named by the first group that has it, and `kernel_of` says of
 // each group which. Compiles in parallel.
 struct BuiltGroups {

@@ -43,9 +43,9 @@ class Builder {
       : index_(graph),
         parameters_(parameters),
         written_(written_variables(index_.nodes())),
-        roots_(required<std::vector<int64_t>>(graph, "group_root")),
-        shapes_(required<std::vector<Shape>>(graph, "shape")),
-        types_(required<std::vector<int64_t>>(graph, "dtype")) {
+        roots_(list_of<int64_t>(graph, "group_root", index_.num_nodes())),
+        shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
+        types_(list_of<int64_t>(graph, "dtype", index_.num_entries())) {
     const auto* fusion = graph.find<std::string>("fusion");
     has_views_ = fusion != nullptr && *fusion != "nnvm";
   }

@@ -109,10 +109,17 @@ void register_pass(Pass pass) {
   table().rows.push_back(std::move(pass));
 }
 
-void raise_missing(std::string_view attribute) {
-  raise({.code = ErrorCode::PassRequirement,
-         .what = fmt::format("the graph attribute '{}' is missing", attribute),
-         .legal = remedy(attribute)});
+void raise_no_list(const Graph& graph, std::string_view attribute, std::optional<size_t> found,
+                   size_t count) {
+  if (!graph.attributes.contains(attribute)) {
+    raise({.code = ErrorCode::PassRequirement,
+           .what = fmt::format("the graph attribute '{}' is missing", attribute),
+           .legal = remedy(attribute)});
+  }
+  raise({.code = ErrorCode::BadGraph,
+         .what = found ? fmt::format("the graph attribute '{}' has {} values", attribute, *found)
+                       : fmt::format("the graph attribute '{}' is no list of its kind", attribute),
+         .legal = fmt::format("{} values, as the pass gives them for this graph", count)});
 }
 
 Graph apply(Graph graph, std::string_view name) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,13 +29,17 @@ void register_pass(Pass pass);
 // needs, with the pass that gives it.
 Graph apply(Graph graph, std::string_view pass);
 
-// A graph attribute that a pass, or what comes after it, cannot do without: PassRequirement, with
-// the pass that gives it, where it is not there.
-[[noreturn]] void raise_missing(std::string_view attribute);
+// A graph attribute that has a value for each of `count` entries or nodes. PassRequirement, with
+// the pass that gives it, where it is not there; BadGraph where it is of another kind, or of
+// another graph.
+[[noreturn]] void raise_no_list(const Graph& graph, std::string_view attribute,
+                                std::optional<size_t> found, size_t count);
 template <class T>
-const T& required(const Graph& graph, std::string_view attribute) {
-  if (const T* value = graph.find<T>(attribute)) return *value;
-  raise_missing(attribute);
+const std::vector<T>& list_of(const Graph& graph, std::string_view attribute, size_t count) {
+  const auto* list = graph.find<std::vector<T>>(attribute);
+  if (list != nullptr && list->size() == count) return *list;
+  raise_no_list(graph, attribute, list == nullptr ? std::nullopt : std::optional(list->size()),
+                count);
 }
 
 // What every graph must be: each entry names an output that its node has, each node has the inputs

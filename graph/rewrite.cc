@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/rewrite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -84,6 +86,12 @@ Graph rewrite(const Graph& graph,
   std::vector<Entry> outputs;
   for (const Entry& e : graph.outputs) outputs.push_back(rewriter.entry(e));
   return with_outputs(graph, std::move(outputs));
+}
+
+std::string take_name(const std::string& wanted, std::set<std::string>& taken) {
+  std::string name = wanted;
+  for (int k = 1; !taken.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+  return name;
 }
 
 Graph with_outputs(const Graph& graph, std::vector<Entry> outputs) {

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -17,6 +19,10 @@ using Replacement = std::optional<std::vector<Entry>>;
 // number in the graph, and the node on the new inputs, which is the same object where none is new.
 Graph rewrite(const Graph& graph,
               const std::function<Replacement(size_t id, const NodeRef& node)>& replace);
+
+// The wanted name, or if it is taken that with the first number that is free: `name_1`. It is taken
+// then.
+std::string take_name(const std::string& wanted, std::set<std::string>& taken);
 
 // Other outputs under the attributes that hold whatever the nodes are: numbers and texts, but for
 // those that a pass found out. What is known of the shapes and types of variables goes on as

@@ -16,10 +16,10 @@
 #include <unordered_map>
 
 #include "graph/alter_layout.h"
+#include "graph/build.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/passes/layout_sweep.h"
 #include "runtime/thread_pool.h"
 
@@ -33,13 +33,10 @@ class Alteration {
         index_(sweep_.index()),
         shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
         types_(list_of<int64_t>(graph, "dtype", index_.num_entries())),
+        options_(build_options_of(graph)),
         rebuilt_(index_.num_nodes()) {
-    const auto* target = graph.find<std::string>("target");
-    target_ = target ? Target::parse(*target) : Target::host();
-    if (const auto* threads = graph.find<int64_t>("threads")) threads_ = static_cast<int>(*threads);
-    if (threads_ <= 0) threads_ = default_num_threads();
-    const auto* log = graph.find<std::string>("log");
-    if (log != nullptr && !log->empty()) log_.emplace(*log, autotune::Log::Mode::Read);
+    if (options_.threads <= 0) options_.threads = default_num_threads();
+    if (!options_.log.empty()) log_.emplace(options_.log, autotune::Log::Mode::Read);
     sweep_.find_natural_layouts();
   }
 
@@ -86,8 +83,8 @@ class Alteration {
                                                   .layouts = layouts,
                                                   .shapes = shapes,
                                                   .types = types,
-                                                  .target = target_,
-                                                  .threads = threads_,
+                                                  .target = options_.target,
+                                                  .threads = options_.threads,
                                                   .log = log_ ? &*log_ : nullptr});
     return other ? other : node;
   }
@@ -116,8 +113,7 @@ class Alteration {
   const GraphIndex& index_;
   const std::vector<Shape>& shapes_;
   const std::vector<int64_t>& types_;
-  Target target_;
-  int threads_ = 0;
+  GroupBuildOptions options_;
   std::optional<autotune::Log> log_;
   std::vector<NodeRef> rebuilt_;                      // by node
   std::unordered_map<const Node*, uint32_t> origin_;  // of rebuilt ones; look-ups only

@@ -8,7 +8,6 @@
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/rewrite.h"
 
 namespace tw::graph {

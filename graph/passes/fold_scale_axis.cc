@@ -16,7 +16,6 @@
 
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/rewrite.h"
 
 namespace tw::graph {

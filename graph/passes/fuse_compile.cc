@@ -17,6 +17,7 @@
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
+#include "graph/rewrite.h"
 #include "lower/llvm/compile.h"
 
 namespace tw::graph {
@@ -33,8 +34,8 @@ class Rewriter {
   explicit Rewriter(const Graph& graph)
       : graph_(graph),
         index_(graph),
-        shapes_(required<std::vector<Shape>>(graph, "shape")),
-        types_(required<std::vector<int64_t>>(graph, "dtype")) {
+        shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
+        types_(list_of<int64_t>(graph, "dtype", index_.num_entries())) {
     if (const auto* names = graph.find<std::vector<std::string>>("param_name_list"))
       parameters_.insert(names->begin(), names->end());
     for (uint32_t id : index_.inputs()) {
@@ -49,7 +50,7 @@ class Rewriter {
     std::vector<Group> computed;
     std::ranges::copy_if(groups, std::back_inserter(computed),
                          [](const Group& g) { return !g.is_view; });
-    BuiltGroups built = build_groups(computed, options());
+    BuiltGroups built = build_groups(computed, build_options_of(graph_));
     size_t next = 0;
     for (const Group& group : groups) {
       if (group.is_view) {
@@ -75,16 +76,6 @@ class Rewriter {
   }
 
  private:
-  GroupBuildOptions options() const {
-    GroupBuildOptions options;
-    const auto* target = graph_.find<std::string>("target");
-    options.target = target != nullptr ? Target::parse(*target) : Target::host();
-    if (const auto* threads = graph_.find<int64_t>("threads"))
-      options.threads = static_cast<int>(*threads);
-    if (const auto* log = graph_.find<std::string>("log")) options.log = *log;
-    return options;
-  }
-
   // A variable of the old graph is one of the new graph.
   void keep(const NodeRef& from, const NodeRef& to) {
     const size_t entry = index_.entry_id({from, 0});
@@ -185,7 +176,7 @@ class Rewriter {
     if (!fresh) return place->second;
     const std::vector<ArgumentInfo>& infos = built.preparation.info().arguments;
     for (size_t k = packing.inputs.size(); k < infos.size(); ++k) {
-      const NodeRef variable = make_variable(unique_name(packing.inputs.front() + ".packed"));
+      const NodeRef variable = make_variable(take_name(packing.inputs.front() + ".packed", names_));
       std::vector<int64_t> shape;
       for (const auto& extent : infos[k].shape) shape.push_back(std::get<int64_t>(extent));
       described_[variable.get()] = {{Shape(shape)}, {number_of(infos[k].dtype)}};
@@ -194,13 +185,6 @@ class Rewriter {
     }
     compiled_->packings.push_back(std::move(packing));
     return place->second;
-  }
-
-  std::string unique_name(const std::string& name) {
-    std::string candidate = name;
-    for (int k = 1; !names_.insert(candidate).second; ++k)
-      candidate = fmt::format("{}_{}", name, k);
-    return candidate;
   }
 
   void describe(Graph& graph) const {

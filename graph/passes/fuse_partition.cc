@@ -25,7 +25,7 @@ class Partition {
  public:
   explicit Partition(const Graph& graph)
       : index_(graph),
-        shapes_(shapes_of(graph)),
+        shapes_(list_of<Shape>(graph, "shape", index_.num_entries())),
         readers_(index_.num_nodes(), 0),
         groups_(index_.num_nodes()) {
     if (const auto* level = graph.find<int64_t>("opt_level")) fuses_ = *level >= 1;
@@ -74,14 +74,6 @@ class Partition {
     bool is_output = false;
     std::string reason;  // of its fate, for people
   };
-
-  static const std::vector<Shape>& shapes_of(const Graph& graph) {
-    const auto* shapes = graph.find<std::vector<Shape>>("shape");
-    if (shapes != nullptr) return *shapes;
-    raise({.code = ErrorCode::BadGraph,
-           .what = "the graph attribute 'shape' is no list of shapes",
-           .legal = "what InferShape gives"});
-  }
 
   const std::string& name(uint32_t id) const { return index_.nodes()[id]->name; }
   const Shape& shape(const Entry& e) const { return shapes_[index_.entry_id(e)]; }

@@ -12,7 +12,6 @@
 
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/rewrite.h"
 
 namespace tw::graph {

@@ -20,7 +20,6 @@
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 
 namespace tw::graph {
 namespace {

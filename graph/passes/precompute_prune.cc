@@ -10,7 +10,6 @@
 
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/rewrite.h"
 
 namespace tw::graph {
@@ -77,8 +76,7 @@ class Precomputation {
     if (kind_[id] != Kind::Computed || variables_[id].contains(e.index)) return;
     std::string name = e.node->name;
     if (e.node->num_outputs() > 1) name += fmt::format("_output{}", e.index);
-    const std::string wanted = name;
-    for (int k = 1; !names_.insert(name).second; ++k) name = fmt::format("{}_{}", wanted, k);
+    name = take_name(name, names_);
     variables_[id][e.index] = make_variable(name);
     computed_.push_back(e);
     computed_names_.push_back(name);

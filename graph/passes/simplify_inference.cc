@@ -8,7 +8,6 @@
 // The new graph has no attributes, as NNVM's had none: shapes are given once more.
 #include "graph/op.h"
 #include "graph/pass.h"
-#include "graph/passes/common.h"
 #include "graph/rewrite.h"
 
 namespace tw::graph {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "runtime/error.h"
 
 namespace tw::test {
@@ -15,6 +17,19 @@ ErrorInfo expect_error(ErrorCode code, F f) {
   } catch (const Error& e) {
     EXPECT_EQ(to_string(e.code()), to_string(code)) << e.what();
     return e.info();
+  }
+  ADD_FAILURE() << "no error, expected " << to_string(code);
+  return {};
+}
+
+// The same for errors whose whole text is what a test compares.
+template <class F>
+std::string expect_message(ErrorCode code, F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(to_string(e.code()), to_string(code)) << e.what();
+    return e.what();
   }
   ADD_FAILURE() << "no error, expected " << to_string(code);
   return {};

@@ -15,6 +15,7 @@
 #include "graph/json.h"
 #include "graph/pass.h"
 #include "schedule/topi/topi.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/graph.h"
 #include "tests/support/random_ir.h"
 #include "tests/support/te_run.h"
@@ -263,5 +264,21 @@ class RandomNetwork {
   std::map<std::string, Symbol> weights_;  // by what they fit
   int count_ = 0;
 };
+
+// A pass that takes nodes away keeps what random networks compute, and does take some away.
+inline void expect_networks_kept_and_smaller(std::string_view pass) {
+  test::FuzzCases cases(200, 1);
+  size_t before = 0, after = 0;
+  while (cases.next()) {
+    SCOPED_TRACE(cases.seed());
+    test::Random random(cases.seed());
+    const Graph graph = RandomNetwork(random).graph();
+    const Values values = random_values(graph, random);
+    before += GraphIndex(graph).num_nodes();
+    after += GraphIndex(expect_kept(graph, pass, values)).num_nodes();
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_LT(after, before);
+}
 
 }  // namespace tw::graph

@@ -11,6 +11,7 @@
 
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/plan_json.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -64,18 +65,6 @@ std::vector<float> values_of(const NDArray& array) {
   return values;
 }
 
-template <class F>
-std::string error_of(ErrorCode code, F f) {
-  try {
-    f();
-  } catch (const UserError& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
 class Executor : public test::WithGraphKernels {
  protected:
   GraphExecutor twice() const { return {plan_of(test::twice_json()), module, {}}; }
@@ -117,21 +106,24 @@ TEST_F(Executor, RunsWithCopiesOfInputs) {
 
 TEST_F(Executor, InputsThatDoNotFitAreRefused) {
   GraphExecutor executor = twice();
-  EXPECT_EQ(error_of(ErrorCode::ArgumentNull, [&] { executor.run(); }),
+  EXPECT_EQ(test::expect_message(ErrorCode::ArgumentNull, [&] { executor.run(); }),
             "input 'x' has no value; legal: set_input before the run");
-  EXPECT_THAT(error_of(ErrorCode::ArgumentShape, [&] { executor.set_input(0, array_of({1})); }),
-              HasSubstr("input 'x' is given shape [1]; legal: [4]"));
-  error_of(ErrorCode::ArgumentDType,
-           [&] { executor.set_input(0, NDArray::zeros({4}, int_type(32))); });
-  error_of(ErrorCode::ArgumentNull, [&] { executor.set_input(0, NDArray()); });
-  error_of(ErrorCode::BadArgument, [&] { executor.set_input(2, array_of({1, 2, 3, 4})); });
-  error_of(ErrorCode::BadArgument, [&] { executor.set_input(-1, array_of({1, 2, 3, 4})); });
-  error_of(ErrorCode::BadArgument, [&] { executor.output(1); });
-  error_of(ErrorCode::BadArgument, [&] { executor.input_index("v"); });
-  error_of(ErrorCode::BadArgument, [&] { executor.profile(0); });
+  EXPECT_THAT(
+      test::expect_message(ErrorCode::ArgumentShape, [&] { executor.set_input(0, array_of({1})); }),
+      HasSubstr("input 'x' is given shape [1]; legal: [4]"));
+  test::expect_message(ErrorCode::ArgumentDType,
+                       [&] { executor.set_input(0, NDArray::zeros({4}, int_type(32))); });
+  test::expect_message(ErrorCode::ArgumentNull, [&] { executor.set_input(0, NDArray()); });
+  test::expect_message(ErrorCode::BadArgument,
+                       [&] { executor.set_input(2, array_of({1, 2, 3, 4})); });
+  test::expect_message(ErrorCode::BadArgument,
+                       [&] { executor.set_input(-1, array_of({1, 2, 3, 4})); });
+  test::expect_message(ErrorCode::BadArgument, [&] { executor.output(1); });
+  test::expect_message(ErrorCode::BadArgument, [&] { executor.input_index("v"); });
+  test::expect_message(ErrorCode::BadArgument, [&] { executor.profile(0); });
   const NamedArray stray[] = {{"weights", array_of({1, 2, 3, 4})}};
-  error_of(ErrorCode::BadArgument,
-           [&] { GraphExecutor(plan_of(test::twice_json()), module, stray); });
+  test::expect_message(ErrorCode::BadArgument,
+                       [&] { GraphExecutor(plan_of(test::twice_json()), module, stray); });
 }
 
 TEST_F(Executor, ZeroCopyInputsAreReadWhereTheyAre) {
@@ -151,18 +143,18 @@ TEST_F(Executor, ZeroCopyInputsAreReadWhereTheyAre) {
   EXPECT_EQ(values_of(executor.output(0))[0], 5);
   EXPECT_EQ(x.data_as<float>()[0], 9);
   const std::vector<int64_t> shape{4};
-  error_of(ErrorCode::ArgumentStrides, [&] {
+  test::expect_message(ErrorCode::ArgumentStrides, [&] {
     executor.set_input_zero_copy(
         0, NDArray::zeros({8}, float_type(32)).view(shape, std::vector<int64_t>{2}));
   });
   const auto bytes = std::make_shared<NDArray>(NDArray::zeros({64}, int_type(8)));
-  error_of(ErrorCode::ArgumentAlignment, [&] {
+  test::expect_message(ErrorCode::ArgumentAlignment, [&] {
     executor.set_input_zero_copy(
         0, NDArray::over(bytes->data_as<char>() + 2, bytes, shape, float_type(32)));
   });
   // The output of an earlier run would be overwritten while it is read.
-  error_of(ErrorCode::ArgumentOverlap,
-           [&] { executor.set_input_zero_copy(0, executor.output(0)); });
+  test::expect_message(ErrorCode::ArgumentOverlap,
+                       [&] { executor.set_input_zero_copy(0, executor.output(0)); });
   executor.set_input(0, executor.output(0));
   executor.run();
   EXPECT_EQ(values_of(executor.output(0))[0], 5);
@@ -215,7 +207,7 @@ TEST_F(Executor, SeveralOutputsAndInputsAsOutputs) {
   const int parts = plan.call("parts", "halves", {{x, 0}}, {four(), four()});
   const int sum = plan.call("sum", "add", {{parts, 0}, {parts, 1}}, {four()});
   GraphExecutor executor(plan_of(plan.json({{sum, 0}, {parts, 1}, {x, 0}})), module);
-  error_of(ErrorCode::ArgumentNull, [&] { executor.output(2); });
+  test::expect_message(ErrorCode::ArgumentNull, [&] { executor.output(2); });
   executor.set_input(0, array_of({0, 1, 2, 3, 4, 5, 6, 7}, {2, 4}));
   executor.run();
   EXPECT_THAT(values_of(executor.output(0)), ElementsAre(4, 6, 8, 10));
@@ -237,7 +229,7 @@ TEST_F(Executor, VariablesThatTheNetworkWrites) {
   for (int i = 0; i < 3; ++i) executor.run();
   EXPECT_THAT(values_of(executor.input(0)), ElementsAre(4, 7, 10, 13));
   EXPECT_EQ(values_of(start)[0], 1);
-  error_of(ErrorCode::BadArgument, [&] { executor.set_input_zero_copy(0, start); });
+  test::expect_message(ErrorCode::BadArgument, [&] { executor.set_input_zero_copy(0, start); });
   const NDArray own = array_of({0, 0, 0, 0});
   executor.set_input_zero_copy(0, own);
   executor.run();
@@ -246,9 +238,9 @@ TEST_F(Executor, VariablesThatTheNetworkWrites) {
   const int v = small.variable("v", {{2}, 0}), w = small.variable("w", four(1));
   const int y = small.call("y", "add", {{w, 0}, {w, 0}}, {four(0)});
   (void)v;
-  EXPECT_THAT(
-      error_of(ErrorCode::BadGraph, [&] { GraphExecutor(plan_of(small.json({{y, 0}})), module); }),
-      HasSubstr("node 'y': an output of 16 bytes in the memory of 'v', which has 8"));
+  EXPECT_THAT(test::expect_message(ErrorCode::BadGraph,
+                                   [&] { GraphExecutor(plan_of(small.json({{y, 0}})), module); }),
+              HasSubstr("node 'y': an output of 16 bytes in the memory of 'v', which has 8"));
 }
 
 // A reshape of a variable that is written to keeps what the variable was.
@@ -273,7 +265,7 @@ TEST_F(Executor, RefusalsOfKernelsNameTheNode) {
   GraphExecutor executor(plan_of(plan.json({{y, 0}})), module);
   executor.set_input(0, array_of({1, 2, 3, 4}));
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(error_of(ErrorCode::AssertionFailed, [&] { executor.run(); }),
+    EXPECT_EQ(test::expect_message(ErrorCode::AssertionFailed, [&] { executor.run(); }),
               "node 'layer7': it does not like these numbers");
   }
 }
@@ -281,7 +273,7 @@ TEST_F(Executor, RefusalsOfKernelsNameTheNode) {
 GraphExecutor* running = nullptr;
 std::string refusal_of_a_second_run;
 int32_t run_again(void* const*, const int32_t*, int32_t) {
-  refusal_of_a_second_run = error_of(ErrorCode::BadArgument, [] { running->run(); });
+  refusal_of_a_second_run = test::expect_message(ErrorCode::BadArgument, [] { running->run(); });
   return 0;
 }
 

@@ -15,21 +15,10 @@
 #include "runtime/error.h"
 #include "runtime/time_evaluator.h"
 #include "tests/support/compile_c.h"
+#include "tests/support/expect_error.h"
 
 namespace tw {
 namespace {
-
-template <class F>
-std::string error_of(ErrorCode code, F f) {
-  try {
-    f();
-  } catch (const UserError& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 // kernels.c, compiled once for the suite.
 class LoadedLibrary : public testing::Test {
@@ -81,20 +70,22 @@ TEST_F(LoadedLibrary, RefusalsAreTypedErrors) {
   const auto module = load_library(path);
   const Function add = module->get_function("add");
   const NDArray a = filled(6, 1), b = filled(6, 1), c = filled(6, 1);
-  EXPECT_EQ(error_of(ErrorCode::ArgumentShape, [&] { add(a, filled(5, 0), c); }),
+  EXPECT_EQ(test::expect_message(ErrorCode::ArgumentShape, [&] { add(a, filled(5, 0), c); }),
             "argument 'B' of 'add': dimension 0 is 5, expected 6");
-  error_of(ErrorCode::ArgumentCount, [&] { add(a, b); });
-  error_of(ErrorCode::TypeMismatch, [&] { add(a, b, 3); });
-  error_of(ErrorCode::ArgumentNull, [&] { add(a, b, NDArray()); });
-  EXPECT_EQ(
-      error_of(ErrorCode::ArgumentDType, [&] { add(a, b, NDArray::empty({6}, bfloat_type(16))); }),
-      "argument 'C' of 'add': dtype is bfloat16, expected float32");
-  error_of(ErrorCode::ArgumentShape, [&] { add(a, b, c.reshape(std::vector<int64_t>{2, 3})); });
+  test::expect_message(ErrorCode::ArgumentCount, [&] { add(a, b); });
+  test::expect_message(ErrorCode::TypeMismatch, [&] { add(a, b, 3); });
+  test::expect_message(ErrorCode::ArgumentNull, [&] { add(a, b, NDArray()); });
+  EXPECT_EQ(test::expect_message(ErrorCode::ArgumentDType,
+                                 [&] { add(a, b, NDArray::empty({6}, bfloat_type(16))); }),
+            "argument 'C' of 'add': dtype is bfloat16, expected float32");
+  test::expect_message(ErrorCode::ArgumentShape,
+                       [&] { add(a, b, c.reshape(std::vector<int64_t>{2, 3})); });
   const std::vector<int64_t> three{3}, two{2};
-  error_of(ErrorCode::ArgumentStrides,
-           [&] { add(a.view(three, std::vector<int64_t>{1}), b.view(three, two), c); });
-  EXPECT_EQ(error_of(ErrorCode::AssertionFailed, [&] { module->get_function("fail")(); }),
-            "task three does not like it");
+  test::expect_message(ErrorCode::ArgumentStrides,
+                       [&] { add(a.view(three, std::vector<int64_t>{1}), b.view(three, two), c); });
+  EXPECT_EQ(
+      test::expect_message(ErrorCode::AssertionFailed, [&] { module->get_function("fail")(); }),
+      "task three does not like it");
   EXPECT_EQ(tw_last_error_code(), TW_NO_ERROR);  // taken over by the exception
   add(a, b, c);                                  // and the next call is none the worse
 }
@@ -102,13 +93,14 @@ TEST_F(LoadedLibrary, RefusalsAreTypedErrors) {
 TEST_F(LoadedLibrary, UnknownFunctionsNameTheKnown) {
   const auto module = load_library(path);
   const std::string text =
-      error_of(ErrorCode::UnknownFunction, [&] { module->get_function("ad"); });
+      test::expect_message(ErrorCode::UnknownFunction, [&] { module->get_function("ad"); });
   EXPECT_NE(text.find("'ad'; legal: add, fill, scratch, fail"), std::string::npos) << text;
-  error_of(ErrorCode::UnknownFunction, [&] { module->get_function("absent"); });  // listed only
-  error_of(ErrorCode::UnknownFunction, [&] { module->get_function("malloc"); });
-  error_of(ErrorCode::BadArgument, [&] { module->source("ll"); });
-  error_of(ErrorCode::BadArgument, [&] { module->export_library("x.so"); });
-  error_of(ErrorCode::UnknownFunction, [&] { Function().call({}); });
+  test::expect_message(ErrorCode::UnknownFunction,
+                       [&] { module->get_function("absent"); });  // listed only
+  test::expect_message(ErrorCode::UnknownFunction, [&] { module->get_function("malloc"); });
+  test::expect_message(ErrorCode::BadArgument, [&] { module->source("ll"); });
+  test::expect_message(ErrorCode::BadArgument, [&] { module->export_library("x.so"); });
+  test::expect_message(ErrorCode::UnknownFunction, [&] { Function().call({}); });
 }
 
 TEST_F(ThreadSanitizerLoadedLibrary, KernelsRunOnManyThreadsAtOnce) {
@@ -129,12 +121,12 @@ TEST_F(ThreadSanitizerLoadedLibrary, KernelsRunOnManyThreadsAtOnce) {
 }
 
 TEST(LoadLibrary, Unloadable) {
-  EXPECT_NE(
-      error_of(ErrorCode::ModuleLoad, [] { load_library("no/such/file.so"); }).find("No such file"),
-      std::string::npos);
+  EXPECT_NE(test::expect_message(ErrorCode::ModuleLoad, [] { load_library("no/such/file.so"); })
+                .find("No such file"),
+            std::string::npos);
   const std::string path = testing::TempDir() + "/no_library.so";
   std::ofstream(path) << "text";
-  error_of(ErrorCode::ModuleLoad, [&] { load_library(path); });
+  test::expect_message(ErrorCode::ModuleLoad, [&] { load_library(path); });
   std::remove(path.c_str());
 }
 
@@ -207,7 +199,7 @@ TEST(Metadata, ForeignTextIsRefused) {
             [{"name": "A", "kind": "tensor", "dtype": "float31", "shape": []}]}]})",
                            R"({"version": 1, "functions": [{"name": "f", "arguments":
             [{"name": "A", "kind": "matrix", "dtype": "float32", "shape": []}]}]})"}) {
-    error_of(ErrorCode::ModuleLoad, [&] { metadata_from_json(text); });
+    test::expect_message(ErrorCode::ModuleLoad, [&] { metadata_from_json(text); });
   }
 }
 
