@@ -196,7 +196,7 @@ void bind_tuner(py::module_& m) {
           [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
-          [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
+          [](TunerOptions& o, const std::string& name) { o.model = cost_model(name); })
       .def_property(
           "workers", [](const TunerOptions& o) { return o.measure.workers; },
           [](TunerOptions& o, int n) { o.measure.workers = n; })

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,10 +78,13 @@ struct Point {
   auto operator<=>(const Point&) const = default;
 };
 
+struct UserRule;
+
 class Space {
  public:
   // NoDesignSpace for programs that cannot be tuned (symbolic extents), saying why.
-  explicit Space(const Task& task);
+  // `own` rules are asked before ours; see rules.h.
+  explicit Space(const Task& task, std::span<const UserRule> own = {});
   const std::vector<Sketch>& sketches() const { return sketches_; }
 
   Trace trace(const Point& p) const;
