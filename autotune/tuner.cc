@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <optional>
 #include <random>
 
+#include "autotune/machine_kind.h"
 #include "autotune/peak.h"
 #include "autotune/prior_schedule.h"
 #include "runtime/error.h"
@@ -168,12 +168,10 @@ class Tuner {
   void begin_log() {
     utsname name{};
     uname(&name);
-    char host_name[256] = "";
-    gethostname(host_name, sizeof host_name - 1);
     std::random_device device;
     run_ = fmt::format("{:08x}{:08x}", device(), device());
     log_.begin_run({.id = run_,
-                    .host = host_name,
+                    .host = host_name(),
                     .cpu = host().cpu_name,
                     .os = fmt::format("{} {}", name.sysname, name.release),
                     .version = std::string(version()),
@@ -265,6 +263,8 @@ class Tuner {
           Record r = measured;
           r.run = run_;
           r.seed = options_.seed;
+          if (r.host.empty()) r.host = host_name();
+          if (r.kind.empty()) r.kind = machine_kind();
           r.elapsed_seconds = clock_.seconds();
           r.id = log_.append(r);
           ++trials_;
