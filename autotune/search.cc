@@ -60,7 +60,12 @@ struct Search::State {
     std::vector<const Point*> missing;
     std::unordered_set<Point, PointHash> seen;
     for (const Point& p : points) {
-      if (!features.contains(p) && seen.insert(p).second) missing.push_back(&p);
+      if (features.contains(p)) continue;
+      if (auto known = space.known_features(p)) {
+        features[p] = std::move(known);
+      } else if (seen.insert(p).second) {
+        missing.push_back(&p);
+      }
     }
     std::vector<std::shared_ptr<const Features>> result(missing.size());
     const ParallelOptions all{.num_tasks = static_cast<int32_t>(missing.size()),
