@@ -30,7 +30,8 @@ class Run {
       : recording_(recording),
         model_(model),
         options_(options),
-        search_(task, recording, options.search, options.seed),
+        search_(options.policy(
+            {.task = task, .space = recording, .options = options.search, .seed = options.seed})),
         rng_(options.seed) {}
 
   Simulation run() {
@@ -41,7 +42,7 @@ class Run {
     while (result_.asked.size() < trials) {
       const size_t room = trials - result_.asked.size();
       const auto count = std::min(room, static_cast<size_t>(options_.batch));
-      const auto proposals = search_.propose(static_cast<int>(count), model_);
+      const auto proposals = search_->propose(static_cast<int>(count), model_);
       if (proposals.empty()) break;
       for (const Proposal& p : proposals) measure(recording_.index(p.point));
       train();
@@ -60,7 +61,7 @@ class Run {
       best_ = c.seconds;
     }
     result_.regret.push_back(best_ / recording_.best_seconds() - 1);
-    search_.observe(c.point, shown);
+    search_->observe(c.point, shown);
     samples_.push_back({.features = c.features});
   }
 
@@ -75,7 +76,7 @@ class Run {
   const Recording& recording_;
   CostModel& model_;
   const SimulationOptions& options_;
-  Search search_;
+  std::unique_ptr<SearchPolicy> search_;
   std::mt19937_64 rng_;  // of the visits that are shown
   std::vector<Sample> samples_;
   double best_shown_ = kNever, best_ = kNever;  // what looked fastest, and what that truly takes

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "autotune/cost_model.h"
+#include "autotune/policies.h"
 #include "autotune/recording.h"
-#include "autotune/search.h"
 
 namespace tw::autotune {
 
@@ -18,6 +18,7 @@ struct SimulationOptions {
   int batch = 16;
   uint64_t seed = 0;
   SearchOptions search;
+  PolicyFactory policy = search_policy("evolutionary");
   // Called when the model was trained after so many trials.
   std::function<void(size_t trials, const CostModel& model)> trained;
 };

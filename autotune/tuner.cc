@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <optional>
 #include <random>
 
+#include "autotune/machine_kind.h"
 #include "autotune/peak.h"
 #include "autotune/prior_schedule.h"
 #include "runtime/error.h"
@@ -70,7 +70,7 @@ struct TaskState {
   const Task* task;
   size_t index;
   Space space;
-  Search search;
+  std::unique_ptr<SearchPolicy> policy;
   std::unique_ptr<CostModel> model;
   std::vector<Sample> samples;         // throughput filled in before training
   std::vector<double> sample_seconds;  // infinity for failures
@@ -81,9 +81,9 @@ struct TaskState {
   TaskState(const Task& t, size_t i, const TunerOptions& o)
       : task(&t),
         index(i),
-        space(t),
-        search(t, space, o.search, o.seed + i),
-        model(make_cost_model(o.model, o.seed + i)) {
+        space(t, o.rules),
+        policy(o.policy({*task, space, o.search, o.seed + i, o.features.get()})),
+        model(o.model({.task = task, .seed = o.seed + i})) {
     summary.name = t.name;
     summary.workload = t.workload;
     if (!o.task_weights.empty()) history.weight = o.task_weights[i];
@@ -121,7 +121,12 @@ class Tuner {
  public:
   Tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
         const std::function<void(const TunerEvent&)>& on_event, const std::atomic<bool>* stop)
-      : options_(options), log_(log), on_event_(on_event), stop_(stop), measurer_(options.measure) {
+      : options_(options),
+        log_(log),
+        on_event_(on_event),
+        stop_(stop),
+        measurer_(options.measurer != nullptr ? options.measurer
+                                              : std::make_shared<LocalMeasurer>(options.measure)) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       states_.push_back(std::make_unique<TaskState>(tasks[i], i, options));
     }
@@ -143,7 +148,7 @@ class Tuner {
       if (!next) break;
       run_batch(*states_[*next]);
     }
-    TunerReport report{.timings = measurer_.timings(),
+    TunerReport report{.timings = measurer_->timings(),
                        .seconds = clock_.seconds(),
                        .search_seconds = search_seconds_,
                        .train_seconds = train_seconds_,
@@ -163,12 +168,10 @@ class Tuner {
   void begin_log() {
     utsname name{};
     uname(&name);
-    char host_name[256] = "";
-    gethostname(host_name, sizeof host_name - 1);
     std::random_device device;
     run_ = fmt::format("{:08x}{:08x}", device(), device());
     log_.begin_run({.id = run_,
-                    .host = host_name,
+                    .host = host_name(),
                     .cpu = host().cpu_name,
                     .os = fmt::format("{} {}", name.sysname, name.release),
                     .version = std::string(version()),
@@ -200,7 +203,7 @@ class Tuner {
       } catch (const UserError&) {
         continue;  // by a version with other primitives: still a trial, but teaches nothing
       }
-      if (auto point = s.space.find(trace)) s.search.observe(*point, r.median());
+      if (auto point = s.space.find(trace)) s.policy->observe(*point, r.median());
     }
     if (!s.samples.empty()) train(s);
   }
@@ -240,7 +243,7 @@ class Tuner {
   void run_batch(TaskState& s) {
     const int room = std::min(batch_size(options_, states_.size()), options_.trials - trials_);
     const Stopwatch search;
-    const std::vector<Proposal> proposals = s.search.propose(room, *s.model);
+    const std::vector<Proposal> proposals = s.policy->propose(room, *s.model);
     search_seconds_ += search.seconds();
     if (proposals.empty()) {
       s.history.exhausted = true;
@@ -254,12 +257,14 @@ class Tuner {
     std::vector<Candidate> batch;
     for (const Proposal& p : proposals) batch.push_back(p.candidate);
     ThreadPool::global().park();  // nobody but the candidates has the cores
-    measurer_.measure(
+    measurer_->measure(
         *s.task, batch, s.summary.best_seconds,
         [&](const Record& measured) {
           Record r = measured;
           r.run = run_;
           r.seed = options_.seed;
+          if (r.host.empty()) r.host = host_name();
+          if (r.kind.empty()) r.kind = machine_kind();
           r.elapsed_seconds = clock_.seconds();
           r.id = log_.append(r);
           ++trials_;
@@ -271,7 +276,7 @@ class Tuner {
                            [&](const auto& p) { return to_text(p.candidate.trace) == r.trace; });
           if (proposal == proposals.end()) return;
           s.learn(proposal->features, r.median());
-          s.search.observe(proposal->point, r.median());
+          s.policy->observe(proposal->point, r.median());
         },
         [this] { return stopped(); });
   }
@@ -287,7 +292,7 @@ class Tuner {
   Log& log_;
   const std::function<void(const TunerEvent&)>& on_event_;
   const std::atomic<bool>* stop_;
-  Measurer measurer_;
+  std::shared_ptr<Measurer> measurer_;
   std::vector<std::unique_ptr<TaskState>> states_;
   Stopwatch clock_;
   std::string run_;

@@ -5,13 +5,15 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "autotune/cost_model.h"
+#include "autotune/cost_models.h"
 #include "autotune/log.h"
 #include "autotune/measure.h"
-#include "autotune/search.h"
+#include "autotune/policies.h"
+#include "autotune/space/rules.h"
 #include "autotune/task_scheduler.h"
 
 namespace tw::autotune {
@@ -25,8 +27,13 @@ struct TunerOptions {
   // How often each task's kernel runs; once unless given.
   std::vector<double> task_weights;
   TaskPolicy task_policy = TaskPolicy::ExpectedGain;
-  ModelKind model = ModelKind::XGBoost;
-  MeasureOptions measure;
+  // Rows of the tables, or a user's own.
+  ModelFactory model = cost_model("xgboost");
+  PolicyFactory policy = search_policy("evolutionary");
+  std::shared_ptr<const FeatureSet> features;  // for a model of the user's own; null: none
+  std::vector<UserRule> rules;                 // sketch rules, asked before ours
+  std::shared_ptr<Measurer> measurer;          // null: worker processes of this machine
+  MeasureOptions measure;                      // of those
   SearchOptions search;
   std::string command;  // for the log
 };

@@ -13,7 +13,9 @@
 #include <future>
 #include <map>
 
+#include "autotune/cost_models.h"
 #include "autotune/log.h"
+#include "autotune/machine_kind.h"
 #include "autotune/prior_schedule.h"
 #include "autotune/reference.h"
 #include "autotune/search.h"
@@ -109,7 +111,7 @@ class Collection {
   void search(size_t wanted) {
     if (count(Origin::Search) >= wanted) return;
     autotune::Search search(task_, space_, {}, seed_ + count(Origin::Search));
-    const auto model = autotune::make_cost_model(autotune::ModelKind::XGBoost, seed_);
+    const auto model = autotune::cost_model("xgboost")({.task = &task_, .seed = seed_});
     std::vector<autotune::Sample> samples;
     std::vector<double> seconds;
     const auto learn = [&](const autotune::Point& point, const Trace& trace,
@@ -210,7 +212,9 @@ class Collection {
                 .seed = seed_,
                 .origin = candidate.origin,
                 .predicted = candidate.predicted,
-                .run = run_};
+                .run = run_,
+                .host = autotune::host_name(),
+                .kind = autotune::machine_kind()};
     const auto start = Clock::now();
     try {
       c.kernel =
@@ -313,6 +317,7 @@ void collect_candidates(const Options& options, Results& results) {
   std::random_device device;
   const std::string run = fmt::format("{:08x}{:08x}", device(), device());
   log.begin_run({.id = run,
+                 .host = autotune::host_name(),
                  .cpu = host().cpu_name,
                  .version = std::string(version()),
                  .llvm_version = llvm_version(),

@@ -9,6 +9,7 @@
 #include <future>
 #include <numeric>
 
+#include "autotune/cost_models.h"
 #include "autotune/log.h"
 #include "autotune/simulation.h"
 #include "bench/sections.h"
@@ -60,7 +61,7 @@ std::vector<double> opinion(const Recording& recording, const autotune::CostMode
 Outcome play(const autotune::Task& task, const Recording& recording, const std::string& name,
              uint64_t seed, const autotune::SimulationOptions& given) {
   Outcome result;
-  const auto model = autotune::make_cost_model(autotune::parse_model_kind(name), seed);
+  const auto model = autotune::cost_model(name)({.task = &task, .seed = seed});
   std::vector<double> thought;
   autotune::SimulationOptions options = given;
   options.seed = seed;

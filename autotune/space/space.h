@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,11 +80,13 @@ struct Point {
 };
 
 struct Features;
+struct UserRule;
 
 class Space {
  public:
   // NoDesignSpace for programs that cannot be tuned (symbolic extents), saying why.
-  explicit Space(const Task& task);
+  // `own` rules are asked before ours; see rules.h.
+  explicit Space(const Task& task, std::span<const UserRule> own = {});
   virtual ~Space() = default;
   const std::vector<Sketch>& sketches() const { return sketches_; }
 

@@ -62,7 +62,7 @@ double by_place(size_t k) { return 1.0 + static_cast<double>((k * 37 + 60) % kCa
 
 TEST_F(SimulationTest, AsksForEachOnceAndInTheEndForAll) {
   const Recording recording = made(by_place);
-  const auto model = make_cost_model(ModelKind::Random, 1);
+  const auto model = make_random_model(1);
   const Simulation run = simulate(task_, recording, *model, {.trials = 1000, .batch = 8});
   EXPECT_EQ(run.asked.size(), kCandidates);
   EXPECT_EQ(std::set<size_t>(run.asked.begin(), run.asked.end()).size(), kCandidates);
@@ -76,7 +76,7 @@ TEST_F(SimulationTest, OneSeedIsOneResult) {
   const Recording recording = made(by_place, {1, 1.5, 2});
   std::vector<std::vector<size_t>> runs;
   for (const uint64_t seed : {1, 1, 2}) {
-    const auto model = make_cost_model(ModelKind::Random, seed);
+    const auto model = make_random_model(seed);
     runs.push_back(simulate(task_, recording, *model, {.trials = 40, .seed = seed}).asked);
   }
   EXPECT_EQ(runs[0], runs[1]);
@@ -110,7 +110,7 @@ TEST_F(SimulationTest, APolicyIsToldOnlyWhatItAskedFor) {
 TEST_F(SimulationTest, RegretIsOfTheTrueTime) {
   // Every other visit takes thrice as long: what looks fastest is not always.
   const Recording recording = made(by_place, {1, 3});
-  const auto model = make_cost_model(ModelKind::Random, 1);
+  const auto model = make_random_model(1);
   const Simulation run = simulate(task_, recording, *model, {.trials = 1000});
   const auto chosen = std::ranges::min_element(run.shown) - run.shown.begin();
   const size_t candidate = run.asked[static_cast<size_t>(chosen)];
