@@ -192,54 +192,42 @@ class XGBoostModel : public CostModel {
 };
 
 // Scores that need no learning.
-class FixedModel : public CostModel {
+class RandomModel : public CostModel {
  public:
-  FixedModel(ModelKind kind, uint64_t seed) : kind_(kind), rng_(seed) {}
+  explicit RandomModel(uint64_t seed) : rng_(seed) {}
   void train(const std::vector<Sample>&) override {}
-  bool trained() const override { return kind_ == ModelKind::Random; }
+  bool trained() const override { return true; }
   std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> score;
-    for (const Features* f : candidates) {
-      score.push_back(kind_ == ModelKind::Random ? std::uniform_real_distribution<>(0, 1)(rng_)
-                                                 : prior_score(*f));
-    }
+    std::vector<double> score(candidates.size());
+    for (double& s : score) s = std::uniform_real_distribution<>(0, 1)(rng_);
     return score;
   }
 
  private:
-  ModelKind kind_;
   mutable std::mt19937_64 rng_;
 };
 
-struct KindRow {
-  std::string_view name;
-  ModelKind kind;
+class PriorModel : public CostModel {
+ public:
+  void train(const std::vector<Sample>&) override {}
+  bool trained() const override { return false; }
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> score;
+    for (const Features* f : candidates) score.push_back(prior_score(*f));
+    return score;
+  }
 };
-constexpr KindRow kKinds[] = {{"xgboost", ModelKind::XGBoost},
-                              {"shuffled", ModelKind::Shuffled},
-                              {"random", ModelKind::Random},
-                              {"prior", ModelKind::Prior}};
 
 }  // namespace
 
 CostModel::~CostModel() = default;
 
-ModelKind parse_model_kind(std::string_view text) {
-  std::string names;
-  for (const KindRow& row : kKinds) {
-    if (row.name == text) return row.kind;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  }
-  raise({.code = ErrorCode::BadArgument,
-         .what = fmt::format("unknown cost model '{}'", text),
-         .legal = names});
+std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed) {
+  return std::make_unique<XGBoostModel>(shuffled, seed);
 }
-
-std::unique_ptr<CostModel> make_cost_model(ModelKind kind, uint64_t seed) {
-  if (kind == ModelKind::XGBoost || kind == ModelKind::Shuffled) {
-    return std::make_unique<XGBoostModel>(kind == ModelKind::Shuffled, seed);
-  }
-  return std::make_unique<FixedModel>(kind, seed);
+std::unique_ptr<CostModel> make_random_model(uint64_t seed) {
+  return std::make_unique<RandomModel>(seed);
 }
+std::unique_ptr<CostModel> make_prior_model() { return std::make_unique<PriorModel>(); }
 
 }  // namespace tw::autotune

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "autotune/features.h"
@@ -30,16 +29,12 @@ class CostModel {
   virtual bool trained() const = 0;
 };
 
-enum class ModelKind : uint8_t {
-  XGBoost,
-  Shuffled,  // XGBoost trained on shuffled labels: what the model would be worth by luck
-  Random,    // scores drawn at random
-  Prior,     // the analytical prior alone
-};
-// "xgboost", "shuffled", "random", "prior"; BadArgument lists them.
-ModelKind parse_model_kind(std::string_view text);
-
-// XGBoost's C API with a pairwise ranking loss on the sum of a candidate's rows.
-std::unique_ptr<CostModel> make_cost_model(ModelKind kind, uint64_t seed);
+// The rows of the table in cost_models.cc. XGBoost's C API with a pairwise ranking loss on the sum
+// of a candidate's rows; `shuffled` trains it on shuffled labels.
+std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed);
+// Scores drawn at random.
+std::unique_ptr<CostModel> make_random_model(uint64_t seed);
+// The analytical prior alone.
+std::unique_ptr<CostModel> make_prior_model();
 
 }  // namespace tw::autotune

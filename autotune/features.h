@@ -25,6 +25,7 @@ struct Features {
   std::vector<uint16_t> rows;
   // The analytical prior: estimated seconds, from the same walk over the loop nest.
   double prior_seconds = 0;
+  std::vector<float> own;  // columns of a user's FeatureSet; none without one
   size_t num_rows() const { return rows.size() / feature_names().size(); }
   void append_to(std::vector<float>& matrix) const;
 };

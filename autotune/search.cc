@@ -3,13 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
-
-#include "runtime/error.h"
-#include "runtime/thread_pool.h"
 
 namespace tw::autotune {
 namespace {
@@ -54,6 +50,7 @@ struct Search::State {
   std::vector<std::pair<double, Point>> measured;  // seconds, ascending
   // Features do not change; a point that comes back in a later round costs nothing. Null: illegal.
   std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
+  const FeatureSet* own;
 
   // Features of those points that have none yet, in parallel.
   void prepare(const std::vector<Point>& points) {
@@ -62,18 +59,7 @@ struct Search::State {
     for (const Point& p : points) {
       if (!features.contains(p) && seen.insert(p).second) missing.push_back(&p);
     }
-    std::vector<std::shared_ptr<const Features>> result(missing.size());
-    const ParallelOptions all{.num_tasks = static_cast<int32_t>(missing.size()),
-                              .chunking = Chunking::Dynamic};
-    if (missing.empty()) return;  // zero tasks would mean one a thread
-    parallel_for(all, [&](int32_t i, int32_t) {
-      const auto k = static_cast<size_t>(i);
-      try {
-        result[k] = std::make_shared<Features>(extract_features(task, space.schedule(*missing[k])));
-      } catch (const UserError&) {
-        // A combination of choices that the schedule refuses is not part of the space.
-      }
-    });
+    auto result = extract_features(task, space, missing, own);
     for (size_t i = 0; i < missing.size(); ++i) features[*missing[i]] = std::move(result[i]);
   }
 
@@ -211,8 +197,11 @@ struct Search::State {
   }
 };
 
-Search::Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed)
-    : state_(new State{task, space, options, std::mt19937_64(seed), {}, {}, {}}) {}
+SearchPolicy::~SearchPolicy() = default;
+
+Search::Search(const PolicyContext& c)
+    : state_(
+          new State{c.task, c.space, c.options, std::mt19937_64(c.seed), {}, {}, {}, c.features}) {}
 Search::~Search() = default;
 
 std::vector<Proposal> Search::propose(int count, const CostModel& model) {

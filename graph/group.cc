@@ -149,10 +149,10 @@ class Builder {
     }
     std::vector<Expr> extents;
     for (int64_t extent : *shapes_[id].extents) {
-      if (extent < 1 || extent > INT32_MAX) {
+      if (extent < 0 || extent > INT32_MAX) {
         raise({.code = ErrorCode::BadShape,
                .what = fmt::format("the shape of '{}' is {}", e.node->name, to_string(shapes_[id])),
-               .legal = fmt::format("extents from 1 to {}, as kernels compute them", INT32_MAX)});
+               .legal = fmt::format("extents from 0 to {}, as kernels compute them", INT32_MAX)});
       }
       extents.push_back(make_const(int_type(32), extent));
     }

@@ -48,6 +48,8 @@ void bind_records(py::module_& m) {
                              [](const Record& r) { return std::string(to_string(r.origin)); })
       .def_readonly("predicted", &Record::predicted)
       .def_readonly("run", &Record::run)
+      .def_readonly("host", &Record::host, "The machine that measured it.")
+      .def_readonly("kind", &Record::kind, "Of that machine: processor and instruction set.")
       .def_readonly("created", &Record::created)
       .def("__repr__", [](const Record& r) {
         return r.ok() ? fmt::format("Record({}: {}, {:.4g} s)", r.id, r.workload, r.median())
@@ -196,7 +198,7 @@ void bind_tuner(py::module_& m) {
           [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
-          [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
+          [](TunerOptions& o, const std::string& name) { o.model = cost_model(name); })
       .def_property(
           "workers", [](const TunerOptions& o) { return o.measure.workers; },
           [](TunerOptions& o, int n) { o.measure.workers = n; })

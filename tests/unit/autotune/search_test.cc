@@ -10,6 +10,7 @@
 #include <ranges>
 #include <set>
 
+#include "autotune/cost_models.h"
 #include "autotune/workloads.h"
 #include "tests/unit/autotune/made_times.h"
 
@@ -104,7 +105,7 @@ TEST_F(SearchTest, ProposesWhatThePriorHoldsForFastUntilThereIsAModel) {
   for (const auto& f : drawn_.features) prior.push_back(f->prior_seconds);
   std::ranges::sort(prior);
   Search search(task_, space_, {.random_share = 0}, 1);
-  const auto model = make_cost_model(ModelKind::XGBoost, 1);
+  const auto model = cost_model("xgboost")({.seed = 1});
   for (const Proposal& p : search.propose(16, *model)) {
     EXPECT_LT(p.features->prior_seconds, prior[prior.size() / 10]);
   }
