@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/byoc/function.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -22,6 +23,12 @@ namespace tw::graph {
 namespace {
 
 std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) {
+  if (node.function) {
+    std::map<std::string, te::Tensor> arguments;
+    for (size_t k = 0; k < inputs.size(); ++k)
+      arguments[node.function->parameters[k]->name] = inputs[k];
+    return computations(node.function->outputs, arguments);
+  }
   if (!node.op->compute) {
     raise({.code = ErrorCode::BadGraph,
            .what = fmt::format("operator '{}' has no computation", node.op->name),

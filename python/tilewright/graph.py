@@ -116,6 +116,22 @@ class Graph:
             return text
         return _with_attributes(self, text, join_entry_attrs or [], join_node_attrs or [])
 
+    def astext(self, show_meta_data=False):
+        """The graph and its functions as functional text with types, as Relay prints them.
+
+        What is not known of types follows from the variables' `shape` and `dtype`; `?` where it does not.
+
+        Parameters
+        ----------
+        show_meta_data: bool
+            Whether what the text calls `meta[...]` stands behind it.
+        """
+        return _core.graph_functional_text(self._native, show_meta_data)
+
+    def functions(self):
+        """dict of str to Graph: the bodies of the functions that nodes of this graph call, by the names of these nodes."""
+        return {name: Graph(native) for name, native in _core.graph_functions(self._native)}
+
     def json(self):
         """The graph as JSON, for `load_json`."""
         return self.apply("SaveJSON").json_attr("json")
