@@ -43,22 +43,31 @@ std::vector<float> pooled_features(const Features& features) {
 std::vector<std::shared_ptr<const Features>> extract_features(
     const Task& task, const Space& space, const std::vector<const Point*>& points,
     const FeatureSet* own) {
-  std::vector<std::shared_ptr<Features>> found(points.size());
-  if (points.empty()) return {};  // zero tasks would mean one a thread
-  parallel_for(
-      {.num_tasks = static_cast<int32_t>(points.size()), .chunking = Chunking::Dynamic},
-      [&](int32_t i, int32_t) {
-        const auto k = static_cast<size_t>(i);
-        try {
-          found[k] = std::make_shared<Features>(extract_features(task, space.schedule(*points[k])));
-        } catch (const UserError&) {
-          // A combination of choices that the schedule refuses is not part of the space.
-        }
-      });
-  for (size_t k = 0; own != nullptr && k < points.size(); ++k) {
-    if (found[k] != nullptr) found[k]->own = own->extract(task, space.trace(*points[k]));
+  std::vector<std::shared_ptr<const Features>> found(points.size());
+  std::vector<size_t> missing;
+  for (size_t k = 0; k < points.size(); ++k) {
+    found[k] = space.known_features(*points[k]);
+    if (found[k] == nullptr) missing.push_back(k);
   }
-  return {found.begin(), found.end()};
+  if (!missing.empty()) {  // zero tasks would mean one a thread
+    parallel_for({.num_tasks = static_cast<int32_t>(missing.size()), .chunking = Chunking::Dynamic},
+                 [&](int32_t i, int32_t) {
+                   const size_t k = missing[static_cast<size_t>(i)];
+                   try {
+                     found[k] = std::make_shared<Features>(
+                         extract_features(task, space.schedule(*points[k])));
+                   } catch (const UserError&) {
+                     // A combination of choices that the schedule refuses is not part of the space.
+                   }
+                 });
+  }
+  for (size_t k = 0; own != nullptr && k < points.size(); ++k) {
+    if (found[k] == nullptr) continue;
+    auto with_own = std::make_shared<Features>(*found[k]);
+    with_own->own = own->extract(task, space.trace(*points[k]));
+    found[k] = std::move(with_own);
+  }
+  return found;
 }
 
 }  // namespace tw::autotune
