@@ -28,6 +28,27 @@ struct Group {
   te::Program program;
 };
 
+// Makes groups of a graph that InferShape and InferType were applied to. The graph and
+// `parameters`, names of variables whose values do not change, outlive it.
+class GroupBuilder {
+ public:
+  GroupBuilder(const Graph& graph, const std::set<std::string>& parameters);
+  const GraphIndex& index() const { return index_; }
+  // What the last of the nodes gives, whose order is the graph's. BadGraph with the node where a
+  // shape or type is unknown or an operator cannot be computed.
+  Group group(std::vector<NodeRef> nodes) const;
+
+ private:
+  te::Tensor placeholder(const Entry& e, size_t number) const;
+
+  GraphIndex index_;
+  const std::set<std::string>& parameters_;
+  std::set<const Node*> written_;  // whatever `parameters_` says, they are not constant
+  const std::vector<Shape>& shapes_;
+  const std::vector<int64_t>& types_;
+  bool has_views_;
+};
+
 // The groups of a graph that GraphFusePartition, InferShape and InferType were applied to, in the
 // order of their roots. `parameters`: names of variables whose values do not change. Throws
 // PassRequirement where one of these passes is missing, BadGraph with the node where a shape or

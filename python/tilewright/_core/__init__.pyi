@@ -1429,6 +1429,10 @@ def graph_kernels(arg0: tilewright._core.NativeGraph) -> list:
     ...
 
 
+def graph_kernels_to_be(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> list:
+    ...
+
+
 def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module | None:
     ...
 

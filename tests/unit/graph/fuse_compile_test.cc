@@ -124,9 +124,12 @@ TEST(GraphFuseCompile, WhatIsJoinedIsComputedInItsPlace) {
               testing::UnorderedElementsAre("fuse_dense", "fuse_concatenate"));
   const Symbol parts =
       call("split", "p", {dense(x, "d", 64)}, {{"indices_or_sections", "2"}, {"axis", "0"}});
-  const Symbol sum = call("elemwise_add", "sum", {parts.output(0), parts.output(1)});
+  // Products read what was computed before.
+  const Symbol sum =
+      call("elemwise_add", "sum", {dense(parts.output(0), "f", 8), dense(parts.output(1), "g", 8)});
   EXPECT_THAT(functions_of(apply(partitioned(sum, {}, "auto"), "GraphFuseCompile")),
-              testing::UnorderedElementsAre("fuse_dense", "__nop", "fuse_elemwise_add"));
+              testing::UnorderedElementsAre("fuse_dense", "__nop", "fuse_dense_1",
+                                            "fuse_dense_elemwise_add"));
 }
 
 // x is read by the addition last, and no variable: the sum takes its memory.
