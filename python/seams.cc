@@ -39,7 +39,7 @@ py::array_t<float> matrix(const std::vector<std::vector<float>>& rows, size_t co
 py::array_t<float> matrix(const std::vector<const Features*>& candidates) {
   std::vector<std::vector<float>> rows;
   for (const Features* f : candidates) {
-    rows.push_back(f->own.empty() ? pooled_features(*f) : f->own);
+    rows.push_back(f->own.empty() ? matrix_row(*f) : f->own);
   }
   return matrix(rows, rows.empty() ? 0 : rows[0].size());
 }
@@ -482,7 +482,7 @@ void bind_context(py::module_& m) {
 py::array_t<float> features_of(const Task& task, const std::vector<std::string>& traces,
                                const py::object& own) {
   const auto set = feature_set(own);
-  const size_t columns = set != nullptr ? set->names().size() : pooled_feature_names().size();
+  const size_t columns = set != nullptr ? set->names().size() : matrix_columns().size();
   std::vector<std::vector<float>> rows;
   for (const std::string& text : traces) {
     rows.emplace_back(columns, std::numeric_limits<float>::quiet_NaN());
@@ -490,7 +490,7 @@ py::array_t<float> features_of(const Task& task, const std::vector<std::string>&
       const Trace trace = parse_trace(text);
       py::gil_scoped_release release;
       const Features ours = extract_features(task, trace);
-      rows.back() = set != nullptr ? set->extract(task, trace) : pooled_features(ours);
+      rows.back() = set != nullptr ? set->extract(task, trace) : matrix_row(ours);
     } catch (const UserError&) {
       continue;
     }
@@ -542,8 +542,10 @@ std::shared_ptr<const FeatureSet> feature_set(const py::object& given) {
 }
 
 std::vector<UserRule> user_rules(const py::sequence& given) {
+  const py::object checked =
+      py::module_::import("tilewright.autotune.seams").attr("rules_of")(given);
   std::vector<UserRule> rules;
-  for (const py::handle rule : given) {
+  for (const py::handle rule : checked) {
     rules.push_back(user_rule(py::reinterpret_borrow<py::object>(rule)));
   }
   return rules;
@@ -569,7 +571,7 @@ void bind_seams(py::module_& m) {
   m.def(
       "search_policies", [rows] { return rows(search_policies()); },
       "Rows of (name, documentation).");
-  m.def("feature_names", &pooled_feature_names,
+  m.def("feature_names", &matrix_columns,
         "Names of the columns that a model gets unless it has features of its own.");
   m.def("features_of", &features_of, py::arg("task"), py::arg("traces"),
         py::arg("own") = py::none());

@@ -17,6 +17,7 @@ from ..scopes import Scoped
 from ..target import _resolve
 from ..te.text import _program
 from . import seams as _seams
+from .executor import ExecutorMeasurer, measurer_on as _measurer_on
 from .log import Log, log_file
 from .seams import Measurement
 
@@ -29,6 +30,7 @@ __all__ = [
     "MODELS",
     "POLICIES",
     "Event",
+    "ExecutorMeasurer",
     "Log",
     "Measurement",
     "Point",
@@ -121,11 +123,9 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     options.features = _seams.features_of(features)
     options.rules = _seams.rules_of(rules)
     if executor is not None:
-        from .executor import measurer_on
-
         if measurer is not None:
             _core.raise_error("bad-argument", "a measurer and an executor", "one of them")
-        measurer = measurer_on(executor, timeout=timeout)
+        measurer = _measurer_on(executor, timeout=timeout)
     options.measurer = _seams.measurer_of(measurer)
     options.workers = workers
     options.timeout = timeout

@@ -52,7 +52,7 @@ class Dataset:
 def dataset(log, *, workload="", features=None):
     """The Dataset of a log, during a run or after it; of one workload where its id is given.
 
-    features: an object with `names` and `extract(task, trace)`, by default the tuner's own, pooled over all stores.
+    features: an object with `names` and `extract(task, trace)`, by default the tuner's own.
     """
     log = log if isinstance(log, Log) else Log(log)
     own = features_of(features)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measuring on an executor: processes of this machine, a cluster of Dask's, anything with `submit` and futures."""
 
+import concurrent.futures
 import queue
 import time
 
@@ -24,7 +25,7 @@ class ExecutorMeasurer:
     executor: with `submit(function, argument)` that gives a future of concurrent.futures (`result`, `exception`,
     `add_done_callback`, `cancel`), a client of Dask's, or a function that makes one: it is called anew when an executor
     breaks. workers: how many it has, asked of the executor unless given. timeout, run_budget: as of the tuner. patience:
-    seconds after which a trial that was not answered is given to another worker as well.
+    seconds after which a trial that was not answered is given to another worker as well. function: what workers run.
     """
 
     def __init__(self, executor, *, workers=0, timeout=10.0, run_budget=0.05, patience=None, function=remote.measure):
@@ -35,7 +36,7 @@ class ExecutorMeasurer:
         # Compiling, running and, once a worker, the reference result; one candidate waits for another.
         self._patience = patience or 60 + 4 * _AHEAD * timeout
         self._function = function
-        self._known = queue.SimpleQueue()  # (ticket, attempt, future)
+        self._known = queue.SimpleQueue()  # (ticket, future)
         self._trials = {}  # ticket -> _Trial
         self._kind = None
         self._refusals = 0  # since the last answer
@@ -45,14 +46,12 @@ class ExecutorMeasurer:
     def kind(self):
         """Of the machines that measure: that of the first worker to answer."""
         if self._kind is None:
-            # What is found to be "measured" with another function is no machine.
-            probe = remote.probe if self._function is remote.measure else None
-            self._kind = self._ask_kind(probe) if probe else ""
+            self._kind = self._ask_kind() if self._function is remote.measure else ""
         return self._kind
 
-    def _ask_kind(self, probe):
+    def _ask_kind(self):
         try:
-            return self._submit(probe, None).result(timeout=_PROBE_SECONDS)["kind"]
+            return self._submit(remote.probe, None).result(timeout=_PROBE_SECONDS)["kind"]
         except Exception as error:
             _core.raise_error("worker-lost", f"no worker of the executor answered: {type(error).__name__}: {error}",
                               "an executor whose workers can import tilewright")
@@ -77,7 +76,6 @@ class ExecutorMeasurer:
 
     def _send(self, ticket):
         trial = self._trials[ticket]
-        trial.attempts += 1
         trial.sent = time.monotonic()
         future = self._submit(self._function, trial.fields)
         trial.futures.append(future)
@@ -93,7 +91,7 @@ class ExecutorMeasurer:
             return self._get().submit(function, argument)
         except RuntimeError as error:  # broken, or shut down
             if self._factory is None:
-                _core.raise_error("worker-lost", f"the executor takes no work any more: {error}",
+                _core.raise_error("bad-argument", f"the executor takes no work any more: {error}",
                                   "a function that makes an executor, which is called anew when one breaks")
             self._executor = _adapted(self._factory())
             return self._executor.submit(function, argument)
@@ -126,8 +124,8 @@ class ExecutorMeasurer:
 
     def _result(self, trial, future):
         """None where the trial must be made again."""
-        error = None if future.cancelled() else future.exception()
-        if error is None and not future.cancelled():
+        error = concurrent.futures.CancelledError() if future.cancelled() else future.exception()
+        if error is None:
             reply = future.result()
             if "refused" not in reply:
                 self._refusals = 0
@@ -138,7 +136,7 @@ class ExecutorMeasurer:
                 _core.raise_error("target-feature", f"every worker refuses, '{reply['host']}' since: {reply['refused']}",
                                   "a worker for the target and number of threads")
             return None
-        if error is not None and not _of_transport(error):
+        if not _of_transport(error):
             # The worker itself says what is wrong: it will be wrong everywhere.
             raise error
         trial.losses += 1
@@ -154,28 +152,22 @@ class ExecutorMeasurer:
 
 
 class _Trial:
-    __slots__ = ("attempts", "fields", "futures", "losses", "sent")
+    __slots__ = ("fields", "futures", "losses", "sent")
 
     def __init__(self, fields):
         self.fields, self.futures = fields, []
-        self.attempts = self.losses = 0
-        self.sent = 0.0
+        self.losses, self.sent = 0, 0.0
+
+
+# What executors call the loss of a worker, or of the way to it.
+_LOST = {"KilledWorker", "CommClosedError", "FutureCancelledError", "RayActorError", "WorkerCrashedError", "RaySystemError"}
 
 
 def _of_transport(error):
     """Whether a worker, or the way to it, was lost."""
-    import concurrent.futures as futures
-
-    names = {c.__name__ for c in type(error).__mro__}
-    lost = {"KilledWorker", "CommClosedError", "FutureCancelledError", "RayActorError", "WorkerCrashedError", "RaySystemError"}
-    return isinstance(error, (futures.BrokenExecutor, futures.CancelledError, OSError, EOFError)) or bool(names & lost) or (
-        isinstance(error, _core_measure_error()) and error.code == "worker-lost")
-
-
-def _core_measure_error():
-    from ..error import MeasureError
-
-    return MeasureError
+    if isinstance(error, (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError, OSError, EOFError)):
+        return True
+    return bool(_LOST & {c.__name__ for c in type(error).__mro__}) or getattr(error, "code", "") == "worker-lost"
 
 
 def _adapted(executor):
@@ -186,13 +178,14 @@ def _adapted(executor):
 
 
 class _Dask:
-    """A client of Dask's. Two equal trials are two trials, and a trial whose worker dies is made by another."""
+    """A client of Dask's, whose workers come and go."""
 
     def __init__(self, client):
         self.client = client
+        self.executor = client.get_executor(pure=False)  # equal trials are several trials
 
     def submit(self, function, argument):
-        return self.client.submit(function, argument, pure=False, retries=_MOST_LOSSES)
+        return self.executor.submit(function, argument)
 
     def count(self):
         return sum(self.client.nthreads().values())
@@ -213,7 +206,6 @@ def _dask(address):
 
 
 def _processes(count):
-    import concurrent.futures
     import multiprocessing
 
     workers = int(count) if count else None

@@ -7,6 +7,7 @@ different versions understand each other or say that they do not.
 
 import contextlib
 import fcntl
+import functools
 import os
 import tempfile
 import threading
@@ -54,12 +55,10 @@ def _refusal(trial):
     return ""
 
 
-# What the process may use, before any thread of it claims less.
-_ALL_CPUS = sorted(os.sched_getaffinity(0))
-
-
+@functools.cache
 def _cpus():
-    return _ALL_CPUS
+    """What the process may use, before any thread of it claims less."""
+    return sorted(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager

@@ -238,7 +238,7 @@ def features_of(given):
 
 
 def rules_of(given):
-    return [_Rule(rule) for rule in given]
+    return [rule if isinstance(rule, _Rule) else _Rule(rule) for rule in given]
 
 
 def measurer_of(given):
