@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "autotune/machine_kind.h"
 #include "autotune/measure_pool.h"
 #include "autotune/reference_cache.h"
 #include "runtime/error.h"
@@ -304,6 +305,7 @@ struct Batch {
 }  // namespace
 
 Measurer::~Measurer() = default;
+std::string Measurer::kind() const { return machine_kind(); }
 
 LocalMeasurer::LocalMeasurer(const MeasureOptions& options)
     : state_(std::make_unique<State>(options)) {}

@@ -49,6 +49,8 @@ struct Candidate {
   double predicted = 0;
 };
 
+class AsyncMeasurer;
+
 // What times candidates: the processes of this machine, or whatever stands in for them.
 class Measurer {
  public:
@@ -63,6 +65,10 @@ class Measurer {
                                       const std::function<void(const Record&)>& done,
                                       const std::function<bool()>& stop = {}) = 0;
   virtual const MeasureTimings& timings() const = 0;
+  // Of the machines that it measures on, as machine_kind says it; "" where that is not known yet.
+  virtual std::string kind() const;
+  // Itself, where it takes candidates while others are under way.
+  virtual AsyncMeasurer* asynchronous() { return nullptr; }
 };
 
 // Worker processes of this machine.

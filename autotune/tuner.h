@@ -32,8 +32,10 @@ struct TunerOptions {
   PolicyFactory policy = search_policy("evolutionary");
   std::shared_ptr<const FeatureSet> features;  // for a model of the user's own; null: none
   std::vector<UserRule> rules;                 // sketch rules, asked before ours
-  std::shared_ptr<Measurer> measurer;          // null: worker processes of this machine
-  MeasureOptions measure;                      // of those
+  // Null: worker processes of this machine. Where it is asynchronous, candidates are proposed while
+  // others are under way.
+  std::shared_ptr<Measurer> measurer;
+  MeasureOptions measure;  // of those
   SearchOptions search;
   std::string command;  // for the log
 };
@@ -63,7 +65,7 @@ struct TunerReport {
 };
 
 // BadTrials unless trials >= 1; BadArgument for weights that are not one positive number a task;
-// TargetFeature where this machine cannot run what a task is for.
+// TargetFeature where this machine cannot run what a task is for and no other measurer is given.
 // `stop` may be set from a signal handler; nothing is lost then.
 TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
                  const std::function<void(const TunerEvent&)>& on_event = {},

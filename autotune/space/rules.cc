@@ -12,9 +12,9 @@ namespace {
 
 // The first that applies to an operation wins, unless it has alternatives.
 constexpr const Rule* kRules[] = {
-    &kTileRegistersRule, &kTileRule,      &kInlineRule, &kInlineConditionRule,
-    &kLanesRule,         &kTransposeRule, &kLoopsRule};
-constexpr size_t kTilings = 2;  // of the first rules, which take elementwise operations along
+    &kEmptyRule,           &kTileRegistersRule, &kTileRule,      &kInlineRule,
+    &kInlineConditionRule, &kLanesRule,         &kTransposeRule, &kLoopsRule};
+constexpr size_t kTilings = 3;  // of the first rules, which take elementwise operations along
 
 // One of the ways that are open to an operation.
 using Way = std::function<void(Builder&)>;

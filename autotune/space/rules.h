@@ -23,6 +23,8 @@ struct Rule {
   bool has_alternatives = false;
 };
 
+// An operation whose loops do not run stays as it is; rule_empty.cc.
+extern const Rule kEmptyRule;
 // A product in tile registers; rule_tile_registers.cc. What follows remains possible.
 extern const Rule kTileRegistersRule;
 // S-S-R-S-R-S multi-level tiling of a reduction with reuse; rule_tile.cc.
