@@ -58,6 +58,7 @@ Record AsyncMeasurer::complete(const Task& task, const Candidate& candidate, con
   record.workload = task.workload;
   record.target = task.target_text;
   record.threads = task.threads;
+  record.caches = task.caches;
   record.trace = to_text(candidate.trace);
   record.origin = candidate.origin;
   record.predicted = candidate.predicted;

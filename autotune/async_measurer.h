@@ -17,7 +17,7 @@ class AsyncMeasurer : public Measurer {
  public:
   // How many candidates under way keep it busy; may change from call to call.
   virtual int capacity() = 0;
-  // `best_seconds` as for `measure`. Tickets are never used twice.
+  // `best_seconds` as for `measure`. Tickets are never used twice. Timed with the task's caches.
   virtual void submit(int64_t ticket, const Task& task, const Candidate& candidate,
                       double best_seconds) = 0;
   struct Answer {

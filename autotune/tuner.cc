@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "autotune/async_measurer.h"
+#include "autotune/confirm.h"
 #include "autotune/machine_kind.h"
 #include "autotune/peak.h"
 #include "autotune/prior_schedule.h"
@@ -169,6 +170,9 @@ class Tuner {
       run_ahead(*m);
     } else {
       run_batches();
+    }
+    for (auto& s : states_) {
+      if (!stopped()) confirm(*s);
     }
     TunerReport report{.timings = measurer_->timings(),
                        .seconds = clock_.seconds(),
@@ -322,6 +326,7 @@ class Tuner {
   void resume(TaskState& s) {
     for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
       if (!same_kind(r.kind, kind_)) continue;  // by a machine that this one is not compared with
+      if (r.caches != s.task->caches) continue;
       s.count(r);
       ++trials_;
       if (stopped()) continue;  // whose features nobody will use
@@ -426,6 +431,17 @@ class Tuner {
           if (proposal != proposals.end()) learn(s, r, *proposal);
         },
         [this] { return stopped(); });
+  }
+
+  // What the summary says is what a race of the best found, where there was one.
+  void confirm(TaskState& s) {
+    ThreadPool::global().park();
+    const auto confirmed =
+        confirm_best(*measurer_, *s.task, log_, run_, [this] { return stopped(); });
+    if (!confirmed) return;
+    s.summary.best_seconds = confirmed->seconds;
+    s.summary.best_trace = confirmed->winner.trace;
+    if (confirmed->prior_seconds) s.summary.untuned_seconds = *confirmed->prior_seconds;
   }
 
   void train(TaskState& s) {

@@ -267,6 +267,7 @@ def parts_of_run(facts: dict) -> list[tuple[str, float]]:
         ("training", seconds["train"]),
         ("compiling, in parallel", seconds["compile_wall"]),
         ("timing, alone", seconds["run"]),
+        ("races", seconds.get("race", 0)),
         ("reference result", seconds["reference"]),
     ]
     return [*parts, ("the rest", max(seconds["total"] - sum(s for _, s in parts), 0))]

@@ -77,7 +77,8 @@ void measure_tuning(const Options& options, Results& results) {
                            {"compile_wall", report.timings.compile_wall},
                            {"compile_cpu", report.timings.compile_cpu},
                            {"run", report.timings.run},
-                           {"reference", report.timings.reference}});
+                           {"reference", report.timings.reference},
+                           {"race", report.timings.race}});
 }
 
 }  // namespace tw::bench

@@ -48,6 +48,10 @@ void bind_records(py::module_& m) {
       .def_property_readonly("origin",
                              [](const Record& r) { return std::string(to_string(r.origin)); })
       .def_readonly("predicted", &Record::predicted)
+      .def_property_readonly("caches",
+                             [](const Record& r) { return std::string(to_string(r.caches)); })
+      .def_readonly("race_seconds", &Record::race_seconds,
+                    "Its median in the last race that it won; 0: it won none.")
       .def_readonly("run", &Record::run)
       .def_readonly("host", &Record::host, "The machine that measured it.")
       .def_readonly("kind", &Record::kind, "Of that machine: processor and instruction set.")
@@ -65,8 +69,14 @@ void bind_log(py::module_& m) {
              return std::make_unique<Log>(path, write ? Log::Mode::Write : Log::Mode::Read);
            }),
            py::arg("path"), py::arg("write"))
-      .def("best", &Log::best, py::arg("workload"), py::arg("target"), py::arg("threads"),
-           py::call_guard<py::gil_scoped_release>())
+      .def(
+          "best",
+          [](const Log& log, const std::string& workload, const std::string& target, int threads,
+             const std::string& caches) {
+            return log.best(workload, target, threads, parse_cache_state(caches));
+          },
+          py::arg("workload"), py::arg("target"), py::arg("threads"), py::arg("caches"),
+          py::call_guard<py::gil_scoped_release>())
       .def("records", &Log::records, py::arg("workload"), py::arg("target"), py::arg("threads"),
            py::call_guard<py::gil_scoped_release>())
       .def("workloads", [](const Log& log) {
@@ -85,14 +95,16 @@ void bind_tasks(py::module_& m) {
       .def_readonly("workload", &Task::workload)
       .def_readonly("target", &Task::target_text)
       .def_readonly("threads", &Task::threads)
+      .def_property_readonly("caches",
+                             [](const Task& t) { return std::string(to_string(t.caches)); })
       .def_readonly("operations", &Task::operations, "Floating-point operations of one run.")
       .def("__repr__", [](const Task& t) {
         return fmt::format("Task({}, {} threads, {})", t.name, t.threads, t.target_text);
       });
-  m.def("make_task",
-        [](const te::Program& program, const Target& target, int threads, const std::string& name) {
-          return make_task(program, target, threads, name);
-        });
+  m.def("make_task", [](const te::Program& program, const Target& target, int threads,
+                        const std::string& name, const std::string& caches) {
+    return make_task(program, target, threads, name, parse_cache_state(caches));
+  });
 
   py::class_<TaskSummary>(m, "TaskSummary", "What a tuning run found out about one task.")
       .def_readonly("name", &TaskSummary::name)
@@ -118,6 +130,7 @@ void bind_tasks(py::module_& m) {
       .def_property_readonly("run_seconds", [](const TunerReport& r) { return r.timings.run; })
       .def_property_readonly("reference_seconds",
                              [](const TunerReport& r) { return r.timings.reference; })
+      .def_property_readonly("race_seconds", [](const TunerReport& r) { return r.timings.race; })
       .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.")
       .def("__repr__", [](const py::object& self) {
         return fmt::format("TunerReport({:.3g} s, {})", self.cast<const TunerReport&>().seconds,
@@ -228,6 +241,15 @@ void bind_tuner(py::module_& m) {
   m.def("best_schedule", &best_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("untuned_schedule", &untuned_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("replay", &replay);
+  m.def(
+      "ir_hash",
+      [](const te::Program& program, const Schedule& schedule, const Target& target,
+         const std::string& caches) {
+        return ir_hash(
+            lower_candidate(program, schedule, target, parse_cache_state(caches)).entry());
+      },
+      "What a record of candidates timed with such caches holds as its ir_hash.",
+      py::call_guard<py::gil_scoped_release>());
   m.def(
       "fma_peak",
       [](const Target& target, int threads, double seconds) {

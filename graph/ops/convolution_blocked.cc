@@ -91,7 +91,8 @@ std::optional<double> recorded_seconds(const AlterCandidate& c, const Node& node
   const AttributeValues attributes(node.op->attributes, node.attributes, node.name);
   te::Program program{.arguments = inputs, .outputs = node.op->compute(attributes, inputs)};
   program.arguments.push_back(program.outputs[0]);
-  const auto record = c.log->best(te::workload_id(program), c.target.text(), c.threads);
+  const auto record = c.log->best(te::workload_id(program), c.target.text(), c.threads,
+                                  autotune::CacheState::ColdConstants);
   return record ? std::optional(record->median()) : std::nullopt;
 }
 

@@ -9,6 +9,9 @@ import tilewright._core
 class Record:
     """One trial: what was tried and what came of it."""
     @property
+    def caches(self) -> str:
+        ...
+    @property
     def compile_seconds(self) -> float:
         ...
     @property
@@ -48,6 +51,9 @@ class Record:
     def predicted(self) -> float:
         ...
     @property
+    def race_seconds(self) -> float:
+        """Its median in the last race that it won; 0: it won none."""
+    @property
     def run(self) -> str:
         ...
     @property
@@ -73,7 +79,7 @@ class Record:
 class LogFile:
     def __init__(self, path: str, write: bool) -> None:
         ...
-    def best(self, workload: str, target: str, threads: int) -> tilewright._core.autotune.Record | None:
+    def best(self, workload: str, target: str, threads: int, caches: str) -> tilewright._core.autotune.Record | None:
         ...
     def records(self, workload: str, target: str, threads: int) -> list[tilewright._core.autotune.Record]:
         ...
@@ -83,6 +89,9 @@ class LogFile:
 
 class Task:
     """A te program for a target and a number of threads: what is tuned."""
+    @property
+    def caches(self) -> str:
+        ...
     @property
     def name(self) -> str:
         ...
@@ -138,6 +147,9 @@ class TunerReport:
         ...
     @property
     def compile_wall_seconds(self) -> float:
+        ...
+    @property
+    def race_seconds(self) -> float:
         ...
     @property
     def reference_seconds(self) -> float:
@@ -444,7 +456,11 @@ def machine_kind() -> str:
     """Processor and instruction set of this machine."""
 
 
-def make_task(arg0: tilewright._core.Program, arg1: tilewright._core.TargetModel, arg2: int, arg3: str) -> tilewright._core.autotune.Task:
+def ir_hash(arg0: tilewright._core.Program, arg1: tilewright._core.Schedule, arg2: tilewright._core.TargetModel, arg3: str) -> str:
+    """What a record of candidates timed with such caches holds as its ir_hash."""
+
+
+def make_task(arg0: tilewright._core.Program, arg1: tilewright._core.TargetModel, arg2: int, arg3: str, arg4: str) -> tilewright._core.autotune.Task:
     ...
 
 

@@ -59,14 +59,18 @@ __all__ = [
 ]
 
 
-def make_task(program, target=None, threads=None, name=""):
-    """What is tuned: a program (tensors, a te.Program, or a workload's text) for a target and a number of threads."""
+def make_task(program, target=None, threads=None, name="", caches="hot"):
+    """What is tuned: a program (tensors, a te.Program, or a workload's text) for a target and a number of threads.
+
+    caches: "hot" times candidates with all data where the run before left it, "cold-constants" with constants (weights)
+    that are not in the second-level cache, as the kernels of a network find theirs.
+    """
     if isinstance(program, Task):
         return program
     if isinstance(program, str):
         workload = parse_workload(program)
         program, name = workload.program, name or workload.label
-    return _native.make_task(_program(program), _resolve(target).model, _threads(threads), name)
+    return _native.make_task(_program(program), _resolve(target).model, _threads(threads), name, caches)
 
 
 def _threads(threads):

@@ -10,6 +10,10 @@ from ..error import UserError
 from ..target import _resolve
 
 
+# Those that kernels of a network find: see make_task.
+CACHES = "cold-constants"
+
+
 class Network(NamedTuple):
     """What `compiler.build` takes of a network.
 
@@ -130,9 +134,10 @@ def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32
     Returns
     -------
     (list of Task, list of int)
-        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records.
+        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records. Candidates are
+        timed with cold constants: see make_task.
     """
     from . import make_task
 
     found = kernels(graph, params, target, shape, dtype, opt_level)
-    return [make_task(k.program, target, threads, k.name) for k in found], [k.calls for k in found]
+    return [make_task(k.program, target, threads, k.name, CACHES) for k in found], [k.calls for k in found]

@@ -33,7 +33,7 @@ def run(argv):
 
 def _tune(named, target, threads, arguments):
     workloads = named.items
-    tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
+    tasks = [autotune.make_task(w.program, target, threads, w.label, w.caches) for w in workloads]
     # What cannot be written is refused now, rather than after a minute.
     if arguments.json not in (None, "-"):
         write_file(arguments.json, "a", "")

@@ -71,6 +71,16 @@ Record record(const std::string& workload = "0123456789abcdef", double seconds =
   return r;
 }
 
+// Which had no races, and nothing about caches.
+void make_version_2(const Database& log) {
+  for (const char* sql :
+       {"DROP VIEW records", "DROP VIEW winners", "DROP TABLE race_times", "DROP TABLE races",
+        "ALTER TABLE trials DROP COLUMN caches",
+        "CREATE VIEW records AS SELECT id, median FROM trials", "PRAGMA user_version = 2"}) {
+    log.execute(sql);
+  }
+}
+
 template <class F>
 ErrorCode code_of(F f) {
   try {
@@ -160,6 +170,91 @@ TEST_F(LogTest, TheBestHasTheLeastMedian) {
   const int64_t best = log.append(steady);
   log.append(lucky);
   EXPECT_EQ(log.best(steady.workload, steady.target, steady.threads)->id, best);
+}
+
+TEST_F(LogTest, TheWinnerOfTheLastRaceIsBest) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto append = [&](double seconds) {
+    return log.append(record("0123456789abcdef", seconds));
+  };
+  const auto best = [&] { return log.best("0123456789abcdef", "llvm -mcpu=x", 2).value(); };
+  const int64_t lucky = append(1e-3), steady = append(1.1e-3);
+  EXPECT_EQ(best().id, lucky);
+  EXPECT_EQ(best().race_seconds, 0);
+  log.append(
+      RaceRecord{.winner = steady,
+                 .settled = true,
+                 .seconds = {{lucky, {1.3e-3, 1.2e-3}}, {steady, {1.2e-3, 1.1e-3, 1.2e-3}}}});
+  EXPECT_EQ(best().id, steady);
+  EXPECT_EQ(best().race_seconds, 1.2e-3);
+  EXPECT_EQ(log.records()[0].race_seconds, 0);
+  EXPECT_EQ(log.records()[1].race_seconds, 1.2e-3);
+  EXPECT_EQ(log.records().size(), 2u);
+  // Nobody has raced these yet.
+  append(1.11e-3);
+  EXPECT_EQ(best().id, steady);
+  const int64_t later = append(1.05e-3);
+  EXPECT_EQ(best().id, later);
+  log.append(RaceRecord{.winner = lucky, .seconds = {{lucky, {1e-3}}, {later, {1.1e-3}}}});
+  EXPECT_EQ(best().id, lucky);
+  log.append(RaceRecord{.winner = steady, .seconds = {{steady, {1e-3}}, {lucky, {1.1e-3}}}});
+  EXPECT_EQ(best().id, steady);
+}
+
+TEST_F(LogTest, ARaceOfTrialsThatTheLogDoesNotHaveIsRefusedWhole) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const int64_t id = log.append(record());
+  EXPECT_ANY_THROW(log.append(RaceRecord{.winner = id, .seconds = {{id, {1e-3}}, {id + 7, {1}}}}));
+  EXPECT_EQ(log.records()[0].race_seconds, 0);
+  log.append(RaceRecord{.winner = id, .seconds = {{id, {1e-3}}}});
+  EXPECT_EQ(log.records()[0].race_seconds, 1e-3);
+}
+
+TEST_F(LogTest, HotAndColdTimesAreNotCompared) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto best = [&](CacheState caches) {
+    return log.best("0123456789abcdef", "llvm -mcpu=x", 2, caches).value();
+  };
+  const int64_t hot = log.append(record("0123456789abcdef", 1e-3));
+  EXPECT_EQ(best(CacheState::ColdConstants).id, hot) << "better than none";
+  Record r = record("0123456789abcdef", 3e-3);
+  r.caches = CacheState::ColdConstants;
+  const int64_t cold = log.append(r);
+  EXPECT_EQ(best(CacheState::Hot).id, hot);
+  EXPECT_EQ(best(CacheState::ColdConstants).id, cold);
+  EXPECT_EQ(best(CacheState::ColdConstants).caches, CacheState::ColdConstants);
+  log.append(RaceRecord{.winner = cold, .seconds = {{cold, {1e-4}}}});
+  EXPECT_EQ(best(CacheState::Hot).id, hot);
+}
+
+TEST_F(LogTest, TrialsOfEarlierVersionsAreHotAndUnraced) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    log.append(record("0123456789abcdef", 2e-3));
+    log.append(record("0123456789abcdef", 1e-3));
+  }
+  {
+    const Database old(path(), path(), Database::Access::Write);
+    make_version_2(old);
+    old.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  const std::string before = read_bytes(path());
+  const auto check = [&](Log::Mode mode) {
+    const Log log(path(), mode);
+    const auto best = log.best("0123456789abcdef", "llvm -mcpu=x", 2);
+    ASSERT_TRUE(best);
+    EXPECT_EQ(best->id, 2);
+    EXPECT_EQ(best->caches, CacheState::Hot);
+    EXPECT_EQ(best->race_seconds, 0);
+  };
+  check(Log::Mode::Read);
+  EXPECT_EQ(read_bytes(path()), before);
+  check(Log::Mode::Write);
+  EXPECT_EQ(Database(path(), path(), Database::Access::Write).pragma("user_version"), kLogVersion);
 }
 
 TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
@@ -311,6 +406,7 @@ TEST_F(LogTest, TrialsOfTheFirstVersionGetTheHostOfTheirRun) {
   }
   {
     const Database old(path(), path(), Database::Access::Write);
+    make_version_2(old);
     old.execute("DROP VIEW records");
     old.execute("ALTER TABLE trials DROP COLUMN host");
     old.execute("ALTER TABLE trials DROP COLUMN kind");

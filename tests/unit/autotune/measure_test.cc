@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "autotune/replay.h"
 #include "autotune/worker_process.h"
 #include "autotune/workloads.h"
 #include "runtime/error.h"
@@ -32,7 +33,7 @@ class Measure : public testing::Test {
     MeasureOptions o;
     o.workers = workers;
     o.run_budget = 0.002;
-    o.give_up_factor = 0;
+    o.behind_error = 0;
     return o;
   }
 };
@@ -180,16 +181,63 @@ TEST_F(Measure, WorkersAreReplacedAfterSoManyCandidates) {
   }
 }
 
-TEST_F(Measure, SlowCandidatesAreTimedOnce) {
+TEST_F(Measure, ColdConstantsArePackedArguments) {
+  const te::Program program = parse_workload("gemm:m=16,n=24,k=20,w=1").program;
+  const Task task =
+      make_task(program, Target::host(), 1, "with weights", CacheState::ColdConstants);
+  ASSERT_EQ(task.caches, CacheState::ColdConstants);
+  const Schedule packing = Schedule::create(task.program.outputs);
+  const te::Tensor c = task.program.outputs[0];
+  const Stage pack = packing[packing.cache_read(task.program.arguments[1], "global", {c.op()})];
+  pack.transform_layout(pack.axis(1), 16, {1, 0, 2});
+  pack.precompute();
+  std::vector<Candidate> batch = candidates(task, 2);
+  batch.push_back({.trace = packing.trace()});
+  fault("overwrite@1");
+  const auto records = LocalMeasurer(options(1)).measure(task, batch, 0, {});
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[1].error, ErrorCode::WrongResult);
+  for (size_t k : {0u, 2u}) {
+    EXPECT_TRUE(records[k].ok()) << records[k].message;
+    EXPECT_EQ(records[k].caches, CacheState::ColdConstants);
+    const Schedule schedule = replay(task.program, records[k].trace);
+    for (CacheState caches : {CacheState::Hot, CacheState::ColdConstants}) {
+      const std::string hash =
+          ir_hash(lower_candidate(task.program, schedule, Target::host(), caches).entry());
+      EXPECT_EQ(hash == records[k].ir_hash, caches == CacheState::ColdConstants);
+    }
+  }
+}
+
+TEST_F(Measure, WithoutConstantsAllCachesAreHot) {
+  const te::Program program = parse_workload("gemm:m=16,n=24,k=20").program;
+  EXPECT_EQ(make_task(program, Target::host(), 1, "", CacheState::ColdConstants).caches,
+            CacheState::Hot);
+}
+
+TEST_F(Measure, WhoIsBehindIsNotTimedToTheEnd) {
   const Task task = gemm_task();
   MeasureOptions o = options(1);
-  o.give_up_factor = 4;
+  o.behind_error = 0.01;
+  // To the end would be longer than the timeout.
+  o.run_budget = 1000;
+  o.relative_interval = 0;
   LocalMeasurer measurer(o);
-  // Nothing is a quarter as fast as this.
+  // Nothing is as fast as this.
   const auto records = measurer.measure(task, candidates(task, 1), 1e-12, {});
   ASSERT_EQ(records.size(), 1u);
-  ASSERT_TRUE(records[0].ok()) << records[0].message;
-  EXPECT_EQ(records[0].seconds.size(), 1u);
+  EXPECT_TRUE(records[0].ok()) << records[0].message;
+}
+
+TEST_F(Measure, WhatIsFastestIsTimedToTheEnd) {
+  const Task task = gemm_task();
+  MeasureOptions o = options(1);
+  o.behind_error = 0.01;
+  o.relative_interval = 0;
+  LocalMeasurer measurer(o);
+  const auto records = measurer.measure(task, candidates(task, 1), 1, {});
+  ASSERT_TRUE(records.at(0).ok()) << records[0].message;
+  EXPECT_GE(records[0].seconds.size(), 10u);
 }
 
 TEST_F(Measure, StopReturnsWhatIsKnown) {
