@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "autotune/database.h"
 #include "autotune/log_file.h"
 #include "autotune/log_lock.h"
+#include "autotune/machine_kind.h"
 #include "runtime/error.h"
 
 namespace tw::autotune {
@@ -42,7 +44,8 @@ Origin parse_origin(std::string_view text) {
 
 constexpr std::string_view kSelect =
     "SELECT trials.id, workload, target, threads, trace, error, message, seconds, compile_seconds, "
-    "elapsed_seconds, ir_hash, trials.seed, origin, predicted, runs.run, created "
+    "elapsed_seconds, ir_hash, trials.seed, origin, predicted, runs.run, trials.host, kind, "
+    "created "
     "FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id ";
 
 Record read_record(const Statement& row, const std::string& path) {
@@ -68,7 +71,9 @@ Record read_record(const Statement& row, const std::string& path) {
   r.origin = parse_origin(row.text_at(12));
   r.predicted = row.null_at(13) ? -std::numeric_limits<double>::infinity() : row.real_at(13);
   r.run = row.text_at(14);
-  r.created = row.text_at(15);
+  r.host = row.text_at(15);
+  r.kind = row.text_at(16);
+  r.created = row.text_at(17);
   return r;
 }
 
@@ -165,7 +170,7 @@ int64_t Log::append(const Record& record) {
       fmt::format(
           "INSERT INTO trials (task, target, threads, trace, error, message, seconds, "
           "median, compile_seconds, elapsed_seconds, ir_hash, seed, origin, predicted, run, "
-          "created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,{}) RETURNING id",
+          "host, kind, created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,{}) RETURNING id",
           kNow));
   insert.integer(*task).text(record.target).integer(record.threads).text(record.trace);
   if (record.error) {
@@ -187,6 +192,7 @@ int64_t Log::append(const Record& record) {
   } else {
     insert.null();
   }
+  insert.text(record.host).text(record.kind);
   const int64_t id = insert.next() ? insert.integer_at(0) : 0;
   insert.finish();  // the commit
   return id;
@@ -194,13 +200,25 @@ int64_t Log::append(const Record& record) {
 
 std::optional<Record> Log::best(const std::string& workload, const std::string& target,
                                 int threads) const {
-  Statement s(state_->db, fmt::format("{} WHERE workload = ? AND target = ? AND threads = ? AND "
-                                      "error IS NULL AND median IS NOT NULL "
-                                      "ORDER BY median, trials.id LIMIT 1",
-                                      kSelect));
+  constexpr std::string_view kVerified =
+      "WHERE workload = ?1 AND target = ?2 AND threads = ?3 AND error IS NULL AND median IS NOT "
+      "NULL ";
+  std::vector<std::string> kinds;  // the one with most records first
+  Statement by_kind(state_->db,
+                    fmt::format("SELECT kind FROM trials JOIN tasks ON trials.task = tasks.id {} "
+                                "GROUP BY kind ORDER BY count(*) DESC, min(trials.id)",
+                                kVerified));
+  by_kind.text(workload).text(target).integer(threads);
+  while (by_kind.next()) kinds.push_back(by_kind.text_at(0));
+  if (kinds.empty()) return {};
+  const auto here = [](const std::string& kind) { return same_kind(kind, machine_kind()); };
+  const std::string wanted = std::ranges::any_of(kinds, here) ? machine_kind() : kinds.front();
+  Statement s(state_->db, fmt::format("{} {} ORDER BY median, trials.id", kSelect, kVerified));
   s.text(workload).text(target).integer(threads);
-  if (!s.next()) return {};
-  return read_record(s, state_->path);
+  while (s.next()) {
+    if (Record r = read_record(s, state_->path); same_kind(r.kind, wanted)) return r;
+  }
+  return {};
 }
 
 std::vector<Record> Log::records(const std::string& workload, const std::string& target,

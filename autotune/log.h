@@ -13,7 +13,7 @@
 
 namespace tw::autotune {
 
-inline constexpr int kLogVersion = 1;
+inline constexpr int kLogVersion = 2;
 
 // Facts of the machine and the software, stored once per run of the tuner.
 struct RunInfo {
@@ -39,7 +39,8 @@ class Log {
   // Durable when it returns. Gives the record's id.
   int64_t append(const Record& record);
 
-  // Fastest verified record for a workload on a target with this many threads.
+  // Fastest verified record for a workload on a target with this many threads, of those measured on
+  // machines of this kind; where there is none, of the kind that most were measured on.
   std::optional<Record> best(const std::string& workload, const std::string& target,
                              int threads) const;
   // All records of one workload in the order they were made; all workloads when empty.

@@ -68,6 +68,16 @@ CREATE VIEW records AS
          compile_seconds, origin, runs.run, created, trace, message
   FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id;
 )sql"},
+    {2, R"sql(
+ALTER TABLE trials ADD COLUMN host TEXT NOT NULL DEFAULT '';  -- that measured it
+ALTER TABLE trials ADD COLUMN kind TEXT NOT NULL DEFAULT '';  -- of its processor; instruction set
+UPDATE trials SET host = runs.host, kind = runs.cpu FROM runs WHERE trials.run = runs.id;
+DROP VIEW records;
+CREATE VIEW records AS
+  SELECT trials.id, workload, name, target, threads, coalesce(error, 'ok') AS status, median,
+         compile_seconds, origin, runs.run, trials.host, kind, created, trace, message
+  FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id;
+)sql"},
 };
 static_assert(std::size(kMigrations) == kLogVersion);
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "autotune/machine_kind.h"
 #include "autotune/measure_pool.h"
 #include "autotune/reference_cache.h"
 #include "runtime/error.h"
@@ -77,7 +78,7 @@ Failure classify(const WorkerEvent& event, bool running, const MeasureOptions& o
 
 }  // namespace
 
-struct Measurer::State {
+struct LocalMeasurer::State {
   MeasureOptions options;
   WorkerPool pool;
   MeasureTimings timings;
@@ -97,7 +98,8 @@ struct Measurer::State {
 };
 
 // Both halves at once, on two workers where there are two. Null when stopped.
-const Reference* Measurer::State::reference(const Task& task, const std::function<bool()>& stop) {
+const Reference* LocalMeasurer::State::reference(const Task& task,
+                                                 const std::function<bool()>& stop) {
   const std::string key = task.workload + " " + task.target_text;
   if (const Reference* found = references.find(key)) return found;
   const auto start = Clock::now();
@@ -302,13 +304,17 @@ struct Batch {
 
 }  // namespace
 
-Measurer::Measurer(const MeasureOptions& options) : state_(std::make_unique<State>(options)) {}
 Measurer::~Measurer() = default;
+std::string Measurer::kind() const { return machine_kind(); }
 
-std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candidate>& batch,
-                                      double best_seconds,
-                                      const std::function<void(const Record&)>& done,
-                                      const std::function<bool()>& stop) {
+LocalMeasurer::LocalMeasurer(const MeasureOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+LocalMeasurer::~LocalMeasurer() = default;
+
+std::vector<Record> LocalMeasurer::measure(const Task& task, const std::vector<Candidate>& batch,
+                                           double best_seconds,
+                                           const std::function<void(const Record&)>& done,
+                                           const std::function<bool()>& stop) {
   State& s = *state_;
   const Reference* reference = nullptr;
   if (s.options.verify && !batch.empty()) {
@@ -340,8 +346,8 @@ std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candid
   return records;
 }
 
-const MeasureTimings& Measurer::timings() const { return state_->timings; }
+const MeasureTimings& LocalMeasurer::timings() const { return state_->timings; }
 
-int64_t Measurer::worker_memory() const { return state_->pool.resident_bytes(); }
+int64_t LocalMeasurer::worker_memory() const { return state_->pool.resident_bytes(); }
 
 }  // namespace tw::autotune

@@ -49,19 +49,37 @@ struct Candidate {
   double predicted = 0;
 };
 
+class AsyncMeasurer;
+
+// What times candidates: the processes of this machine, or whatever stands in for them.
 class Measurer {
  public:
-  explicit Measurer(const MeasureOptions& options);
-  ~Measurer();
+  virtual ~Measurer();
 
   // Records in the order of the candidates (id, run and elapsed are left to the caller).
   // `best_seconds` is the fastest known so far, 0 when nothing is. `done` is called as each becomes
   // known. `stop` is asked many times a second: once it says so the candidates in flight are given
   // up, and the records so far returned.
+  virtual std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
+                                      double best_seconds,
+                                      const std::function<void(const Record&)>& done,
+                                      const std::function<bool()>& stop = {}) = 0;
+  virtual const MeasureTimings& timings() const = 0;
+  // Of the machines that it measures on, as machine_kind says it; "" where that is not known yet.
+  virtual std::string kind() const;
+  // Itself, where it takes candidates while others are under way.
+  virtual AsyncMeasurer* asynchronous() { return nullptr; }
+};
+
+// Worker processes of this machine.
+class LocalMeasurer : public Measurer {
+ public:
+  explicit LocalMeasurer(const MeasureOptions& options);
+  ~LocalMeasurer() override;
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,
-                              const std::function<bool()>& stop = {});
-  const MeasureTimings& timings() const;
+                              const std::function<bool()>& stop = {}) override;
+  const MeasureTimings& timings() const override;
   // Resident memory of all workers now, bytes.
   int64_t worker_memory() const;
 

@@ -31,11 +31,15 @@ struct Record {
   Origin origin = Origin::Search;
   double predicted = 0;  // the model's score when it was chosen; larger is better
   std::string run;       // id of the tuner run that made it
+  std::string host;      // the machine that measured it
+  std::string kind;      // of that machine; see machine_kind.h
   std::string created;   // UTC, ISO 8601; given by the log
 
   bool ok() const { return !error.has_value(); }
   // Median of the timings, seconds; infinity for failures.
   double median() const;
+  // Half the 95 % interval of the median, in parts of it; 0 for failures.
+  double spread() const;
 };
 
 }  // namespace tw::autotune

@@ -14,6 +14,7 @@
 #include "autotune/workload_kinds.h"
 #include "autotune/workloads.h"
 #include "python/bind.h"
+#include "python/seams.h"
 #include "schedule/te/text.h"
 
 namespace tw::python {
@@ -48,6 +49,8 @@ void bind_records(py::module_& m) {
                              [](const Record& r) { return std::string(to_string(r.origin)); })
       .def_readonly("predicted", &Record::predicted)
       .def_readonly("run", &Record::run)
+      .def_readonly("host", &Record::host, "The machine that measured it.")
+      .def_readonly("kind", &Record::kind, "Of that machine: processor and instruction set.")
       .def_readonly("created", &Record::created)
       .def("__repr__", [](const Record& r) {
         return r.ok() ? fmt::format("Record({}: {}, {:.4g} s)", r.id, r.workload, r.median())
@@ -196,7 +199,19 @@ void bind_tuner(py::module_& m) {
           [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
-          [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
+          [](TunerOptions& o, const py::object& given) { o.model = model_factory(given); })
+      .def_property(
+          "policy", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.policy = policy_factory(given); })
+      .def_property(
+          "features", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.features = feature_set(given); })
+      .def_property(
+          "rules", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::sequence& given) { o.rules = user_rules(given); })
+      .def_property(
+          "measurer", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.measurer = user_measurer(given); })
       .def_property(
           "workers", [](const TunerOptions& o) { return o.measure.workers; },
           [](TunerOptions& o, int n) { o.measure.workers = n; })
@@ -230,6 +245,7 @@ void bind_autotune(py::module_& parent) {
   bind_log(m);
   bind_tasks(m);
   bind_workloads(m);
+  bind_seams(m);
   bind_tuner(m);
 }
 

@@ -3,6 +3,9 @@
 // an operation, in which variants, and applies one of them.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,7 +41,15 @@ extern const Rule kTransposeRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 
+// A user's own rule, asked before those above.
+struct UserRule {
+  std::string name;
+  std::function<int(const Builder&, size_t op)> variants;
+  std::function<void(Builder&, size_t op, int variant)> apply;
+  bool has_alternatives = true;  // ours remain possible
+};
+
 // All sketches of a task.
-std::vector<Sketch> make_sketches(const Task& task);
+std::vector<Sketch> make_sketches(const Task& task, std::span<const UserRule> own = {});
 
 }  // namespace tw::autotune

@@ -152,7 +152,7 @@ class Merger {
     std::vector<NodeRef> members;
     for (uint32_t id : nodes) members.push_back(index_.nodes()[id]);
     const Group group = builder_.group(std::move(members));
-    if (group.is_view) return 0;
+    if (group.is_view()) return 0;
     const autotune::BuildOptions options{
         .threads = options_.threads, .log = log_ ? &*log_ : nullptr, .needs_record = false};
     const auto loops = from_log

@@ -1561,7 +1561,7 @@ def primitives() -> list:
     """Rows of (name, version, [(parameter, type, optional)], [result types], documentation)."""
 
 
-def raise_error(code: str, what: str, legal: str = '') -> None:
+def raise_error(code: str, what: str, legal: str = '', where: str = '') -> None:
     ...
 
 

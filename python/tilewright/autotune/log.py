@@ -7,7 +7,8 @@ from .. import _core
 
 FIELDS = (
     "id", "workload", "target", "threads", "trace", "ok", "error", "message", "seconds", "median", "compile_seconds",
-    "elapsed_seconds", "ir_hash", "seed", "origin", "predicted", "run", "created")
+    "elapsed_seconds", "ir_hash", "seed", "origin", "predicted", "run", "host", "kind",
+    "created")
 
 
 def log_file(path, write):

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "autotune/database.h"
+#include "autotune/machine_kind.h"
 #include "tests/support/expect_error.h"
 
 namespace tw::autotune {
@@ -65,6 +66,8 @@ Record record(const std::string& workload = "0123456789abcdef", double seconds =
   r.seed = 0xffff'ffff'ffff'fff0;
   r.origin = Origin::Prior;
   r.predicted = 0.25;
+  r.host = "h1";
+  r.kind = "cpu; llvm -mcpu=x";
   return r;
 }
 
@@ -118,6 +121,8 @@ TEST_F(LogTest, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(back.origin, r.origin);
   EXPECT_EQ(back.predicted, r.predicted);
   EXPECT_EQ(back.run, "run-1");
+  EXPECT_EQ(back.host, r.host);
+  EXPECT_EQ(back.kind, r.kind);
   EXPECT_EQ(back.created.size(), std::string("2026-01-01T00:00:00.000Z").size());
   EXPECT_EQ(log.workloads().size(), 1u);
   EXPECT_EQ(log.te_text("0123456789abcdef"), task().te_text);
@@ -264,6 +269,59 @@ TEST_F(LogTest, AnOlderLogIsMigratedByWritersAndReadThroughACopy) {
     log.append(record());
   }
   EXPECT_EQ(Log(path(), Log::Mode::Read).records().size(), 1u);
+}
+
+TEST_F(LogTest, TheBestIsOfMachinesOfOneKind) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto append = [&](double seconds, const std::string& kind) {
+    Record r = record(task().workload, seconds);
+    r.kind = kind;
+    return log.append(r);
+  };
+  const auto best = [&] { return log.best(task().workload, "llvm -mcpu=x", 2)->id; };
+  append(1e-3, "other; x");  // fastest, of a kind with one record
+  const int64_t of_many = append(2e-3, "another; x");
+  append(3e-3, "another; x");
+  EXPECT_EQ(best(), of_many);
+  const int64_t here = append(9e-3, machine_kind());
+  EXPECT_EQ(best(), here);
+  // Early logs know the processor alone.
+  const int64_t early = append(8e-3, machine_kind().substr(0, machine_kind().find(';')));
+  EXPECT_EQ(best(), early);
+}
+
+TEST(MachineKind, AModelAloneIsOfOneKindWithItsInstructionSets) {
+  EXPECT_TRUE(same_kind("a; x", "a; x"));
+  EXPECT_TRUE(same_kind("a", "a; x"));
+  EXPECT_TRUE(same_kind("", "a; x"));
+  EXPECT_FALSE(same_kind("a; x", "a; y"));
+  EXPECT_FALSE(same_kind("a", "b; x"));
+}
+
+// What a log of the first version knew of its machines is a matter of each trial now.
+TEST_F(LogTest, TrialsOfTheFirstVersionGetTheHostOfTheirRun) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.begin_run({.id = "run-1", .host = "old", .cpu = "model"});
+    log.add_task(task());
+    Record r = record();
+    r.run = "run-1";
+    log.append(r);
+  }
+  {
+    const Database old(path(), path(), Database::Access::Write);
+    old.execute("DROP VIEW records");
+    old.execute("ALTER TABLE trials DROP COLUMN host");
+    old.execute("ALTER TABLE trials DROP COLUMN kind");
+    old.execute("CREATE VIEW records AS SELECT id FROM trials");
+    old.execute("PRAGMA user_version = 1");
+  }
+  for (const Log::Mode mode : {Log::Mode::Read, Log::Mode::Write}) {
+    const Record back = Log(path(), mode).records().at(0);
+    EXPECT_EQ(back.host, "old");
+    EXPECT_EQ(back.kind, "model");
+  }
 }
 
 TEST_F(LogTest, ASecondWriterIsRefusedByProcessId) {
