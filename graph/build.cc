@@ -2,6 +2,7 @@
 #include "graph/build.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <optional>
@@ -31,6 +32,11 @@ std::string loops_of(const te::Program& program, const Target& target,
   const std::vector<LowerArgument> arguments(program.arguments.begin(), program.arguments.end());
   return to_string(lower(schedule, arguments, target, {.simple_mode = true}).body);
 }
+
+// glibc keeps what was freed between blocks that live on: after compiling, and where packed arrays
+// take turns with those that they were made of, that is as much as a network's weights.
+void give_back_memory() { malloc_trim(0); }
+constexpr int64_t kMostKept = 16 << 20;  // bytes that are freed before it is asked to
 
 }  // namespace
 
@@ -100,7 +106,12 @@ Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters
   }
   for (const std::string& name : variables) ++readers[name];
   std::erase_if(parameters, [&](const auto& p) { return !readers.contains(p.first); });
+  int64_t freed = kMostKept;
   for (const Packing* packing : packings) {
+    if (freed >= kMostKept) {
+      give_back_memory();
+      freed = 0;
+    }
     std::vector<NDArray> arrays;
     for (const std::string& name : packing->inputs) {
       const auto it = parameters.find(name);
@@ -110,7 +121,9 @@ Parameters pack_parameters(const CompiledGroups& compiled, Parameters parameters
                .legal = "a value for each name of param_name_list"});
       }
       arrays.push_back(it->second);
-      if (--readers[name] == 0) parameters.erase(it);
+      if (--readers[name] > 0) continue;
+      freed += it->second.byte_size();
+      parameters.erase(it);
     }
     const std::vector<ArgumentInfo>& infos = packing->function.info().arguments;
     for (size_t k = 0; k < packing->outputs.size(); ++k) {

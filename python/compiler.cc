@@ -33,7 +33,7 @@ py::list kernels_of(const Compiled& compiled) {
 // programs.
 py::list kernels_to_be(const graph::Graph& graph, const std::set<std::string>& parameters) {
   std::vector<graph::Group> groups = graph::groups_of(graph, parameters);
-  std::erase_if(groups, [](const graph::Group& group) { return group.is_view; });
+  std::erase_if(groups, [](const graph::Group& group) { return group.is_view(); });
   py::list list;
   for (const graph::BuiltKernel& k : graph::different_kernels(groups).kernels)
     list.append(py::make_tuple(k.name, k.calls, k.program));
@@ -66,11 +66,15 @@ void bind_compiler(py::module_& m) {
     return compiled == nullptr ? py::list() : kernels_of(*compiled);
   });
   m.def("graph_kernels_to_be", &kernels_to_be);
-  m.def("graph_pack", [](const graph::Graph& g, const graph::Parameters& parameters) {
+  // Empties the dict, so that an array can go when it is packed.
+  m.def("graph_pack", [](const graph::Graph& g, py::dict dict) {  // NOLINT: it is another's
+    auto parameters = dict.cast<graph::Parameters>();
+    dict.clear();
     const auto* compiled = g.find<Compiled>("module");
     if (compiled == nullptr) return parameters;
     const py::gil_scoped_release release;
-    return graph::pack_parameters(**compiled, parameters, graph::GraphIndex(g).input_names());
+    return graph::pack_parameters(**compiled, std::move(parameters),
+                                  graph::GraphIndex(g).input_names());
   });
   m.def("observe_graph_kernels", &observe);
 }

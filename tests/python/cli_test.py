@@ -378,3 +378,14 @@ def test_an_unexpected_error_is_one_line(tmp_path):
     traced = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=ENVIRONMENT | {"TILEWRIGHT_DEBUG": "1"})
     assert "Traceback" in traced.stderr
+
+
+def test_the_peak_is_that_of_the_type():
+    from tilewright import te
+    from tilewright.cli.output import peak_of, rates
+
+    for dtype, peak in [("float32", 100.0), ("float64", 50.0), ("int8", 100.0)]:
+        x = te.placeholder((4,), dtype, name="x")
+        program = te.Program([x, te.compute((4,), lambda i: x[i] + x[i], name="y")])  # noqa: B023
+        assert peak_of(program, 100.0) == peak
+    assert rates(100, 2.0, peak_of(program, 100.0)) == (5e-8, 50.0)

@@ -40,6 +40,11 @@ def refused(code, text, action, *arguments, **named):
     ("bad-argument", "the type of 'x' is 'floaty32'", {"dtype": {"x": "floaty32"}}),
     ("bad-argument", "no input 'y'", {"dtype": {"y": "float32"}}),
     ("bad-argument", "no input 'y'", {"layout": {"y": "NCHW"}}),
+    ("bad-argument", "the layout of 'x' is 'NQHW'", {"layout": {"x": "NQHW"}}),
+    ("bad-argument", "the layout of 'x' is 'NCHH'", {"layout": {"x": "NCHH"}}),
+    ("bad-argument", "the layout of 'x' is 5", {"layout": {"x": 5}}),
+    ("bad-argument", "the layout of 'all inputs' is 'nchw'", {"layout": "nchw"}),
+    ("bad-argument", "the layout of 'x' is 'NCW', and its shape (1, 3, 8, 8)", {"layout": {"x": "NCW"}}),
     ("type-mismatch", "layout is a list", {"layout": ["NCHW"]}),
     ("type-mismatch", "params is a list", {"params": [1]}),
     ("type-mismatch", "parameter 'conv_weight' is a NoneType", {"params": {"conv_weight": None}}),
@@ -53,6 +58,15 @@ def refused(code, text, action, *arguments, **named):
 ])
 def test_what_build_refuses(network, code, text, wrong):
     refused(code, text, tw.compiler.build, network, **{"shape": SHAPE, **wrong})
+
+
+def test_what_build_config_refuses():
+    refused("bad-argument", "no option 'opt_levle'; the nearest is 'opt_level'", tw.compiler.build_config, opt_levle=3)
+    refused("bad-argument", "no option 'x'; legal: opt_level, add_pass, fusion", tw.compiler.build_config, x=3)
+    refused("bad-argument", "opt_level [3]", tw.compiler.build_config, opt_level=[3])
+    refused("bad-argument", "fusion ['auto']", tw.compiler.build_config, fusion=["auto"])
+    refused("type-mismatch", "add_pass is a int", tw.compiler.build_config, add_pass=5)
+    refused("bad-argument", "add_pass '5'", tw.compiler.build_config, add_pass=[5])
 
 
 def test_what_inference_refuses(network):
@@ -104,3 +118,22 @@ def test_variables_begin_with_what_they_were_made_with():
     assert set(params) == {"w", "twice"}
     graph, lib, params = tw.compiler.build(x * other, shape={"x": (3,), "other": (3,)})
     assert set(params) == {"other"}
+
+
+def test_what_is_computed_of_parameters_is_so_in_parts(monkeypatch):
+    rng = np.random.default_rng(0)
+    x, p, q = (sym.Variable(name) for name in "xpq")
+    both = tw.graph.create(sym.Group([sym.exp(x) + (sym.exp(p) + sym.tanh(q)), sym.relu(p), sym.sqrt(q)]))
+    params = {name: rng.uniform(0.1, 1, (3, 4)).astype("float32") for name in "pq"}
+    x = np.ones((3, 4), "float32")
+    found = []
+    for most in (1 << 20, 1):
+        monkeypatch.setattr(tw.compiler.build_module, "_MOST_BYTES_AT_ONCE", most)
+        deployed, lib, packed = tw.compiler.build(both, shape={"x": x.shape}, params=params)
+        module = graph_runtime.create(deployed, lib, params=packed)
+        module.run(x=x)
+        found.append([module.get_output(k).numpy() for k in range(3)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(found[1][0], np.exp(x) + np.exp(params["p"]) + np.tanh(params["q"]), rtol=1e-5)
+    np.testing.assert_allclose(found[1][2], np.sqrt(params["q"]), rtol=1e-6)

@@ -14,7 +14,7 @@ from . import report
 from .items import items_of
 from .networks import print_network, time_network
 from .arguments import parse, replay_command, typed
-from .output import rates, write_file, write_json
+from .output import peak_of, rates, write_file, write_json
 from .progress import make_progress
 from .replay import replay
 
@@ -105,7 +105,7 @@ def _handlers(on_signal):
 def _result(named, tasks, outcome, peak, target, threads, arguments, interrupted):
     rows = []
     for workload, task, summary in zip(named.items, tasks, outcome.tasks):
-        gflops, percent = rates(task.operations, summary.best_seconds, peak)
+        gflops, percent = rates(task.operations, summary.best_seconds, peak_of(workload.program, peak))
         rows.append({
             "workload": workload.label, "text": workload.text, "shape": workload.shape, "id": task.workload,
             "operations": task.operations, "untuned_seconds": summary.untuned_seconds or None,

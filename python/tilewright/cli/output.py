@@ -99,6 +99,11 @@ def print_table(stream, names, rows):
     stream.writelines(f"{line}\n" for line in table_lines(names, rows, line_width(stream)))
 
 
+def peak_of(program, peak):
+    """FLOP/s that arithmetic in a program's type can reach, of `peak` in float32: a register holds half as many float64."""
+    return peak / 2 if any(tensor.dtype == "float64" for tensor in program.outputs) else peak
+
+
 def rates(operations, seconds, peak):
     """(GFLOP/s, % of peak), None where there is no time."""
     if not seconds or math.isinf(seconds):

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 
-from .output import duration, rate
+from .output import duration, peak_of, rate
 
 NARROW = 72  # columns that the table needs to show its numbers and something of the names
 ROWS = 8  # tasks shown at once
@@ -58,8 +58,9 @@ class _Progress:
         summary = self.summaries.get(task)
         return self.gflops(task, summary.best_seconds) if summary and summary.best_seconds else None
 
-    def percent(self, gflops):
-        return "" if gflops is None or self.peak <= 0 else f"{gflops * 1e11 / self.peak:.0f} %"
+    def percent(self, task, gflops):
+        peak = peak_of(self.workloads[task].program, self.peak)
+        return "" if gflops is None or peak <= 0 else f"{gflops * 1e11 / peak:.0f} %"
 
     def failures(self):
         total = collections.Counter()
@@ -108,7 +109,7 @@ class _Lines(_Progress):
         label = self.workloads[event.task].label
         head = f"[{event.trial:{len(str(event.trials))}}/{event.trials}] {label}"
         best = self.best(event.task)
-        tail = f"best {rate(best)} ({self.percent(best)} of peak)" if best is not None else "none verified yet"
+        tail = f"best {rate(best)} ({self.percent(event.task, best)} of peak)" if best is not None else "none verified yet"
         if event.record.ok:
             self.write(f"{head}: {rate(self.current[event.task])}, {tail}")
         else:
@@ -165,7 +166,7 @@ class _Live(_Progress):
             for k in shown:
                 summary, now, best = self.summaries.get(k), self.current.get(k), self.best(k)
                 cells = (
-                    "" if best is None else f"{best:.1f}", self.percent(best).removesuffix(" %"),
+                    "" if best is None else f"{best:.1f}", self.percent(k, best).removesuffix(" %"),
                     "" if now is None else Text("failed", style="red") if isinstance(now, str) else f"{now:.1f}",
                     str(summary.trials if summary else 0), str(sum(summary.failures.values()) if summary else 0))
                 label = Text(self.workloads[k].label, style="bold" if k == self.task else "")

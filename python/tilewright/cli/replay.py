@@ -7,7 +7,7 @@ import sys
 from .. import _core, autotune, driver, nd
 from .._core import autotune as _native
 from .arguments import program_name
-from .output import number, print_table, rates, time_text, write_json
+from .output import number, peak_of, print_table, rates, time_text, write_json
 
 
 def replay(workloads, target, threads, arguments):
@@ -28,7 +28,7 @@ def replay(workloads, target, threads, arguments):
         function = driver.build(kernel, target=target)
         arrays = [a for t, a in arrays if not t.constant]
         seconds = function.time_evaluator(number=1, repeat=20, min_repeat_ms=5)(*arrays).median
-        gflops, percent = rates(workload.program.operations, seconds, peak)
+        gflops, percent = rates(workload.program.operations, seconds, peak_of(workload.program, peak))
         rows.append({
             "workload": workload.label, "id": workload.program.workload, "record": record.id,
             "recorded_seconds": record.median, "seconds": seconds, "gflops": gflops, "percent_of_peak": percent,

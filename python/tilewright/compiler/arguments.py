@@ -2,11 +2,13 @@
 """What users say of a network's inputs, by name, checked where it comes in."""
 
 import operator as _operator
+import re as _re
 from collections.abc import Mapping as _Mapping
 
 from .. import graph as _graph
 from .._core import raise_error as _raise_error
 
+_DIMENSIONS = "NCDHWOIGT"
 _DTYPES = set(_graph.dtypes().values())
 
 
@@ -60,6 +62,29 @@ def dtype_names(dtype):
     if dtype is not None and not isinstance(dtype, _Mapping):
         return dtype_name(dtype, "inputs")
     return {name: dtype_name(given, f"'{name}'") for name, given in by_name(dtype, "dtype").items()}
+
+
+def layouts(layout, shape):
+    """str, of all inputs, or dict of str to str: layouts of inputs, which name dimensions that operators speak of.
+
+    Raises
+    ------
+    UserError (bad-argument)
+        For other letters, and where a layout has more or fewer dimensions than the input's shape in the dict `shape`.
+    """
+    of_all = isinstance(layout, str)
+    found = {"all inputs": layout} if of_all else by_name(layout, "layout")
+    for name, text in found.items():
+        if text == "__undef__":
+            continue
+        where = f"the layout of '{name}' is {text!r}"
+        letters = _re.sub(r"[0-9]+[a-z]", "", text) if isinstance(text, str) else "?"
+        if not letters or set(letters) - set(_DIMENSIONS) or len(set(letters)) < len(letters):
+            _raise_error("bad-argument", where, legal=f"each dimension once, of {', '.join(_DIMENSIONS)}, such as NCHW or NCHW16c")
+        rank = len(_re.findall(r"[A-Z]|[0-9]+[a-z]", text))
+        if name in shape and len(shape[name]) != rank:
+            _raise_error("bad-argument", f"{where}, and its shape {tuple(shape[name])}", legal="a dimension for each extent")
+    return layout if of_all else found
 
 
 def require_inputs(graph, names):

@@ -40,10 +40,12 @@ class BuildConfig(Scoped):
             _raise_error("bad-argument", f"fusion {fusion!r}", legal=", ".join(FUSIONS))
         self.opt_level = opt_level
         self.fusion = fusion
+        if not isinstance(add_pass, (str, set, frozenset, list, tuple, type(None))):
+            _raise_error("type-mismatch", f"add_pass is a {type(add_pass).__name__}", legal="a name, or a set of names")
         self.add_pass = {add_pass} if isinstance(add_pass, str) else set(add_pass or ())
         unknown = self.add_pass - OPT_PASS_LEVEL.keys()
         if unknown:
-            _raise_error("bad-argument", f"add_pass '{min(unknown)}'", legal=", ".join(OPT_PASS_LEVEL))
+            _raise_error("bad-argument", f"add_pass '{min(map(str, unknown))}'", legal=", ".join(OPT_PASS_LEVEL))
 
     @classmethod
     def current(cls):

@@ -2,6 +2,7 @@
 """From a network to what can be run: passes in their order, each through `Graph.apply`. NNVM's `nnvm.compiler.build_module`."""
 
 import logging as _logging
+import math
 from typing import NamedTuple
 
 from .. import _core, nd as _nd, symbol as _symbol
@@ -186,7 +187,7 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     config = BuildConfig.current()
     params = {name: _array(name, value) for name, value in arguments.by_name(params, "params").items()}
     shape, dtype = _update_shape_dtype(arguments.by_name(shape, "shape"), arguments.dtype_names(dtype), params)
-    layout = layout if isinstance(layout, str) else arguments.by_name(layout, "layout")
+    layout = arguments.layouts(layout, shape)
     for named in (shape, dtype, layout):
         if not isinstance(named, str):
             arguments.require_inputs(graph, named)
@@ -272,8 +273,29 @@ def precompute_prune(graph, params):
     return graph, {name: known[name] for name in graph.index.input_names if name in known}
 
 
+# Of the outputs that are computed at once: the executor's memory is there beside the copies of them.
+_MOST_BYTES_AT_ONCE = 24 << 20
+
+
 def _run_graph(graph, params):
     """The outputs of a graph, list of NDArray, where its inputs have these values."""
+    names = graph.index.input_names
+    _, shapes = graph_util.infer_shape(graph, **{n: v.shape for n, v in params.items() if n in names})
+    parts = [[]]
+    room = _MOST_BYTES_AT_ONCE
+    for output, shape in zip(graph.symbol, shapes, strict=True):
+        size = 4 * math.prod(shape or ())
+        if size > room and parts[-1]:
+            parts.append([])
+            room = _MOST_BYTES_AT_ONCE
+        parts[-1].append(output)
+        room -= size
+    if len(parts) == 1:
+        return _run_part(graph, params)
+    return [value for part in parts for value in _run_part(_graph.create(_symbol.Group(part)), params)]
+
+
+def _run_part(graph, params):
     from ..contrib import graph_runtime
 
     needed = {name: value for name, value in params.items() if name in graph.index.input_names}
