@@ -37,8 +37,10 @@ def cluster(workers, folder):
     return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
 
 
-def rate(workers, folder, trials=64, first=8):
-    """Trials a second of so many workers, without the first ones, which wait for the reference result."""
+def rate(workers, folder, policy="evolutionary", model="xgboost", trials=64, first=8):
+    """Trials a second of so many workers, without the first ones, which wait for the reference result. On one machine the
+    search has the cores of the workers; a policy that draws points leaves them alone.
+    """
     times = []
 
     def watch(event):
@@ -46,8 +48,8 @@ def rate(workers, folder, trials=64, first=8):
             times.append(time.monotonic())
 
     with cluster(workers, folder) as c:
-        autotune.tune(LAYER, Path(folder) / f"{workers}.db", trials, threads=1, executor=f"dask:{c.scheduler_address}",
-                      callback=watch, seed=1)
+        autotune.tune(LAYER, Path(folder) / f"{workers}-{policy}.db", trials, threads=1, executor=f"dask:{c.scheduler_address}",
+                      callback=watch, seed=1, policy=policy, model=model)
     return (len(times) - first) / (times[-1] - times[first - 1])
 
 
@@ -109,8 +111,9 @@ def main(words):
     words = words or ["rate", "busy", "kill"]
     with tempfile.TemporaryDirectory() as folder:
         if "rate" in words:
-            one, two = rate(1, folder), rate(2, folder)
-            print(f"trials a second: one worker {one:.1f}, two {two:.1f}, ratio {two / one:.2f}", flush=True)
+            for parts in (("random", "prior"), ("evolutionary", "xgboost")):
+                one, two = (rate(count, folder, *parts) for count in (1, 2))
+                print(f"trials a second, {parts[0]}: one worker {one:.1f}, two {two:.1f}, ratio {two / one:.2f}", flush=True)
         if "busy" in words:
             share, report = busy_share(folder)
             print(f"64 slow workers: busy {share:.1%}; search {report.search_seconds:.1f} s and training "
