@@ -24,10 +24,14 @@ constexpr size_t kMostClimbs = 1024, kMostModules = 256;
 using Compiled = BuiltProgram;
 // A trace as text; nothing: the program has no design space.
 using Climbed = std::optional<std::string>;
+struct Climb {
+  Climbed trace;
+  double seconds = 0;  // as the prior estimates
+};
 
 // Never destroyed: modules may outlive static objects.
-BuildCache<Climbed>& climbs() {
-  static auto* const cache = new BuildCache<Climbed>(kMostClimbs);
+BuildCache<Climb>& climbs() {
+  static auto* const cache = new BuildCache<Climb>(kMostClimbs);
   return *cache;
 }
 BuildCache<Compiled>& modules() {
@@ -52,14 +56,16 @@ auto unless_no_space(F function) -> std::optional<decltype(function())> {
   }
 }
 
-Climbed climb(const te::Program& program, const Target& target, int threads) {
-  return unless_no_space(
-      [&] { return to_text(prior_schedule(make_task(program, target, threads))); });
+Climb climb(const te::Program& program, const Target& target, int threads) {
+  const auto choice =
+      unless_no_space([&] { return prior_choice(make_task(program, target, threads)); });
+  if (!choice) return {};
+  return {.trace = to_text(choice->trace), .seconds = choice->seconds};
 }
 
-Climbed climb_once(const te::Program& program, const Target& target, int threads) {
+Climb climb_once(const te::Program& program, const Target& target, int threads) {
   const auto workload = unless_no_space([&] { return te::workload_id(program); });
-  if (!workload) return std::nullopt;
+  if (!workload) return {};
   return climbs().get(fmt::format("{}\n{}\n{}", *workload, target.text(), threads),
                       [&] { return climb(program, target, threads); });
 }
@@ -79,12 +85,16 @@ std::optional<Record> record_of(const te::Program& program, const Target& target
   return options.log->best(*workload, target.text(), threads);
 }
 
+int threads_of(const BuildOptions& options) {
+  return options.threads > 0 ? options.threads : ThreadPool::global().num_threads();
+}
+
 Choice choose(const te::Program& program, const Target& target, const BuildOptions& options) {
-  const int threads = options.threads > 0 ? options.threads : ThreadPool::global().num_threads();
+  const int threads = threads_of(options);
   if (const auto record = record_of(program, target, threads, options)) {
     return {record->trace, ScheduleOrigin::Record, record->id};
   }
-  Climbed trace = climb_once(program, target, threads);
+  Climbed trace = climb_once(program, target, threads).trace;
   const auto origin = trace ? ScheduleOrigin::Prior : ScheduleOrigin::Unscheduled;
   return {std::move(trace), origin};
 }
@@ -198,6 +208,18 @@ ChosenSchedule choose_schedule(const te::Program& program, const Target& target,
                                const BuildOptions& options) {
   const Choice choice = choose(program, target, options);
   return {scheduled(program, choice.trace), choice.origin, choice.record};
+}
+
+std::optional<double> measured_seconds(const te::Program& program, const Target& target,
+                                       const BuildOptions& options) {
+  const auto record = record_of(program, target, threads_of(options), options);
+  return record ? std::optional(record->median()) : std::nullopt;
+}
+
+std::optional<double> estimated_seconds(const te::Program& program, const Target& target,
+                                        const BuildOptions& options) {
+  const Climb climb = climb_once(program, target, threads_of(options));
+  return climb.trace ? std::optional(climb.seconds) : std::nullopt;
 }
 
 BuiltProgram build(const te::Program& program, const Target& target, const BuildOptions& options) {

@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/feature_set.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 
 namespace tw::autotune {
 
 FeatureSet::~FeatureSet() = default;
+
+const std::vector<std::string>& matrix_columns() {
+  static const std::vector<std::string>* names = [] {
+    auto* made = new std::vector<std::string>(feature_names());
+    made->emplace_back("log2 prior seconds");
+    return made;
+  }();
+  return *names;
+}
+
+std::vector<float> matrix_row(const Features& features) {
+  std::vector<float> row;
+  features.append_to(row);
+  row.resize(feature_names().size(), 0);  // zeros where nothing is stored
+  row.push_back(static_cast<float>(std::log2(std::max(features.prior_seconds, 1e-12))));
+  return row;
+}
 
 std::vector<std::shared_ptr<const Features>> extract_features(
     const Task& task, const Space& space, const std::vector<const Point*>& points,

@@ -21,6 +21,11 @@ class FeatureSet {
   virtual std::vector<float> extract(const Task& task, const Trace& trace) const = 0;
 };
 
+// What a model that takes a matrix gets unless there are columns of the user's own: ours, and the
+// prior's estimate.
+const std::vector<std::string>& matrix_columns();
+std::vector<float> matrix_row(const Features& features);
+
 // The features of each point, in parallel; null for one that the schedule refuses, which is then no
 // part of the space. `own` is added where it is given; what it throws is passed on.
 std::vector<std::shared_ptr<const Features>> extract_features(

@@ -54,6 +54,11 @@ bool computes_with_narrow_numbers(const te::Program& program) {
                              [](const te::Tensor& t) { return t.dtype().element_bytes() < 4; });
 }
 
+// The prior's schedule is none of a space that is made by other rules.
+bool is_point(const Space& space, const Point& p) {
+  return p.choice.size() == space.sketches()[p.sketch].knobs.size();
+}
+
 // What searching and training freed goes back to the machine: the pieces differ from round to
 // round, and a long run would collect their gaps.
 void return_free_memory() {
@@ -403,7 +408,7 @@ class Tuner {
   void learn(TaskState& s, const Record& r, const Proposal& proposal) {
     if (!same_kind(r.kind, kind_)) return;
     s.learn(proposal.features, r);
-    s.policy->observe(proposal.point, r.median());
+    if (is_point(s.space, proposal.point)) s.policy->observe(proposal.point, r.median());
   }
 
   void measure(TaskState& s, const std::vector<Proposal>& proposals) {

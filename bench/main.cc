@@ -47,6 +47,8 @@ constexpr Section kSections[] = {
      "candidates of workloads, each timed in several visits, into a log"},
     {"study", study_models, "log workload models seeds trials batch",
      "searches replayed over recorded candidates: regret, rank correlation, mistakes"},
+    {"calibrate", calibrate_prior, "log candidates folds",
+     "the analytical prior's numbers, fitted to recorded candidates"},
     {"peers", measure_peers, "workload threads repetitions log onednn-isa unscheduled-limit",
      "ours against other libraries, in one process"},
 };
