@@ -18,7 +18,7 @@ constexpr size_t kLeastSamples = 8;  // fewer teach nothing
 constexpr int kMembers = 4, kRounds = 30;
 // What the trees miss of log throughput anyway, which timings have to be worse than to count less;
 // and how far from one the slope of the prior is before it is measured (a standard deviation).
-constexpr double kMisfit = 0.1, kSlopeDoubt = 0.3;
+constexpr double kMisfit = 0.1, kSlopeDoubt = 0.5;
 // A failure counts as so many times slower than the slowest that ran.
 constexpr double kFailureFactor = 2;
 

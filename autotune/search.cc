@@ -246,9 +246,12 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
       take_one(one, Origin::Search);
     }
   };
-  const auto share = [&](double of) { return size_t(std::lround(double(wanted) * of)); };
+  // Shares of less than one come about in as many batches.
+  const auto share = [&](double of) {
+    return size_t(double(wanted) * of + std::uniform_real_distribution<>(0, 1)(s.rng));
+  };
   if (s.features.size() > kCacheLimit) s.features.clear();
-  const size_t chosen = wanted - share(s.options.random_share);
+  const size_t chosen = wanted - std::min(wanted, share(s.options.random_share));
   if (s.measured.size() <= kUnsurveyed) {
     take(s.survey(model), chosen);
   } else {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "autotune/workloads.h"
@@ -106,6 +108,106 @@ TEST(CostModel, RanksByTheFeatureThatMakesFast) {
     EXPECT_TRUE(std::ranges::is_sorted(falling, std::greater_equal<>())) << column;
     EXPECT_FALSE(std::ranges::is_sorted(scores_of_unseen("shuffled", column, true)));
   }
+}
+
+// Times of which the prior believes the contrary: the model learns to go against it.
+TEST_F(CostModelTest, OverrulesAPriorThatIsWrong) {
+  std::vector<Sample> samples;
+  const auto seconds = [](const Features& f) { return 1e-9 / f.prior_seconds; };
+  double best = INFINITY;
+  for (const auto& f : seen_.features) best = std::min(best, seconds(*f));
+  for (const auto& f : seen_.features) {
+    samples.push_back({.features = f, .throughput = best / seconds(*f)});
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  std::vector<const Features*> rows;
+  std::vector<double> truth;
+  for (const auto& f : unseen_.features) {
+    rows.push_back(f.get());
+    truth.push_back(seconds(*f));
+  }
+  EXPECT_GT(concordance(model->predict(rows), truth), 0.9);
+}
+
+TEST_F(CostModelTest, KeepsToAPriorThatIsRight) {
+  std::vector<Sample> samples;
+  double best = INFINITY;
+  for (const auto& f : seen_.features) best = std::min(best, f->prior_seconds);
+  for (size_t i = 0; i < 16; ++i) {
+    const auto& f = seen_.features[i];
+    samples.push_back({.features = f, .throughput = best / f->prior_seconds});
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  std::vector<const Features*> rows;
+  std::vector<double> truth;
+  for (const auto& f : unseen_.features) {
+    rows.push_back(f.get());
+    truth.push_back(f->prior_seconds);
+  }
+  EXPECT_GT(concordance(model->predict(rows), truth), 0.97);
+}
+
+TEST_F(CostModelTest, RecoversMostOfAMadeOrder) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    EXPECT_GT(learned("xgboost", seed), 0.7) << seed;
+    EXPECT_LT(learned("shuffled", seed), 0.6) << seed;
+  }
+}
+
+// Half of the timings are disturbed, and their samples lie far apart.
+TEST(CostModel, TimingsThatVaryTeachLess) {
+  std::vector<Sample> samples;
+  for (int x = 0; x < 64; ++x) {
+    const double right = (x + 1) / 64.0;
+    samples.push_back({.features = made(0, x), .throughput = right});
+    samples.push_back({.features = made(0, x), .throughput = 1 / (64 * right), .spread = 1});
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  std::vector<const Features*> rows;
+  std::vector<double> places;
+  for (const Sample& s : samples) {
+    rows.push_back(s.features.get());
+    places.push_back(-s.throughput);
+    if (s.spread > 0) rows.pop_back(), places.pop_back();
+  }
+  EXPECT_GT(concordance(model->predict(rows), places), 0.95);
+}
+
+TEST(CostModel, FailuresAreSlowerThanWhateverRan) {
+  std::vector<Sample> samples;
+  for (int x = 0; x < 64; ++x) {
+    samples.push_back({.features = made(0, x), .throughput = x < 32 ? 0.5 : 0});
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  const auto ran = made(0, 3.5), failed = made(0, 50.5);
+  const std::vector<double> scores = model->predict({ran.get(), failed.get()});
+  EXPECT_GT(scores[0], scores[1] + 0.3);
+}
+
+// Left of 32 the column says all; right of it the times have nothing to do with anything known.
+TEST(CostModel, KnowsWhereItDoesNotKnow) {
+  std::vector<Sample> samples;
+  for (int x = 0; x < 128; ++x) {
+    const bool known = x % 64 < 32;
+    const double wild = (x * 37 % 101 + 1) / 102.0;
+    samples.push_back({.features = made(0, x % 64), .throughput = known ? 0.5 : wild});
+  }
+  const auto model = make_xgboost_model(false, 1);
+  EXPECT_EQ(model->uncertainty({samples[0].features.get()})[0], 0) << "the prior has no doubts";
+  model->train(samples);
+  std::vector<const Features*> rows;
+  for (int x = 0; x < 64; ++x) rows.push_back(samples[static_cast<size_t>(x)].features.get());
+  const std::vector<double> doubt = model->uncertainty(rows);
+  const auto mean = [&](size_t from, size_t to) {
+    return std::accumulate(doubt.begin() + static_cast<std::ptrdiff_t>(from),
+                           doubt.begin() + static_cast<std::ptrdiff_t>(to), 0.0) /
+           static_cast<double>(to - from);
+  };
+  EXPECT_GT(mean(34, 64), 3 * mean(0, 30));
 }
 
 TEST(CostModel, TasksAreNotComparedWithEachOther) {

@@ -72,4 +72,41 @@ class MadeTimes {
   double mean_ = 0, deviation_ = 1;
 };
 
+// Seconds that grow with the distance from the features of one of the points drawn, each column in
+// parts of how far it varies.
+class Planted {
+ public:
+  Planted(const Drawn& typical, size_t planted) {
+    const std::vector<float> goal = row(*typical.features.at(planted));
+    goal_.assign(goal.begin(), goal.end());
+    std::vector<double> squares(goal.size());
+    for (const auto& f : typical.features) {
+      const std::vector<float> own = row(*f);
+      for (size_t c = 0; c < own.size(); ++c) {
+        const double off = static_cast<double>(own[c]) - goal_[c];
+        squares[c] += off * off / static_cast<double>(typical.features.size());
+      }
+    }
+    for (const double s : squares) scale_.push_back(s > 0 ? 1 / s : 0);
+  }
+  double least() const { return 1e-3; }
+  double seconds(const Features& f) const {
+    const std::vector<float> own = row(f);
+    double sum = 0;
+    for (size_t c = 0; c < own.size(); ++c) {
+      const double off = static_cast<double>(own[c]) - goal_[c];
+      sum += scale_[c] * off * off;
+    }
+    return least() * std::exp(2 * std::sqrt(sum / static_cast<double>(own.size())));
+  }
+
+ private:
+  static std::vector<float> row(const Features& f) {
+    std::vector<float> values;
+    f.append_to(values);
+    return values;
+  }
+  std::vector<double> goal_, scale_;
+};
+
 }  // namespace tw::autotune::test

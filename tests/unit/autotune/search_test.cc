@@ -7,11 +7,14 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <ranges>
 #include <set>
 
 #include "autotune/cost_models.h"
+#include "autotune/replay.h"
 #include "autotune/workloads.h"
+#include "schedule/te/text.h"
 #include "tests/unit/autotune/made_times.h"
 
 namespace tw::autotune {
@@ -123,6 +126,131 @@ TEST_F(SearchTest, NothingIsProposedTwice) {
       search.observe(p.point, times.seconds(*p.features));
     }
   }
+}
+
+TEST_F(SearchTest, NoProgramIsProposedTwice) {
+  const test::MadeTimes times(drawn_, 1);
+  const Oracle oracle(times);
+  Search search(task_, space_, {}, 1);
+  std::set<std::string> programs;
+  size_t proposed = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (const Proposal& p : search.propose(16, oracle)) {
+      const Schedule schedule = space_.schedule(p.point);
+      programs.insert(ir_hash(
+          lower_program(task_.program, schedule, te::constants_of(task_.program), task_.target, "k")
+              .entry()));
+      search.observe(p.point, times.seconds(*p.features));
+      ++proposed;
+    }
+  }
+  EXPECT_EQ(proposed, 48u);
+  EXPECT_EQ(programs.size(), proposed);
+}
+
+// Two models of one opinion, of which one doubts what it says of short loops.
+class Doubting : public CostModel {
+ public:
+  explicit Doubting(double doubt) : doubt_(doubt) {}
+  void train(const std::vector<Sample>&) override {}
+  bool trained() const override { return true; }
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> scores;
+    for (const Features* f : candidates) scores.push_back(-std::log(f->prior_seconds));
+    return scores;
+  }
+  std::vector<double> uncertainty(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> doubts;
+    for (const Features* f : candidates) doubts.push_back(unlikely(*f) ? doubt_ : 0);
+    return doubts;
+  }
+  static bool unlikely(const Features& f) { return f.rows.at(kColumn) % 3 == 0; }
+  static constexpr size_t kColumn = 1;
+
+ private:
+  double doubt_;
+};
+
+TEST_F(SearchTest, ExploresAsFarAsTheModelDoubts) {
+  const auto unlikely = [&](double doubt) {
+    Search search(task_, space_, {.neighbour_share = 0, .hope_share = 0.5, .random_share = 0}, 1);
+    for (size_t k = 0; k < 4; ++k) search.observe(drawn_.points[k], 1);
+    size_t count = 0;
+    for (const Proposal& p : search.propose(16, Doubting(doubt))) {
+      count += Doubting::unlikely(*p.features);
+    }
+    return count;
+  };
+  EXPECT_LT(unlikely(0), 8u);
+  EXPECT_GE(unlikely(100), 8u) << "half of the batch is what may be fastest";
+}
+
+TEST_F(SearchTest, SomeAreChosenBlindly) {
+  const test::MadeTimes times(drawn_, 1);
+  const Oracle oracle(times);
+  Search search(task_, space_, {.random_share = 0.25}, 1);
+  const auto proposals = search.propose(16, oracle);
+  EXPECT_EQ(std::ranges::count_if(
+                proposals, [](const auto& p) { return p.candidate.origin == Origin::Random; }),
+            4);
+}
+
+TEST_F(SearchTest, ClimbsFromTheFastestMeasured) {
+  const test::MadeTimes times(drawn_, 1);
+  const Oracle oracle(times);
+  Search search(task_, space_, {.neighbour_share = 1, .hope_share = 0, .random_share = 0}, 1);
+  std::vector<std::pair<double, Point>> measured;
+  for (size_t k = 0; k < 40; ++k) {
+    measured.emplace_back(static_cast<double>(k + 1), drawn_.points[k]);
+    search.observe(drawn_.points[k], measured.back().first);
+  }
+  size_t near = 0;
+  for (const Proposal& p : search.propose(8, oracle)) {
+    near += std::ranges::any_of(measured | std::views::take(4), [&](const auto& m) {
+      if (m.second.sketch != p.point.sketch) return false;
+      size_t changed = 0;
+      for (size_t k = 0; k < p.point.choice.size(); ++k) {
+        changed += p.point.choice[k] != m.second.choice[k];
+      }
+      return changed <= 1;
+    });
+  }
+  EXPECT_GE(near, 6u);
+}
+
+// The fastest candidate is one of those that the prior holds for good, planted by its features, and
+// others are the slower the further theirs are: what the tuner does with the model comes closer
+// than with scores drawn at random.
+TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
+  constexpr int kTrials = 64, kBatch = 8;
+  std::vector<size_t> order(drawn_.features.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t k) { return drawn_.features[k]->prior_seconds; });
+  const auto run = [&](std::string_view model_name, size_t planted, uint64_t seed) {
+    const test::Planted times(drawn_, planted);
+    const auto model = cost_model(model_name)({.task = &task_, .seed = seed});
+    Search search(task_, space_, {}, seed);
+    std::vector<Sample> samples;
+    std::vector<double> seconds;
+    double best = INFINITY;
+    for (int trial = 0; trial < kTrials; trial += kBatch) {
+      for (const Proposal& p : search.propose(kBatch, *model)) {
+        seconds.push_back(times.seconds(*p.features));
+        samples.push_back({.features = p.features});
+        best = std::min(best, seconds.back());
+        search.observe(p.point, seconds.back());
+      }
+      for (size_t i = 0; i < samples.size(); ++i) samples[i].throughput = best / seconds[i];
+      model->train(samples);
+    }
+    return std::log(best / times.least());
+  };
+  double learned = 0, by_chance = 0;
+  for (const uint64_t seed : {1, 2, 3}) {
+    learned += run("xgboost", order[7 * seed], seed);
+    by_chance += run("random", order[7 * seed], seed);
+  }
+  EXPECT_LT(learned, 0.9 * by_chance);
 }
 
 }  // namespace

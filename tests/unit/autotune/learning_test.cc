@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tuner tells the model and the search, with made times in place of measured ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "autotune/log.h"
+#include "autotune/tuner.h"
+#include "autotune/workloads.h"
+#include "tests/unit/autotune/made_times.h"
+
+namespace tw::autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+double made_seconds(const Task& task, const Trace& trace) {
+  return 1e-3 + 1e-6 * static_cast<double>(std::hash<std::string>()(to_text(trace)) % 1000) +
+         extract_features(task, trace).prior_seconds;
+}
+
+class MadeMeasurer : public Measurer {
+ public:
+  std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch, double,
+                              const std::function<void(const Record&)>& done,
+                              const std::function<bool()>&) override {
+    std::vector<Record> records;
+    for (const Candidate& c : batch) {
+      records.push_back({.workload = task.workload,
+                         .target = task.target_text,
+                         .trace = to_text(c.trace),
+                         .seconds = {made_seconds(task, c.trace)},
+                         .origin = c.origin});
+    }
+    // Whoever is ready first is told first.
+    for (size_t k = records.size(); k-- > 0;) done(records[k]);
+    return records;
+  }
+  const MeasureTimings& timings() const override { return timings_; }
+
+ private:
+  MeasureTimings timings_;
+};
+
+// Keeps what it was trained on.
+class Pupil : public CostModel {
+ public:
+  explicit Pupil(std::vector<std::vector<Sample>>& lessons) : lessons_(lessons) {}
+  void train(const std::vector<Sample>& samples) override { lessons_.push_back(samples); }
+  bool trained() const override { return !lessons_.empty(); }
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> scores;
+    for (const Features* f : candidates) scores.push_back(-std::log(f->prior_seconds));
+    return scores;
+  }
+
+ private:
+  std::vector<std::vector<Sample>>& lessons_;
+};
+
+TEST(Learning, EachCandidateIsLearntWithItsOwnTimeInPartsOfTheBest) {
+  std::string folder = (fs::temp_directory_path() / "tilewright-learning-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const Task task =
+      make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
+  std::vector<std::vector<Sample>> lessons;
+  TunerOptions options;
+  options.trials = 25;
+  options.batch = 8;
+  options.measurer = std::make_shared<MadeMeasurer>();
+  options.model = [&](const ModelContext&) { return std::make_unique<Pupil>(lessons); };
+  TunerReport report;
+  std::vector<Record> records;
+  {
+    Log log(folder + "/log.db", Log::Mode::Write);
+    report = tune({task}, log, options);
+    records = log.records();
+  }
+  fs::remove_all(folder);
+
+  ASSERT_EQ(records.size(), 25u);
+  double best = INFINITY;
+  for (const Record& r : records) best = std::min(best, r.median());
+  EXPECT_EQ(report.tasks[0].best_seconds, best);
+  ASSERT_EQ(lessons.size(), 3u) << "after each batch";
+  const std::vector<Sample>& samples = lessons.back();
+  ASSERT_EQ(samples.size(), 25u);
+  EXPECT_EQ(std::ranges::max(samples, {}, &Sample::throughput).throughput, 1);
+  for (size_t k = 0; k < records.size(); ++k) {
+    const Features own = extract_features(task, parse_trace(records[k].trace));
+    EXPECT_EQ(samples[k].features->rows, own.rows) << k;
+    EXPECT_NEAR(samples[k].throughput, best / records[k].median(), 1e-12) << k;
+  }
+}
+
+}  // namespace
+}  // namespace tw::autotune
