@@ -78,6 +78,11 @@ class Builder {
     group.is_view = has_views_ && std::ranges::all_of(group.nodes, [](const NodeRef& n) {
                       return n->op->is_reshape;
                     });
+    group.is_external = group.nodes.back()->function && group.nodes.back()->function->module;
+    if (group.is_external) {
+      group.name = group.nodes.back()->name;
+      return;
+    }
     for (const Entry& e : group.inputs) {
       const te::Tensor tensor = placeholder(e, group.program.arguments.size());
       values[index_.entry_id(e)] = tensor;

@@ -22,6 +22,8 @@ struct Group {
   // Whether it only changes a shape, and what it is computed by may leave that to who reads it:
   // under any 'fusion' but NNVM's.
   bool is_view = false;
+  // Whether another code generator has built it; then there is no program.
+  bool is_external = false;
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
   te::Program program;

@@ -213,7 +213,7 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
   size_t total = 0, most = 0;
   for (const PlannedNode& node : plan_->nodes) {
     const size_t arguments = node.is_variable() ? 0 : node.inputs.size() + node.num_outputs;
-    total += arguments;
+    total += arguments + 1;  // and the context
     most = std::max(most, arguments);
   }
   arguments_.reserve(total);  // calls point into it
@@ -231,6 +231,7 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
                  .arguments = arguments_.data() + first,
                  .num_arguments = static_cast<int32_t>(arguments_.size() - first),
                  .node = id};
+    arguments_.push_back(functions[id].context());
     if (node.is_reshape()) {
       const uint32_t from = node.inputs[0], to = node.first_entry;
       if (variable_of_[to] >= 0 || tensors_[from].data == tensors_[to].data) continue;
