@@ -116,7 +116,16 @@ class Builder {
       void* constant = const_cast<void*>(region.values[v].constant);
       if (constant != nullptr) values_[v] = memory(plain(v), engine(), constant);
     }
-    for (const Composite& c : region.composites) build(c);
+    const auto count = [&](const Composite& c, int change) {
+      for (const Step& s : c.steps) {
+        for (size_t v : s.inputs) readers_[v] += change;
+      }
+    };
+    for (const Composite& c : region.composites) count(c, 1);
+    for (const Composite& c : region.composites) {
+      count(c, -1);
+      build(c);
+    }
     for (size_t k = 0; k < region.outputs.size(); ++k) finish(region.outputs[k], k);
     place_scratch();
     network.threads_ = region.threads;
@@ -345,26 +354,36 @@ class Builder {
       return dnnl::convolution_forward::primitive_desc(d, attributes(ops), engine());
     };
     dnnl::post_ops ops;
+    if (after.has_residual()) ops.append_sum();
     append(ops, after.activation);
-    auto p = describe(ops);
+    const auto p = describe(ops);
     Arguments arguments;
-    if (after.has_residual()) {  // in the layout of the output, which is known by now
-      const Desc layout = p.dst_desc();
-      dnnl::post_ops with;
-      with.append_binary(algorithm::binary_add, layout);
-      append(with, after.activation);
-      p = describe(with);
-      arguments[DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1] = take(after.residual, layout);
-    }
     const memory grouped(row_major(wd), engine(), weight.get_data_handle());
     arguments[DNNL_ARG_SRC] = take(x, p.src_desc());
     if (!constant && groups > 1) refuse("weights of groups that are not constant");
     arguments[DNNL_ARG_WEIGHTS] =
         constant ? constant_in(grouped, p.weights_desc()) : in_layout(weight, p.weights_desc());
     if (bias) arguments[DNNL_ARG_BIAS] = bias;
-    arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
+    arguments[DNNL_ARG_DST] =
+        after.has_residual()
+            ? on_top_of(after.residual, after.out, p.dst_desc(), arguments[DNNL_ARG_SRC])
+            : give(after.out, p.dst_desc());
     add_scratchpad(p, arguments);
     call(dnnl::convolution_forward(p), std::move(arguments));
+  }
+
+  // Where a sum is left that is added to a residual: in its place where nobody, the
+  // convolution itself included, reads that again.
+  memory on_top_of(size_t residual, size_t out, const Desc& desc, const memory& source) {
+    const memory from = values_.at(residual);
+    const bool is_last = readers_[residual] == 0 && live_.contains(from.get()) &&
+                         from.get() != source.get() &&
+                         std::ranges::find(region_.outputs, residual) == region_.outputs.end() &&
+                         std::ranges::find(region_.outputs, out) == region_.outputs.end();
+    if (is_last && from.get_desc() == desc) return values_[out] = from;
+    const memory to = give(out, desc);
+    call(dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+    return to;
   }
 
   void dense(const Step& s, const After& after) {
@@ -533,6 +552,7 @@ class Builder {
   const Region& region_;
   Network& network_;
   std::map<size_t, memory> values_;
+  std::map<size_t, int> readers_;  // of each value, steps that are not built yet
   std::vector<Scratch> scratch_;
   std::unordered_map<dnnl_memory_t, size_t> live_;  // look-ups only
   std::vector<size_t> finished_;                    // outputs that a primitive writes at once
