@@ -117,6 +117,10 @@ def test_onednn_images(name):
     require(NETWORKS[name], "onednn", regions, **IMAGE)
 
 
+def test_onednn_of_rank_0():
+    require(sym.elemwise_add(sym.tanh(sym.Variable("y")), sym.Variable("z")), "onednn", 1, y=(), z=())
+
+
 @pytest.mark.parametrize("compiler", ["onednn", "openblas"])
 def test_products(compiler):
     y = sym.Variable("y")

@@ -134,7 +134,11 @@ class Builder {
  private:
   using Arguments = std::unordered_map<int, memory>;
 
-  const Dims& dims(size_t v) const { return region_.values[v].shape; }
+  // oneDNN has no tensors of rank 0.
+  const Dims& dims(size_t v) const {
+    static const Dims kOne{1};
+    return region_.values[v].shape.empty() ? kOne : region_.values[v].shape;
+  }
   Desc plain(size_t v) const { return row_major(dims(v)); }
   bool is_constant(size_t v) const { return region_.values[v].constant != nullptr; }
 
