@@ -26,3 +26,8 @@ find_library(TW_JEMALLOC jemalloc)
 if(TW_JEMALLOC AND NOT TW_SANITIZE)
   target_link_libraries(tilewright_malloc INTERFACE "${TW_JEMALLOC}")
 endif()
+
+# Peers of the benchmark, and code generators of networks; both optional.
+find_library(TW_OPENBLAS openblas)
+find_path(TW_OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread openblas)
+find_library(TW_ONEDNN dnnl)

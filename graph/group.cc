@@ -103,6 +103,11 @@ Group GroupBuilder::group(std::vector<NodeRef> nodes) const {
   Group group{.nodes = std::move(nodes)};
   std::map<size_t, te::Tensor> values;  // by entry
   group.inputs = inputs_of(group.nodes);
+  group.is_external = group.nodes.back()->function && group.nodes.back()->function->module;
+  if (group.is_external) {
+    group.name = group.nodes.back()->name;
+    return group;
+  }
   if (has_views_) group.parts = parts_of(group.nodes, index_, shapes_, types_);
   for (const Entry& e : group.inputs) {
     const te::Tensor tensor = placeholder(e, group.program.arguments.size());

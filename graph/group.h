@@ -23,6 +23,8 @@ struct Group {
   // kernel, under any 'fusion' but NNVM's. Else none.
   std::vector<Entry> parts;
   bool is_view() const { return !parts.empty(); }
+  // Whether another code generator has built it; then there is no program.
+  bool is_external = false;
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
   te::Program program;

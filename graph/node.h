@@ -34,7 +34,7 @@ struct Node {
   std::vector<Entry> inputs;
   std::vector<NodeRef> control_dependencies;      // run before, though nothing of them is read
   uint32_t writes = 0;                            // of a variable: by so many calls so far
-  std::shared_ptr<const GraphFunction> function;  // of the operator `_function`: what it calls
+  std::shared_ptr<const GraphFunction> function;  // of the operator `_call_function`: what it calls
   std::string source;  // the line that made it, "net.py:12", where it is known; in no file
 
   Node() = default;

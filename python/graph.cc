@@ -70,6 +70,7 @@ py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
   const graph::GraphIndex index(graph);
   py::list list;
   for (const graph::Group& group : graph::groups_of(graph, parameters)) {
+    if (group.is_external) continue;
     std::vector<uint32_t> nodes;
     std::vector<std::pair<uint32_t, uint32_t>> inputs;
     for (const graph::NodeRef& node : group.nodes) nodes.push_back(index.node_id(*node));

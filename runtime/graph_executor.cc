@@ -261,7 +261,7 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
   size_t total = 0, most = 0;
   for (const PlannedNode& node : plan_->nodes) {
     const size_t arguments = node.is_variable() ? 0 : node.inputs.size() + node.num_outputs;
-    total += arguments;
+    total += arguments + 1;  // and the context
     most = std::max(most, arguments);
   }
   arguments_.reserve(total);  // calls point into it
@@ -279,8 +279,9 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
                  .arguments = arguments_.data() + first,
                  .num_arguments = static_cast<int32_t>(arguments_.size() - first),
                  .node = id};
+    arguments_.push_back(functions[id].context());
     if (node.is_view()) {
-      if (is_in_place(node, std::span(arguments_).subspan(first))) continue;
+      if (is_in_place(node, {call.arguments, static_cast<size_t>(call.num_arguments)})) continue;
     } else {
       call.kernel = functions[id].kernel();
       call.unchecked = functions[id].unchecked().kernel();

@@ -183,8 +183,8 @@ void Function::call(std::span<const CallArgument> arguments) const {
   std::vector<int32_t> more_codes;
   void** pointers = inline_pointers.data();
   int32_t* codes = inline_codes.data();
-  if (arguments.size() > kInline) {
-    more_pointers.resize(arguments.size());
+  if (arguments.size() >= kInline) {
+    more_pointers.resize(arguments.size() + 1);
     more_codes.resize(arguments.size());
     pointers = more_pointers.data();
     codes = more_codes.data();
@@ -193,6 +193,7 @@ void Function::call(std::span<const CallArgument> arguments) const {
     pointers[i] = arguments[i].pointer();
     codes[i] = static_cast<int32_t>(arguments[i].kind());
   }
+  pointers[arguments.size()] = context();
   last_error().present = false;
   if (kernel_(pointers, codes, static_cast<int32_t>(arguments.size())) != 0) {
     const LastError error = last_error();

@@ -17,7 +17,8 @@
 
 namespace tw {
 
-// The type of every compiled kernel; c_api.h states the contract.
+// The type of every compiled kernel; c_api.h states the contract. Kernels of this process that are
+// no compiled code, such as another library's, find Function::context() behind their last argument.
 using KernelPointer = int32_t (*)(void* const* args, const int32_t* type_codes, int32_t num_args);
 
 // One argument of a call. Refers to the tensor, which must outlive the call.
@@ -55,6 +56,8 @@ class TW_API Function {
   const std::string& name() const { return info_->name; }
   const FunctionInfo& info() const { return *info_; }
   KernelPointer kernel() const { return kernel_; }
+  // The owner of the code, which callers put behind the last argument.
+  void* context() const { return const_cast<void*>(owner_.get()); }
   // The same kernel without the checks of its arguments, for callers whose arguments have passed
   // them: c_api.h says what must stay as it was. Where there is none, this function.
   Function unchecked() const;

@@ -175,7 +175,7 @@ class Extraction {
     }
     for (const auto& [id, output] : units_[unit].outputs)
       function.outputs.push_back({bodies.at(index_.nodes()[id].get()), output});
-    call.op = &get_op("_function");
+    call.op = &get_op("_call_function");
     call.name = head.name;
     call.attributes = std::move(head.attributes);
     call.function = std::make_shared<const GraphFunction>(std::move(function));
@@ -219,7 +219,7 @@ std::vector<Entry> applied(const GraphFunction& function, const std::vector<Entr
 }  // namespace
 
 void verify_function(const Node& node) {
-  if (node.is_variable() || node.op->name != "_function") return;
+  if (node.is_variable() || node.op->name != "_call_function") return;
   if (!node.function) fail("a call of no function", "what a pass or a file made", node.name);
   const GraphFunction& f = *node.function;
   if (f.parameters.size() != node.inputs.size()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions inside graphs: a node of the operator `_function` calls one on its inputs. Parts of a
-// network that go to another code generator, and the patterns that it knows, are such functions;
-// attributes of the node say which: Compiler, ExternalSymbol, Primitive, Composite.
+// Functions inside graphs: a node of the operator `_call_function` calls one on its inputs. Parts
+// of a network that go to another code generator, and the patterns that it knows, are such
+// functions; attributes of the node say which: Compiler, ExternalSymbol, Primitive, Composite.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,19 @@
 
 #include "graph/graph.h"
 
+namespace tw {
+class Module;  // runtime/module.h
+}
+
 namespace tw::graph {
 
 struct GraphFunction {
   std::vector<NodeRef> parameters;  // variables, one for each input of the node
   std::vector<Entry> outputs;       // of the body, which reads nothing but parameters
+  // Once another code generator has built it: a module of one function, which is called
+  // 'ExternalSymbol', and which parameters that holds itself and does not take.
+  std::shared_ptr<const Module> module = nullptr;
+  std::vector<bool> is_constant = {};
 };
 
 // BadGraph where a node calls what it cannot: no function, or one of other parameters.

@@ -71,7 +71,7 @@ std::vector<Op> byoc_ops() {
   return {
       mark("compiler_begin", "data, which what reads it is to compute by another code generator."),
       mark("compiler_end", "data, which another code generator computes."),
-      {.name = "_function",
+      {.name = "_call_function",
        .doc = "The outputs of a function of the graph on the inputs; passes make it.",
        .inputs = {{"args", "what the function takes"}},
        .variadic = true,

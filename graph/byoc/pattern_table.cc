@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "graph/byoc/codegens.h"
 #include "graph/byoc/readers.h"
 #include "graph/op.h"
 #include "runtime/error.h"
@@ -18,11 +19,16 @@ namespace {
 
 // Python registers tables while other threads may read some.
 struct Tables {
-  std::mutex mutex;
+  std::mutex mutex = {};
   std::map<std::string, PatternTable, std::less<>> by_compiler;
 };
 Tables& tables() {
-  static auto* const value = new Tables;  // Python functions may outlive our statics
+  static auto* const value = new Tables{// Python functions may outlive our statics
+                                        .by_compiler = {
+#define CODEGEN(name, library, patterns, doc) {#name, patterns()},
+#include "graph/byoc/codegens.def"
+#undef CODEGEN
+                                        }};
   return *value;
 }
 

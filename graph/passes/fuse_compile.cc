@@ -14,6 +14,8 @@
 #include <unordered_map>
 
 #include "graph/build.h"
+#include "graph/byoc/function.h"
+#include "graph/byoc/region_module.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -49,12 +51,14 @@ class Rewriter {
     const std::vector<Group> groups = groups_of(graph_, parameters_);
     std::vector<Group> computed;
     std::ranges::copy_if(groups, std::back_inserter(computed),
-                         [](const Group& g) { return !g.is_view(); });
+                         [](const Group& g) { return !g.is_view() && !g.is_external; });
     BuiltGroups built = build_groups(computed, build_options_of(graph_));
     size_t next = 0;
     for (const Group& group : groups) {
       if (group.is_view()) {
         view(group);
+      } else if (group.is_external) {
+        call_external(group);
       } else {
         call(group, built.kernels[built.kernel_of[next++]]);
       }
@@ -64,7 +68,7 @@ class Rewriter {
     describe(result);
     std::vector<std::shared_ptr<Module>> modules;
     for (const BuiltKernel& kernel : built.kernels) modules.push_back(kernel.built.module);
-    compiled_->module = join(std::move(modules));
+    compiled_->module = with_regions(join(std::move(modules)), std::move(regions_));
     compiled_->kernels = std::move(built.kernels);
     result = apply(std::move(result), "PlanMemory");
     std::erase_if(result.attributes, [](const auto& a) {
@@ -90,6 +94,18 @@ class Rewriter {
     std::vector<Entry> parts;
     for (const Entry& e : group.parts) parts.push_back(new_entry(e));
     finish(group, std::move(parts), group.program.outputs.size(), "__nop", "");
+  }
+
+  // Constants are in the code.
+  void call_external(const Group& group) {
+    const Node& node = *group.nodes.back();
+    std::vector<Entry> inputs;
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      if (!node.function->is_constant[k]) inputs.push_back(new_entry(node.inputs[k]));
+    }
+    regions_.push_back(node.function->module);
+    finish(group, std::move(inputs), static_cast<size_t>(node.num_outputs()),
+           text_of(node, "ExternalSymbol"), "");
   }
 
   void call(const Group& group, const BuiltKernel& kernel) {
@@ -228,6 +244,7 @@ class Rewriter {
   // The variables whose new values the first outputs of a node are; look-ups only.
   std::unordered_map<const Node*, std::vector<const Node*>> written_;
   std::map<std::string, std::vector<Entry>> packed_;
+  std::vector<std::shared_ptr<const Module>> regions_;  // of other code generators
   std::shared_ptr<CompiledGroups> compiled_ = std::make_shared<CompiledGroups>();
 };
 

@@ -18,8 +18,8 @@ from . import symbol as _symbol
 
 _log = _logging.getLogger(__name__)
 
-__all__ = ["Fault", "annotate", "check_annotations", "compiler_begin", "compiler_end", "explain_partition", "inline_functions",
-           "partition", "partition_graph", "pattern_tables", "register_pattern_table"]
+__all__ = ["Fault", "annotate", "check_annotations", "codegens", "compiler_begin", "compiler_end", "explain_partition", "inline_functions",
+           "partition", "partition_graph", "pattern_tables", "register_codegen", "register_pattern_table"]
 
 
 class Fault(_NamedTuple):
@@ -147,6 +147,23 @@ def register_pattern_table(compiler, table=None):
 def pattern_tables():
     """list of str: the compilers that have a pattern table."""
     return _core.pattern_table_names()
+
+
+def codegens():
+    """list of str: the code generators that build functions. Whether one's library is there shows when it is asked."""
+    return _core.graph_codegens()
+
+
+def register_codegen(compiler, library):
+    """Says which library builds the functions of a compiler, whose patterns are `register_pattern_table`'s.
+
+    Parameters
+    ----------
+    compiler: str
+    library: str
+        The path of a shared library that `graph/byoc/codegen.h` describes; docs/byoc.md writes one.
+    """
+    _core.register_graph_codegen(compiler, str(library))
 
 
 def _for_compiler(graph, pattern_table):

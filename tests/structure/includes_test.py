@@ -25,7 +25,7 @@ LIBRARIES = {
     "XGBoost": Library(r"xgboost/", ("autotune/",), one_file=True),
     "SQLite": Library(r"sqlite3(ext)?\.h", ("autotune/",), one_file=True),
     "oneDNN": Library(r"(oneapi/dnnl/)?dnnl", ("graph/byoc/", "bench/"), one_file=True),
-    "OpenBLAS": Library(r"(openblas/)?(cblas|f77blas)", ("bench/",)),
+    "OpenBLAS": Library(r"(openblas/)?(cblas|f77blas)", ("graph/byoc/", "bench/")),
     "PyTorch": Library(r"(ATen|c10|torch)/", ("bench/",), one_file=True),
     "pybind11": Library(r"pybind11/", ("python/",)),
     "Google Benchmark": Library(r"benchmark/", ("bench/",)),

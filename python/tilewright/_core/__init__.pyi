@@ -1336,6 +1336,10 @@ def buffer_var(arg0: str, arg1: str) -> tilewright._core.Var:
     ...
 
 
+def build_graph_regions(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Mapping[str, tilewright._core.NDArray], arg2: int) -> tuple:
+    ...
+
+
 def build_program(program: tilewright._core.Program, target: tilewright._core.TargetModel, name: str, constants: list, log: typing.Any, threads: int, cross: bool) -> tilewright._core.Module:
     """threads 0: those of the thread pool. log: a LogFile or None."""
 
@@ -1433,6 +1437,10 @@ def fmod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> ti
 
 
 def for_loop(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike, arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def graph_codegens() -> list[str]:
     ...
 
 
@@ -1665,6 +1673,10 @@ def reduce_axis(dom: tilewright._core.Range, name: str) -> tilewright._core.Iter
 
 
 def reduce_expr(arg0: str, arg1: tilewright._core.ExprLike, arg2: collections.abc.Sequence[tilewright._core.IterVar], arg3: typing.Any) -> tilewright._core.PrimExpr:
+    ...
+
+
+def register_graph_codegen(arg0: str, arg1: str) -> None:
     ...
 
 

@@ -191,6 +191,7 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     for named in (shape, dtype, layout):
         if not isinstance(named, str):
             arguments.require_inputs(graph, named)
+    graph = build_functions(graph, shape, dtype, params)
     if graph.symbol.list_input_names("aux_state"):
         graph = graph.apply("OrderMutation")
     graph = graph_attr.set_layout_inputs(graph, layout)
@@ -224,6 +225,30 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
         graph._set_json_attr("param_name_list", list(params), "list_str")
     graph = graph.apply("InferShape").apply("InferType")
     return graph.apply("GraphFusePartition"), params, initial
+
+
+def build_functions(graph, shape, dtype, params):
+    """The graph with code of other code generators for the functions that `byoc.partition` made.
+
+    Those that a code generator refuses, fails or crashes on are inlined, with a line in the log for each: our kernels compute
+    them.
+
+    Parameters
+    ----------
+    graph: Graph
+    shape, dtype, params
+        As `build` takes them. Values of parameters go into the code.
+    """
+    if not graph.functions():
+        return graph
+    from ..autotune import apply_best
+
+    graph = graph_attr.set_dtype_inputs(graph_attr.set_shape_inputs(graph, shape), dtype).apply(["InferShape", "InferType"])
+    best = apply_best._innermost()
+    native, refused = _core.build_graph_regions(graph._native, params, best.threads if best is not None and best.threads else 0)
+    for line in refused:
+        _log.warning("%s", line)
+    return _graph.Graph(native)
 
 
 def _array(name, value):

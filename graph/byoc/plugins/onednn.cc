@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions by oneDNN. Each composite is one primitive, with what follows it as post-operations.
+// Primitives, their scratchpads and weights in the layouts that they want are made at build; values
+// between two primitives stay in the layout that the first one chose. A run executes primitives.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <dnnl.hpp>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/byoc/codegen.h"
+
+namespace {
+
+using namespace tw::vendor;
+using dnnl::algorithm;
+using dnnl::memory;
+using Dims = memory::dims;
+using Desc = memory::desc;
+
+constexpr auto kInference = dnnl::prop_kind::forward_inference;
+constexpr auto kF32 = memory::data_type::f32;
+constexpr auto kAny = memory::format_tag::any;
+constexpr int64_t kLine = 64;  // bytes
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+dnnl::stream& stream() {
+  thread_local dnnl::stream s(engine());
+  return s;
+}
+
+// oneDNN's threads are those of OpenMP, of which there may be several libraries: the one that it
+// loaded itself is meant.
+void set_threads(int threads) {
+  using Set = void(int);
+  static Set* const set = [] {
+    void* openmp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return openmp == nullptr ? nullptr
+                             : reinterpret_cast<Set*>(dlsym(openmp, "omp_set_num_threads"));
+  }();
+  if (set != nullptr) set(threads);
+}
+
+Desc row_major(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<int64_t>(dims[d], 1);
+  return {dims, kF32, strides};
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw std::runtime_error("oneDNN: " + why); }
+
+std::pair<int64_t, int64_t> pair_of(const Step& s, const std::string& name) {
+  const auto& v = s.tuple(name);
+  return {v.front(), v.size() > 1 ? v[1] : v.front()};
+}
+struct Border {
+  int64_t top, left, bottom, right;
+};
+Border border_of(const Step& s) {
+  const auto& v = s.tuple("padding");
+  if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
+  const auto [h, w] = pair_of(s, "padding");
+  return {h, w, h, w};
+}
+
+class Builder;
+
+class Network final : public Kernel {
+ public:
+  explicit Network(const Region& region);
+  int64_t workspace_bytes() const override { return workspace_; }
+
+  void run(void* const* tensors, void* workspace) override {
+    for (const auto& [m, k] : external_) m.set_data_handle(tensors[k]);
+    for (const auto& [m, offset] : scratch_)
+      m.set_data_handle(static_cast<char*>(workspace) + offset);
+    set_threads(threads_);
+    for (const Call& c : calls_) c.primitive.execute(stream(), c.arguments);
+    stream().wait();
+  }
+
+ private:
+  friend class Builder;
+  struct Call {
+    dnnl::primitive primitive;
+    std::unordered_map<int, memory> arguments;
+  };
+  std::vector<Call> calls_;
+  std::vector<std::pair<memory, size_t>> external_;  // inputs and outputs, by argument
+  std::vector<std::pair<memory, int64_t>> scratch_;  // and their places
+  std::vector<std::vector<float>> weights_;          // that were computed here
+  int64_t workspace_ = 0;
+  int threads_ = 1;
+};
+
+class Builder {
+ public:
+  Builder(const Region& region, Network& network) : region_(region), network_(network) {
+    set_threads(region.threads);
+    for (const Value& v : region.values) {
+      if (v.dtype != "float32") refuse("float32 alone, not " + v.dtype);
+    }
+    for (size_t k = 0; k < region.inputs.size(); ++k)
+      values_[region.inputs[k]] = external(region.inputs[k], k);
+    for (size_t v = 0; v < region.values.size(); ++v) {
+      void* constant = const_cast<void*>(region.values[v].constant);
+      if (constant != nullptr) values_[v] = memory(plain(v), engine(), constant);
+    }
+    const auto count = [&](const Composite& c, int change) {
+      for (const Step& s : c.steps) {
+        for (size_t v : s.inputs) readers_[v] += change;
+      }
+    };
+    for (const Composite& c : region.composites) count(c, 1);
+    for (const Composite& c : region.composites) {
+      count(c, -1);
+      build(c);
+    }
+    for (size_t k = 0; k < region.outputs.size(); ++k) finish(region.outputs[k], k);
+    place_scratch();
+    network.threads_ = region.threads;
+  }
+
+ private:
+  using Arguments = std::unordered_map<int, memory>;
+
+  // oneDNN has no tensors of rank 0.
+  const Dims& dims(size_t v) const {
+    static const Dims kOne{1};
+    return region_.values[v].shape.empty() ? kOne : region_.values[v].shape;
+  }
+  Desc plain(size_t v) const { return row_major(dims(v)); }
+  bool is_constant(size_t v) const { return region_.values[v].constant != nullptr; }
+
+  memory external(size_t v, size_t argument) {
+    const memory m(plain(v), engine(), nullptr);
+    network_.external_.emplace_back(m, argument);
+    return m;
+  }
+
+  // ---- values and their layouts
+
+  memory scratch(const Desc& desc) {
+    const memory m(desc, engine(), nullptr);
+    live_[m.get()] = scratch_.size();
+    scratch_.push_back({m, network_.calls_.size(), network_.calls_.size()});
+    return m;
+  }
+
+  void call(dnnl::primitive primitive, Arguments arguments) {
+    for (const auto& [id, m] : arguments) {
+      const auto at = live_.find(m.get());
+      if (at != live_.end()) scratch_[at->second].last = network_.calls_.size();
+    }
+    network_.calls_.push_back({std::move(primitive), std::move(arguments)});
+  }
+
+  // The value in a layout: as it is, converted once now where it is constant, else in each run.
+  memory take(size_t v, const Desc& desc) {
+    memory& known = values_.at(v);
+    return is_constant(v) ? constant_in(known, desc) : in_layout(known, desc);
+  }
+  static memory constant_in(memory from, const Desc& desc) {
+    if (from.get_desc() == desc) return from;
+    memory to(desc, engine());
+    dnnl::reorder(from, to).execute(stream(), from, to);
+    stream().wait();
+    return to;
+  }
+  memory in_layout(const memory& from, const Desc& desc) {
+    if (from.get_desc() == desc) return from;
+    const memory to = scratch(desc);
+    call(dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+    return to;
+  }
+
+  // Where a primitive leaves a value: an output of the region at once where the layout is its own.
+  memory give(size_t v, const Desc& desc) {
+    const auto at = std::ranges::find(region_.outputs, v);
+    const bool direct = at != region_.outputs.end() && desc == plain(v);
+    memory m;
+    if (direct) {
+      const auto k = static_cast<size_t>(at - region_.outputs.begin());
+      m = external(v, region_.inputs.size() + k);
+      finished_.push_back(k);
+    } else {
+      m = scratch(desc);
+    }
+    values_[v] = m;
+    return m;
+  }
+
+  void finish(size_t v, size_t k) {
+    if (std::ranges::find(finished_, k) != finished_.end()) return;
+    const memory from = values_.at(v), to = external(v, region_.inputs.size() + k);
+    call(dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  }
+
+  // Memory that no two live values share, first fit by the order in which they come.
+  void place_scratch() {
+    std::vector<int64_t> offsets;
+    for (size_t k = 0; k < scratch_.size(); ++k) {
+      const auto bytes_of = [&](size_t i) {
+        return (static_cast<int64_t>(scratch_[i].m.get_desc().get_size()) + kLine - 1) / kLine *
+               kLine;
+      };
+      std::vector<std::pair<int64_t, int64_t>> taken;
+      for (size_t i = 0; i < k; ++i) {
+        if (scratch_[i].last >= scratch_[k].first && scratch_[k].last >= scratch_[i].first)
+          taken.emplace_back(offsets[i], offsets[i] + bytes_of(i));
+      }
+      std::ranges::sort(taken);
+      int64_t offset = 0;
+      for (const auto& [begin, end] : taken) {
+        if (begin >= offset + bytes_of(k)) break;
+        offset = std::max(offset, end);
+      }
+      offsets.push_back(offset);
+      network_.workspace_ = std::max(network_.workspace_, offset + bytes_of(k));
+      network_.scratch_.emplace_back(scratch_[k].m, offset);
+    }
+  }
+
+  // ---- primitives
+
+  dnnl::primitive_attr attributes(dnnl::post_ops after = {}) const {
+    dnnl::primitive_attr a;
+    a.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    a.set_post_ops(after);
+    return a;
+  }
+  template <class PrimitiveDesc>
+  void add_scratchpad(const PrimitiveDesc& p, Arguments& arguments) {
+    if (p.scratchpad_desc().get_size() > 0)
+      arguments[DNNL_ARG_SCRATCHPAD] = scratch(p.scratchpad_desc());
+  }
+
+  // What follows the first step of a composite.
+  struct After {
+    const Step* norm = nullptr;
+    size_t residual = ~size_t{0};
+    const Step* activation = nullptr;
+    size_t out;  // value
+
+    bool has_residual() const { return residual != ~size_t{0}; }
+  };
+  static After after_of(const Composite& c) {
+    After after{.out = c.steps.front().outputs[0]};
+    for (size_t k = 1; k < c.steps.size(); ++k) {
+      const Step& s = c.steps[k];
+      if (s.op == "batch_norm") {
+        after.norm = &s;
+      } else if (s.op == "elemwise_add" || s.op == "broadcast_add") {
+        after.residual = s.inputs[s.inputs[0] == after.out ? 1 : 0];
+      } else if (s.op == "relu" || s.op == "clip") {
+        after.activation = &s;
+      } else {
+        refuse("no " + s.op + " behind " + c.steps.front().op);
+      }
+      after.out = s.outputs[0];
+    }
+    return after;
+  }
+  static void append(dnnl::post_ops& ops, const Step* activation) {
+    if (activation == nullptr) return;
+    const bool relu = activation->op == "relu";
+    ops.append_eltwise(1, relu ? algorithm::eltwise_relu : algorithm::eltwise_clip,
+                       relu ? 0 : static_cast<float>(activation->real("a_min")),
+                       relu ? 0 : static_cast<float>(activation->real("a_max")));
+  }
+
+  void build(const Composite& c) {
+    const Step& s = c.steps.front();
+    if (s.op == "conv2d") return convolution(s, after_of(c));
+    if (s.op == "dense") return dense(s, after_of(c));
+    if (s.op == "matmul") return matmul(s, after_of(c));
+    for (const Step& step : c.steps) single(step);
+  }
+
+  void single(const Step& s) {
+    static const std::map<std::string, algorithm> kEltwise = {
+        {"relu", algorithm::eltwise_relu},        {"tanh", algorithm::eltwise_tanh},
+        {"sigmoid", algorithm::eltwise_logistic}, {"exp", algorithm::eltwise_exp},
+        {"sqrt", algorithm::eltwise_sqrt},        {"abs", algorithm::eltwise_abs},
+        {"clip", algorithm::eltwise_clip}};
+    if (const auto e = kEltwise.find(s.op); e != kEltwise.end()) return eltwise(s, e->second);
+    if (s.op == "elemwise_add" || s.op == "broadcast_add") return sum(s);
+    if (s.op == "softmax") return softmax(s);
+    if (s.op == "batch_norm") return batch_norm(s);
+    if (s.op == "concatenate") return concatenate(s);
+    if (s.op.ends_with("pool2d")) return pool(s);
+    refuse("no " + s.op);
+  }
+
+  // A convolution's weight and bias with a normalization behind it folded into them.
+  std::pair<memory, memory> folded(const Step& s, const Step& norm) {
+    const size_t w = s.inputs[1];
+    for (size_t v : {w, norm.inputs[1], norm.inputs[2], norm.inputs[3], norm.inputs[4]}) {
+      if (!is_constant(v)) refuse("a normalization by values that are not constant");
+    }
+    if (norm.integer("axis") != 1) refuse("a normalization along another axis than channels");
+    const auto at = [&](size_t v) { return static_cast<const float*>(region_.values[v].constant); };
+    const int64_t channels = dims(w)[0], each = region_.values[w].elements() / channels;
+    std::vector<float> weight(at(w), at(w) + channels * each), bias(static_cast<size_t>(channels));
+    if (s.inputs.size() > 2 && !is_constant(s.inputs[2])) refuse("a bias that is not constant");
+    for (int64_t c = 0; c < channels; ++c) {
+      const float gamma = norm.flag("scale") ? at(norm.inputs[1])[c] : 1;
+      const float beta = norm.flag("center") ? at(norm.inputs[2])[c] : 0;
+      const float scale =
+          gamma / std::sqrt(at(norm.inputs[4])[c] + static_cast<float>(norm.real("epsilon")));
+      for (int64_t i = 0; i < each; ++i) weight[static_cast<size_t>(c * each + i)] *= scale;
+      const float before = s.inputs.size() > 2 ? at(s.inputs[2])[c] : 0;
+      bias[static_cast<size_t>(c)] = (before - at(norm.inputs[3])[c]) * scale + beta;
+    }
+    network_.weights_.push_back(std::move(weight));
+    network_.weights_.push_back(std::move(bias));
+    const auto kept = [&](size_t back, const Dims& d) {
+      auto& data = network_.weights_[network_.weights_.size() - back];
+      return constant_in(memory(row_major(d), engine(), data.data()), row_major(d));
+    };
+    return {kept(2, dims(w)), kept(1, {channels})};
+  }
+
+  void convolution(const Step& s, const After& after) {
+    if (s.text("layout") != "NCHW" || s.text("kernel_layout") != "OIHW")
+      refuse("convolutions of NCHW and OIHW alone");
+    const size_t x = s.inputs[0], w = s.inputs[1];
+    const int64_t groups = s.integer("groups");
+    const auto [sh, sw] = pair_of(s, "strides");
+    const auto [dh, dw] = pair_of(s, "dilation");
+    const Border pad = border_of(s);
+    Dims wd = dims(w);
+    if (groups > 1) wd = {groups, wd[0] / groups, wd[1], wd[2], wd[3]};
+    memory weight = values_.at(w), bias;
+    if (after.norm != nullptr) {
+      std::tie(weight, bias) = folded(s, *after.norm);
+    } else if (s.inputs.size() > 2) {
+      bias = values_.at(s.inputs[2]);
+    }
+    const bool constant = is_constant(w);
+    const auto describe = [&](const dnnl::post_ops& ops) {
+      const Desc src(dims(x), kF32, kAny), weights(wd, kF32, kAny),
+          dst(dims(s.outputs[0]), kF32, kAny);
+      const dnnl::convolution_forward::desc d(kInference, algorithm::convolution_auto, src, weights,
+                                              bias ? row_major({dims(w)[0]}) : Desc(), dst,
+                                              {sh, sw}, {dh - 1, dw - 1}, {pad.top, pad.left},
+                                              {pad.bottom, pad.right});
+      return dnnl::convolution_forward::primitive_desc(d, attributes(ops), engine());
+    };
+    dnnl::post_ops ops;
+    if (after.has_residual()) ops.append_sum();
+    append(ops, after.activation);
+    const auto p = describe(ops);
+    Arguments arguments;
+    const memory grouped(row_major(wd), engine(), weight.get_data_handle());
+    arguments[DNNL_ARG_SRC] = take(x, p.src_desc());
+    if (!constant && groups > 1) refuse("weights of groups that are not constant");
+    arguments[DNNL_ARG_WEIGHTS] =
+        constant ? constant_in(grouped, p.weights_desc()) : in_layout(weight, p.weights_desc());
+    if (bias) arguments[DNNL_ARG_BIAS] = bias;
+    arguments[DNNL_ARG_DST] =
+        after.has_residual()
+            ? on_top_of(after.residual, after.out, p.dst_desc(), arguments[DNNL_ARG_SRC])
+            : give(after.out, p.dst_desc());
+    add_scratchpad(p, arguments);
+    call(dnnl::convolution_forward(p), std::move(arguments));
+  }
+
+  // Where a sum is left that is added to a residual: in its place where nobody, the
+  // convolution itself included, reads that again.
+  memory on_top_of(size_t residual, size_t out, const Desc& desc, const memory& source) {
+    const memory from = values_.at(residual);
+    const bool is_last = readers_[residual] == 0 && live_.contains(from.get()) &&
+                         from.get() != source.get() &&
+                         std::ranges::find(region_.outputs, residual) == region_.outputs.end() &&
+                         std::ranges::find(region_.outputs, out) == region_.outputs.end();
+    if (is_last && from.get_desc() == desc) return values_[out] = from;
+    const memory to = give(out, desc);
+    call(dnnl::reorder(from, to), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+    return to;
+  }
+
+  void dense(const Step& s, const After& after) {
+    const bool bias = s.inputs.size() > 2;
+    dnnl::post_ops ops;
+    append(ops, after.activation);
+    const dnnl::inner_product_forward::desc d(kInference, Desc(dims(s.inputs[0]), kF32, kAny),
+                                              Desc(dims(s.inputs[1]), kF32, kAny),
+                                              bias ? plain(s.inputs[2]) : Desc(), plain(after.out));
+    const dnnl::inner_product_forward::primitive_desc p(d, attributes(ops), engine());
+    Arguments arguments{{DNNL_ARG_SRC, take(s.inputs[0], p.src_desc())},
+                        {DNNL_ARG_WEIGHTS, take(s.inputs[1], p.weights_desc())}};
+    if (bias) arguments[DNNL_ARG_BIAS] = values_.at(s.inputs[2]);
+    arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
+    add_scratchpad(p, arguments);
+    call(dnnl::inner_product_forward(p), std::move(arguments));
+  }
+
+  void matmul(const Step& s, const After& after) {
+    const auto operand = [&](size_t v, bool transposed) {
+      const Dims& d = dims(v);
+      return transposed ? Desc({d[1], d[0]}, kF32, Dims{1, d[1]}) : plain(v);
+    };
+    const Desc a = operand(s.inputs[0], s.flag("transpose_a")),
+               b = operand(s.inputs[1], s.flag("transpose_b"));
+    dnnl::post_ops ops;
+    append(ops, after.activation);
+    const dnnl::matmul::primitive_desc p(dnnl::matmul::desc(a, b, plain(after.out)),
+                                         attributes(ops), engine());
+    // The same elements, seen as the operand.
+    const auto seen = [&](size_t v, const Desc& desc) {
+      const memory m = take(v, plain(v));
+      if (desc == plain(v)) return m;
+      const memory view(desc, engine(), m.get_data_handle());
+      return share(m, view);
+    };
+    Arguments arguments{{DNNL_ARG_SRC, seen(s.inputs[0], a)},
+                        {DNNL_ARG_WEIGHTS, seen(s.inputs[1], b)}};
+    arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
+    add_scratchpad(p, arguments);
+    call(dnnl::matmul(p), std::move(arguments));
+  }
+
+  // A view lies where its memory lies.
+  memory share(const memory& of, const memory& view) {
+    for (size_t k = 0; k < network_.external_.size(); ++k) {
+      if (network_.external_[k].first.get() == of.get()) {
+        network_.external_.emplace_back(view, network_.external_[k].second);
+        return view;
+      }
+    }
+    if (live_.contains(of.get())) refuse("a transposed value of the same region");
+    return view;  // constant
+  }
+
+  void pool(const Step& s) {
+    const size_t x = s.inputs[0], y = s.outputs[0];
+    const Dims &in = dims(x), &out = dims(y);
+    const bool global = s.op.starts_with("global"), max = s.op.find("max") != std::string::npos;
+    Dims kernel{in[2], in[3]}, strides{1, 1}, before{0, 0}, behind{0, 0};
+    auto how = max ? algorithm::pooling_max : algorithm::pooling_avg_exclude_padding;
+    if (!global) {
+      const auto [kh, kw] = pair_of(s, "pool_size");
+      const auto [sh, sw] = pair_of(s, "strides");
+      const Border pad = border_of(s);
+      kernel = {kh, kw};
+      strides = {sh, sw};
+      before = {pad.top, pad.left};
+      behind = {(out[2] - 1) * sh + kh - in[2] - pad.top,
+                (out[3] - 1) * sw + kw - in[3] - pad.left};
+      if (!max && s.flag("count_include_pad")) {
+        if (s.flag("ceil_mode")) refuse("means over padding in windows that do not fit");
+        how = algorithm::pooling_avg_include_padding;
+      }
+    }
+    const memory src = values_.at(x);
+    const dnnl::pooling_forward::desc d(kInference, how, src.get_desc(), Desc(out, kF32, kAny),
+                                        strides, kernel, before, behind);
+    const dnnl::pooling_forward::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(y, p.dst_desc())}};
+    add_scratchpad(p, arguments);
+    call(dnnl::pooling_forward(p), std::move(arguments));
+  }
+
+  void eltwise(const Step& s, algorithm how) {
+    const bool clip = how == algorithm::eltwise_clip;
+    const memory src = values_.at(s.inputs[0]);
+    const dnnl::eltwise_forward::desc d(kInference, how, src.get_desc(),
+                                        clip ? static_cast<float>(s.real("a_min")) : 0,
+                                        clip ? static_cast<float>(s.real("a_max")) : 0);
+    const dnnl::eltwise_forward::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
+    add_scratchpad(p, arguments);
+    call(dnnl::eltwise_forward(p), std::move(arguments));
+  }
+
+  void sum(const Step& s) {
+    const memory a = values_.at(s.inputs[0]), b = take(s.inputs[1], a.get_desc());
+    const dnnl::binary::desc d(algorithm::binary_add, a.get_desc(), b.get_desc(), a.get_desc());
+    const dnnl::binary::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{
+        {DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
+    add_scratchpad(p, arguments);
+    call(dnnl::binary(p), std::move(arguments));
+  }
+
+  int axis_of(const Step& s) const {
+    const int64_t axis = s.integer("axis"), rank = static_cast<int64_t>(dims(s.inputs[0]).size());
+    return static_cast<int>(axis < 0 ? axis + rank : axis);
+  }
+
+  void softmax(const Step& s) {
+    const memory src = values_.at(s.inputs[0]);
+    const dnnl::softmax_forward::desc d(kInference, src.get_desc(), axis_of(s));
+    const dnnl::softmax_forward::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
+    add_scratchpad(p, arguments);
+    call(dnnl::softmax_forward(p), std::move(arguments));
+  }
+
+  void batch_norm(const Step& s) {
+    using Flags = dnnl::normalization_flags;
+    if (s.integer("axis") != 1) refuse("a normalization along another axis than channels");
+    const memory src = values_.at(s.inputs[0]);
+    Flags flags = Flags::use_global_stats;
+    if (s.flag("scale")) flags |= Flags::use_scale;
+    if (s.flag("center")) flags |= Flags::use_shift;
+    const dnnl::batch_normalization_forward::desc d(kInference, src.get_desc(),
+                                                    static_cast<float>(s.real("epsilon")), flags);
+    const dnnl::batch_normalization_forward::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{{DNNL_ARG_SRC, src},
+                        {DNNL_ARG_MEAN, values_.at(s.inputs[3])},
+                        {DNNL_ARG_VARIANCE, values_.at(s.inputs[4])},
+                        {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
+    if (s.flag("scale")) arguments[DNNL_ARG_SCALE] = values_.at(s.inputs[1]);
+    if (s.flag("center")) arguments[DNNL_ARG_SHIFT] = values_.at(s.inputs[2]);
+    add_scratchpad(p, arguments);
+    call(dnnl::batch_normalization_forward(p), std::move(arguments));
+  }
+
+  // Blocks of channels that are full in each input stay blocks.
+  void concatenate(const Step& s) {
+    constexpr int64_t kBlock = 16;
+    const bool full = std::ranges::all_of(s.inputs, [&](size_t v) {
+      return dims(v).size() == 4 && dims(v)[1] % kBlock == 0 &&
+             values_.at(v).get_desc().data.format_desc.blocking.inner_nblks > 0;
+    });
+    std::vector<Desc> sources;
+    Arguments arguments;
+    for (size_t k = 0; k < s.inputs.size(); ++k) {
+      const size_t v = s.inputs[k];
+      const memory m = full ? values_.at(v) : take(v, plain(v));
+      sources.push_back(m.get_desc());
+      arguments[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(k)] = m;
+    }
+    const dnnl::concat::primitive_desc p(axis_of(s), sources, engine(), attributes());
+    arguments[DNNL_ARG_DST] = give(s.outputs[0], p.dst_desc());
+    add_scratchpad(p, arguments);
+    call(dnnl::concat(p), std::move(arguments));
+  }
+
+  struct Scratch {
+    memory m;
+    size_t first, last;  // calls
+  };
+  const Region& region_;
+  Network& network_;
+  std::map<size_t, memory> values_;
+  std::map<size_t, int> readers_;  // of each value, steps that are not built yet
+  std::vector<Scratch> scratch_;
+  std::unordered_map<dnnl_memory_t, size_t> live_;  // look-ups only
+  std::vector<size_t> finished_;                    // outputs that a primitive writes at once
+};
+
+Network::Network(const Region& region) { Builder(region, *this); }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
+  try {
+    return new Network(region);
+  } catch (const dnnl::error& e) {
+    refuse(e.message);
+  }
+}

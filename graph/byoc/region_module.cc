@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/byoc/region_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "runtime/dlpack.h"
+#include "runtime/error.h"
+#include "runtime/last_error.h"
+#include "runtime/workspace.h"
+
+namespace tw::graph {
+namespace {
+
+struct State {
+  FunctionInfo info;
+  std::unique_ptr<vendor::Kernel> kernel;
+  std::vector<NDArray> constants;
+  int64_t workspace = 0;
+  std::mutex mutex;  // held by one call, whose tensors these are
+  std::vector<void*> tensors;
+};
+
+void* elements_of(const State& state, size_t k, const void* argument) {
+  const auto& t = *static_cast<const DLTensor*>(argument);
+  const ArgumentInfo& info = state.info.arguments[k];
+  bool same = t.ndim == static_cast<int32_t>(info.shape.size());
+  int64_t stride = 1;
+  for (size_t d = info.shape.size(); same && d-- > 0;) {
+    same = t.shape[d] == std::get<int64_t>(info.shape[d]) &&
+           (t.strides == nullptr || t.shape[d] == 1 || t.strides[d] == stride);
+    stride *= t.shape[d];
+  }
+  if (!same) {
+    raise({.code = ErrorCode::ArgumentShape,
+           .what = fmt::format("argument {} of {}", k, state.info.name),
+           .legal = "a compact tensor of the shape that it was built for"});
+  }
+  return static_cast<char*>(t.data) + t.byte_offset;
+}
+
+// A kernel that finds its state behind its arguments.
+int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
+  return guarded<int32_t>(-1, [&] {
+    State& state = *static_cast<State*>(arguments[count]);
+    const std::lock_guard alone(state.mutex);
+    if (static_cast<size_t>(count) != state.tensors.size()) {
+      raise({.code = ErrorCode::ArgumentCount,
+             .what = fmt::format("{} arguments for {}", count, state.info.name),
+             .legal = fmt::format("{}", state.tensors.size())});
+    }
+    for (size_t k = 0; k < state.tensors.size(); ++k)
+      state.tensors[k] = elements_of(state, k, arguments[k]);
+    const std::unique_ptr<void, void (*)(void*)> workspace(
+        state.workspace > 0 ? workspace_alloc(state.workspace) : nullptr, &workspace_free);
+    if (state.workspace > 0 && !workspace) {
+      raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + state.info.name});
+    }
+    try {
+      state.kernel->run(state.tensors.data(), workspace.get());
+    } catch (const std::exception& e) {
+      raise({.code = ErrorCode::RunCrashed,
+             .what = fmt::format("{} failed: {}", state.info.name, e.what())});
+    }
+    return 0;
+  });
+}
+
+[[noreturn]] void unknown(std::string_view name, const std::vector<std::string>& names) {
+  raise({.code = ErrorCode::UnknownFunction,
+         .what = fmt::format("there is no function '{}'", name),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
+}
+
+class RegionModule final : public Module {
+ public:
+  explicit RegionModule(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::vector<std::string> function_names() const override { return {state_->info.name}; }
+  Function get_function(std::string_view name) const override {
+    if (name != state_->info.name) unknown(name, function_names());
+    return Function(state_->info, &run_region, state_);
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+class ModuleWithRegions final : public Module {
+ public:
+  ModuleWithRegions(std::shared_ptr<Module> ours,
+                    std::vector<std::shared_ptr<const Module>> regions)
+      : ours_(std::move(ours)), regions_(std::move(regions)) {
+    for (const auto& region : regions_) {
+      for (const std::string& name : region->function_names()) places_[name] = region.get();
+    }
+  }
+  std::vector<std::string> function_names() const override {
+    std::vector<std::string> names;
+    if (ours_) names = ours_->function_names();
+    for (const auto& [name, module] : places_) names.push_back(name);
+    return names;
+  }
+  Function get_function(std::string_view name) const override {
+    const auto region = places_.find(name);
+    if (region != places_.end()) return region->second->get_function(name);
+    if (!ours_) unknown(name, function_names());
+    return ours_->get_function(name);
+  }
+  std::string source(std::string_view format) const override {
+    return ours_ ? ours_->source(format) : "";
+  }
+  void export_library(const std::string&) const override {
+    std::vector<std::string> names;
+    for (const auto& [name, module] : places_) names.push_back(name);
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("kernels of other code generators cannot be exported: {}",
+                               fmt::join(names, ", ")),
+           .legal = "a build of byoc.inline_functions(graph)"});
+  }
+
+ private:
+  std::shared_ptr<Module> ours_;
+  std::vector<std::shared_ptr<const Module>> regions_;
+  std::map<std::string, const Module*, std::less<>> places_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Module> make_region_module(const vendor::Region& region,
+                                                 std::unique_ptr<vendor::Kernel> kernel,
+                                                 std::vector<NDArray> constants) {
+  auto state = std::make_shared<State>();
+  state->info.name = region.name;
+  const auto add = [&](size_t value, bool output) {
+    const vendor::Value& v = region.values[value];
+    ArgumentInfo& info = state->info.arguments.emplace_back();
+    info.name = fmt::format("{}{}", output ? "output" : "input", state->info.arguments.size() - 1);
+    info.dtype = parse_dtype(v.dtype);
+    info.shape.assign(v.shape.begin(), v.shape.end());
+    info.output = output;
+  };
+  for (size_t v : region.inputs) add(v, false);
+  for (size_t v : region.outputs) add(v, true);
+  state->workspace = kernel->workspace_bytes();
+  state->info.workspace.call = state->workspace;
+  state->kernel = std::move(kernel);
+  state->constants = std::move(constants);
+  state->tensors.resize(state->info.arguments.size());
+  return std::make_shared<RegionModule>(std::move(state));
+}
+
+std::shared_ptr<Module> with_regions(std::shared_ptr<Module> ours,
+                                     std::vector<std::shared_ptr<const Module>> regions) {
+  if (regions.empty()) return ours;
+  return std::make_shared<ModuleWithRegions>(std::move(ours), std::move(regions));
+}
+
+}  // namespace tw::graph

@@ -1,0 +1,259 @@
+"""Other code generators: what they compute, and what becomes of those that misbehave."""
+
+import logging
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.compiler
+import tilewright.symbol as sym
+from tilewright import byoc
+from tilewright.dataflow_pattern import is_op
+
+import check_graph
+import numpy_graph
+from random_graph import random_case
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(tw.__file__).parent
+CASES = int(120 * float(os.environ.get("TW_FUZZ_SCALE", "1")))
+FIRST = 1_000_003 * int(os.environ.get("TW_FUZZ_SEED", "1"))
+
+
+def library(compiler):
+    """Where the library of a code generator is; the test is skipped where what it needs is not installed."""
+    folder = PACKAGE if (PACKAGE / "tilewright-worker").is_file() else PACKAGE.parents[1] / "build/release/python/tilewright"
+    path = folder / f"libtilewright_{compiler}.so"
+    if not path.is_file():
+        pytest.skip(f"{compiler} is not installed")
+    if compiler == "csource" and not shutil.which("cc"):
+        pytest.skip("there is no C compiler")
+    return path
+
+
+def run(net, inputs, params, compiler=None):
+    """The outputs of a network, and the functions that it calls."""
+    shape = {name: a.shape for name, a in inputs.items()}
+    params = {name: tw.nd.array(a) for name, a in params.items()}
+    graph = tw.graph.create(net)
+    if compiler is not None:
+        graph = byoc.partition(graph, compiler, shape, params=params)
+    graph, module, params = tw.compiler.build(graph, shape=shape, params=params)
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
+    executor.set_input(**params, **{name: tw.nd.array(a) for name, a in inputs.items()})
+    for _ in range(2):
+        executor.run()
+    called = [node["attrs"]["func_name"] for node in graph.index.nodes if node["op"] == "tvm_op"]
+    return [executor.get_output(k).numpy() for k in range(executor.get_num_outputs())], called
+
+
+def values_for(net, rng, **shapes):
+    """Random inputs of these shapes, and parameters for all other variables."""
+    names = net.list_input_names()
+    found = tw.compiler.graph_util.infer_shape(tw.graph.create(net), **shapes)[0]
+    values = {name: rng.normal(size=shape).astype("float32") for name, shape in zip(names, found, strict=True)}
+    for name in values:
+        if name.endswith("var"):
+            values[name] = np.abs(values[name]) + 0.5
+    return {n: v for n, v in values.items() if n in shapes}, {n: v for n, v in values.items() if n not in shapes}
+
+
+def require(net, compiler, regions, **shapes):
+    """That a partitioned network computes what the plain one does, in so many regions and no kernels of ours."""
+    library(compiler)
+    inputs, params = values_for(net, np.random.default_rng(0), **shapes)
+    expected = numpy_graph.run(net, {**inputs, **params})
+    found, called = run(net, inputs, params, compiler)
+    assert check_graph.difference(found, expected) is None
+    assert called == [f"{compiler}_{k}" for k in range(regions)], called
+
+
+def conv(x, channels, kernel=3, **attributes):
+    pad = attributes.pop("padding", (kernel // 2, kernel // 2))
+    return sym.conv2d(x, channels=channels, kernel_size=(kernel, kernel), padding=pad, **attributes)
+
+
+x = sym.Variable("x")
+IMAGE = {"x": (2, 16, 9, 11)}
+
+
+def residual(y):
+    return sym.relu(sym.elemwise_add(sym.batch_norm(conv(y, 16, use_bias=False)), y))
+
+
+NETWORKS = {
+    "bias_relu": sym.relu(conv(x, 24)),
+    "clip": sym.clip(conv(x, 8, kernel=1), a_min=0, a_max=6),
+    "strides": conv(x, 8, strides=(2, 1)),
+    "dilation": conv(x, 8, dilation=(2, 2), padding=(2, 1)),
+    "uneven_padding": conv(x, 8, padding=(0, 1, 2, 1)),
+    "groups": conv(x, 32, groups=4),
+    "depthwise": sym.relu(sym.batch_norm(conv(x, 16, groups=16, use_bias=False))),
+    "norm_without_scale": sym.batch_norm(conv(x, 8), scale=False, epsilon=1e-3),
+    "norm_without_center": sym.relu(sym.batch_norm(conv(x, 8), center=False)),
+    "norm_alone": sym.relu(sym.batch_norm(x)),
+    "residual": residual(residual(conv(x, 16))),
+    "max_pool": sym.max_pool2d(conv(x, 16), pool_size=(3, 3), strides=(2, 2), padding=(1, 1)),
+    "max_pool_up": sym.max_pool2d(x, pool_size=(2, 2), strides=(2, 2), ceil_mode=True),
+    "avg_pool": sym.avg_pool2d(conv(x, 16), pool_size=(3, 3), padding=(1, 1)),
+    "avg_pool_padding": sym.avg_pool2d(x, pool_size=(3, 3), padding=(1, 1), count_include_pad=True),
+    "global_pool": sym.global_avg_pool2d(sym.relu(conv(x, 16))),
+    "concat": sym.concatenate(conv(x, 16), sym.relu(conv(x, 32)), axis=1),
+    "concat_of_broken_blocks": sym.concatenate(conv(x, 5), sym.relu(conv(x, 7)), axis=1),
+    "activations": sym.sqrt(sym.abs(sym.exp(sym.sigmoid(sym.tanh(x))))),
+    "softmax": sym.softmax(x, axis=1),
+    "several_outputs": sym.Group([sym.relu(conv(x, 8)), sym.tanh(conv(x, 4))]),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_onednn_images(name):
+    regions = {"several_outputs": 2}.get(name, 1)
+    require(NETWORKS[name], "onednn", regions, **IMAGE)
+
+
+def test_onednn_of_rank_0():
+    require(sym.elemwise_add(sym.tanh(sym.Variable("y")), sym.Variable("z")), "onednn", 1, y=(), z=())
+
+
+@pytest.mark.parametrize("compiler", ["onednn", "openblas"])
+def test_products(compiler):
+    y = sym.Variable("y")
+    require(sym.relu(sym.dense(sym.relu(sym.dense(y, units=5)), units=3, use_bias=False)), compiler, 1, y=(4, 7))
+    for a in (False, True):
+        for b in (False, True):
+            net = sym.matmul(y, sym.Variable("z"), transpose_a=a, transpose_b=b)
+            require(net, compiler, 1, y=(7, 4) if a else (4, 7), z=(3, 7) if b else (7, 3))
+            inputs = {"y": (7, 4) if a else (4, 7)}
+            matrix = sym.matmul(y, sym.Variable("w", shape=(3, 7) if b else (7, 3)), transpose_a=a, transpose_b=b)
+            require(matrix, compiler, 1, **inputs)
+
+
+@pytest.mark.parametrize("name", ["bias_relu", "strides", "dilation", "groups", "depthwise_plain"])
+def test_c_source(name):
+    net = {**NETWORKS, "depthwise_plain": sym.tanh(conv(x, 16, groups=16)) * 2}[name]
+    require(net, "csource", 1, **IMAGE)
+
+
+def test_a_region_between_our_kernels_is_profiled_by_name():
+    library("openblas")
+    net = sym.softmax(sym.dense(sym.tanh(sym.Variable("x")), units=3))
+    inputs, params = values_for(net, np.random.default_rng(0), x=(4, 7))
+    found, called = run(net, inputs, params, "openblas")
+    assert called == ["fuse_tanh", "openblas_0", "fuse_softmax"]
+    assert check_graph.difference(found, numpy_graph.run(net, {**inputs, **params})) is None
+
+
+@pytest.mark.parametrize("compiler", ["csource", "openblas", "onednn"])
+def test_random_networks(compiler):
+    library(compiler)
+
+    def parted(case):
+        params = {name: tw.nd.array(case.inputs[name]) for name in case.params}
+        others = {name: a for name, a in case.inputs.items() if name not in params}
+        shape, dtype = {n: a.shape for n, a in others.items()}, {n: str(a.dtype) for n, a in others.items()}
+        types = {**dtype, **{n: str(a.dtype) for n, a in params.items()}}
+        graph = byoc.partition(case.load(), compiler, shape, types, params)
+        graph, module, params = tw.compiler.build(graph, None, shape, dtype, params)
+        executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu(0))
+        names = set(graph.index.input_names)
+        executor.set_input(**params, **{name: tw.nd.array(a) for name, a in others.items() if name in names})
+        executor.run()
+        return [executor.get_output(k).numpy() for k in range(executor.get_num_outputs())]
+
+    for seed in range(FIRST, FIRST + CASES):
+        check_graph.require_same(random_case(seed, most_parts=6), parted, f"byoc_{compiler}_{seed}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Code generators that misbehave: relu, with something wrong.
+
+SOURCE = """
+#include <csignal>
+#include <cstdio>
+#include <stdexcept>
+#include "graph/byoc/codegen.h"
+using namespace tw::vendor;
+struct Relu final : Kernel {
+  int64_t count, workspace;
+  int64_t workspace_bytes() const override { return workspace; }
+  void run(void* const* tensors, void* scratch) override {
+    const float* x = static_cast<const float*>(tensors[0]);
+    float* y = static_cast<float*>(tensors[1]);
+    for (int64_t i = 0; i < count; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+    RUN
+  }
+};
+extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
+  auto* k = new Relu;
+  k->count = region.values[region.outputs[0]].elements();
+  k->workspace = 128;
+  BUILD
+  return k;
+}
+"""
+FAULTS = {
+    "good": ("", "", None),
+    "prints": ('std::puts("ok");', 'std::puts("not ok");', None),
+    "refuses": ("", 'throw std::runtime_error("no relu today");', "no relu today"),
+    "gives_nothing": ("", "return nullptr;", "gave nothing"),
+    "crashes": ("", "std::raise(SIGSEGV);", "was killed by Segmentation fault"),
+    "ends": ("", "std::abort();", "was killed by Aborted"),
+    "fails_in_a_run": ('throw std::runtime_error("no run");', "", "no run"),
+    "takes_more_workspace": ("static_cast<volatile char*>(scratch)[workspace] = 1;", "", "was killed by"),
+    "writes_behind_its_output": ("for (int64_t i = count; i < count + 2048; ++i) y[i] = 0;", "", "was killed by"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_misbehaves_is_computed_by_our_kernels(fault, tmp_path, caplog):
+    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
+    in_run, in_build, said = FAULTS[fault]
+    (tmp_path / "relu.cc").write_text(SOURCE.replace("RUN", in_run).replace("BUILD", in_build))
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
+    name = f"faulty_{fault}"
+    byoc.register_codegen(name, tmp_path / "relu.so")
+    byoc.register_pattern_table(name, [(f"{name}.relu", is_op("nn.relu"))])
+    net = sym.relu(sym.tanh(sym.relu(sym.Variable("x"))))
+    inputs = {"x": np.random.default_rng(0).normal(size=(3, 40)).astype("float32")}
+    with caplog.at_level(logging.WARNING):
+        found, called = run(net, inputs, {}, name)
+    assert check_graph.difference(found, numpy_graph.run(net, inputs)) is None
+    lines = [record.getMessage() for record in caplog.records if "computed by our kernels" in record.getMessage()]
+    if said is None:
+        assert not lines and [f"{name}_0", f"{name}_1"] == [f for f in called if f.startswith("faulty")]
+    else:
+        assert len(lines) == 2 and all(said in line and "\n" not in line for line in lines), lines
+        assert not [f for f in called if f.startswith("faulty")]
+
+
+def test_a_failing_run_is_a_typed_error(tmp_path):
+    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
+    late = 'static int runs = 0; if (++runs > 3) throw std::runtime_error("the fourth run");'
+    # The program that tries it has a counter of its own.
+    (tmp_path / "relu.cc").write_text(SOURCE.replace("RUN", late).replace("BUILD", ""))
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
+    byoc.register_codegen("late", tmp_path / "relu.so")
+    byoc.register_pattern_table("late", [("late.relu", is_op("nn.relu"))])
+    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), "late", {"x": (4,)}), shape={"x": (4,)})
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
+    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    with pytest.raises(tw.MeasureError, match="the fourth run"):
+        for _ in range(4):
+            executor.run()
+    with pytest.raises(tw.UserError, match="late_0"):
+        module.export_library(str(tmp_path / "model.so"))
+
+
+def test_a_library_that_is_missing_is_one_line(caplog):
+    byoc.register_codegen("missing", "/nowhere/libmissing.so")
+    byoc.register_pattern_table("missing", [("missing.relu", is_op("nn.relu"))])
+    with caplog.at_level(logging.WARNING):
+        run(sym.relu(sym.Variable("x")), {"x": np.ones(3, "float32")}, {}, "missing")
+    assert "libmissing.so" in caplog.text
+    assert {"onednn", "openblas", "csource"} <= set(byoc.codegens())
