@@ -21,6 +21,11 @@ class FeatureSet {
   virtual std::vector<float> extract(const Task& task, const Trace& trace) const = 0;
 };
 
+// Ours as one row a candidate, whatever its number of stores, for models that take a matrix: of
+// each column the largest and the mean over the rows, and the prior's estimate.
+const std::vector<std::string>& pooled_feature_names();
+std::vector<float> pooled_features(const Features& features);
+
 // The features of each point, in parallel; null for one that the schedule refuses, which is then no
 // part of the space. `own` is added where it is given; what it throws is passed on.
 std::vector<std::shared_ptr<const Features>> extract_features(

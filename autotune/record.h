@@ -42,6 +42,8 @@ struct Record {
   bool ok() const { return !error.has_value(); }
   // Median of the timings, seconds; infinity for failures.
   double median() const;
+  // Half the 95 % interval of the median, in parts of it; 0 for failures.
+  double spread() const;
 };
 
 }  // namespace tw::autotune

@@ -17,9 +17,11 @@ namespace tw::autotune {
 struct SearchOptions {
   int population = 96;
   int generations = 3;
-  double mutation_share = 0.85;  // of offspring; the rest are crossovers
-  double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
-  double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
+  double mutation_share = 0.85;   // of offspring; the rest are crossovers
+  double neighbour_share = 0.3;   // of each batch: one step from the fastest measured points
+  double hope_share = 0.25;       // of each batch: what may be fastest though the model doubts it
+  double random_share = 0.06;     // of each batch, chosen blindly to keep exploring
+  bool distinct_programs = true;  // of points that lower to one program only the first is proposed
 };
 
 struct Proposal {

@@ -117,9 +117,9 @@ struct TaskState {
     history.best.push_back(best());
   }
 
-  void learn(std::shared_ptr<const Features> features, double seconds) {
-    samples.push_back({.features = std::move(features)});
-    sample_seconds.push_back(seconds);
+  void learn(std::shared_ptr<const Features> features, const Record& r) {
+    samples.push_back({.features = std::move(features), .spread = r.spread()});
+    sample_seconds.push_back(r.median());
   }
 
   std::shared_ptr<Features> features_of(const Trace& trace, const FeatureSet* own) const {
@@ -328,7 +328,7 @@ class Tuner {
       Trace trace;
       try {
         trace = parse_trace(r.trace);
-        s.learn(s.features_of(trace, options_.features.get()), r.median());
+        s.learn(s.features_of(trace, options_.features.get()), r);
       } catch (const UserError&) {
         continue;  // by a version with other primitives: still a trial, but teaches nothing
       }
@@ -407,7 +407,7 @@ class Tuner {
 
   void learn(TaskState& s, const Record& r, const Proposal& proposal) {
     if (!same_kind(r.kind, kind_)) return;
-    s.learn(proposal.features, r.median());
+    s.learn(proposal.features, r);
     s.policy->observe(proposal.point, r.median());
   }
 

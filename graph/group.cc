@@ -9,11 +9,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/byoc/function.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "runtime/ndarray.h"
 #include "schedule/te/operation.h"
 #include "schedule/topi/topi.h"
 
@@ -21,6 +23,12 @@ namespace tw::graph {
 namespace {
 
 std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>& inputs) {
+  if (node.function) {
+    std::map<std::string, te::Tensor> arguments;
+    for (size_t k = 0; k < inputs.size(); ++k)
+      arguments[node.function->parameters[k]->name] = inputs[k];
+    return computations(node.function->outputs, arguments);
+  }
   if (!node.op->compute) {
     raise({.code = ErrorCode::BadGraph,
            .what = fmt::format("operator '{}' has no computation", node.op->name),
@@ -68,9 +76,7 @@ class Builder {
   void complete(Group& group) {
     std::map<size_t, te::Tensor> values;  // by entry
     group.inputs = inputs_of(group.nodes);
-    group.is_view = has_views_ && std::ranges::all_of(group.nodes, [](const NodeRef& n) {
-                      return n->op->is_reshape;
-                    });
+    if (has_views_) group.parts = parts_of(group);
     for (const Entry& e : group.inputs) {
       const te::Tensor tensor = placeholder(e, group.program.arguments.size());
       values[index_.entry_id(e)] = tensor;
@@ -94,6 +100,62 @@ class Builder {
     for (const te::Tensor& t : outputs) group.program.outputs.push_back(stored(t, group.program));
     group.program.arguments.insert(group.program.arguments.end(), group.program.outputs.begin(),
                                    group.program.outputs.end());
+  }
+
+  // What the group is a view of (Group::parts).
+  std::vector<Entry> parts_of(const Group& group) const {
+    const std::unordered_set<NodeRef> members(group.nodes.begin(), group.nodes.end());
+    const NodeRef& root = group.nodes.back();
+    std::vector<Entry> parts, open = {{root}};
+    bool is_reshape = root->num_outputs() == 1;
+    while (!open.empty()) {
+      const Entry e = open.back();
+      open.pop_back();
+      if (!members.contains(e.node)) {
+        parts.push_back(e);
+      } else if (e.node->op->is_reshape) {
+        open.push_back(e.node->inputs[0]);
+      } else if (keeps_order(*e.node) && (e.node == root || e.node->num_outputs() == 1)) {
+        open.insert(open.end(), e.node->inputs.rbegin(), e.node->inputs.rend());
+        is_reshape = false;
+      } else {
+        return {};
+      }
+    }
+    if (!is_reshape && !may_share(parts, root)) return {};
+    return parts;
+  }
+
+  // Whether PlanMemory can have the parts in the memory of the outputs; what it cannot is copied on
+  // one thread, where a kernel would do it better.
+  bool may_share(const std::vector<Entry>& parts, const NodeRef& root) const {
+    const auto is_aligned = [&, at = int64_t{0}](const Entry& e) mutable {
+      const bool aligned = at % static_cast<int64_t>(NDArray::kAlignment) == 0;
+      const size_t id = index_.entry_id(e);
+      const auto type = type_of_number(static_cast<int>(types_[id]));
+      if (!shapes_[id].known() || !type) return false;
+      at += shapes_[id].elements() * type->element_bytes() * type->lanes;
+      return aligned;
+    };
+    std::vector<Entry> outputs;
+    for (uint32_t k = 0; k < static_cast<uint32_t>(root->num_outputs()); ++k)
+      outputs.push_back({root, k});
+    return std::ranges::all_of(
+               parts,
+               [&](const Entry& e) {
+                 return !e.node->is_variable() && std::ranges::count(parts, e) == 1 &&
+                        std::ranges::find(index_.outputs(), e) == index_.outputs().end();
+               }) &&
+           std::all_of(parts.begin(), parts.end(), is_aligned) &&
+           std::all_of(outputs.begin(), outputs.end(), is_aligned);
+  }
+
+  bool keeps_order(const Node& node) const {
+    if (!node.op->keeps_order) return false;
+    std::vector<Shape> shapes;
+    for (const Entry& e : node.inputs) shapes.push_back(shapes_[index_.entry_id(e)]);
+    return node.op->keeps_order(AttributeValues(node.op->attributes, node.attributes, node.name),
+                                shapes);
   }
 
   // A kernel writes each output: what is an input, or another output, is copied.

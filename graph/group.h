@@ -19,9 +19,10 @@ struct Group {
   std::vector<NodeRef> nodes;  // in the graph's order, the root last
   // Entries of other groups and variables, each once, as a walk from the root meets them: NNVM's.
   std::vector<Entry> inputs;
-  // Whether it only changes a shape, and what it is computed by may leave that to who reads it:
-  // under any 'fusion' but NNVM's.
-  bool is_view = false;
+  // Of a view the inputs whose bytes, one after the other, are those of its outputs: it needs no
+  // kernel, under any 'fusion' but NNVM's. Else none.
+  std::vector<Entry> parts;
+  bool is_view() const { return !parts.empty(); }
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
   te::Program program;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "graph/build.h"
+#include "graph/byoc/function.h"
 #include "graph/op.h"
 #include "runtime/error.h"
 
@@ -53,6 +54,8 @@ Json of_entry(const GraphIndex& index, const Entry& e) {
   return Json::array({index.node_id(*e.node), e.index, e.version});
 }
 
+Json of_function(const GraphFunction& function);
+
 Json of_node(const GraphIndex& index, const Node& node) {
   Json json;
   json["op"] = node.is_variable() ? kNull : node.op->name;
@@ -67,6 +70,20 @@ Json of_node(const GraphIndex& index, const Node& node) {
     Json& before = json["control_deps"] = Json::array();
     for (const NodeRef& n : node.control_dependencies) before.push_back(index.node_id(*n));
   }
+  if (node.function) json["function"] = of_function(*node.function);
+  return json;
+}
+
+Json of_function(const GraphFunction& function) {
+  const Graph body{.outputs = function.outputs};
+  const GraphIndex index(body);
+  Json json;
+  json["nodes"] = Json::array();
+  for (const NodeRef& node : index.nodes()) json["nodes"].push_back(of_node(index, *node));
+  json["parameters"] = Json::array();
+  for (const NodeRef& p : function.parameters) json["parameters"].push_back(index.node_id(*p));
+  json["heads"] = Json::array();
+  for (const Entry& e : function.outputs) json["heads"].push_back(of_entry(index, e));
   return json;
 }
 
@@ -84,6 +101,18 @@ class Reader {
     }
     if (json.contains("attrs")) read_attributes(json["attrs"], graph);
     return graph;
+  }
+
+  GraphFunction function(const Json& json) {
+    const std::string where = "a function";
+    if (!json.is_object()) fail("this is no object", "nodes, parameters and heads", where);
+    for (const Json& node : list(member(json, "nodes", where), "nodes")) read_node(node);
+    GraphFunction function;
+    for (const Json& p : list(member(json, "parameters", where), "parameters"))
+      function.parameters.push_back(node(p, "parameters"));
+    for (const Json& head : list(member(json, "heads", where), "heads"))
+      function.outputs.push_back(entry(head, "heads"));
+    return function;
   }
 
  private:
@@ -162,7 +191,10 @@ class Reader {
         next.control_dependencies.push_back(node(before, where + ", control_deps"));
       }
     }
+    if (json.contains("function"))
+      next.function = std::make_shared<const GraphFunction>(Reader().function(json["function"]));
     require_arity(next, where);
+    verify_function(next);
     nodes_.push_back(make_node(std::move(next)));
   }
 

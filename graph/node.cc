@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/byoc/function.h"
 #include "graph/op.h"
 
 namespace tw::graph {
@@ -34,6 +35,7 @@ Node::~Node() {
 }
 
 int Node::num_outputs() const {
+  if (function) return static_cast<int>(function->outputs.size());
   if (is_variable() || !op->num_outputs) return 1;
   return op->num_outputs(AttributeValues(op->attributes, attributes, name));
 }

@@ -14,6 +14,7 @@ namespace tw::graph {
 
 struct Op;
 struct Node;
+struct GraphFunction;  // graph/byoc/function.h
 using NodeRef = std::shared_ptr<Node>;
 
 struct Entry {
@@ -31,8 +32,10 @@ struct Node {
   std::string name;
   Attributes attributes;
   std::vector<Entry> inputs;
-  std::vector<NodeRef> control_dependencies;  // run before, though nothing of them is read
-  uint32_t writes = 0;                        // of a variable: by so many calls so far
+  std::vector<NodeRef> control_dependencies;      // run before, though nothing of them is read
+  uint32_t writes = 0;                            // of a variable: by so many calls so far
+  std::shared_ptr<const GraphFunction> function;  // of the operator `_function`: what it calls
+  std::string source;  // the line that made it, "net.py:12", where it is known; in no file
 
   Node() = default;
   Node(const Node&) = default;

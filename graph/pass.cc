@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "graph/byoc/function.h"
 #include "graph/op.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
@@ -141,6 +142,7 @@ void verify(const Graph& graph) {
       not_a_graph(fmt::format("{} inputs of a {}", node->inputs.size(), node->op->name), wanted,
                   node->name);
     }
+    verify_function(*node);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "autotune/workload_kinds.h"
 #include "autotune/workloads.h"
 #include "python/bind.h"
+#include "python/seams.h"
 #include "schedule/te/text.h"
 
 namespace tw::python {
@@ -211,7 +212,19 @@ void bind_tuner(py::module_& m) {
           [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
-          [](TunerOptions& o, const std::string& name) { o.model = cost_model(name); })
+          [](TunerOptions& o, const py::object& given) { o.model = model_factory(given); })
+      .def_property(
+          "policy", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.policy = policy_factory(given); })
+      .def_property(
+          "features", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.features = feature_set(given); })
+      .def_property(
+          "rules", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::sequence& given) { o.rules = user_rules(given); })
+      .def_property(
+          "measurer", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.measurer = user_measurer(given); })
       .def_property(
           "workers", [](const TunerOptions& o) { return o.measure.workers; },
           [](TunerOptions& o, int n) { o.measure.workers = n; })
@@ -254,6 +267,7 @@ void bind_autotune(py::module_& parent) {
   bind_log(m);
   bind_tasks(m);
   bind_workloads(m);
+  bind_seams(m);
   bind_tuner(m);
 }
 

@@ -18,6 +18,8 @@ PYBIND11_MODULE(_core, m) {
   bind_module(m);
   bind_autotune(m);
   bind_graph(m);
+  bind_byoc(m);
+  bind_patterns(m);
   bind_compiler(m);
   bind_executor(m);
   guard_functions(m);

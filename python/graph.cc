@@ -76,7 +76,8 @@ py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
     for (const graph::Entry& e : group.inputs) {
       inputs.emplace_back(index.node_id(*e.node), e.index);
     }
-    list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments, group.is_view));
+    list.append(
+        py::make_tuple(group.name, nodes, inputs, group.program.arguments, group.is_view()));
   }
   return list;
 }
@@ -150,7 +151,10 @@ void bind_graph(py::module_& m) {
           "call",
           [](const std::string& op, const std::string& name, const std::vector<Symbol>& inputs,
              const py::dict& named, const py::dict& attributes) {
-            return Symbol::call(op, name, inputs, to_named(named), to_attributes(attributes));
+            Symbol made =
+                Symbol::call(op, name, inputs, to_named(named), to_attributes(attributes));
+            if (!made.outputs().empty()) made.outputs()[0].node->source = caller();
+            return made;
           })
       .def("compose", [](const Symbol& s, const std::vector<Symbol>& inputs,
                          const py::dict& named) { return s.compose(inputs, to_named(named)); })
@@ -166,6 +170,20 @@ void bind_graph(py::module_& m) {
            [](Symbol& s, const py::dict& dict) { s.set_attributes(to_attributes(dict)); })
       .def("all_attributes", [](const Symbol& s) { return to_dict(s.all_attributes()); })
       .def("name", &Symbol::name)
+      // Of the node of the first output: its operator ("null": a variable), an identity for as long
+      // as the symbol lives, which output it is of how many, and another output.
+      .def("op",
+           [](const Symbol& s) {
+             const graph::Node& node = *s.outputs().at(0).node;
+             return node.is_variable() ? "null" : std::string(node.op->name);
+           })
+      .def(
+          "node_key",
+          [](const Symbol& s) { return reinterpret_cast<uintptr_t>(s.outputs().at(0).node.get()); })
+      .def("output_index", [](const Symbol& s) { return s.outputs().at(0).index; })
+      .def("num_outputs", [](const Symbol& s) { return s.outputs().at(0).node->num_outputs(); })
+      .def("node_output",
+           [](const Symbol& s, uint32_t k) { return Symbol({{s.outputs().at(0).node, k}}); })
       .def("__len__", [](const Symbol& s) { return s.outputs().size(); });
   py::class_<Graph>(m, "NativeGraph")
       .def(py::init([](const Symbol& s) { return Graph{.outputs = s.outputs()}; }))

@@ -66,8 +66,8 @@ Key key_of(const Node& node) {
 Graph common_subexpression(Graph graph) {
   std::map<Key, NodeRef> first;  // keeps its nodes, so that no other has their address
   return rewrite(graph, [&](size_t, const NodeRef& node) -> Replacement {
-    const bool merges =
-        !node->is_variable() && node->op->mutates.empty() && node->control_dependencies.empty();
+    const bool merges = !node->is_variable() && node->op->mutates.empty() &&
+                        node->control_dependencies.empty() && !node->function;
     if (!merges) return std::nullopt;
     const NodeRef& same = first.try_emplace(key_of(*node), node).first->second;
     if (same == node) return std::nullopt;

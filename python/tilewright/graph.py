@@ -116,6 +116,22 @@ class Graph:
             return text
         return _with_attributes(self, text, join_entry_attrs or [], join_node_attrs or [])
 
+    def astext(self, show_meta_data=False):
+        """The graph and its functions as functional text with types, as Relay prints them.
+
+        What is not known of types follows from the variables' `shape` and `dtype`; `?` where it does not.
+
+        Parameters
+        ----------
+        show_meta_data: bool
+            Whether what the text calls `meta[...]` stands behind it.
+        """
+        return _core.graph_functional_text(self._native, show_meta_data)
+
+    def functions(self):
+        """dict of str to Graph: the bodies of the functions that nodes of this graph call, by the names of these nodes."""
+        return {name: Graph(native) for name, native in _core.graph_functions(self._native)}
+
     def json(self):
         """The graph as JSON, for `load_json`."""
         return self.apply("SaveJSON").json_attr("json")
@@ -225,7 +241,7 @@ class Group(_NamedTuple):
     arguments: list of te.Tensor
         A placeholder for each input, then the outputs of the root: what `tw.build` and `autotune.make_task` take.
     is_view: bool
-        Whether it only changes a shape, so that `compiler.build` has no kernel for it.
+        Whether it only changes a shape, or joins or parts what lies so in memory: `compiler.build` has no kernel for it.
     """
 
     name: str

@@ -16,7 +16,9 @@ import numpy as np
 import tilewright as tw
 import tilewright.graph
 
-NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable"}
+NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable",
+                "_function": "a call of a function that a pass has made", "compiler_begin": "a mark, of code generators",
+                "compiler_end": "a mark, of code generators"}
 
 
 class Attributes:

@@ -1181,8 +1181,18 @@ class GraphSymbol:
         ...
     def name(self) -> str:
         ...
+    def node_key(self) -> int:
+        ...
+    def node_output(self, arg0: int) -> tilewright._core.GraphSymbol:
+        ...
+    def num_outputs(self) -> int:
+        ...
+    def op(self) -> str:
+        ...
     def output(*args: typing.Any, **kwargs: typing.Any) -> typing.Any:
         """Overloaded function. 1. output(self: tilewright._core.GraphSymbol, arg0: typing.SupportsInt | typing.SupportsIndex) -> tilewright._core.GraphSymbol 2. output(self: tilewright._core.GraphSymbol, arg0: str) -> tilewright._core.GraphSymbol"""
+    def output_index(self) -> int:
+        ...
     def set_attributes(self, arg0: dict) -> None:
         ...
     @staticmethod
@@ -1208,6 +1218,11 @@ class NativeGraph:
     def symbol(self) -> tilewright._core.GraphSymbol:
         ...
     def symbols(self, arg0: str) -> tilewright._core.GraphSymbol | None:
+        ...
+
+
+class NativePattern:
+    def call(self, arg0: collections.abc.Sequence[tilewright._core.NativePattern]) -> tilewright._core.NativePattern:
         ...
 
 
@@ -1341,6 +1356,10 @@ def cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExp
     ...
 
 
+def check_graph_annotations(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
 def compile(kernels: collections.abc.Sequence[tilewright._core.LoweredFunc], target: tilewright._core.TargetModel, cross: bool) -> tilewright._core.Module:
     ...
 
@@ -1393,6 +1412,10 @@ def evaluate(arg0: tilewright._core.ExprLike) -> tilewright._core.Stmt:
     ...
 
 
+def explain_graph_partition(arg0: tilewright._core.NativeGraph, arg1: str) -> list:
+    ...
+
+
 def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict) -> None:
     ...
 
@@ -1421,6 +1444,14 @@ def graph_dtypes() -> dict:
     ...
 
 
+def graph_functional_text(arg0: tilewright._core.NativeGraph, arg1: bool) -> str:
+    ...
+
+
+def graph_functions(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
 def graph_groups(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> list:
     ...
 
@@ -1442,6 +1473,10 @@ def graph_pack(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Mapping
 
 
 def graph_passes() -> list:
+    ...
+
+
+def graph_printed_name(arg0: str) -> str:
     ...
 
 
@@ -1505,6 +1540,10 @@ def lower_program(arg0: tilewright._core.Program, arg1: tilewright._core.Schedul
     ...
 
 
+def match_pattern(arg0: tilewright._core.NativePattern, arg1: tilewright._core.NativeGraph) -> typing.Any:
+    ...
+
+
 def max(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
@@ -1523,6 +1562,10 @@ def min_value(dtype: str) -> tilewright._core.PrimExpr:
 
 def name_callers(arg0: bool) -> bool:
     """Whether errors and traces name lines of scripts; gives what it was."""
+
+
+def nearest_pattern_match(arg0: tilewright._core.NativePattern, arg1: tilewright._core.NativeGraph) -> typing.Any:
+    ...
 
 
 def num_threads() -> int:
@@ -1549,6 +1592,54 @@ def passes() -> list:
     """Rows of (name, optional, requires, ensures, documentation)."""
 
 
+def pattern_dominates(arg0: tilewright._core.NativePattern, arg1: tilewright._core.NativePattern, arg2: tilewright._core.NativePattern) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_either(arg0: tilewright._core.NativePattern, arg1: tilewright._core.NativePattern) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_has_attr(arg0: tilewright._core.NativePattern, arg1: dict) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_has_dtype(arg0: tilewright._core.NativePattern, arg1: typing.Any) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_has_shape(arg0: tilewright._core.NativePattern, arg1: collections.abc.Sequence[int]) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_is_constant() -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_is_op(arg0: str) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_is_var(arg0: str) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_named(arg0: tilewright._core.NativePattern, arg1: str) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_output(arg0: tilewright._core.NativePattern, arg1: int) -> tilewright._core.NativePattern:
+    ...
+
+
+def pattern_table_names() -> list[str]:
+    ...
+
+
+def pattern_wildcard() -> tilewright._core.NativePattern:
+    ...
+
+
 def placeholder(shape: collections.abc.Sequence[tilewright._core.ExprLike], dtype: str, name: str, constant: bool) -> tilewright._core.Tensor:
     ...
 
@@ -1557,7 +1648,7 @@ def primitives() -> list:
     """Rows of (name, version, [(parameter, type, optional)], [result types], documentation)."""
 
 
-def raise_error(code: str, what: str, legal: str = '') -> None:
+def raise_error(code: str, what: str, legal: str = '', where: str = '') -> None:
     ...
 
 
@@ -1577,7 +1668,15 @@ def register_graph_pass(arg0: str, arg1: collections.abc.Callable, arg2: collect
     ...
 
 
+def register_pattern_table(arg0: str, arg1: list) -> None:
+    ...
+
+
 def rewrite_graph(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Callable) -> tilewright._core.NativeGraph:
+    ...
+
+
+def rewrite_pattern(arg0: tilewright._core.NativePattern, arg1: collections.abc.Callable, arg2: tilewright._core.NativeGraph) -> tilewright._core.NativeGraph:
     ...
 
 

@@ -49,7 +49,7 @@ def _tune(named, target, threads, arguments):
         try:
             outcome["report"] = autotune.tune(
                 tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
-                resume=arguments.resume, model=arguments.model, workers=arguments.workers, timeout=arguments.timeout,
+                resume=arguments.resume, model=arguments.model, policy=arguments.policy, executor=arguments.executor, workers=arguments.workers, timeout=arguments.timeout,
                 callback=progress.event, stop=stop, command=typed(), task_weights=[w.calls for w in workloads])
         except BaseException as error:  # noqa: BLE001  raised again in the main thread
             outcome["error"] = error

@@ -67,13 +67,15 @@ class AsyncTuner : public testing::Test {
     folder_ = name;
     options_.measurer = executor_;
     options_.batch = 8;
+    options_.policy = search_policy("random");
+    options_.model = cost_model("prior");
   }
   void TearDown() override { fs::remove_all(folder_); }
 
   static std::vector<Task> tasks(int count) {
     std::vector<Task> tasks;
     for (int i = 0; i < count; ++i) {
-      const std::string text = "gemm:m=48,n=96,k=" + std::to_string(64 + 8 * i);
+      const std::string text = "gemm:m=16,n=48,k=" + std::to_string(16 + 8 * i);
       tasks.push_back(make_task(parse_workload(text).program, Target::host(), 1, text));
     }
     return tasks;

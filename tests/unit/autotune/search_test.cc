@@ -62,7 +62,8 @@ TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   constexpr size_t kBatch = 16;
   const test::MadeTimes times(drawn_, 1);
   Oracle oracle(times);
-  Search search(task_, space_, {.neighbour_share = 0, .random_share = 0}, 1);
+  Search search(task_, space_,
+                {.neighbour_share = 0, .random_share = 0, .distinct_programs = false}, 1);
   for (size_t before = 0; before < 4 * kBatch; before += kBatch) {
     const auto proposals = search.propose(kBatch, oracle);
     ASSERT_EQ(proposals.size(), kBatch);

@@ -203,6 +203,8 @@ std::vector<Case> cases() {
       {"channels", "6"}, {"kernel_size", "(3, 2)"}, {"padding", "1"}, {"groups", "2"}};
   return {
       {"leaky_relu", {image}, {}},
+      {"compiler_begin", {image}, {{"compiler", "dnnl"}}},
+      {"compiler_end", {image}, {{"compiler", "dnnl"}}},
       {"prelu", {image, vector}, {}},
       {"prelu", {{"NHWC", {2, 6, 4, 4}}, vector}, {{"axis", "-1"}}},
       {"clip", {image}, {{"a_min", "-2"}, {"a_max", "3"}}},

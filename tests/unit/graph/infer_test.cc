@@ -206,6 +206,8 @@ TEST(Operators, ShapesAndTypesAreThoseOfTheComputation) {
       {"leaky_relu", {{3, 5}}, {{"alpha", "0.1"}}},
       {"_assign", {{3, 5}, {3, 5}}, {}},
       {"__copy", {{3, 5}}, {}},
+      {"compiler_begin", {{3, 5}}, {{"compiler", "dnnl"}}},
+      {"compiler_end", {{3, 5}}, {{"compiler", "dnnl"}}},
       {"prelu", {{2, 3, 4}}, {}},
       {"prelu", {{2, 3, 4}}, {{"axis", "-1"}}},
       {"clip", {{3, 5}}, {{"a_min", "-1"}, {"a_max", "2.5"}}},
