@@ -292,6 +292,7 @@ class PythonMeasurer : public Measurer {
       r.workload = task.workload;
       r.target = task.target_text;
       r.threads = task.threads;
+      r.caches = task.caches;
       r.trace = to_text(batch[c].trace);
       r.origin = batch[c].origin;
       r.predicted = batch[c].predicted;
@@ -576,9 +577,11 @@ void bind_seams(py::module_& m) {
   m.def("features_of", &features_of, py::arg("task"), py::arg("traces"),
         py::arg("own") = py::none());
   m.def("make_task_of_text",
-        [](const std::string& te_text, const std::string& target, int threads) {
-          return make_task(te_text, Target::parse(target), threads);
-        });
+        [](const std::string& te_text, const std::string& target, int threads,
+           const std::string& caches) {
+          return make_task(te_text, Target::parse(target), threads, "", parse_cache_state(caches));
+        },
+        py::arg("te_text"), py::arg("target"), py::arg("threads"), py::arg("caches") = "hot");
   m.def("features_missing_here",
         [](const std::string& target) { return Target::parse(target).features_missing_on_host(); });
   m.def("machine_kind", &machine_kind, "Processor and instruction set of this machine.");

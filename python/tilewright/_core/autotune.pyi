@@ -452,19 +452,19 @@ def host_name() -> str:
     ...
 
 
-def machine_kind() -> str:
-    """Processor and instruction set of this machine."""
-
-
 def ir_hash(arg0: tilewright._core.Program, arg1: tilewright._core.Schedule, arg2: tilewright._core.TargetModel, arg3: str) -> str:
     """What a record of candidates timed with such caches holds as its ir_hash."""
+
+
+def machine_kind() -> str:
+    """Processor and instruction set of this machine."""
 
 
 def make_task(arg0: tilewright._core.Program, arg1: tilewright._core.TargetModel, arg2: int, arg3: str, arg4: str) -> tilewright._core.autotune.Task:
     ...
 
 
-def make_task_of_text(arg0: str, arg1: str, arg2: int) -> tilewright._core.autotune.Task:
+def make_task_of_text(te_text: str, target: str, threads: int, caches: str = 'hot') -> tilewright._core.autotune.Task:
     ...
 
 

@@ -27,7 +27,8 @@ class Dataset:
     y: float64 (trials,)
         Throughput in parts of the fastest of the group, 0 for failures: what models are fitted to.
     groups: int (trials,)
-        Trials of one task, on machines of one kind, have one number; those of different groups are not comparable.
+        Trials of one task, with one state of the caches, on machines of one kind, have one number; those of different
+        groups are not comparable.
     scores: float64 (trials,)
         What the model said when the trial was chosen; larger is better, within one round of one task.
     traces, workloads, hosts, origins, errors: arrays of str
@@ -62,11 +63,11 @@ def dataset(log, *, workload="", features=None):
     X = np.full((len(records), len(names)), np.nan, np.float32)
     groups, rows_of = np.zeros(len(records), int), {}
     for k, r in enumerate(records):
-        rows_of.setdefault((r.workload, r.target, r.threads, r.kind), []).append(k)
+        rows_of.setdefault((r.workload, r.target, r.threads, r.caches, r.kind), []).append(k)
     seconds = np.array([r.median for r in records], float)
     y = np.zeros(len(records))
-    for number, ((key, target, threads, _), rows) in enumerate(rows_of.items()):
-        task = _native.make_task_of_text(texts[key], target, threads)
+    for number, ((key, target, threads, caches, _), rows) in enumerate(rows_of.items()):
+        task = _native.make_task_of_text(texts[key], target, threads, caches)
         X[rows] = _native.features_of(task, [records[k].trace for k in rows], own)
         groups[rows] = number
         if np.isfinite(seconds[rows]).any():

@@ -69,7 +69,7 @@ class ExecutorMeasurer:
 
     def submit(self, ticket, task, trace, best_seconds):
         trial = {"version": remote.VERSION, "te": task.te_text, "target": task.target, "threads": task.threads,
-                 "trace": str(trace), "best": best_seconds, "kind": self.kind, "options": self._options,
+                 "caches": task.caches, "trace": str(trace), "best": best_seconds, "kind": self.kind, "options": self._options,
                  "refusal_seconds": _REFUSAL_SECONDS}
         self._trials[ticket] = _Trial(trial)
         self._send(ticket)

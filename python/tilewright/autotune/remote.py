@@ -36,7 +36,7 @@ def measure(trial):
         return {"refused": refused, **probe()}
     with claim_cpus(trial["threads"]) as cpus:
         measurer = _measurer(cpus, trial["options"])
-        task = _task(trial["te"], trial["target"], trial["threads"])
+        task = _task(trial["te"], trial["target"], trial["threads"], trial["caches"])
         (record,) = measurer.measure(task, [trial["trace"]], trial["best"])
     return {"version": VERSION, "seconds": list(record.seconds), "error": record.error, "message": record.message,
             "compile_seconds": record.compile_seconds, "ir_hash": record.ir_hash, "host": record.host, "kind": record.kind}
@@ -105,9 +105,9 @@ def _measurer(cpus, options):
         return _measurers[key]
 
 
-def _task(te, target, threads):
+def _task(*key):
+    """Of its te text, target, number of threads and caches."""
     with _lock:
-        key = (te, target, threads)
         if key not in _tasks:
-            _tasks[key] = _native.make_task_of_text(te, target, threads)
+            _tasks[key] = _native.make_task_of_text(*key)
         return _tasks[key]
