@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autotune/build_cache.h"
+#include "autotune/packed_arguments.h"
 #include "autotune/prior_schedule.h"
 #include "autotune/replay.h"
 #include "lower/llvm/compile.h"
@@ -24,10 +25,14 @@ constexpr size_t kMostClimbs = 1024, kMostModules = 256;
 using Compiled = BuiltProgram;
 // A trace as text; nothing: the program has no design space.
 using Climbed = std::optional<std::string>;
+struct Climb {
+  Climbed trace;
+  double seconds = 0;  // as the prior estimates
+};
 
 // Never destroyed: modules may outlive static objects.
-BuildCache<Climbed>& climbs() {
-  static auto* const cache = new BuildCache<Climbed>(kMostClimbs);
+BuildCache<Climb>& climbs() {
+  static auto* const cache = new BuildCache<Climb>(kMostClimbs);
   return *cache;
 }
 BuildCache<Compiled>& modules() {
@@ -52,14 +57,16 @@ auto unless_no_space(F function) -> std::optional<decltype(function())> {
   }
 }
 
-Climbed climb(const te::Program& program, const Target& target, int threads) {
-  return unless_no_space(
-      [&] { return to_text(prior_schedule(make_task(program, target, threads))); });
+Climb climb(const te::Program& program, const Target& target, int threads) {
+  const auto choice =
+      unless_no_space([&] { return prior_choice(make_task(program, target, threads)); });
+  if (!choice) return {};
+  return {.trace = to_text(choice->trace), .seconds = choice->seconds};
 }
 
-Climbed climb_once(const te::Program& program, const Target& target, int threads) {
+Climb climb_once(const te::Program& program, const Target& target, int threads) {
   const auto workload = unless_no_space([&] { return te::workload_id(program); });
-  if (!workload) return std::nullopt;
+  if (!workload) return {};
   return climbs().get(fmt::format("{}\n{}\n{}", *workload, target.text(), threads),
                       [&] { return climb(program, target, threads); });
 }
@@ -73,18 +80,24 @@ struct Choice {
 std::optional<Record> record_of(const te::Program& program, const Target& target, int threads,
                                 const BuildOptions& options) {
   if (options.log == nullptr) return std::nullopt;
-  if (options.needs_record) return best_record(program, *options.log, target, threads);
+  // Constants that are arguments are those of a network.
+  const CacheState caches = options.packed ? CacheState::ColdConstants : CacheState::Hot;
+  if (options.needs_record) return best_record(program, *options.log, target, threads, caches);
   const auto workload = unless_no_space([&] { return te::workload_id(program); });
   if (!workload) return std::nullopt;
-  return options.log->best(*workload, target.text(), threads);
+  return options.log->best(*workload, target.text(), threads, caches);
+}
+
+int threads_of(const BuildOptions& options) {
+  return options.threads > 0 ? options.threads : ThreadPool::global().num_threads();
 }
 
 Choice choose(const te::Program& program, const Target& target, const BuildOptions& options) {
-  const int threads = options.threads > 0 ? options.threads : ThreadPool::global().num_threads();
+  const int threads = threads_of(options);
   if (const auto record = record_of(program, target, threads, options)) {
     return {record->trace, ScheduleOrigin::Record, record->id};
   }
-  Climbed trace = climb_once(program, target, threads);
+  Climbed trace = climb_once(program, target, threads).trace;
   const auto origin = trace ? ScheduleOrigin::Prior : ScheduleOrigin::Unscheduled;
   return {std::move(trace), origin};
 }
@@ -93,54 +106,10 @@ Schedule scheduled(const te::Program& program, const Climbed& trace) {
   return trace ? replay(program, *trace) : Schedule::create(program.outputs);
 }
 
-// What the arguments of kernels that were lowered from a program are, by number: the program's own
-// arguments, and behind them what a preparation fills.
-class ArgumentNumbers {
- public:
-  explicit ArgumentNumbers(const te::Program& program) : arguments_(program.arguments) {}
-
-  std::vector<size_t> of(const Kernel& kernel) {
-    std::vector<size_t> numbers;
-    size_t output = 0;  // those of an entry stand in the program's order
-    for (const KernelArgument& a : kernel.arguments) {
-      if (te::as_op<te::OperationNode>(a.producer)->is_placeholder()) {
-        numbers.push_back(
-            number_of([&](const te::Tensor& t) { return t.op().get() == a.producer.get(); }));
-      } else if (kernel.role == KernelRole::Entry && a.is_output) {
-        output = number_of([](const te::Tensor& t) { return !t.op()->is_placeholder(); }, output);
-        numbers.push_back(output++);
-      } else {
-        auto known =
-            std::ranges::find_if(prepared_, [&](const Var& v) { return v.same_as(a.var); });
-        if (known == prepared_.end()) known = prepared_.insert(known, a.var);
-        numbers.push_back(arguments_.size() + static_cast<size_t>(known - prepared_.begin()));
-      }
-    }
-    return numbers;
-  }
-
- private:
-  template <class F>
-  size_t number_of(F is_it, size_t from = 0) const {
-    const auto place =
-        std::find_if(arguments_.begin() + static_cast<ptrdiff_t>(from), arguments_.end(), is_it);
-    return static_cast<size_t>(place - arguments_.begin());
-  }
-
-  const std::vector<te::Tensor>& arguments_;
-  std::vector<Var> prepared_;
-};
-
 std::vector<te::Tensor> constants_of(const te::Program& program, const BuildOptions& options) {
   std::vector<te::Tensor> constants;
   for (const ConstantValue& c : options.constants) constants.push_back(c.placeholder);
-  if (options.packed) {
-    // One that nothing reads is an argument like others, which is not looked at.
-    const std::vector<te::Tensor> read = te::placeholders(program.outputs);
-    std::ranges::copy_if(program.arguments, std::back_inserter(constants), [&](const auto& t) {
-      return te::is_constant(t) && std::ranges::find(read, t) != read.end();
-    });
-  }
+  if (options.packed) std::ranges::copy(read_constants(program), std::back_inserter(constants));
   return constants;
 }
 
@@ -151,12 +120,12 @@ Compiled compile_program(const te::Program& program, const Target& target, const
       lower_program(program, scheduled(program, choice.trace), constants_of(program, options),
                     target, options.name, options.packed);
   if (options.packed) {
-    ArgumentNumbers numbers(program);
+    PackedArguments arguments = packed_arguments(program, lowered);
+    result.arguments = std::move(arguments.entry);
+    result.preparation_arguments = std::move(arguments.preparation);
     if (const Kernel* preparation = lowered.preparation()) {
-      result.preparation_arguments = numbers.of(*preparation);
       result.preparation = compile({*preparation}, target)->get_function(preparation->name);
     }
-    result.arguments = numbers.of(lowered.entry());
     lowered = lowered.entry();
   } else {
     bind_constants(lowered, options.constants);
@@ -198,6 +167,18 @@ ChosenSchedule choose_schedule(const te::Program& program, const Target& target,
                                const BuildOptions& options) {
   const Choice choice = choose(program, target, options);
   return {scheduled(program, choice.trace), choice.origin, choice.record};
+}
+
+std::optional<double> measured_seconds(const te::Program& program, const Target& target,
+                                       const BuildOptions& options) {
+  const auto record = record_of(program, target, threads_of(options), options);
+  return record ? std::optional(record->median()) : std::nullopt;
+}
+
+std::optional<double> estimated_seconds(const te::Program& program, const Target& target,
+                                        const BuildOptions& options) {
+  const Climb climb = climb_once(program, target, threads_of(options));
+  return climb.trace ? std::optional(climb.seconds) : std::nullopt;
 }
 
 BuiltProgram build(const te::Program& program, const Target& target, const BuildOptions& options) {

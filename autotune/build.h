@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,14 @@ struct ChosenSchedule {
 // The policy alone. Throws NoRecord, and what reading a log throws.
 ChosenSchedule choose_schedule(const te::Program& program, const Target& target,
                                const BuildOptions& options = {});
+
+// Seconds of a call: of the record that a build would use, and as the prior estimates the schedule
+// that it chooses, which is kept for the build. Times of different sources do not compare. Nothing
+// without a record, and without a design space.
+std::optional<double> measured_seconds(const te::Program& program, const Target& target,
+                                       const BuildOptions& options);
+std::optional<double> estimated_seconds(const te::Program& program, const Target& target,
+                                        const BuildOptions& options);
 
 struct BuiltProgram {
   std::shared_ptr<Module> module;  // one function, named by the options

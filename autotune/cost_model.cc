@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 #include <random>
 
 #include "runtime/error.h"
@@ -14,10 +14,13 @@
 namespace tw::autotune {
 namespace {
 
-constexpr int kRounds = 40;
-constexpr size_t kPartners = 48;      // samples that each sample is compared with in a round
-constexpr double kPriorWeight = 1.0;  // of -log(prior seconds) in the score
-constexpr size_t kLeastSamples = 8;   // fewer teach nothing
+constexpr size_t kLeastSamples = 8;  // fewer teach nothing
+constexpr int kMembers = 4, kRounds = 30;
+// What the trees miss of log throughput anyway, which timings have to be worse than to count less;
+// and how far from one the slope of the prior is before it is measured (a standard deviation).
+constexpr double kMisfit = 0.1, kSlopeDoubt = 0.3;
+// A failure counts as so many times slower than the slowest that ran.
+constexpr double kFailureFactor = 2;
 
 void check(int status, std::string_view what) {
   if (status == 0) return;
@@ -36,145 +39,104 @@ struct Matrix {
   Matrix(const Matrix&) = delete;
 };
 
-double prior_score(const Features& f) {
-  return -kPriorWeight * std::log(std::max(f.prior_seconds, 1e-12));
-}
+double prior_score(const Features& f) { return -std::log(std::max(f.prior_seconds, 1e-12)); }
 
-// Gradient and curvature, by candidate, of the pairwise logistic loss: of two candidates of a task
-// the faster should score higher, the more so the larger the gap. After RankNet (Burges 2005).
-class PairwiseLoss {
- public:
-  PairwiseLoss(const std::vector<double>& throughput, const std::vector<int>& task, uint64_t seed)
-      : throughput_(throughput), rng_(seed) {
-    int tasks = 0;
-    for (int t : task) tasks = std::max(tasks, t + 1);
-    groups_.resize(static_cast<size_t>(tasks));
-    for (size_t i = 0; i < task.size(); ++i) groups_[static_cast<size_t>(task[i])].push_back(i);
+// log throughput of each sample and what the prior thinks of it, both less their task's mean, since
+// tasks are not compared; and how much each counts.
+struct Labels {
+  std::vector<double> speed, prior, weight;
+  explicit Labels(const std::vector<Sample>& samples) {
+    std::map<int, double> slowest;
+    for (const Sample& s : samples) {
+      if (s.throughput <= 0) continue;
+      const auto known = slowest.try_emplace(s.task, s.throughput).first;
+      known->second = std::min(known->second, s.throughput);
+    }
+    for (const Sample& s : samples) {
+      const double least = slowest.contains(s.task) ? slowest.at(s.task) / kFailureFactor : 1;
+      speed.push_back(std::log(s.throughput > 0 ? s.throughput : least));
+      prior.push_back(prior_score(*s.features));
+      const double noise = s.spread / kMisfit;
+      weight.push_back(1 / (1 + noise * noise));
+    }
+    center(samples, speed);
+    center(samples, prior);
   }
 
-  void gradient(const std::vector<double>& score, std::vector<double>& g, std::vector<double>& h) {
-    std::fill(g.begin(), g.end(), 0.0);
-    std::fill(h.begin(), h.end(), 0.0);
-    for (const std::vector<size_t>& group : groups_) {
-      const size_t n = group.size();
-      if (n < 2) continue;
-      const size_t partners = std::min(kPartners, n - 1);
-      const double share = 1.0 / double(partners);
-      for (size_t a = 0; a < n; ++a) {
-        for (size_t p = 0; p < partners; ++p) {
-          // All others while there are few; a fresh draw otherwise.
-          const size_t b = partners == n - 1 ? (a + 1 + p) % n : rng_() % n;
-          add_pair(group[a], group[b], share, score, g, h);
-        }
-      }
+  // How much of a difference that the prior expects there is. One, until samples say otherwise.
+  double prior_slope() const {
+    constexpr double kNone = 1e-12;
+    double own = kNone, both = kNone, error = kNone;
+    for (size_t i = 0; i < speed.size(); ++i) {
+      own += prior[i] * prior[i];
+      both += prior[i] * speed[i];
     }
+    const double fitted = both / own;
+    for (size_t i = 0; i < speed.size(); ++i) {
+      const double miss = speed[i] - fitted * prior[i];
+      error += miss * miss / double(speed.size());
+    }
+    const double doubt = error / own;  // variance of the fitted slope
+    const double trust = kSlopeDoubt * kSlopeDoubt / (kSlopeDoubt * kSlopeDoubt + doubt);
+    return std::max(0.0, 1 + trust * (fitted - 1));
   }
 
  private:
-  void add_pair(size_t i, size_t j, double share, const std::vector<double>& score,
-                std::vector<double>& g, std::vector<double>& h) const {
-    if (throughput_[i] < throughput_[j]) std::swap(i, j);
-    const double gap = throughput_[i] - throughput_[j];
-    if (gap <= 0.005) return;
-    const double weight = share * gap * throughput_[i];
-    const double p = 1 / (1 + std::exp(score[i] - score[j]));  // how wrong the order is
-    g[i] -= weight * p;
-    g[j] += weight * p;
-    h[i] += weight * p * (1 - p);
-    h[j] += weight * p * (1 - p);
+  void center(const std::vector<Sample>& samples, std::vector<double>& values) const {
+    std::map<int, std::pair<double, double>> sums;  // of weights and of values, by task
+    for (size_t i = 0; i < samples.size(); ++i) {
+      auto& [n, sum] = sums[samples[i].task];
+      n += weight[i];
+      sum += weight[i] * values[i];
+    }
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const auto& [n, sum] = sums[samples[i].task];
+      values[i] -= sum / n;
+    }
   }
-
-  const std::vector<double>& throughput_;
-  std::vector<std::vector<size_t>> groups_;
-  std::mt19937_64 rng_;
 };
 
-class XGBoostModel : public CostModel {
+// Boosted trees that learn, by squared errors, what is left of log throughput when the prior's part
+// is taken off.
+class Member {
  public:
-  XGBoostModel(bool shuffled, uint64_t seed) : shuffled_(shuffled), seed_(seed) {}
-  ~XGBoostModel() override {
-    if (booster_ != nullptr) XGBoosterFree(booster_);
-  }
-
-  bool trained() const override { return booster_ != nullptr; }
-
-  void train(const std::vector<Sample>& samples) override {
-    if (samples.size() < kLeastSamples) return;
-    std::vector<float> rows;
-    std::vector<size_t> owner;
-    std::vector<double> throughput, base;
-    std::vector<int> task;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      const Features& f = *samples[i].features;
-      f.append_to(rows);
-      owner.insert(owner.end(), f.num_rows(), i);
-      throughput.push_back(samples[i].throughput);
-      task.push_back(samples[i].task);
-      base.push_back(prior_score(f));
-    }
-    if (rows.empty()) return;
-    if (shuffled_) {
-      std::mt19937_64 rng(seed_);
-      std::shuffle(throughput.begin(), throughput.end(), rng);
-    }
-    const Matrix matrix(rows);
-    reset(matrix);
-    PairwiseLoss loss(throughput, task, seed_);
-    std::vector<double> g(samples.size()), h(samples.size());
-    std::vector<float> row_g(owner.size()), row_h(owner.size());
-    for (int round = 0; round < kRounds; ++round) {
-      std::vector<double> score = base;
-      add_rows(matrix, owner, score);
-      loss.gradient(score, g, h);
-      for (size_t r = 0; r < owner.size(); ++r) {
-        row_g[r] = float(g[owner[r]]);
-        row_h[r] = float(std::max(h[owner[r]], 1e-6));
-      }
-      check(
-          XGBoosterBoostOneIter(booster_, matrix.handle, row_g.data(), row_h.data(), row_g.size()),
-          "boosting");
-    }
-  }
-
-  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> score;
-    std::vector<float> rows;
-    std::vector<size_t> owner;
-    for (const Features* f : candidates) {
-      owner.insert(owner.end(), f->num_rows(), score.size());
-      f->append_to(rows);
-      score.push_back(prior_score(*f));
-    }
-    if (booster_ != nullptr && !rows.empty()) add_rows(Matrix(rows), owner, score);
-    return score;
-  }
-
- private:
-  void reset(const Matrix& matrix) {
-    if (booster_ != nullptr) XGBoosterFree(booster_);
-    booster_ = nullptr;
+  Member(const Matrix& matrix, const std::vector<double>& label, const std::vector<double>& weight,
+         uint64_t seed) {
     check(XGBoosterCreate(&matrix.handle, 1, &booster_), "creating the model");
     const std::pair<const char*, std::string> parameters[] = {
         {"tree_method", "hist"},
-        {"max_depth", "5"},
+        {"max_bin", "64"},
+        {"max_depth", "4"},
         {"eta", "0.25"},
-        {"lambda", "0.05"},
-        {"gamma", "0.0005"},
-        {"min_child_weight", "0"},
+        {"lambda", "1"},
+        {"min_child_weight", "0.5"},
+        {"subsample", "0.8"},
+        {"colsample_bytree", "0.4"},
         {"base_score", "0"},
         {"verbosity", "0"},
-        {"seed", std::to_string(seed_ % 100000)},
-        // A few thousand rows: threads would spend their time waiting for each other.
+        {"seed", std::to_string(seed % 100000)},
+        // A few hundred rows: threads would spend their time waiting for each other.
         {"nthread", "1"},
         {"disable_default_eval_metric", "1"}};
     for (const auto& [name, value] : parameters) {
       check(XGBoosterSetParam(booster_, name, value.c_str()), name);
     }
+    std::vector<float> gradient(label.size()), curvature(label.size());
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<float> score = predict(matrix);
+      for (size_t i = 0; i < label.size(); ++i) {
+        gradient[i] = float(weight[i] * (double(score[i]) - label[i]));
+        curvature[i] = float(weight[i]);
+      }
+      check(XGBoosterBoostOneIter(booster_, matrix.handle, gradient.data(), curvature.data(),
+                                  gradient.size()),
+            "boosting");
+    }
   }
+  ~Member() { XGBoosterFree(booster_); }
+  Member(const Member&) = delete;
 
-  // score[owner of row r] += the trees' value of row r
-  void add_rows(const Matrix& matrix, const std::vector<size_t>& owner,
-                std::vector<double>& score) const {
+  std::vector<float> predict(const Matrix& matrix) const {
     constexpr char kMargin[] =
         R"({"type":1,"training":false,"iteration_begin":0,"iteration_end":0,"strict_shape":false})";
     const bst_ulong* shape = nullptr;
@@ -183,63 +145,133 @@ class XGBoostModel : public CostModel {
     check(
         XGBoosterPredictFromDMatrix(booster_, matrix.handle, kMargin, &shape, &dimensions, &values),
         "predicting");
-    for (size_t r = 0; r < owner.size(); ++r) score[owner[r]] += double(values[r]);
+    return {values, values + shape[0]};
+  }
+
+ private:
+  BoosterHandle booster_ = nullptr;
+};
+
+// The prior, by a slope that is measured, plus the mean of a few members that each saw another part
+// of the samples and of the columns. Where they differ, the model does not know.
+class ResidualModel : public CostModel {
+ public:
+  ResidualModel(bool shuffled, uint64_t seed) : shuffled_(shuffled), seed_(seed) {}
+
+  bool trained() const override { return !members_.empty(); }
+
+  void train(const std::vector<Sample>& given) override {
+    if (given.size() < kLeastSamples) return;
+    std::vector<Sample> samples = given;
+    if (shuffled_) shuffle(samples);
+    const Labels labels(samples);
+    slope_ = labels.prior_slope();
+    std::vector<double> residual;
+    std::vector<float> rows;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      samples[i].features->append_to(rows);
+      residual.push_back(labels.speed[i] - slope_ * labels.prior[i]);
+    }
+    const Matrix matrix(rows);
+    members_.clear();
+    for (int m = 0; m < kMembers; ++m) {
+      members_.push_back(std::make_unique<Member>(matrix, residual, labels.weight,
+                                                  seed_ * kMembers + static_cast<uint64_t>(m)));
+    }
+  }
+
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    return ask(candidates).mean;
+  }
+
+  std::vector<double> uncertainty(const std::vector<const Features*>& candidates) const override {
+    return ask(candidates).deviation;
+  }
+
+ private:
+  struct Answers {
+    std::vector<double> mean, deviation;
+  };
+
+  Answers ask(const std::vector<const Features*>& candidates) const {
+    Answers result{.deviation = std::vector<double>(candidates.size())};
+    std::vector<float> rows;
+    for (const Features* f : candidates) {
+      f->append_to(rows);
+      result.mean.push_back(slope_ * prior_score(*f));
+    }
+    if (members_.empty() || candidates.empty()) return result;
+    const Matrix matrix(rows);
+    std::vector<double> sum(candidates.size()), squares(candidates.size());
+    for (const auto& member : members_) {
+      const std::vector<float> own = member->predict(matrix);
+      for (size_t i = 0; i < own.size(); ++i) {
+        sum[i] += double(own[i]) / kMembers;
+        squares[i] += double(own[i]) * double(own[i]) / kMembers;
+      }
+    }
+    for (size_t i = 0; i < sum.size(); ++i) {
+      result.mean[i] += sum[i];
+      result.deviation[i] = std::sqrt(std::max(0.0, squares[i] - sum[i] * sum[i]));
+    }
+    return result;
+  }
+
+  void shuffle(std::vector<Sample>& samples) const {
+    std::mt19937_64 rng(seed_);
+    std::vector<double> throughput;
+    for (const Sample& s : samples) throughput.push_back(s.throughput);
+    std::shuffle(throughput.begin(), throughput.end(), rng);
+    for (size_t i = 0; i < samples.size(); ++i) samples[i].throughput = throughput[i];
   }
 
   bool shuffled_;
   uint64_t seed_;
-  BoosterHandle booster_ = nullptr;
+  double slope_ = 1;
+  std::vector<std::unique_ptr<Member>> members_;
 };
 
 // Scores that need no learning.
-class FixedModel : public CostModel {
+class RandomModel : public CostModel {
  public:
-  FixedModel(ModelKind kind, uint64_t seed) : kind_(kind), rng_(seed) {}
+  explicit RandomModel(uint64_t seed) : rng_(seed) {}
   void train(const std::vector<Sample>&) override {}
-  bool trained() const override { return kind_ == ModelKind::Random; }
+  bool trained() const override { return true; }
   std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> score;
-    for (const Features* f : candidates) {
-      score.push_back(kind_ == ModelKind::Random ? std::uniform_real_distribution<>(0, 1)(rng_)
-                                                 : prior_score(*f));
-    }
+    std::vector<double> score(candidates.size());
+    for (double& s : score) s = std::uniform_real_distribution<>(0, 1)(rng_);
     return score;
   }
 
  private:
-  ModelKind kind_;
   mutable std::mt19937_64 rng_;
 };
 
-struct KindRow {
-  std::string_view name;
-  ModelKind kind;
+class PriorModel : public CostModel {
+ public:
+  void train(const std::vector<Sample>&) override {}
+  bool trained() const override { return false; }
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> score;
+    for (const Features* f : candidates) score.push_back(prior_score(*f));
+    return score;
+  }
 };
-constexpr KindRow kKinds[] = {{"xgboost", ModelKind::XGBoost},
-                              {"shuffled", ModelKind::Shuffled},
-                              {"random", ModelKind::Random},
-                              {"prior", ModelKind::Prior}};
 
 }  // namespace
 
 CostModel::~CostModel() = default;
 
-ModelKind parse_model_kind(std::string_view text) {
-  std::string names;
-  for (const KindRow& row : kKinds) {
-    if (row.name == text) return row.kind;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  }
-  raise({.code = ErrorCode::BadArgument,
-         .what = fmt::format("unknown cost model '{}'", text),
-         .legal = names});
+std::vector<double> CostModel::uncertainty(const std::vector<const Features*>& candidates) const {
+  return std::vector<double>(candidates.size());
 }
 
-std::unique_ptr<CostModel> make_cost_model(ModelKind kind, uint64_t seed) {
-  if (kind == ModelKind::XGBoost || kind == ModelKind::Shuffled) {
-    return std::make_unique<XGBoostModel>(kind == ModelKind::Shuffled, seed);
-  }
-  return std::make_unique<FixedModel>(kind, seed);
+std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed) {
+  return std::make_unique<ResidualModel>(shuffled, seed);
 }
+std::unique_ptr<CostModel> make_random_model(uint64_t seed) {
+  return std::make_unique<RandomModel>(seed);
+}
+std::unique_ptr<CostModel> make_prior_model() { return std::make_unique<PriorModel>(); }
 
 }  // namespace tw::autotune

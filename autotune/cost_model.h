@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "autotune/features.h"
@@ -17,6 +16,8 @@ struct Sample {
   std::shared_ptr<const Features> features;
   double throughput = 0;
   int task = 0;
+  // How far its own timings lie apart, in parts of their median; what varies much teaches less.
+  double spread = 0;
 };
 
 class CostModel {
@@ -26,20 +27,20 @@ class CostModel {
   virtual void train(const std::vector<Sample>& samples) = 0;
   // Larger is better; only the order within a task means anything.
   virtual std::vector<double> predict(const std::vector<const Features*>& candidates) const = 0;
+  // How far the true score may be from the predicted one (a standard deviation, in scores); zeros
+  // of a model that does not know.
+  virtual std::vector<double> uncertainty(const std::vector<const Features*>& candidates) const;
   // False until there was something to learn from; the prior ranks until then.
   virtual bool trained() const = 0;
 };
 
-enum class ModelKind : uint8_t {
-  XGBoost,
-  Shuffled,  // XGBoost trained on shuffled labels: what the model would be worth by luck
-  Random,    // scores drawn at random
-  Prior,     // the analytical prior alone
-};
-// "xgboost", "shuffled", "random", "prior"; BadArgument lists them.
-ModelKind parse_model_kind(std::string_view text);
-
-// XGBoost's C API with a pairwise ranking loss on the sum of a candidate's rows.
-std::unique_ptr<CostModel> make_cost_model(ModelKind kind, uint64_t seed);
+// The rows of the table in cost_models.cc. Log throughput by the prior and by an ensemble of
+// XGBoost's boosted trees, which learn what the prior misses; `shuffled` trains it on shuffled
+// labels.
+std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed);
+// Scores drawn at random.
+std::unique_ptr<CostModel> make_random_model(uint64_t seed);
+// The analytical prior alone.
+std::unique_ptr<CostModel> make_prior_model();
 
 }  // namespace tw::autotune

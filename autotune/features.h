@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cost model sees of a candidate: one row of numbers for each store of its loop nest,
-// after "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020),
-// appendix B.
+// What the cost model sees of a candidate: one row of numbers, of the nest as a whole, of the
+// statement that does most of the work, and of all others together by what they cost. In the
+// spirit of "Ansor: Generating High-Performance Tensor Programs for Deep Learning" (OSDI 2020),
+// appendix B, but pooled over loops and accesses, and relative to the target.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,13 @@ namespace tw::autotune {
 // Names of the columns, in order.
 const std::vector<std::string>& feature_names();
 
-// Rows of feature_names().size() numbers; counts and sizes as log2(1 + x), for which float16 is
-// exact enough. A tuner keeps thousands of these.
+// One row of feature_names().size() numbers, ratios as log2, for which float16 is exact enough. A
+// tuner keeps thousands of these.
 struct Features {
   std::vector<uint16_t> rows;
   // The analytical prior: estimated seconds, from the same walk over the loop nest.
   double prior_seconds = 0;
+  std::vector<float> own;  // columns of a user's FeatureSet; none without one
   size_t num_rows() const { return rows.size() / feature_names().size(); }
   void append_to(std::vector<float>& matrix) const;
 };

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -14,7 +17,9 @@
 #include "autotune/database.h"
 #include "autotune/log_file.h"
 #include "autotune/log_lock.h"
+#include "autotune/machine_kind.h"
 #include "runtime/error.h"
+#include "runtime/time_evaluator.h"
 
 namespace tw::autotune {
 namespace {
@@ -41,9 +46,11 @@ Origin parse_origin(std::string_view text) {
 }
 
 constexpr std::string_view kSelect =
-    "SELECT trials.id, workload, target, threads, trace, error, message, seconds, compile_seconds, "
-    "elapsed_seconds, ir_hash, trials.seed, origin, predicted, runs.run, created "
-    "FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id ";
+    "SELECT trials.id, workload, target, threads, trace, error, message, trials.seconds, "
+    "compile_seconds, elapsed_seconds, ir_hash, trials.seed, origin, predicted, runs.run, "
+    "trials.host, kind, created, caches, winners.seconds "
+    "FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id "
+    "LEFT JOIN winners ON winners.trial = trials.id ";
 
 Record read_record(const Statement& row, const std::string& path) {
   Record r;
@@ -68,7 +75,12 @@ Record read_record(const Statement& row, const std::string& path) {
   r.origin = parse_origin(row.text_at(12));
   r.predicted = row.null_at(13) ? -std::numeric_limits<double>::infinity() : row.real_at(13);
   r.run = row.text_at(14);
-  r.created = row.text_at(15);
+  r.host = row.text_at(15);
+  r.kind = row.text_at(16);
+  r.created = row.text_at(17);
+  r.caches =
+      row.text_at(18) == to_string(CacheState::Hot) ? CacheState::Hot : CacheState::ColdConstants;
+  r.race_seconds = row.null_at(19) ? 0 : row.real_at(19);
   return r;
 }
 
@@ -164,8 +176,8 @@ int64_t Log::append(const Record& record) {
       state_->db,
       fmt::format(
           "INSERT INTO trials (task, target, threads, trace, error, message, seconds, "
-          "median, compile_seconds, elapsed_seconds, ir_hash, seed, origin, predicted, run, "
-          "created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,{}) RETURNING id",
+          "median, compile_seconds, elapsed_seconds, ir_hash, seed, origin, predicted, caches, "
+          "run, host, kind, created) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,{}) RETURNING id",
           kNow));
   insert.integer(*task).text(record.target).integer(record.threads).text(record.trace);
   if (record.error) {
@@ -181,26 +193,100 @@ int64_t Log::append(const Record& record) {
       .text(record.ir_hash)
       .integer(std::bit_cast<int64_t>(record.seed))
       .text(to_string(record.origin))
-      .real(record.predicted);
+      .real(record.predicted)
+      .text(to_string(record.caches));
   if (run) {
     insert.integer(*run);
   } else {
     insert.null();
   }
+  insert.text(record.host).text(record.kind);
   const int64_t id = insert.next() ? insert.integer_at(0) : 0;
   insert.finish();  // the commit
   return id;
 }
 
-std::optional<Record> Log::best(const std::string& workload, const std::string& target,
-                                int threads) const {
-  Statement s(state_->db, fmt::format("{} WHERE workload = ? AND target = ? AND threads = ? AND "
-                                      "error IS NULL AND median IS NOT NULL "
-                                      "ORDER BY median, trials.id LIMIT 1",
-                                      kSelect));
-  s.text(workload).text(target).integer(threads);
-  if (!s.next()) return {};
-  return read_record(s, state_->path);
+void Log::append(const RaceRecord& race) {
+  state_->writing();
+  const Database& db = state_->db;
+  db.execute("BEGIN IMMEDIATE");
+  try {
+    Statement insert(db,
+                     fmt::format("INSERT INTO races (winner, settled, last_trial, run, created) "
+                                 "VALUES (?1, ?2, (SELECT max(id) FROM trials), "
+                                 "(SELECT id FROM runs WHERE run = ?3), {}) RETURNING id",
+                                 kNow));
+    insert.integer(race.winner).integer(race.settled ? 1 : 0).text(race.run);
+    const int64_t id = insert.next() ? insert.integer_at(0) : 0;
+    insert.finish();
+    for (const auto& [trial, seconds] : race.seconds) {
+      Statement(db, "INSERT INTO race_times (race, trial, seconds, median) VALUES (?,?,?,?)")
+          .integer(id)
+          .integer(trial)
+          .text(nlohmann::json(seconds).dump())
+          .real(summarize(seconds).median)
+          .finish();
+    }
+  } catch (...) {
+    db.execute("ROLLBACK");
+    throw;
+  }
+  db.execute("COMMIT");
+}
+
+namespace {
+
+// Leaves those of machines of this kind, or, where there are none, of the kind that most are of.
+void keep_one_kind(std::vector<Record>& records) {
+  const auto here = [](const Record& r) { return same_kind(r.kind, machine_kind()); };
+  std::string wanted = machine_kind();
+  if (std::ranges::none_of(records, here)) {
+    std::vector<std::pair<std::string, int>> counts;  // the kind of the oldest record first
+    for (const Record& r : records) {
+      auto known = std::ranges::find(counts, r.kind, &std::pair<std::string, int>::first);
+      if (known == counts.end()) known = counts.insert(known, {r.kind, 0});
+      ++known->second;
+    }
+    const auto most = std::ranges::max_element(counts, {}, &std::pair<std::string, int>::second);
+    if (most != counts.end()) wanted = most->first;
+  }
+  std::erase_if(records, [&](const Record& r) { return !same_kind(r.kind, wanted); });
+}
+
+}  // namespace
+
+std::optional<Record> Log::best(const std::string& workload, const std::string& target, int threads,
+                                CacheState caches) const {
+  const auto other = caches == CacheState::Hot ? CacheState::ColdConstants : CacheState::Hot;
+  std::vector<Record> all = records(workload, target, threads);
+  std::erase_if(all, [](const Record& r) { return !std::isfinite(r.median()); });
+  for (CacheState state : {caches, other}) {
+    std::vector<Record> alike;
+    std::ranges::copy_if(all, std::back_inserter(alike),
+                         [&](const Record& r) { return r.caches == state; });
+    keep_one_kind(alike);
+    if (alike.empty()) continue;
+    const auto won = last_win(alike);
+    // A race says nothing about later trials, and of earlier ones that only the winner counts, as
+    // fast as the race says where that is less than its median.
+    if (won) {
+      std::erase_if(alike,
+                    [&](const Record& r) { return r.id != won->trial && r.id <= won->last_trial; });
+    }
+    return *std::ranges::min_element(alike, {}, [&](const Record& r) {
+      return won && r.id == won->trial ? std::min(r.median(), r.race_seconds) : r.median();
+    });
+  }
+  return {};
+}
+
+std::optional<Log::Win> Log::last_win(const std::vector<Record>& records) const {
+  Statement s(state_->db, "SELECT trial, last_trial FROM winners ORDER BY race DESC");
+  while (s.next()) {
+    const Win win{s.integer_at(0), s.integer_at(1)};
+    if (std::ranges::find(records, win.trial, &Record::id) != records.end()) return win;
+  }
+  return {};
 }
 
 std::vector<Record> Log::records(const std::string& workload, const std::string& target,

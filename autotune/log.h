@@ -3,6 +3,7 @@
 // needs (te text, target, trace) and everything that was measured, and never deletes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace tw::autotune {
 
-inline constexpr int kLogVersion = 1;
+inline constexpr int kLogVersion = 3;
 
 // Facts of the machine and the software, stored once per run of the tuner.
 struct RunInfo {
@@ -21,6 +22,14 @@ struct RunInfo {
   std::string host, cpu, os, version, llvm_version;
   uint64_t seed = 0;
   std::string command;  // as typed
+};
+
+// A race of trials, and who won.
+struct RaceRecord {
+  int64_t winner = 0;  // the trial's id
+  bool settled = false;
+  std::string run;                                 // id of the tuner run
+  std::map<int64_t, std::vector<double>> seconds;  // by trial: one a round that it was in
 };
 
 class Log {
@@ -38,10 +47,15 @@ class Log {
   void add_task(const Task& task);
   // Durable when it returns. Gives the record's id.
   int64_t append(const Record& record);
+  // Of trials of one task that are in the log; durable when it returns.
+  void append(const RaceRecord& race);
 
-  // Fastest verified record for a workload on a target with this many threads.
-  std::optional<Record> best(const std::string& workload, const std::string& target,
-                             int threads) const;
+  // Best verified record for a workload on a target with this many threads, of those timed with
+  // such caches, where there are any, and measured on machines of this kind, where there are any,
+  // else of the kind that most were measured on: the winner of the last race, or a later trial
+  // whose median is less than the winner's; where none was raced the least median.
+  std::optional<Record> best(const std::string& workload, const std::string& target, int threads,
+                             CacheState caches = CacheState::Hot) const;
   // All records of one workload in the order they were made; all workloads when empty.
   std::vector<Record> records(const std::string& workload = "", const std::string& target = "",
                               int threads = 0) const;
@@ -53,6 +67,13 @@ class Log {
   const std::string& path() const;
 
  private:
+  // A trial that won a race, and the last one that the log held then.
+  struct Win {
+    int64_t trial, last_trial;
+  };
+  // Of the last race that one of these won.
+  std::optional<Win> last_win(const std::vector<Record>& records) const;
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -68,6 +68,47 @@ CREATE VIEW records AS
          compile_seconds, origin, runs.run, created, trace, message
   FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id;
 )sql"},
+    {2, R"sql(
+ALTER TABLE trials ADD COLUMN host TEXT NOT NULL DEFAULT '';  -- that measured it
+ALTER TABLE trials ADD COLUMN kind TEXT NOT NULL DEFAULT '';  -- of its processor; instruction set
+UPDATE trials SET host = runs.host, kind = runs.cpu FROM runs WHERE trials.run = runs.id;
+DROP VIEW records;
+CREATE VIEW records AS
+  SELECT trials.id, workload, name, target, threads, coalesce(error, 'ok') AS status, median,
+         compile_seconds, origin, runs.run, trials.host, kind, created, trace, message
+  FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id;
+)sql"},
+    {3, R"sql(
+ALTER TABLE trials ADD COLUMN caches TEXT NOT NULL DEFAULT 'hot';  -- while it was timed
+CREATE TABLE races (               -- of trials of one task, timed in turns
+  id INTEGER PRIMARY KEY,
+  winner INTEGER NOT NULL REFERENCES trials (id),
+  settled INTEGER NOT NULL,        -- 0: the winner leads, but another one may be faster
+  last_trial INTEGER NOT NULL,     -- of the log when the race was run
+  run INTEGER REFERENCES runs (id),
+  created TEXT NOT NULL
+);
+CREATE TABLE race_times (
+  race INTEGER NOT NULL REFERENCES races (id),
+  trial INTEGER NOT NULL REFERENCES trials (id),
+  seconds TEXT NOT NULL,           -- JSON array: one of each round
+  median REAL NOT NULL,
+  PRIMARY KEY (race, trial)
+) WITHOUT ROWID;
+CREATE INDEX races_by_winner ON races (winner);
+-- Of trials that won a race: what it said last.
+CREATE VIEW winners AS
+  SELECT winner AS trial, max(races.id) AS race, last_trial, median AS seconds, settled
+  FROM races JOIN race_times ON race_times.race = races.id AND race_times.trial = winner
+  GROUP BY winner;
+DROP VIEW records;
+CREATE VIEW records AS
+  SELECT trials.id, workload, name, target, threads, caches, coalesce(error, 'ok') AS status,
+         median, winners.seconds AS race_median, compile_seconds, origin, runs.run, trials.host,
+         kind, created, trace, message
+  FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id
+       LEFT JOIN winners ON winners.trial = trials.id;
+)sql"},
 };
 static_assert(std::size(kMigrations) == kLogVersion);
 

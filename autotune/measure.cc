@@ -5,13 +5,16 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <utility>
 
+#include "autotune/machine_kind.h"
 #include "autotune/measure_pool.h"
+#include "autotune/measure_race.h"
 #include "autotune/reference_cache.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
+#include "runtime/time_evaluator.h"
 
 namespace tw::autotune {
 namespace {
@@ -75,14 +78,28 @@ Failure classify(const WorkerEvent& event, bool running, const MeasureOptions& o
   return {ErrorCode::WorkerLost, fmt::format("its worker was lost: {}", end.text())};
 }
 
+// The fastest candidate of a task so far.
+struct Fastest {
+  double median = 0;  // seconds; 0: none
+  double bound = 0;   // where its interval ends: who is above it is behind
+
+  void take(const std::vector<double>& seconds) {
+    const TimeResult times = summarize(seconds);
+    if (median > 0 && times.median >= median) return;
+    median = times.median;
+    bound = times.interval_high;
+  }
+};
+
 }  // namespace
 
-struct Measurer::State {
+struct LocalMeasurer::State {
   MeasureOptions options;
   WorkerPool pool;
   MeasureTimings timings;
-  ReferenceCache references;  // by workload, target
-  int64_t candidates = 0;     // ids of candidates, over all batches
+  ReferenceCache references;               // by workload, target
+  std::map<std::string, Fastest> fastest;  // by workload, target, threads and caches
+  int64_t candidates = 0;                  // ids of candidates, over all batches
 
   static size_t worker_count(const MeasureOptions& options) {
     return static_cast<size_t>(
@@ -97,7 +114,8 @@ struct Measurer::State {
 };
 
 // Both halves at once, on two workers where there are two. Null when stopped.
-const Reference* Measurer::State::reference(const Task& task, const std::function<bool()>& stop) {
+const Reference* LocalMeasurer::State::reference(const Task& task,
+                                                 const std::function<bool()>& stop) {
   const std::string key = task.workload + " " + task.target_text;
   if (const Reference* found = references.find(key)) return found;
   const auto start = Clock::now();
@@ -161,7 +179,7 @@ struct Batch {
   MeasureTimings& timings;
   const Reference* reference;
   int64_t first_id;
-  double best;
+  Fastest& fastest;
   const std::function<void(const Record&)>& done;
   const std::function<bool()>& stop;
 
@@ -184,6 +202,7 @@ struct Batch {
       record.workload = task.workload;
       record.target = task.target_text;
       record.threads = task.threads;
+      record.caches = task.caches;
       record.trace = to_text(candidate.trace);
       record.seed = options.seed;
       record.origin = candidate.origin;
@@ -270,8 +289,8 @@ struct Batch {
                     {"relative_interval", options.relative_interval},
                     {"min_repeats", options.min_repeats},
                     {"longest", options.run_timeout},
-                    {"best", std::isfinite(best) ? best : 0.0},
-                    {"give_up_factor", options.give_up_factor}};
+                    {"bound", fastest.bound},
+                    {"behind_error", options.behind_error}};
     if (reference != nullptr) {
       request["reference"] = reference->result.path();
       request["tolerance"] = reference->tolerance.path();
@@ -295,28 +314,36 @@ struct Batch {
       return fail(c, parse_error(event.reply), event.reply.value("message", ""));
     }
     records[c].seconds = event.reply.at("seconds").get<std::vector<double>>();
-    if (const double median = records[c].median(); !(best > 0) || median < best) best = median;
+    fastest.take(records[c].seconds);
     finish(c);
   }
 };
 
 }  // namespace
 
-Measurer::Measurer(const MeasureOptions& options) : state_(std::make_unique<State>(options)) {}
 Measurer::~Measurer() = default;
+std::string Measurer::kind() const { return machine_kind(); }
 
-std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candidate>& batch,
-                                      double best_seconds,
-                                      const std::function<void(const Record&)>& done,
-                                      const std::function<bool()>& stop) {
+LocalMeasurer::LocalMeasurer(const MeasureOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+LocalMeasurer::~LocalMeasurer() = default;
+
+std::vector<Record> LocalMeasurer::measure(const Task& task, const std::vector<Candidate>& batch,
+                                           double best_seconds,
+                                           const std::function<void(const Record&)>& done,
+                                           const std::function<bool()>& stop) {
   State& s = *state_;
   const Reference* reference = nullptr;
   if (s.options.verify && !batch.empty()) {
     reference = s.reference(task, stop);
     if (reference == nullptr) return {};
   }
-  Batch work = {task,      batch,        s.options,    s.pool, s.timings,
-                reference, s.candidates, best_seconds, done,   stop};
+  Fastest& fastest = s.fastest[fmt::format("{} {} {} {}", task.workload, task.target_text,
+                                           task.threads, to_string(task.caches))];
+  // Of what an earlier measurer found, nothing but the median is known.
+  if (fastest.median != best_seconds) fastest = {best_seconds, best_seconds};
+  Batch work = {task,      batch,        s.options, s.pool, s.timings,
+                reference, s.candidates, fastest,   done,   stop};
   s.candidates += static_cast<int64_t>(batch.size());
   work.begin();
   // Whatever `done` throws, no reply of this batch must be taken for one of the next.
@@ -340,8 +367,22 @@ std::vector<Record> Measurer::measure(const Task& task, const std::vector<Candid
   return records;
 }
 
-const MeasureTimings& Measurer::timings() const { return state_->timings; }
+RaceOutcome Measurer::race(const Task&, const std::vector<std::string>&,
+                           const std::function<bool()>&) {
+  return {};
+}
 
-int64_t Measurer::worker_memory() const { return state_->pool.resident_bytes(); }
+RaceOutcome LocalMeasurer::race(const Task& task, const std::vector<std::string>& traces,
+                                const std::function<bool()>& stop) {
+  const auto start = Clock::now();
+  RaceOutcome outcome =
+      run_race(state_->pool, task, traces, state_->options, state_->candidates, stop);
+  state_->timings.race += seconds_since(start);
+  return outcome;
+}
+
+const MeasureTimings& LocalMeasurer::timings() const { return state_->timings; }
+
+int64_t LocalMeasurer::worker_memory() const { return state_->pool.resident_bytes(); }
 
 }  // namespace tw::autotune

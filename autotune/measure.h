@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,13 @@ struct MeasureOptions {
   double run_budget = 0.05;     // seconds spent timing one candidate (the measuring budget)
   int min_repeats = 3;
   double relative_interval = 0.01;  // stop early when the median is known this well
-  // A candidate this many times slower than the best so far is timed once only.
-  double give_up_factor = 4;
+  // A candidate whose first timings show that its median is above that of the best so far, with at
+  // most this probability of an error, is timed no further (behind.h); 0: all are timed to the end.
+  double behind_error = 0.01;
+  // Of a race (race.h): the probability that its winner is not the fastest but for a tie, and the
+  // seconds spent on its visits, at most, after which it is unsettled.
+  double race_error = 0.05;
+  double race_budget = 0.4;
   int recycle_after = 200;  // candidates a worker handles before it is replaced
   bool verify = true;
   // Reference results of so many bytes stay in memory; those of tasks that were not measured lately
@@ -41,6 +47,7 @@ struct MeasureTimings {
   double compile_cpu = 0;   // sum over candidates
   double run = 0;           // wall seconds of timing phases
   double reference = 0;     // seconds spent on the reference result
+  double race = 0;          // wall seconds of races, compiling included
 };
 
 struct Candidate {
@@ -49,19 +56,49 @@ struct Candidate {
   double predicted = 0;
 };
 
+class AsyncMeasurer;
+
+struct RaceOutcome {
+  std::optional<size_t> winner;              // which contender; nobody when stopped or all failed
+  bool settled = false;                      // or it leads, but others may be faster
+  std::vector<std::vector<double>> seconds;  // of each contender: one a round that it was in
+};
+
+// What times candidates: the processes of this machine, or whatever stands in for them.
 class Measurer {
  public:
-  explicit Measurer(const MeasureOptions& options);
-  ~Measurer();
+  virtual ~Measurer();
 
   // Records in the order of the candidates (id, run and elapsed are left to the caller).
   // `best_seconds` is the fastest known so far, 0 when nothing is. `done` is called as each becomes
   // known. `stop` is asked many times a second: once it says so the candidates in flight are given
   // up, and the records so far returned.
+  virtual std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
+                                      double best_seconds,
+                                      const std::function<void(const Record&)>& done,
+                                      const std::function<bool()>& stop = {}) = 0;
+  // Times schedules of one task, which were verified before, in turns until it is known who is the
+  // fastest (race.h). Nobody wins where a measurer does not race.
+  virtual RaceOutcome race(const Task& task, const std::vector<std::string>& traces,
+                           const std::function<bool()>& stop = {});
+  virtual const MeasureTimings& timings() const = 0;
+  // Of the machines that it measures on, as machine_kind says it; "" where that is not known yet.
+  virtual std::string kind() const;
+  // Itself, where it takes candidates while others are under way.
+  virtual AsyncMeasurer* asynchronous() { return nullptr; }
+};
+
+// Worker processes of this machine.
+class LocalMeasurer : public Measurer {
+ public:
+  explicit LocalMeasurer(const MeasureOptions& options);
+  ~LocalMeasurer() override;
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,
-                              const std::function<bool()>& stop = {});
-  const MeasureTimings& timings() const;
+                              const std::function<bool()>& stop = {}) override;
+  RaceOutcome race(const Task& task, const std::vector<std::string>& traces,
+                   const std::function<bool()>& stop = {}) override;
+  const MeasureTimings& timings() const override;
   // Resident memory of all workers now, bytes.
   int64_t worker_memory() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/measure_pool.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -33,14 +34,16 @@ void WorkerPool::ask(size_t k, const Task& task, int64_t request, const nlohmann
   }
   // Loading the compiler must not count against the first candidate.
   if (slot.handled == 0) seconds += 5;
+  const std::string caches(to_string(task.caches));
   const std::string key =
-      task.te_text + "\n" + task.target_text + "\n" + std::to_string(task.threads);
+      fmt::format("{}\n{}\n{}\n{}", task.te_text, task.target_text, task.threads, caches);
   bool sent = true;
   if (slot.task != key) {
     sent = slot.process->channel().send({{"do", "task"},
                                          {"te", task.te_text},
                                          {"target", task.target_text},
                                          {"threads", task.threads},
+                                         {"caches", caches},
                                          {"seed", seed_}});
     slot.task = key;
   }

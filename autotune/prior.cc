@@ -9,30 +9,16 @@
 #include "autotune/intrin_rate.h"
 #include "autotune/register_tile.h"
 #include "autotune/space/tiles.h"
-#include "runtime/machine.h"
 
 namespace tw::autotune {
 namespace {
 
-constexpr double kClock = 2.5e9;
-constexpr double kArithmeticPerCycle = 2;  // vector operations issued a cycle
-constexpr double kChain = 8;               // independent accumulators that hide an fma's latency
-constexpr double kWindow = 96;  // operations that wait in the scheduler while others go ahead
-constexpr double kDivideCycles = 8, kMathCycles = 20;
-constexpr double kHandOverCycles = 40;  // from the last store into a buffer to its first use
-constexpr double kBfloatDotSlots = 4;   // of two products at once; four of bytes take one
-constexpr double kLoopCycles = 2;
-constexpr double kConditionCycles = 1;  // a comparison of indices: most are of loops outside
-constexpr double kForkCycles = 5000;
-constexpr double kShuffledShare = 1;   // of a tile's accumulators, when registers run out
-constexpr double kPageCycles = 7;      // a translation found in the second-level buffer
-constexpr double kWalkCycles = 30;     // one that is found in tables, which caches hold
-constexpr double kUsableCache = 0.75;  // of a cache's size, before conflicts
-constexpr int kMemory = 2;             // the level whose misses go to memory
+constexpr int kMemory = 2;  // the level whose misses go to memory
 
-double arithmetic_slots(const OperationCounts& c) {
+double arithmetic_slots(const OperationCounts& c, const MachineModel& machine) {
   return c.add + c.multiply - c.fused + c.compare + c.select + c.convert +
-         kArithmeticPerCycle * (c.divide * kDivideCycles + c.math * kMathCycles);
+         machine.arithmetic_per_cycle *
+             (c.divide * machine.divide_cycles + c.math * machine.math_cycles);
 }
 
 // Runs whose distance is a multiple of a large power of two fall on few sets of a cache.
@@ -68,14 +54,15 @@ double of_one_thread(const std::vector<double>& touched, size_t depth, const Sha
                                       (touched[depth] / touched[shares.loop]));
 }
 
-bool fits(const NestStatement& s, size_t depth, double cache_bytes, double ways,
+bool fits(const NestStatement& s, size_t depth, const MachineModel& machine, int level,
           const Shares& shares) {
+  const double cache_bytes = machine.cache_bytes[level];
   double bytes = 0;
   for (const Access& a : s.accesses) {
     bytes += of_one_thread(a.lines, depth, shares) * kLineBytes;
-    if (crowds(a.boxes[depth], cache_bytes, ways)) return false;
+    if (crowds(a.boxes[depth], cache_bytes, machine.ways[level])) return false;
   }
-  return bytes <= kUsableCache * cache_bytes;
+  return bytes <= machine.usable_cache * cache_bytes;
 }
 
 // Loops that two statements have in common.
@@ -127,14 +114,14 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
   for (int level = 0; level < 3; ++level) {
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
-        resident_depth(s, [&](size_t d) { return fits(s, d, bytes, machine.ways[level], shares); });
+        resident_depth(s, [&](size_t d) { return fits(s, d, machine, level, shares); });
     const double threads = depth > shares.loop ? 1 : shares.speedup;
     const double runs = extents_outside(s, depth) * threads;
     for (size_t k = 0; k < s.accesses.size(); ++k) {
       const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
       const double whole = a.allocated_elements * a.element_bytes;
-      if (a.is_local && whole <= kUsableCache * bytes) continue;
+      if (a.is_local && whole <= machine.usable_cache * bytes) continue;
       const bool passes_by = a.is_store && s.nontemporal;
       if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
       const double lines = of_one_thread(a.lines, depth, shares) * runs;
@@ -219,19 +206,19 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
     a.allocated_elements /= double(group);
     for (double& n : a.elements) n = std::max(1.0, n / double(terms));
   }
-  const double slots = s.dtype.is_float() ? kBfloatDotSlots : 1;
+  const double slots = s.dtype.is_float() ? machine.bfloat_dot_slots : 1;
   words.operations = {.add = slots, .condition = s.operations.condition};
   return words;
 }
 
 // Sums that are worked on at once: those of the tile, or all that begin and end within the window
 // from which a processor takes what waits for nothing.
-double independent_sums(const NestStatement& s, double accumulators) {
+double independent_sums(const NestStatement& s, double accumulators, double window) {
   double steps = 1, sums = 1;  // sums that the loops make, each of so many steps
   for (const NestLoop& l : s.loops) {
     if (l.kind != ForKind::Vectorized) (l.reduces ? steps : sums) *= double(l.extent);
   }
-  return std::max(accumulators, std::min(sums, kWindow / (2 * steps)));
+  return std::max(accumulators, std::min(sums, window / (2 * steps)));
 }
 
 // What one core does of the statement's loops, memory aside. `statement` is `s` before its operands
@@ -246,17 +233,21 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
   const Access& store = s.accesses[0];
   const double vectors = tile.lanes * tile.efficiency;
   cost.accumulators = std::max(1.0, std::ceil(store.elements[tile.depth] / vectors));
-  const double chain = reduces ? std::max(1.0, kChain / independent_sums(s, cost.accumulators)) : 1;
-  cost.arithmetic =
-      tiles * tile.instances * arithmetic_slots(s.operations) / kArithmeticPerCycle * chain;
+  const double chain =
+      reduces
+          ? std::max(1.0, machine.chain / independent_sums(s, cost.accumulators, machine.window))
+          : 1;
+  cost.arithmetic = tiles * tile.instances * arithmetic_slots(s.operations, machine) /
+                    machine.arithmetic_per_cycle * chain;
 
   const Operands operands = read_operands(s, tile, machine);
   // Sums stay in registers as long as the straight code around them has enough of these.
   const bool keeps = reduces && registers(store, s, tile, tile.code) <= machine.vector_registers;
   const size_t kept = keeps ? tile.code : tile.depth;
-  const double store_slots = load_slots(store, s, tile, store.elements[kept]) * (reduces ? 2 : 1);
+  const double store_slots =
+      load_slots(store, s, tile, machine, store.elements[kept]) * (reduces ? 2 : 1);
   const double reuse = reduces ? accumulator_reuse(s, kept) : 1;
-  cost.loads = extents_outside(s, tile.code) * operands.loads / kLoadsPerCycle +
+  cost.loads = extents_outside(s, tile.code) * operands.loads / machine.loads_per_cycle +
                extents_outside(s, kept) * store_slots / reuse;
 
   double needed = cost.accumulators + live_operands(s, tile);
@@ -264,24 +255,27 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
     // lower/unsign_dot_products.cc: a sum more a column, and rows whose sign bits are flipped.
     const double columns = operand_vectors(s, tile);
     needed += columns + 1;
-    cost.arithmetic += tiles * (columns + cost.accumulators / columns) / kArithmeticPerCycle;
+    cost.arithmetic +=
+        tiles * (columns + cost.accumulators / columns) / machine.arithmetic_per_cycle;
   }
   const double excess = needed - machine.vector_registers;
   // A file that overflows is shuffled as a whole: allocation moves accumulators to and fro.
   if (reduces && excess > 0)
-    cost.spills = tiles * (2 * excess + kShuffledShare * cost.accumulators);
+    cost.spills =
+        tiles * (machine.spill_cycles * excess + machine.shuffled_share * cost.accumulators);
   cost.spills += extents_outside(s, tile.code) * operands.spills;
-  cost.overhead =
-      extents_outside(s, tile.code) * (kLoopCycles + s.operations.condition * kConditionCycles);
+  cost.overhead = extents_outside(s, tile.code) *
+                  (machine.loop_cycles + s.operations.condition * machine.condition_cycles);
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
   // straddle several of them are not forwarded.
   if (!store.is_local && store.realize_depth > 0) {
-    cost.overhead += extents_outside(s, store.realize_depth) * kHandOverCycles;
+    cost.overhead += extents_outside(s, store.realize_depth) * machine.hand_over_cycles;
   }
 }
 
 // The same of a statement that an intrinsic stands for.
-void add_intrin(const NestStatement& s, const IntrinRate& rate, StatementCost& cost) {
+void add_intrin(const NestStatement& s, const IntrinRate& rate, const MachineModel& machine,
+                StatementCost& cost) {
   double together = 1, sums = 1;  // in one piece of code; of these, those that do not wait
   for (size_t l = 0; l < s.intrin_depth; ++l) {
     if (s.loops[l].kind != ForKind::Unrolled) continue;
@@ -292,37 +286,17 @@ void add_intrin(const NestStatement& s, const IntrinRate& rate, StatementCost& c
   cost.accumulators = sums;
   cost.arithmetic = tiles * std::max(rate.arithmetic, rate.latency / sums);
   cost.loads = tiles * rate.moves;
-  cost.overhead = tiles / together * kLoopCycles;
+  cost.overhead = tiles / together * machine.loop_cycles;
 }
 
 }  // namespace
-
-MachineModel machine_model(const Target& target, int threads) {
-  MachineModel m{.vector_bits = target.vector_bits,
-                 .vector_registers = target.vector_registers,
-                 .threads = threads,
-                 .int8_dot = target.has_int8_dot,
-                 .bf16_dot = target.has_bf16_dot};
-  const Machine& here = host();
-  if (here.l1_bytes > 0) {
-    m.cache_bytes[0] = double(here.l1_bytes);
-    // Found by addresses before they are translated, so a way is a page.
-    m.ways[0] = std::max(1.0, m.cache_bytes[0] / kPageBytes);
-  }
-  if (here.l2_bytes > 0) m.cache_bytes[1] = double(here.l2_bytes);
-  // Of a shared cache count a fair share, but never less than twice the private one.
-  if (here.l3_bytes > 0) {
-    m.cache_bytes[2] = std::max(2 * m.cache_bytes[1], double(here.l3_bytes) / 16);
-  }
-  return m;
-}
 
 std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
                                 const MachineModel& machine) {
   std::vector<Warm> warm(nest.size());
   const auto mark = [&](size_t statement, size_t access, double bytes) {
     for (size_t level = 0; level < 3; ++level) {
-      warm[statement][access][level] |= bytes <= kUsableCache * machine.cache_bytes[level];
+      warm[statement][access][level] |= bytes <= machine.usable_cache * machine.cache_bytes[level];
     }
   };
   const double all = bytes_touched(nest, 0, nest.size(), 0);
@@ -354,24 +328,26 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   StatementCost cost;
   const NestStatement s = in_words(statement, machine);
   if (const IntrinRate* rate = intrin_rate(s.intrin, s.is_init)) {
-    add_intrin(s, *rate, cost);
+    add_intrin(s, *rate, machine, cost);
   } else {
     add_loops(statement, s, machine, cost);
   }
   add_traffic(s, machine, warm, cost);
 
   const double core = std::max(cost.arithmetic, cost.loads) +
-                      0.2 * std::min(cost.arithmetic, cost.loads) + cost.spills + cost.overhead;
+                      machine.port_overlap * std::min(cost.arithmetic, cost.loads) + cost.spills +
+                      cost.overhead;
   double longest = core, sum = core;
   for (int level = 0; level < 3; ++level) {
     const double cycles = cost.traffic[level] / machine.bytes_per_cycle[level];
     longest = std::max(longest, cycles);
     sum += cycles;
   }
-  const double translations = cost.pages * kPageCycles + cost.walks * kWalkCycles;
+  const double translations = cost.pages * machine.page_cycles + cost.walks * machine.walk_cycles;
   sum += translations;
   longest = std::max(longest, translations);
-  cost.total = longest + 0.25 * (sum - longest);  // levels overlap, though not wholly
+  cost.total =
+      longest + machine.level_overlap * (sum - longest);  // levels overlap, though not wholly
 
   cost.speedup = Shares(s, machine).speedup;
   cost.total /= cost.speedup;
@@ -387,10 +363,10 @@ double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& 
     cycles += cost.total;
     if (cost.speedup == 1) continue;
     const int loop = nest[k].loops[Shares(nest[k], machine).loop].id;
-    if (loop != forked) cycles += kForkCycles;
+    if (loop != forked) cycles += machine.fork_cycles;
     forked = loop;
   }
-  return cycles / kClock;
+  return cycles / machine.clock;
 }
 
 }  // namespace tw::autotune

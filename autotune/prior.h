@@ -8,23 +8,9 @@
 #include <vector>
 
 #include "autotune/loop_nest.h"
-#include "lower/llvm/target.h"
+#include "autotune/machine_model.h"
 
 namespace tw::autotune {
-
-// Per core unless said otherwise.
-struct MachineModel {
-  int vector_bits = 128, vector_registers = 16;
-  int threads = 1;
-  bool int8_dot = false, bf16_dot = false;               // adds groups of narrow products at once
-  double cache_bytes[3] = {32 << 10, 1 << 20, 8 << 20};  // L1, L2, share of L3
-  double ways[3] = {8, 16, 16};
-  double page_entries = 64;                 // of the first-level translation buffer of loads
-  double store_page_entries = 16;           // and of stores
-  double far_page_entries = 1536;           // of the second-level one
-  double bytes_per_cycle[3] = {32, 10, 4};  // into L1, into L2, into L3
-};
-MachineModel machine_model(const Target& target, int threads);
 
 // Cycles of one statement's whole nest, and what they come from; all in core cycles of one thread,
 // `total` after division by the threads that can work.
@@ -48,7 +34,7 @@ std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
                                 const MachineModel& machine);
 StatementCost statement_cost(const NestStatement& s, const MachineModel& machine, const Warm& warm);
 
-// Seconds at a nominal 2.5 GHz.
+// Seconds at the model's clock.
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine);
 
 }  // namespace tw::autotune

@@ -26,4 +26,10 @@ double Record::median() const {
   return summarize(seconds).median;
 }
 
+double Record::spread() const {
+  if (!ok() || seconds.empty()) return 0;
+  const TimeResult r = summarize(seconds);
+  return r.median > 0 ? (r.interval_high - r.interval_low) / (2 * r.median) : 0;
+}
+
 }  // namespace tw::autotune

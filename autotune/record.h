@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "autotune/task.h"
 #include "runtime/error.h"
 
 namespace tw::autotune {
@@ -30,12 +31,19 @@ struct Record {
   uint64_t seed = 0;
   Origin origin = Origin::Search;
   double predicted = 0;  // the model's score when it was chosen; larger is better
-  std::string run;       // id of the tuner run that made it
-  std::string created;   // UTC, ISO 8601; given by the log
+  CacheState caches = CacheState::Hot;
+  // Its median in the last race that it won (race.h); 0: it won none.
+  double race_seconds = 0;
+  std::string run;      // id of the tuner run that made it
+  std::string host;     // the machine that measured it
+  std::string kind;     // of that machine; see machine_kind.h
+  std::string created;  // UTC, ISO 8601; given by the log
 
   bool ok() const { return !error.has_value(); }
   // Median of the timings, seconds; infinity for failures.
   double median() const;
+  // Half the 95 % interval of the median, in parts of it; 0 for failures.
+  double spread() const;
 };
 
 }  // namespace tw::autotune

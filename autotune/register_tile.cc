@@ -10,9 +10,7 @@
 namespace tw::autotune {
 namespace {
 
-constexpr double kShuffleCycles = 1.5;  // a vector of strided elements, for each vector loaded
 constexpr int64_t kShuffledStride = 4;  // greater ones are gathered
-constexpr double kGatherCycles = 1.5;   // an element of a strided vector access
 
 // Columns of a tile that are loaded at once, as rows, and transposed (lower/transpose_loads.cc); 0
 // where lanes that lie apart are gathered.
@@ -120,7 +118,7 @@ double accumulator_reuse(const NestStatement& s, size_t depth) {
 }
 
 double load_slots(const Access& a, const NestStatement& s, const RegisterTile& tile,
-                  double elements) {
+                  const MachineModel& machine, double elements) {
   if (in_registers(a, s, tile)) return 0;
   if (tile.lanes == 1) return elements;
   const double vectors = elements / (tile.lanes * tile.efficiency);
@@ -128,13 +126,14 @@ double load_slots(const Access& a, const NestStatement& s, const RegisterTile& t
   if (stride == 1) return std::max(1.0, vectors) * lines_of_vector(a);
   if (stride == 0) return elements;  // a broadcast, folded into the operation
   if (is_shuffled(a)) {
-    return vectors * double(stride) * kShuffleCycles;
+    return vectors * double(stride) * machine.shuffle_cycles;
   }
-  if (is_interleaved(a, s)) return vectors * (1 + kLoadsPerCycle * std::log2(double(stride)));
+  if (is_interleaved(a, s))
+    return vectors * (1 + machine.loads_per_cycle * std::log2(double(stride)));
   if (const double columns = transposed_columns(a, s); columns > 0) {
-    return vectors * (tile.lanes / columns + kLoadsPerCycle * std::log2(columns));
+    return vectors * (tile.lanes / columns + machine.loads_per_cycle * std::log2(columns));
   }
-  return elements * kGatherCycles * kLoadsPerCycle + (a.is_store ? elements : 0);
+  return elements * machine.gather_cycles * machine.loads_per_cycle + (a.is_store ? elements : 0);
 }
 
 double operand_vectors(const NestStatement& s, const RegisterTile& tile) {
@@ -219,7 +218,7 @@ Operands read_operands(const NestStatement& s, const RegisterTile& tile,
         elements /= double(s.loops[around - 1].extent);
       }
     }
-    result.loads += load_slots(a, s, tile, elements);
+    result.loads += load_slots(a, s, tile, machine, elements);
   }
   const Access& store = s.accesses[0];
   const size_t first = first_reduction(s);
@@ -257,8 +256,8 @@ Operands read_operands(const NestStatement& s, const RegisterTile& tile,
       const double stored = std::min(finished, lacking);
       const double again = std::min(shared, lacking - stored);
       const double runs = extents_outside(s, l) / extents_outside(s, tile.code);
-      result.spills +=
-          runs * (stored * (1 + 1 / kLoadsPerCycle) + again * (1 + (extent - 1) / kLoadsPerCycle));
+      result.spills += runs * (stored * (1 + 1 / machine.loads_per_cycle) +
+                               again * (1 + (extent - 1) / machine.loads_per_cycle));
     }
   }
   return result;

@@ -9,8 +9,6 @@
 
 namespace tw::autotune {
 
-inline constexpr double kLoadsPerCycle = 2;
-
 // The innermost loops whose bodies stand side by side in one piece of straight code, as far as they
 // work on the same accumulators: a loop over data around one that reduces begins with others.
 struct RegisterTile {
@@ -29,7 +27,7 @@ double extents_outside(const NestStatement& s, size_t depth);
 double accumulator_reuse(const NestStatement& s, size_t depth);
 // Load instructions for so many elements of an access, or stores.
 double load_slots(const Access& a, const NestStatement& s, const RegisterTile& tile,
-                  double elements);
+                  const MachineModel& machine, double elements);
 // Vectors of operands that one reduction step of the tile works on.
 double operand_vectors(const NestStatement& s, const RegisterTile& tile);
 // Registers that operands take at once. What a loop of the tile uses again in each iteration waits

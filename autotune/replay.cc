@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "autotune/packed_arguments.h"
 #include "autotune/workloads.h"
 #include "ir/equal.h"
 #include "ir/visit.h"
@@ -50,9 +51,10 @@ std::string tuning_command(const std::string& workload, const Log& log, const Ta
 
 }  // namespace
 
-Record best_record(const te::Program& program, const Log& log, const Target& target, int threads) {
+Record best_record(const te::Program& program, const Log& log, const Target& target, int threads,
+                   CacheState caches) {
   const std::string workload = te::workload_id(program);
-  auto record = log.best(workload, target.text(), threads);
+  auto record = log.best(workload, target.text(), threads, caches);
   if (!record) {
     raise({.code = ErrorCode::NoRecord,
            .what = fmt::format("no record of workload {} on target \"{}\" with {} thread{}",
@@ -93,6 +95,14 @@ KernelModule lower_program(const te::Program& program, const Schedule& schedule,
     if (std::ranges::find(constants, t) == constants.end()) arguments.emplace_back(t);
   }
   return lower_module(schedule, arguments, constants, target, options);
+}
+
+KernelModule lower_candidate(const te::Program& program, const Schedule& schedule,
+                             const Target& target, CacheState caches) {
+  const bool bound = caches == CacheState::Hot;
+  return lower_program(program, schedule,
+                       bound ? te::constants_of(program) : read_constants(program), target,
+                       "candidate", !bound);
 }
 
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,

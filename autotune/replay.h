@@ -9,9 +9,10 @@
 
 namespace tw::autotune {
 
-// The best record for (workload, target, threads). NoRecord names the workload, the target and the
-// command that would tune it.
-Record best_record(const te::Program& program, const Log& log, const Target& target, int threads);
+// The best record for (workload, target, threads), of those with such caches where there are any
+// (Log::best). NoRecord names the workload, the target and the command that would tune it.
+Record best_record(const te::Program& program, const Log& log, const Target& target, int threads,
+                   CacheState caches = CacheState::Hot);
 // Its schedule on `program`.
 Schedule best_schedule(const te::Program& program, const Log& log, const Target& target,
                        int threads);
@@ -25,6 +26,10 @@ std::string ir_hash(const Kernel& kernel);
 KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
                            const std::string& name, bool as_arguments = false);
+// The same with all constants, as a candidate is timed: bound for hot caches, arguments for cold
+// constants.
+KernelModule lower_candidate(const te::Program& program, const Schedule& schedule,
+                             const Target& target, CacheState caches);
 Kernel lower_program(const te::Program& program, const Schedule& schedule, const Target& target,
                      const std::string& name);
 

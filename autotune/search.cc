@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autotune/replay.h"
 #include "runtime/error.h"
-#include "runtime/thread_pool.h"
 
 namespace tw::autotune {
 namespace {
@@ -35,6 +34,7 @@ struct PointHash {
 struct Individual {
   Point point;
   double score = 0;
+  double hope = 0;  // how fast it may turn out, as far as the model knows
 };
 
 // Fitter first; equal scores keep a fixed order, so that a seed gives one result.
@@ -54,6 +54,23 @@ struct Search::State {
   std::vector<std::pair<double, Point>> measured;  // seconds, ascending
   // Features do not change; a point that comes back in a later round costs nothing. Null: illegal.
   std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
+  const FeatureSet* own;
+  // Lowered programs that were proposed. Different points often give the same one: loops that are
+  // too long to unroll by one limit are by the next, and packed constants are no part of it.
+  std::unordered_set<std::string> programs;
+
+  // Whether the point's program was proposed before; it is remembered as proposed now.
+  bool repeats(const Point& p) {
+    if (!options.distinct_programs) return false;
+    try {
+      const Kernel kernel = lower_program(task.program, space.schedule(p),
+                                          te::constants_of(task.program), task.target, "candidate")
+                                .entry();
+      return !programs.insert(ir_hash(kernel)).second;
+    } catch (const Error&) {
+      return false;  // measured all the same, so that the log says why
+    }
+  }
 
   // Features of those points that have none yet, in parallel.
   void prepare(const std::vector<Point>& points) {
@@ -62,18 +79,7 @@ struct Search::State {
     for (const Point& p : points) {
       if (!features.contains(p) && seen.insert(p).second) missing.push_back(&p);
     }
-    std::vector<std::shared_ptr<const Features>> result(missing.size());
-    const ParallelOptions all{.num_tasks = static_cast<int32_t>(missing.size()),
-                              .chunking = Chunking::Dynamic};
-    if (missing.empty()) return;  // zero tasks would mean one a thread
-    parallel_for(all, [&](int32_t i, int32_t) {
-      const auto k = static_cast<size_t>(i);
-      try {
-        result[k] = std::make_shared<Features>(extract_features(task, space.schedule(*missing[k])));
-      } catch (const UserError&) {
-        // A combination of choices that the schedule refuses is not part of the space.
-      }
-    });
+    auto result = extract_features(task, space, missing, own);
     for (size_t i = 0; i < missing.size(); ++i) features[*missing[i]] = std::move(result[i]);
   }
 
@@ -91,11 +97,15 @@ struct Search::State {
     }
     if (result.empty()) return result;
     if (model.trained()) {
-      const std::vector<double> scores = model.predict(rows);
-      for (size_t i = 0; i < result.size(); ++i) result[i].score = scores[i];
+      const std::vector<double> scores = model.predict(rows), doubts = model.uncertainty(rows);
+      for (size_t i = 0; i < result.size(); ++i) {
+        result[i].score = scores[i];
+        result[i].hope = scores[i] + doubts[i];
+      }
     } else {
       for (size_t i = 0; i < result.size(); ++i) {
         result[i].score = -std::log(std::max(rows[i]->prior_seconds, 1e-12));
+        result[i].hope = result[i].score;
       }
     }
     std::sort(result.begin(), result.end(), fitter);
@@ -211,18 +221,29 @@ struct Search::State {
   }
 };
 
-Search::Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed)
-    : state_(new State{task, space, options, std::mt19937_64(seed), {}, {}, {}}) {}
+SearchPolicy::~SearchPolicy() = default;
+
+Search::Search(const PolicyContext& c)
+    : state_(
+          new State{c.task, c.space, c.options, std::mt19937_64(c.seed), {}, {}, {}, c.features}) {}
 Search::~Search() = default;
 
 std::vector<Proposal> Search::propose(int count, const CostModel& model) {
   State& s = *state_;
   const auto wanted = static_cast<size_t>(std::max(0, count));
   std::vector<Proposal> result;
+  const auto take_one = [&](const Individual& one, Origin origin) {
+    if (s.tried.contains(one.point)) return;
+    if (s.repeats(one.point)) {
+      s.tried.insert(one.point);
+    } else {
+      result.push_back(s.proposal(one, origin));
+    }
+  };
   const auto take = [&](const std::vector<Individual>& ranked, size_t until) {
     for (const Individual& one : ranked) {
       if (result.size() >= until) break;
-      if (!s.tried.contains(one.point)) result.push_back(s.proposal(one, Origin::Search));
+      take_one(one, Origin::Search);
     }
   };
   const auto share = [&](double of) { return size_t(std::lround(double(wanted) * of)); };
@@ -232,20 +253,28 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
     take(s.survey(model), chosen);
   } else {
     if (model.trained()) take(s.neighbours(model), share(s.options.neighbour_share));
-    take(s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model), chosen);
+    std::vector<Individual> all =
+        s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model);
+    const size_t hoped = model.trained() ? std::min(chosen, share(s.options.hope_share)) : 0;
+    take(all, std::max(result.size(), chosen - hoped));
+    // Those that may be the fastest if the model is as wrong as it thinks it can be. A model that
+    // is sure of all of them goes on with the fittest.
+    std::ranges::stable_sort(all, std::greater{}, &Individual::hope);
+    take(all, chosen);
   }
   // The blind share, and whatever evolution did not fill.
   for (size_t attempts = 0; result.size() < wanted && attempts < 50 * wanted; ++attempts) {
     const Point p = s.space.random(s.rng);
     if (s.tried.contains(p)) continue;
     const std::vector<Individual> one = s.score({p}, model);
-    if (!one.empty()) result.push_back(s.proposal(one[0], Origin::Random));
+    if (!one.empty()) take_one(one[0], Origin::Random);
   }
   return result;
 }
 
 void Search::observe(const Point& point, double seconds) {
-  state_->tried.insert(point);
+  // The prior's choice and what a log knew were not proposed here.
+  if (state_->tried.insert(point).second) state_->repeats(point);
   auto& measured = state_->measured;
   const auto at = std::upper_bound(measured.begin(), measured.end(), seconds,
                                    [](double s, const auto& m) { return s < m.first; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evolutionary search over a space, guided by a cost model.
+// What proposes candidates of a space: the interface, and evolutionary search guided by a cost
+// model.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "autotune/cost_model.h"
+#include "autotune/feature_set.h"
 #include "autotune/measure.h"
 #include "autotune/space/space.h"
 
@@ -15,9 +17,11 @@ namespace tw::autotune {
 struct SearchOptions {
   int population = 96;
   int generations = 3;
-  double mutation_share = 0.85;  // of offspring; the rest are crossovers
-  double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
-  double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
+  double mutation_share = 0.85;   // of offspring; the rest are crossovers
+  double neighbour_share = 0.3;   // of each batch: one step from the fastest measured points
+  double hope_share = 0.25;       // of each batch: what may be fastest though the model doubts it
+  double random_share = 0.06;     // of each batch, chosen blindly to keep exploring
+  bool distinct_programs = true;  // of points that lower to one program only the first is proposed
 };
 
 struct Proposal {
@@ -26,15 +30,35 @@ struct Proposal {
   std::shared_ptr<const Features> features;
 };
 
-class Search {
+// Of one task. Proposals may be asked for while earlier ones are still being measured.
+class SearchPolicy {
  public:
-  Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed);
-  ~Search();
+  virtual ~SearchPolicy();
   // The next `count` distinct candidates never proposed before, best first; fewer when the space is
   // exhausted. The prior ranks until the model is trained.
-  std::vector<Proposal> propose(int count, const CostModel& model);
-  // What measuring a point gave; the fastest become parents.
-  void observe(const Point& point, double seconds);
+  virtual std::vector<Proposal> propose(int count, const CostModel& model) = 0;
+  // What measuring a point gave; infinity for a failure.
+  virtual void observe(const Point& point, double seconds) = 0;
+};
+
+// What a policy is made for; all but the numbers outlives it.
+struct PolicyContext {
+  const Task& task;
+  const Space& space;
+  SearchOptions options = {};
+  uint64_t seed = 0;
+  const FeatureSet* features = nullptr;  // columns of the user's own; null: none
+};
+
+// The fastest of what was measured become parents.
+class Search : public SearchPolicy {
+ public:
+  explicit Search(const PolicyContext& context);
+  Search(const Task& task, const Space& space, const SearchOptions& options, uint64_t seed)
+      : Search(PolicyContext{task, space, options, seed}) {}
+  ~Search() override;
+  std::vector<Proposal> propose(int count, const CostModel& model) override;
+  void observe(const Point& point, double seconds) override;
 
  private:
   struct State;

@@ -10,11 +10,26 @@
 
 namespace tw::autotune {
 
-Task make_task(const te::Program& program, const Target& target, int threads, std::string name) {
-  return make_task(te::to_text(program), target, threads, std::move(name));
+std::string_view to_string(CacheState state) {
+  return state == CacheState::Hot ? "hot" : "cold-constants";
 }
 
-Task make_task(std::string_view te_text, const Target& target, int threads, std::string name) {
+CacheState parse_cache_state(std::string_view text) {
+  for (CacheState state : {CacheState::Hot, CacheState::ColdConstants}) {
+    if (to_string(state) == text) return state;
+  }
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("caches are '{}'", text),
+         .legal = "hot, cold-constants"});
+}
+
+Task make_task(const te::Program& program, const Target& target, int threads, std::string name,
+               CacheState caches) {
+  return make_task(te::to_text(program), target, threads, std::move(name), caches);
+}
+
+Task make_task(std::string_view te_text, const Target& target, int threads, std::string name,
+               CacheState caches) {
   if (threads < 1 || threads > ThreadPool::kMaxThreads) {
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("a task for {} threads", threads),
@@ -28,6 +43,7 @@ Task make_task(std::string_view te_text, const Target& target, int threads, std:
   task.target = target;
   task.target_text = target.text();
   task.threads = threads;
+  if (!te::constants_of(task.program).empty()) task.caches = caches;
   task.operations = te::count_operations(task.program);
   return task;
 }

@@ -5,16 +5,21 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
 #include <random>
+#include <utility>
 
+#include "autotune/async_measurer.h"
+#include "autotune/confirm.h"
+#include "autotune/machine_kind.h"
 #include "autotune/peak.h"
 #include "autotune/prior_schedule.h"
 #include "runtime/error.h"
@@ -35,6 +40,9 @@ int batch_size(const TunerOptions& options, size_t tasks) {
   return std::clamp(share, kLeastBatch, kGreatestBatch);
 }
 
+// How often `stop` is looked at while candidates are under way, seconds.
+constexpr double kTick = 0.05;
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Where several tasks share the trials, the machine's limit is looked for so long.
@@ -45,6 +53,11 @@ constexpr double kPeakSeconds = 0.02;
 bool computes_with_narrow_numbers(const te::Program& program) {
   return std::ranges::any_of(program.arguments,
                              [](const te::Tensor& t) { return t.dtype().element_bytes() < 4; });
+}
+
+// The prior's schedule is none of a space that is made by other rules.
+bool is_point(const Space& space, const Point& p) {
+  return p.choice.size() == space.sketches()[p.sketch].knobs.size();
 }
 
 // What searching and training freed goes back to the machine: the pieces differ from round to
@@ -70,20 +83,21 @@ struct TaskState {
   const Task* task;
   size_t index;
   Space space;
-  Search search;
+  std::unique_ptr<SearchPolicy> policy;
   std::unique_ptr<CostModel> model;
   std::vector<Sample> samples;         // throughput filled in before training
   std::vector<double> sample_seconds;  // infinity for failures
   TaskSummary summary;
   bool prior_tried = false;
+  int untrained = 0;  // samples since the model was trained, where candidates are proposed ahead
   TaskHistory history;
 
   TaskState(const Task& t, size_t i, const TunerOptions& o)
       : task(&t),
         index(i),
-        space(t),
-        search(t, space, o.search, o.seed + i),
-        model(make_cost_model(o.model, o.seed + i)) {
+        space(t, o.rules),
+        policy(o.policy({*task, space, o.search, o.seed + i, o.features.get()})),
+        model(o.model({.task = task, .seed = o.seed + i})) {
     summary.name = t.name;
     summary.workload = t.workload;
     if (!o.task_weights.empty()) history.weight = o.task_weights[i];
@@ -91,10 +105,15 @@ struct TaskState {
 
   double best() const { return summary.best_seconds > 0 ? summary.best_seconds : kNever; }
 
-  void count(const Record& r) {
+  // `comparable`: measured on a machine of the kind that this run is about.
+  void count(const Record& r, bool comparable = true) {
     ++summary.trials;
     prior_tried |= r.origin == Origin::Prior;
     if (!r.ok()) ++summary.failures[std::string(to_string(*r.error))];
+    if (!comparable) {
+      history.best.push_back(best());
+      return;
+    }
     if (r.ok() && r.origin == Origin::Prior) summary.untuned_seconds = r.median();
     if (r.median() < best()) {
       summary.best_seconds = r.median();
@@ -103,12 +122,19 @@ struct TaskState {
     history.best.push_back(best());
   }
 
-  void learn(std::shared_ptr<const Features> features, double seconds) {
-    samples.push_back({.features = std::move(features)});
-    sample_seconds.push_back(seconds);
+  void learn(std::shared_ptr<const Features> features, const Record& r) {
+    samples.push_back({.features = std::move(features), .spread = r.spread()});
+    sample_seconds.push_back(r.median());
+  }
+
+  std::shared_ptr<Features> features_of(const Trace& trace, const FeatureSet* own) const {
+    auto features = std::make_shared<Features>(extract_features(*task, trace));
+    if (own != nullptr) features->own = own->extract(*task, trace);
+    return features;
   }
 
   void train() {
+    untrained = 0;
     const double fastest = best();
     for (size_t i = 0; i < samples.size(); ++i) {
       samples[i].throughput = fastest < kNever ? fastest / sample_seconds[i] : 0;
@@ -121,7 +147,12 @@ class Tuner {
  public:
   Tuner(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
         const std::function<void(const TunerEvent&)>& on_event, const std::atomic<bool>* stop)
-      : options_(options), log_(log), on_event_(on_event), stop_(stop), measurer_(options.measure) {
+      : options_(options),
+        log_(log),
+        on_event_(on_event),
+        stop_(stop),
+        measurer_(options.measurer != nullptr ? options.measurer
+                                              : std::make_shared<LocalMeasurer>(options.measure)) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       states_.push_back(std::make_unique<TaskState>(tasks[i], i, options));
     }
@@ -129,21 +160,21 @@ class Tuner {
 
   TunerReport run() {
     begin_log();
+    kind_ = measurer_->kind();
     find_limits();
     for (auto& s : states_) {
       if (options_.resume) resume(*s);
       announce(*s, nullptr);
     }
-    // Every task first gets the prior's schedule, then batches by expected gain.
+    if (AsyncMeasurer* m = measurer_->asynchronous(); m != nullptr) {
+      run_ahead(*m);
+    } else {
+      run_batches();
+    }
     for (auto& s : states_) {
-      if (!s->prior_tried && goes_on()) measure_prior(*s);
+      if (!stopped()) confirm(*s);
     }
-    while (goes_on()) {
-      const auto next = choose();
-      if (!next) break;
-      run_batch(*states_[*next]);
-    }
-    TunerReport report{.timings = measurer_.timings(),
+    TunerReport report{.timings = measurer_->timings(),
                        .seconds = clock_.seconds(),
                        .search_seconds = search_seconds_,
                        .train_seconds = train_seconds_,
@@ -160,15 +191,119 @@ class Tuner {
 
   bool goes_on() const { return trials_ < options_.trials && !stopped(); }
 
+  // Every task first gets the prior's schedule, then batches by expected gain.
+  void run_batches() {
+    for (auto& s : states_) {
+      if (!s->prior_tried && goes_on()) measure(*s, {prior_proposal(*s)});
+    }
+    while (goes_on()) {
+      const auto next = choose();
+      if (!next) break;
+      run_batch(*states_[*next]);
+    }
+  }
+
+  // A proposal that is being measured.
+  struct Flight {
+    TaskState* task;
+    Proposal proposal;
+  };
+
+  // The same where the measurer takes candidates while others are under way. They are proposed a
+  // batch at a time, which costs hardly more than one, and wait in `stock_`.
+  void run_ahead(AsyncMeasurer& measurer) {
+    for (auto& s : states_) {
+      if (!s->prior_tried) stock_.push_back({s.get(), prior_proposal(*s)});
+    }
+    try {
+      while (!stopped()) {
+        launch(measurer);
+        if (flights_.empty()) break;
+        collect(measurer, kTick);
+        while (!answers_.empty()) land(measurer);
+        for (auto& s : states_) {
+          if (s->untrained >= batch_size(options_, states_.size())) train(*s);
+        }
+      }
+    } catch (...) {
+      on_error(measurer);
+      throw;
+    }
+    give_up(measurer);
+  }
+
+  void collect(AsyncMeasurer& measurer, double seconds) {
+    std::ranges::move(measurer.wait(seconds), std::back_inserter(answers_));
+  }
+
+  void launch(AsyncMeasurer& measurer) {
+    const auto most = std::min<int64_t>(measurer.capacity(), options_.trials - trials_);
+    while (std::cmp_less(flights_.size(), most) && !stopped()) {
+      if (stock_.empty()) restock();
+      if (stock_.empty()) return;
+      const int64_t ticket = next_ticket_++;
+      Flight& flight = flights_[ticket] = std::move(stock_.front());
+      stock_.pop_front();
+      measurer.submit(ticket, *flight.task->task, flight.proposal.candidate,
+                      flight.task->summary.best_seconds);
+    }
+  }
+
+  // Another batch of the task that should gain most, taking it that what is under way brings
+  // nothing.
+  void restock() {
+    while (const auto next = choose()) {
+      TaskState& s = *states_[*next];
+      for (Proposal& p : propose(s, batch_size(options_, states_.size()))) {
+        stock_.push_back({&s, std::move(p)});
+      }
+      if (!stock_.empty()) return;
+    }
+  }
+
+  // Takes the first of the answers.
+  void land(AsyncMeasurer& measurer, bool to_learn = true) {
+    const AsyncMeasurer::Answer answer = std::move(answers_.front());
+    answers_.pop_front();
+    const auto found = flights_.find(answer.ticket);
+    if (found == flights_.end()) return;
+    const Flight flight = std::move(found->second);
+    flights_.erase(found);
+    TaskState& s = *flight.task;
+    const Record r = keep(s, measurer.complete(*s.task, flight.proposal.candidate, answer.record));
+    if (!to_learn) return;
+    ++s.untrained;
+    learn(s, r, flight.proposal);
+  }
+
+  // What is known already is kept, even if nothing is to be learnt from it any more.
+  void give_up(AsyncMeasurer& measurer) {
+    if (!flights_.empty()) collect(measurer, 0);
+    while (!answers_.empty()) land(measurer, false);
+    if (!flights_.empty()) measurer.cancel();
+    flights_.clear();
+  }
+
+  // The same after an error, which nothing that goes wrong here may hide.
+  void on_error(AsyncMeasurer& measurer) noexcept {
+    watched_ = false;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      try {
+        give_up(measurer);
+        return;
+      } catch (...) {
+        continue;  // the measurer itself is what failed, or the log
+      }
+    }
+  }
+
   void begin_log() {
     utsname name{};
     uname(&name);
-    char host_name[256] = "";
-    gethostname(host_name, sizeof host_name - 1);
     std::random_device device;
     run_ = fmt::format("{:08x}{:08x}", device(), device());
     log_.begin_run({.id = run_,
-                    .host = host_name,
+                    .host = host_name(),
                     .cpu = host().cpu_name,
                     .os = fmt::format("{} {}", name.sysname, name.release),
                     .version = std::string(version()),
@@ -179,7 +314,7 @@ class Tuner {
   }
 
   void announce(const TaskState& s, const Record* record) {
-    if (!on_event_) return;
+    if (!on_event_ || !watched_) return;
     on_event_({.task = s.index,
                .record = record,
                .trial = trials_,
@@ -190,35 +325,38 @@ class Tuner {
   // Trials of earlier runs count, teach the model and are not repeated.
   void resume(TaskState& s) {
     for (const Record& r : log_.records(s.task->workload, s.task->target_text, s.task->threads)) {
+      if (!same_kind(r.kind, kind_)) continue;  // by a machine that this one is not compared with
+      if (r.caches != s.task->caches) continue;
       s.count(r);
       ++trials_;
       if (stopped()) continue;  // whose features nobody will use
       Trace trace;
       try {
         trace = parse_trace(r.trace);
-        s.learn(std::make_shared<Features>(extract_features(*s.task, trace)), r.median());
+        s.learn(s.features_of(trace, options_.features.get()), r);
       } catch (const UserError&) {
         continue;  // by a version with other primitives: still a trial, but teaches nothing
       }
-      if (auto point = s.space.find(trace)) s.search.observe(*point, r.median());
+      if (auto point = s.space.find(trace)) s.policy->observe(*point, r.median());
     }
     if (!s.samples.empty()) train(s);
   }
 
-  void measure_prior(TaskState& s) {
+  Proposal prior_proposal(TaskState& s) {
     const Stopwatch search;
+    s.prior_tried = true;
     Candidate prior{.trace = prior_schedule(*s.task), .origin = Origin::Prior};
     const auto point = s.space.find(prior.trace);
     Proposal p{.point = point.value_or(Point{}),
                .candidate = prior,
-               .features = std::make_shared<Features>(extract_features(*s.task, prior.trace))};
+               .features = s.features_of(prior.trace, options_.features.get())};
     search_seconds_ += search.seconds();
-    measure(s, {p});
+    return p;
   }
 
   // What the machine's arithmetic allows; a single task gets all trials whatever it says.
   void find_limits() {
-    if (states_.size() < 2) return;
+    if (states_.size() < 2 || options_.measurer != nullptr) return;
     std::map<std::string, double> peaks;  // tasks of a list mostly share target and threads
     for (auto& s : states_) {
       if (computes_with_narrow_numbers(s->task->program)) continue;
@@ -234,46 +372,76 @@ class Tuner {
   std::optional<size_t> choose() const {
     std::vector<TaskHistory> histories;
     for (const auto& s : states_) histories.push_back(s->history);
+    for (const auto& [ticket, flight] : flights_) {
+      histories[flight.task->index].best.push_back(flight.task->best());
+    }
     return next_task(histories, batch_size(options_, states_.size()), options_.task_policy);
   }
 
   void run_batch(TaskState& s) {
     const int room = std::min(batch_size(options_, states_.size()), options_.trials - trials_);
-    const Stopwatch search;
-    const std::vector<Proposal> proposals = s.search.propose(room, *s.model);
-    search_seconds_ += search.seconds();
-    if (proposals.empty()) {
-      s.history.exhausted = true;
-      return;
-    }
+    const std::vector<Proposal> proposals = propose(s, room);
+    if (proposals.empty()) return;
     measure(s, proposals);
     train(s);
+  }
+
+  // Nothing where the task is exhausted.
+  std::vector<Proposal> propose(TaskState& s, int count) {
+    const Stopwatch search;
+    std::vector<Proposal> proposals = s.policy->propose(count, *s.model);
+    search_seconds_ += search.seconds();
+    s.history.exhausted = proposals.empty();
+    return proposals;
+  }
+
+  // In the log and counted; the record as the log has it.
+  Record keep(TaskState& s, Record r) {
+    r.run = run_;
+    r.seed = options_.seed;
+    if (r.host.empty()) r.host = host_name();
+    if (r.kind.empty()) r.kind = measurer_->kind();
+    if (kind_.empty()) kind_ = r.kind;
+    r.elapsed_seconds = clock_.seconds();
+    r.id = log_.append(r);
+    ++trials_;
+    s.count(r, same_kind(r.kind, kind_));
+    announce(s, &r);
+    return r;
+  }
+
+  void learn(TaskState& s, const Record& r, const Proposal& proposal) {
+    if (!same_kind(r.kind, kind_)) return;
+    s.learn(proposal.features, r);
+    if (is_point(s.space, proposal.point)) s.policy->observe(proposal.point, r.median());
   }
 
   void measure(TaskState& s, const std::vector<Proposal>& proposals) {
     std::vector<Candidate> batch;
     for (const Proposal& p : proposals) batch.push_back(p.candidate);
     ThreadPool::global().park();  // nobody but the candidates has the cores
-    measurer_.measure(
+    measurer_->measure(
         *s.task, batch, s.summary.best_seconds,
         [&](const Record& measured) {
-          Record r = measured;
-          r.run = run_;
-          r.seed = options_.seed;
-          r.elapsed_seconds = clock_.seconds();
-          r.id = log_.append(r);
-          ++trials_;
-          s.count(r);
-          announce(s, &r);
+          const Record r = keep(s, measured);
           // Records arrive in any order; the trace says which proposal it was.
           const auto proposal =
               std::find_if(proposals.begin(), proposals.end(),
                            [&](const auto& p) { return to_text(p.candidate.trace) == r.trace; });
-          if (proposal == proposals.end()) return;
-          s.learn(proposal->features, r.median());
-          s.search.observe(proposal->point, r.median());
+          if (proposal != proposals.end()) learn(s, r, *proposal);
         },
         [this] { return stopped(); });
+  }
+
+  // What the summary says is what a race of the best found, where there was one.
+  void confirm(TaskState& s) {
+    ThreadPool::global().park();
+    const auto confirmed =
+        confirm_best(*measurer_, *s.task, log_, run_, [this] { return stopped(); });
+    if (!confirmed) return;
+    s.summary.best_seconds = confirmed->seconds;
+    s.summary.best_trace = confirmed->winner.trace;
+    if (confirmed->prior_seconds) s.summary.untuned_seconds = *confirmed->prior_seconds;
   }
 
   void train(TaskState& s) {
@@ -287,10 +455,16 @@ class Tuner {
   Log& log_;
   const std::function<void(const TunerEvent&)>& on_event_;
   const std::atomic<bool>* stop_;
-  Measurer measurer_;
+  std::shared_ptr<Measurer> measurer_;
   std::vector<std::unique_ptr<TaskState>> states_;
   Stopwatch clock_;
   std::string run_;
+  std::string kind_;                   // of the machines that are compared; "": not known yet
+  std::deque<Flight> stock_;           // proposed, not submitted yet
+  std::map<int64_t, Flight> flights_;  // by ticket
+  std::deque<AsyncMeasurer::Answer> answers_;  // not taken yet
+  bool watched_ = true;                        // events are passed on
+  int64_t next_ticket_ = 1;
   int trials_ = 0;
   double search_seconds_ = 0, train_seconds_ = 0;
 };
@@ -314,7 +488,7 @@ TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& o
            .legal = "a positive number for each task, or none"});
   }
   for (const Task& task : tasks) {
-    if (!task.target.features_missing_on_host().empty())
+    if (options.measurer == nullptr && !task.target.features_missing_on_host().empty())
       raise_missing_features(task.target, "tuning");
   }
   return Tuner(tasks, log, options, on_event, stop).run();

@@ -5,13 +5,15 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "autotune/cost_model.h"
+#include "autotune/cost_models.h"
 #include "autotune/log.h"
 #include "autotune/measure.h"
-#include "autotune/search.h"
+#include "autotune/policies.h"
+#include "autotune/space/rules.h"
 #include "autotune/task_scheduler.h"
 
 namespace tw::autotune {
@@ -25,8 +27,15 @@ struct TunerOptions {
   // How often each task's kernel runs; once unless given.
   std::vector<double> task_weights;
   TaskPolicy task_policy = TaskPolicy::ExpectedGain;
-  ModelKind model = ModelKind::XGBoost;
-  MeasureOptions measure;
+  // Rows of the tables, or a user's own.
+  ModelFactory model = cost_model("xgboost");
+  PolicyFactory policy = search_policy("evolutionary");
+  std::shared_ptr<const FeatureSet> features;  // for a model of the user's own; null: none
+  std::vector<UserRule> rules;                 // sketch rules, asked before ours
+  // Null: worker processes of this machine. Where it is asynchronous, candidates are proposed while
+  // others are under way.
+  std::shared_ptr<Measurer> measurer;
+  MeasureOptions measure;  // of those
   SearchOptions search;
   std::string command;  // for the log
 };
@@ -56,7 +65,7 @@ struct TunerReport {
 };
 
 // BadTrials unless trials >= 1; BadArgument for weights that are not one positive number a task;
-// TargetFeature where this machine cannot run what a task is for.
+// TargetFeature where this machine cannot run what a task is for and no other measurer is given.
 // `stop` may be set from a signal handler; nothing is lost then.
 TunerReport tune(const std::vector<Task>& tasks, Log& log, const TunerOptions& options,
                  const std::function<void(const TunerEvent&)>& on_event = {},

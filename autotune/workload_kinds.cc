@@ -147,6 +147,21 @@ te::Program depthwise_conv2d(const Sizes& s) {
   return te::make_program(
       {topi::nn::conv2d_nchw(data, weight, {s["s"]}, {s["p"]}, {s["d"]}, s["c"])});
 }
+te::Program separable_conv2d(const Sizes& s) {
+  const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
+  const Tensor depthwise = weights(s, {s["ci"], 1, s["k"], s["k"]}, "depthwise");
+  const Tensor pointwise = weights(s, {s["co"], s["ci"], 1, 1}, "pointwise");
+  const Tensor inner =
+      topi::nn::relu(topi::nn::conv2d_nchw(data, depthwise, {s["s"]}, {s["p"]}, {s["d"]}, s["ci"]));
+  return te::make_program({topi::nn::relu(topi::nn::conv2d_nchw(inner, pointwise))});
+}
+te::Program attention(const Sizes& s) {
+  const Tensor queries = input(s, {s["b"], s["m"], s["k"]}, "queries");
+  const Tensor keys = input(s, {s["b"], s["n"], s["k"]}, "keys");
+  const Tensor values = input(s, {s["b"], s["n"], s["k"]}, "values");
+  const Tensor scores = topi::nn::softmax(topi::nn::batch_matmul(queries, keys));
+  return te::make_program({topi::nn::batch_matmul(scores, values, {}, false, false)});
+}
 te::Program softmax(const Sizes& s) {
   return te::make_program({topi::nn::softmax(input(s, {s["m"], s["n"]}, "data"))});
 }
@@ -191,6 +206,10 @@ std::string conv2d_shape(const Sizes& s) {
   if (s["b"] != 0) text += fmt::format(", NCHW{}c", s["b"]);
   return text;
 }
+std::string separable_shape(const Sizes& s) {
+  return fmt::format("{}{}->{} at {}x{}, {} by channel, 1x1", batch_prefix(s), s["ci"], s["co"],
+                     s["h"], s["w"], window(s));
+}
 std::string depthwise_shape(const Sizes& s) {
   return fmt::format("{}{} at {}x{}, {}", batch_prefix(s), s["c"], s["h"], s["w"], window(s));
 }
@@ -212,6 +231,15 @@ const std::vector<SizeName> kConv2d = {
     kDilation,
     {"g", "groups", 1, "", 1, false},
     {"b", "channels in a block, of image, kernel and result; 0: NCHW", 0, "", 0, false}};
+const std::vector<SizeName> kSeparable = {kBatch,
+                                          {"ci", "input channels"},
+                                          kHeight,
+                                          kWidth,
+                                          {"co", "output channels"},
+                                          {"k", "kernel height and width", 3},
+                                          kStride,
+                                          {"p", "padding on each side", 1, "", 0},
+                                          kDilation};
 const std::vector<SizeName> kDepthwise = {kBatch,
                                           {"c", "channels"},
                                           kHeight,
@@ -268,6 +296,16 @@ std::span<const WorkloadKind> workload_kinds() {
        TypeChoice::Requantized, check_conv2d, conv2d_bias_relu, conv2d_shape},
       {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
        TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
+      {"separable_conv2d",
+       "convolution of each channel by itself, relu, 1x1 convolution over channels, relu, NCHW",
+       kSeparable, TypeChoice::Floats, check_window, separable_conv2d, separable_shape},
+      {"attention",
+       "C[b,m,k] = softmax over n of (queries[b,m,k] keys[b,n,k]), times values[b,n,k]",
+       {{"b", "heads"}, {"m", "queries"}, {"n", "keys"}, {"k", "width of a head"}},
+       TypeChoice::Floats,
+       nothing,
+       attention,
+       batch_shape},
       {"softmax",
        "softmax of each row",
        {kM, kN},

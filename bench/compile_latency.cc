@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "autotune/cost_models.h"
 #include "autotune/replay.h"
 #include "autotune/search.h"
 #include "autotune/space/space.h"
@@ -42,7 +43,7 @@ std::vector<Draw> draw_candidates(const autotune::Task& task, int count) {
   for (int i = 0; i < count / 2; ++i) draws.push_back({"random", space.trace(space.random(rng))});
 
   autotune::Search search(task, space, {}, 1);
-  const auto prior = autotune::make_cost_model(autotune::ModelKind::Prior, 1);
+  const auto prior = autotune::cost_model("prior")({.seed = 1});
   while (static_cast<int>(draws.size()) < count) {
     const auto proposals = search.propose(std::min<int>(16, count - draws.size()), *prior);
     if (proposals.empty()) break;

@@ -76,8 +76,8 @@ def goals(results: dict) -> list[Goal]:
         found += of_networks(section)
     if section := sections.get("tasks"):
         found += of_tasks(section)
-    if section := sections.get("model"):
-        found += of_model(section)
+    if section := sections.get("live"):
+        found += of_live(section)
     return found
 
 
@@ -270,7 +270,7 @@ def of_tasks(section: dict) -> list[Goal]:
     return found
 
 
-def of_model(section: dict) -> list[Goal]:
+def of_live(section: dict) -> list[Goal]:
     """XGBoost against each control, over all layers: an aligned rank test (Hodges and Lehmann 1962). What a layer's times
     have in common is taken out of their logarithms, then all are ranked together."""
     samples = {(m["labels"]["workload"], m["labels"]["model"]): m["samples"] for m in section["measurements"]}

@@ -42,6 +42,13 @@ constexpr Section kSections[] = {
      "rules of spending trials over tasks, on recorded runs"},
     {"winners", measure_winners, "workload threads logs",
      "the best schedules of several logs, side by side"},
+    {"collect", collect_candidates,
+     "workload threads log random search visits seed time-limit run-budget",
+     "candidates of workloads, each timed in several visits, into a log"},
+    {"study", study_models, "log workload models seeds trials batch",
+     "searches replayed over recorded candidates: regret, rank correlation, mistakes"},
+    {"calibrate", calibrate_prior, "log candidates folds",
+     "the analytical prior's numbers, fitted to recorded candidates"},
     {"peers", measure_peers, "workload threads repetitions log onednn-isa unscheduled-limit",
      "ours against other libraries, in one process"},
 };

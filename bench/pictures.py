@@ -16,6 +16,7 @@ from matplotlib import pyplot  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 import goals  # noqa: E402
+import model  # noqa: E402
 import tables  # noqa: E402
 from samples import quantile, summarize  # noqa: E402
 
@@ -85,7 +86,8 @@ def of_section(name: str, section: dict, results: dict) -> list[Picture]:
         **dict.fromkeys(SUBJECTS, [roofline, peers, peer_curves]),
         "lowp": [peers, peer_curves],  # the machine's lines are those of float32
         "networks": [networks],
-        "model": [models],
+        "model": [model.curves],
+        "live": [models],
     }
     drawn = (painter(name, section, results) for painter in painters.get(name, []))
     return [picture for picture in drawn if picture is not None]

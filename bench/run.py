@@ -13,6 +13,7 @@ from pathlib import Path
 
 import compare
 import goals
+import model
 import tables
 from sections import SECTIONS, BenchmarkFailed, Context
 
@@ -31,6 +32,9 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--quick", action="store_true", help="at most 8 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
+    parser.add_argument("--collect", action="store_true", help="with model: record candidates first, or go on with that")
+    parser.add_argument("--slice", type=float, default=1e9, metavar="SECONDS", help="of --collect: time for so long, then pause")
+    parser.add_argument("--pause", type=float, default=0, metavar="SECONDS", help="of --collect: between slices")
     parser.add_argument("--resume", action="store_true", help="keep the sections of the last run of this form that this build finished")
     parser.add_argument("--threads", type=several, help="numbers of threads, such as 1,4; one and all unless given")
     parser.add_argument("--trials", type=positive, help="trials of each tuning; of networks, for each kernel")
@@ -119,6 +123,7 @@ def measure(arguments: argparse.Namespace) -> dict:
             print("tw bench: the build is another one than that of the kept results: starting over", file=sys.stderr)
             arguments.resume = False
     results |= {"build": build, "commit": commit(), "created": datetime.now(UTC).isoformat(timespec="seconds")}
+    study = set(arguments.section) <= {"model", "calibrate"}
     context = Context(
         program=program,
         worker=worker,
@@ -129,9 +134,12 @@ def measure(arguments: argparse.Namespace) -> dict:
         log=arguments.log and arguments.log.absolute(),
         compiles=arguments.compiles,
         seeds=arguments.seeds,
+        study_log=arguments.log.absolute() if arguments.log and study else ROOT / "build/bench/study.db",
         resume=arguments.resume,
         say=lambda text: print(f"    {text}", file=sys.stderr, flush=True),
     )
+    if arguments.collect:
+        model.collect(context, arguments.slice, arguments.pause)
     options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds")}
 
     names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not quick]

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "autotune/cost_models.h"
 #include "autotune/search.h"
 #include "autotune/space/space.h"
 #include "autotune/workloads.h"
@@ -64,7 +65,7 @@ void measure_search(const Options& options, Results& results) {
   for (int i = 0; i < repetitions; ++i) {
     constexpr int kBatch = 16;
     autotune::Search search(task, space, {}, i);
-    const auto model = autotune::make_cost_model(autotune::ModelKind::XGBoost, i);
+    const auto model = autotune::cost_model("xgboost")({.seed = static_cast<uint64_t>(i)});
     std::vector<autotune::Sample> samples;
     std::vector<autotune::Proposal> proposals;
     prior.samples.push_back(kBatch /

@@ -29,6 +29,12 @@ void measure_tuning(const Options& options, Results& results);
 void measure_tasks(const Options& options, Results& results);
 // winners.cc: the best schedules of several logs.
 void measure_winners(const Options& options, Results& results);
+// collect.cc: the log of candidates that the study of the cost model replays.
+void collect_candidates(const Options& options, Results& results);
+// study.cc: cost models compared by replaying searches over such a log.
+void study_models(const Options& options, Results& results);
+// calibrate.cc: the analytical prior fitted to such a log.
+void calibrate_prior(const Options& options, Results& results);
 // peers.cc: ours against others in one process.
 void measure_peers(const Options& options, Results& results);
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import model
+
 Result = dict
 
 CONVOLUTION = "conv2d_bias_relu:n=1,ci=64,h=56,w=56,co=64,k=3,s=1,p=1"
@@ -97,6 +99,7 @@ class Context:
     log: Path | None = None
     compiles: int | None = None
     seeds: int | None = None
+    study_log: Path = Path("study.db")  # candidates of the study of the cost model
     resume: bool = False
     say: Callable[[str], None] = field(default=lambda text: None)
 
@@ -290,7 +293,7 @@ def tasks(context: Context) -> Result:
     return result
 
 
-def model(context: Context) -> Result:
+def live(context: Context) -> Result:
     """The best after 64 trials by cost model and seed, timed again side by side at the end. Each tuning run is kept, so
     that a stopped study goes on; models take turns, so that a machine whose speed drifts is equally unfair to all."""
     trials = context.trials or 64
@@ -323,7 +326,7 @@ def model(context: Context) -> Result:
 
 
 def study_run(context: Context, workload: str, name: str, seed: int, trials: int) -> tuple[Path, Result]:
-    folder = context.folder / "model"
+    folder = context.folder / "live"
     folder.mkdir(exist_ok=True)
     log = folder / f"{re.sub(r'[^a-z0-9]+', '-', workload)}-{name}-{seed}-{trials}.db"
     kept = log.with_suffix(".json")
@@ -370,5 +373,7 @@ SECTIONS = {
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "networks": Section(networks, "networks of the zoo against ONNX Runtime", in_quick=False),
     "tasks": Section(tasks, "rules of spending trials over several tasks, on recorded runs", in_quick=False),
-    "model": Section(model, "the cost model against the prior, shuffled labels and chance", in_quick=False),
+    "model": Section(model.study, "cost models compared by replaying searches over recorded candidates", in_quick=False),
+    "calibrate": Section(model.calibrate, "the prior's numbers, fitted to recorded candidates", in_quick=False),
+    "live": Section(live, "the cost model against the prior, shuffled labels and chance, tuning for real", in_quick=False),
 }

@@ -267,6 +267,7 @@ def parts_of_run(facts: dict) -> list[tuple[str, float]]:
         ("training", seconds["train"]),
         ("compiling, in parallel", seconds["compile_wall"]),
         ("timing, alone", seconds["run"]),
+        ("races", seconds.get("race", 0)),
         ("reference result", seconds["reference"]),
     ]
     return [*parts, ("the rest", max(seconds["total"] - sum(s for _, s in parts), 0))]
@@ -441,7 +442,7 @@ def of_tasks(section: dict, results: dict) -> list[Table]:
     return [Table("Spending trials over ten tasks", columns, rows, notes)]
 
 
-def of_model(section: dict, results: dict) -> list[Table]:
+def of_live(section: dict, results: dict) -> list[Table]:
     facts = section["facts"]
     by_workload: dict[str, dict[str, dict]] = {}
     for m in section["measurements"]:
@@ -463,6 +464,18 @@ def of_model(section: dict, results: dict) -> list[Table]:
         shape = next(iter(models.values()))["labels"].get("shape", workload.split(":")[0])
         tables.append(Table(f"Best after {facts['trials']} trials, {shape}", columns, rows, notes))
     return tables
+
+
+def of_model(section: dict, results: dict) -> list[Table]:
+    import model  # which needs Table
+
+    return model.study_tables(section, results)
+
+
+def of_calibrate(section: dict, results: dict) -> list[Table]:
+    import model
+
+    return model.calibrate_tables(section, results)
 
 
 NETWORK_PEER = "onnxruntime"
@@ -596,4 +609,6 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "networks": of_networks,
     "tasks": of_tasks,
     "model": of_model,
+    "calibrate": of_calibrate,
+    "live": of_live,
 }

@@ -24,7 +24,7 @@ void measure_tuning(const Options& options, Results& results) {
   tuner.trials = options.count("trials", 64);
   tuner.batch = options.count("batch", 0);
   tuner.seed = static_cast<uint64_t>(options.count("seed", 0));
-  tuner.model = autotune::parse_model_kind(options.text("model", "xgboost"));
+  tuner.model = autotune::cost_model(options.text("model", "xgboost"));
   tuner.time_limit = options.number("time-limit", 0);
   tuner.resume = options.flag("resume");
   tuner.measure.run_budget = options.number("run-budget", tuner.measure.run_budget);
@@ -77,7 +77,8 @@ void measure_tuning(const Options& options, Results& results) {
                            {"compile_wall", report.timings.compile_wall},
                            {"compile_cpu", report.timings.compile_cpu},
                            {"run", report.timings.run},
-                           {"reference", report.timings.reference}});
+                           {"reference", report.timings.reference},
+                           {"race", report.timings.race}});
 }
 
 }  // namespace tw::bench

@@ -43,9 +43,7 @@ GroupBuildOptions build_options_of(const Graph& graph) {
   return options;
 }
 
-BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptions& options) {
-  std::optional<autotune::Log> log;
-  if (!options.log.empty()) log.emplace(options.log, autotune::Log::Mode::Read);
+BuiltGroups different_kernels(const std::vector<Group>& groups) {
   BuiltGroups result;
   std::unordered_map<std::string, size_t> known;  // by the program's text; look-ups only
   std::set<std::string> names;
@@ -58,6 +56,13 @@ BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptio
     ++result.kernels[place->second].calls;
     result.kernel_of.push_back(place->second);
   }
+  return result;
+}
+
+BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptions& options) {
+  std::optional<autotune::Log> log;
+  if (!options.log.empty()) log.emplace(options.log, autotune::Log::Mode::Read);
+  BuiltGroups result = different_kernels(groups);
   const auto options_of = [&](const BuiltKernel& kernel) {
     return autotune::BuildOptions{.name = kernel.name,
                                   .threads = options.threads,

@@ -46,11 +46,14 @@ struct GroupBuildOptions {
 GroupBuildOptions build_options_of(const Graph& graph);
 
 // One for each different program, named by the first group that has it, and `kernel_of` says of
-// each group which. Compiles in parallel.
+// each group which.
 struct BuiltGroups {
   std::vector<BuiltKernel> kernels;
   std::vector<size_t> kernel_of;
 };
+// Before they are built.
+BuiltGroups different_kernels(const std::vector<Group>& groups);
+// Compiles in parallel.
 BuiltGroups build_groups(const std::vector<Group>& groups, const GroupBuildOptions& options);
 
 // The parameters of a compiled graph: packed ones computed, and those that it no longer reads left

@@ -19,14 +19,36 @@ struct Group {
   std::vector<NodeRef> nodes;  // in the graph's order, the root last
   // Entries of other groups and variables, each once, as a walk from the root meets them: NNVM's.
   std::vector<Entry> inputs;
-  // Whether it only changes a shape, and what it is computed by may leave that to who reads it:
-  // under any 'fusion' but NNVM's.
-  bool is_view = false;
+  // Of a view the inputs whose bytes, one after the other, are those of its outputs: it needs no
+  // kernel, under any 'fusion' but NNVM's. Else none.
+  std::vector<Entry> parts;
+  bool is_view() const { return !parts.empty(); }
   // Whether another code generator has built it; then there is no program.
   bool is_external = false;
   // Arguments: a placeholder for each input, in order, then the outputs of the root. Those of
   // parameters are constant placeholders, whose packing a schedule may leave to the build.
   te::Program program;
+};
+
+// Makes groups of a graph that InferShape and InferType were applied to. The graph and
+// `parameters`, names of variables whose values do not change, outlive it.
+class GroupBuilder {
+ public:
+  GroupBuilder(const Graph& graph, const std::set<std::string>& parameters);
+  const GraphIndex& index() const { return index_; }
+  // What the last of the nodes gives, whose order is the graph's. BadGraph with the node where a
+  // shape or type is unknown or an operator cannot be computed.
+  Group group(std::vector<NodeRef> nodes) const;
+
+ private:
+  te::Tensor placeholder(const Entry& e, size_t number) const;
+
+  GraphIndex index_;
+  const std::set<std::string>& parameters_;
+  std::set<const Node*> written_;  // whatever `parameters_` says, they are not constant
+  const std::vector<Shape>& shapes_;
+  const std::vector<int64_t>& types_;
+  bool has_views_;
 };
 
 // The groups of a graph that GraphFusePartition, InferShape and InferType were applied to, in the

@@ -80,6 +80,9 @@ struct Op {
       {};
   // Whether the output is the first input, element by element, under another shape.
   bool is_reshape = false;
+  // Whether, for inputs of these shapes, the elements of the outputs, one output after the other,
+  // are those of the inputs, one input after the other. Null: they are not, or it is a reshape.
+  std::function<bool(const AttributeValues&, std::span<const Shape> inputs)> keeps_order = {};
   // Whether a node does nothing (DeadNodes).
   IdentityRule identity = {};
   // How factors along dimensions move through it (FoldScaleAxis).

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/fields.h"
 #include "ir/visit.h"
@@ -254,6 +255,10 @@ class Comparison {
   std::unordered_map<const ExprBase*, const ExprBase*> equal_;  // under the bindings in force
 };
 
+// An expression with more parts than that, each counted in every place where it stands, is hashed
+// part by part; the others in one go, which gives the values that logs hold.
+constexpr int kMostPartsInOneGo = 1 << 16;
+
 // Bound variables count from the outermost binding, free ones in the order they are met, so that
 // the hash does not see names.
 class Hash {
@@ -277,6 +282,32 @@ class Hash {
 
   void add(const Expr& e) {
     if (!e.defined()) return mix(0);
+    if (by_parts_) return mix(hash_of_part(e));
+    if (std::exchange(inside_, true)) {
+      if (++met_ <= kMostPartsInOneGo) add_node(e);
+      return;
+    }
+    const uint64_t outside = state_;
+    met_ = 0;
+    add_node(e);
+    if (met_ > kMostPartsInOneGo) {
+      state_ = outside;
+      by_parts_ = true;
+      mix(hash_of_part(e));
+      by_parts_ = false;
+    }
+    inside_ = false;
+  }
+  // The same wherever it stands under the same bindings.
+  uint64_t hash_of_part(const Expr& e) {
+    if (const auto known = parts_.find(e.get()); known != parts_.end()) return known->second;
+    const uint64_t outside = std::exchange(state_, kStart);
+    add_node(e);
+    const uint64_t hash = std::exchange(state_, outside);
+    if (!e->refs.unique()) parts_[e.get()] = hash;
+    return hash;
+  }
+  void add_node(const Expr& e) {
     mix(static_cast<uint64_t>(e->kind) + 1);
     add(e.dtype());
     switch (e->kind) {
@@ -356,7 +387,7 @@ class Hash {
   void add(const ProducerRef& p) {
     const auto [it, first] = producers_.emplace(p.get(), producers_.size());
     mix(it->second);
-    if (!first) return;
+    if (!first && !by_parts_) return;
     for (int k = 0; k < p->num_outputs(); ++k) add(p->output_dtype(k));
   }
   template <class T>
@@ -378,21 +409,28 @@ class Hash {
     int& level = levels_[v.operator->()];
     undo_.emplace_back(v.operator->(), level);
     level = static_cast<int>(undo_.size());
+    parts_.clear();
     signature(*v.operator->());
   }
   void unbind() {
     levels_[undo_.back().first] = undo_.back().second;
     undo_.pop_back();
+    parts_.clear();
   }
   void use(const Variable& v) {
     auto it = levels_.find(&v);
     if (it != levels_.end() && it->second != 0) return mix(static_cast<uint64_t>(it->second));
     const auto [number, first] = free_.emplace(&v, free_.size());
     mix(number->second | uint64_t{1} << 32);
-    if (first) signature(v);
+    if (first || by_parts_) signature(v);
   }
 
-  uint64_t state_ = 0x74696c6577726967;
+  static constexpr uint64_t kStart = 0x74696c6577726967;
+  uint64_t state_ = kStart;
+  bool inside_ = false;                                  // of an expression
+  int met_ = 0;                                          // parts of it
+  bool by_parts_ = false;                                // as there are many
+  std::unordered_map<const ExprBase*, uint64_t> parts_;  // under the bindings in force
   std::unordered_map<const Variable*, int> levels_;
   std::vector<std::pair<const Variable*, int>> undo_;
   std::unordered_map<const Variable*, size_t> free_;

@@ -78,10 +78,11 @@ class Unpack {
   }
   static Expr text(const std::string& s) { return make(StringImm{.value = s}); }
   const KernelArgument& argument(int k) const { return kernel_.arguments[static_cast<size_t>(k)]; }
-  // Whether the array has no elements. Extents that are known are positive.
+  // Whether the array has no elements.
   static Expr is_empty(const KernelArgument& a) {
     Expr empty = make_bool(false);
     for (const Expr& extent : a.shape) {
+      if (is_zero(extent)) return make_bool(true);
       if (!is_const(extent)) empty = empty || cast(kInt64, extent) == make_zero(kInt64);
     }
     return empty;

@@ -14,6 +14,7 @@
 #include "autotune/workload_kinds.h"
 #include "autotune/workloads.h"
 #include "python/bind.h"
+#include "python/seams.h"
 #include "schedule/te/text.h"
 
 namespace tw::python {
@@ -47,7 +48,13 @@ void bind_records(py::module_& m) {
       .def_property_readonly("origin",
                              [](const Record& r) { return std::string(to_string(r.origin)); })
       .def_readonly("predicted", &Record::predicted)
+      .def_property_readonly("caches",
+                             [](const Record& r) { return std::string(to_string(r.caches)); })
+      .def_readonly("race_seconds", &Record::race_seconds,
+                    "Its median in the last race that it won; 0: it won none.")
       .def_readonly("run", &Record::run)
+      .def_readonly("host", &Record::host, "The machine that measured it.")
+      .def_readonly("kind", &Record::kind, "Of that machine: processor and instruction set.")
       .def_readonly("created", &Record::created)
       .def("__repr__", [](const Record& r) {
         return r.ok() ? fmt::format("Record({}: {}, {:.4g} s)", r.id, r.workload, r.median())
@@ -62,8 +69,14 @@ void bind_log(py::module_& m) {
              return std::make_unique<Log>(path, write ? Log::Mode::Write : Log::Mode::Read);
            }),
            py::arg("path"), py::arg("write"))
-      .def("best", &Log::best, py::arg("workload"), py::arg("target"), py::arg("threads"),
-           py::call_guard<py::gil_scoped_release>())
+      .def(
+          "best",
+          [](const Log& log, const std::string& workload, const std::string& target, int threads,
+             const std::string& caches) {
+            return log.best(workload, target, threads, parse_cache_state(caches));
+          },
+          py::arg("workload"), py::arg("target"), py::arg("threads"), py::arg("caches"),
+          py::call_guard<py::gil_scoped_release>())
       .def("records", &Log::records, py::arg("workload"), py::arg("target"), py::arg("threads"),
            py::call_guard<py::gil_scoped_release>())
       .def("workloads", [](const Log& log) {
@@ -82,14 +95,16 @@ void bind_tasks(py::module_& m) {
       .def_readonly("workload", &Task::workload)
       .def_readonly("target", &Task::target_text)
       .def_readonly("threads", &Task::threads)
+      .def_property_readonly("caches",
+                             [](const Task& t) { return std::string(to_string(t.caches)); })
       .def_readonly("operations", &Task::operations, "Floating-point operations of one run.")
       .def("__repr__", [](const Task& t) {
         return fmt::format("Task({}, {} threads, {})", t.name, t.threads, t.target_text);
       });
-  m.def("make_task",
-        [](const te::Program& program, const Target& target, int threads, const std::string& name) {
-          return make_task(program, target, threads, name);
-        });
+  m.def("make_task", [](const te::Program& program, const Target& target, int threads,
+                        const std::string& name, const std::string& caches) {
+    return make_task(program, target, threads, name, parse_cache_state(caches));
+  });
 
   py::class_<TaskSummary>(m, "TaskSummary", "What a tuning run found out about one task.")
       .def_readonly("name", &TaskSummary::name)
@@ -115,6 +130,7 @@ void bind_tasks(py::module_& m) {
       .def_property_readonly("run_seconds", [](const TunerReport& r) { return r.timings.run; })
       .def_property_readonly("reference_seconds",
                              [](const TunerReport& r) { return r.timings.reference; })
+      .def_property_readonly("race_seconds", [](const TunerReport& r) { return r.timings.race; })
       .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.")
       .def("__repr__", [](const py::object& self) {
         return fmt::format("TunerReport({:.3g} s, {})", self.cast<const TunerReport&>().seconds,
@@ -196,7 +212,19 @@ void bind_tuner(py::module_& m) {
           [](TunerOptions& o, const std::string& name) { o.task_policy = parse_task_policy(name); })
       .def_property(
           "model", [](const TunerOptions&) { return ""; },
-          [](TunerOptions& o, const std::string& name) { o.model = parse_model_kind(name); })
+          [](TunerOptions& o, const py::object& given) { o.model = model_factory(given); })
+      .def_property(
+          "policy", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.policy = policy_factory(given); })
+      .def_property(
+          "features", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.features = feature_set(given); })
+      .def_property(
+          "rules", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::sequence& given) { o.rules = user_rules(given); })
+      .def_property(
+          "measurer", [](const TunerOptions&) { return ""; },
+          [](TunerOptions& o, const py::object& given) { o.measurer = user_measurer(given); })
       .def_property(
           "workers", [](const TunerOptions& o) { return o.measure.workers; },
           [](TunerOptions& o, int n) { o.measure.workers = n; })
@@ -214,6 +242,15 @@ void bind_tuner(py::module_& m) {
   m.def("untuned_schedule", &untuned_schedule, py::call_guard<py::gil_scoped_release>());
   m.def("replay", &replay);
   m.def(
+      "ir_hash",
+      [](const te::Program& program, const Schedule& schedule, const Target& target,
+         const std::string& caches) {
+        return ir_hash(
+            lower_candidate(program, schedule, target, parse_cache_state(caches)).entry());
+      },
+      "What a record of candidates timed with such caches holds as its ir_hash.",
+      py::call_guard<py::gil_scoped_release>());
+  m.def(
       "fma_peak",
       [](const Target& target, int threads, double seconds) {
         return measure_fma_peak(target, threads, seconds);
@@ -230,6 +267,7 @@ void bind_autotune(py::module_& parent) {
   bind_log(m);
   bind_tasks(m);
   bind_workloads(m);
+  bind_seams(m);
   bind_tuner(m);
 }
 

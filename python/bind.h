@@ -70,6 +70,7 @@ void bind_lower(py::module_& m);
 void bind_array(py::module_& m);
 void bind_module(py::module_& m);
 void bind_autotune(py::module_& m);
+void bind_seams(py::module_& autotune);
 void bind_graph(py::module_& m);
 void bind_byoc(py::module_& m);
 void bind_patterns(py::module_& m);

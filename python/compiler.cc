@@ -29,6 +29,18 @@ py::list kernels_of(const Compiled& compiled) {
   return list;
 }
 
+// The kernels that GraphFuseCompile would make of a partitioned graph: names, numbers of calls and
+// programs.
+py::list kernels_to_be(const graph::Graph& graph, const std::set<std::string>& parameters) {
+  std::vector<graph::Group> groups = graph::groups_of(graph, parameters);
+  std::erase_if(groups,
+                [](const graph::Group& group) { return group.is_view() || group.is_external; });
+  py::list list;
+  for (const graph::BuiltKernel& k : graph::different_kernels(groups).kernels)
+    list.append(py::make_tuple(k.name, k.calls, k.program));
+  return list;
+}
+
 // The function is told the names of kernels, and functions that give their loops as text; it is
 // kept for good, as programs may end while kernels are built.
 void observe(const py::function& function) {
@@ -54,6 +66,7 @@ void bind_compiler(py::module_& m) {
     const auto* compiled = g.find<Compiled>("module");
     return compiled == nullptr ? py::list() : kernels_of(*compiled);
   });
+  m.def("graph_kernels_to_be", &kernels_to_be);
   m.def("graph_pack", [](const graph::Graph& g, const graph::Parameters& parameters) {
     const auto* compiled = g.find<Compiled>("module");
     if (compiled == nullptr) return parameters;

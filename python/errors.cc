@@ -98,15 +98,15 @@ void bind_errors(py::module_& m) {
   // Raises a typed error from Python code.
   m.def(
       "raise_error",
-      [](const std::string& code, const py::str& what, const py::str& legal) {
+      [](const std::string& code, const py::str& what, const py::str& legal, const py::str& where) {
         ErrorCode found = ErrorCode::Internal;
 #define ERROR_CODE(Name, Kind, Text) \
   if (code == Text) found = ErrorCode::Name;
 #include "runtime/error_codes.def"
 #undef ERROR_CODE
-        raise({.code = found, .what = utf8(what), .legal = utf8(legal)});
+        raise({.code = found, .what = utf8(what), .where = utf8(where), .legal = utf8(legal)});
       },
-      py::arg("code"), py::arg("what"), py::arg("legal") = "");
+      py::arg("code"), py::arg("what"), py::arg("legal") = "", py::arg("where") = "");
   py::register_local_exception_translator([](std::exception_ptr p) {
     try {
       if (p) std::rethrow_exception(p);

@@ -77,7 +77,8 @@ py::list groups(const Graph& graph, const std::set<std::string>& parameters) {
     for (const graph::Entry& e : group.inputs) {
       inputs.emplace_back(index.node_id(*e.node), e.index);
     }
-    list.append(py::make_tuple(group.name, nodes, inputs, group.program.arguments, group.is_view));
+    list.append(
+        py::make_tuple(group.name, nodes, inputs, group.program.arguments, group.is_view()));
   }
   return list;
 }

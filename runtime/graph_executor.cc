@@ -22,13 +22,42 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a reshape is where its output has memory of its own: a kernel like the others.
-int32_t copy_elements(void* const* arguments, const int32_t*, int32_t) {
-  const auto& from = *static_cast<const DLTensor*>(arguments[0]);
-  const auto& to = *static_cast<const DLTensor*>(arguments[1]);
-  int64_t bytes = (to.dtype.bits + 7) / 8 * to.dtype.lanes;
-  for (int32_t d = 0; d < to.ndim; ++d) bytes *= to.shape[d];
-  if (bytes > 0) std::memcpy(to.data, from.data, static_cast<size_t>(bytes));
+size_t bytes_of(const DLTensor& tensor) {
+  int64_t bytes = (tensor.dtype.bits + 7) / 8 * tensor.dtype.lanes;
+  for (int32_t d = 0; d < tensor.ndim; ++d) bytes *= tensor.shape[d];
+  return static_cast<size_t>(bytes);
+}
+
+// f(from, to, bytes) for each stretch of a view: its inputs one after the other are its outputs one
+// after the other. Arguments are DLTensors, inputs first.
+template <class F>
+void for_each_stretch(std::span<void* const> arguments, size_t num_inputs, F f) {
+  const auto tensor = [&](size_t k) { return *static_cast<const DLTensor*>(arguments[k]); };
+  size_t input = 0, output = num_inputs, read = 0, written = 0;
+  while (input < num_inputs && output < arguments.size()) {
+    const DLTensor from = tensor(input), to = tensor(output);
+    const size_t left = bytes_of(from) - read, room = bytes_of(to) - written;
+    const size_t bytes = std::min(left, room);
+    if (bytes > 0)
+      f(static_cast<const char*>(from.data) + read, static_cast<char*>(to.data) + written, bytes);
+    read = bytes == left ? 0 : read + bytes;
+    written = bytes == room ? 0 : written + bytes;
+    input += bytes == left ? 1 : 0;
+    output += bytes == room ? 1 : 0;
+  }
+}
+
+// What a view is where some of it does not lie there already: a kernel like the others. There are
+// as many bytes of inputs as of outputs, so half of all.
+int32_t copy_elements(void* const* arguments, const int32_t*, int32_t count) {
+  const std::span all(arguments, static_cast<size_t>(count));
+  size_t total = 0, read = 0, num_inputs = 0;
+  for (void* a : all) total += bytes_of(*static_cast<const DLTensor*>(a));
+  while (num_inputs < all.size() && (num_inputs == 0 || 2 * read < total))
+    read += bytes_of(*static_cast<const DLTensor*>(all[num_inputs++]));
+  for_each_stretch(all, num_inputs, [](const char* from, char* to, size_t bytes) {
+    if (from != to) std::memmove(to, from, bytes);
+  });
   return 0;
 }
 
@@ -124,7 +153,7 @@ std::map<int64_t, int> GraphExecutor::variables_by_storage() const {
 // What has a variable's storage, and is not the variable in another shape, is a new value of it.
 void GraphExecutor::note_written(const std::map<int64_t, int>& variables) {
   for (const PlannedNode& node : plan_->nodes) {
-    if (node.is_variable() || node.is_reshape()) continue;
+    if (node.is_variable() || node.is_view()) continue;
     for (uint32_t e = node.first_entry; e < node.first_entry + node.num_outputs; ++e) {
       const auto assigned = variables.find(plan_->entries[e].storage);
       if (assigned != variables.end())
@@ -140,7 +169,11 @@ std::vector<int64_t> GraphExecutor::place_entries() {
   std::map<int64_t, int64_t> bytes_of, offset_of;  // by storage
   for (const PlannedTensor& t : plan_->entries) {
     int64_t& bytes = bytes_of[t.storage];
-    bytes = std::max(bytes, t.bytes);
+    int64_t end = 0;
+    if (__builtin_add_overflow(t.offset, t.bytes, &end)) {
+      raise({.code = ErrorCode::OutOfMemory, .what = "the tensors do not fit into 64 bits"});
+    }
+    bytes = std::max(bytes, end);
   }
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     variable_of_[plan_->nodes[plan_->inputs[i]].first_entry] = static_cast<int>(i);
@@ -164,11 +197,15 @@ std::vector<int64_t> GraphExecutor::place_entries() {
         variable_of_[e] = viewed(node);
       } else if (assigned != variables.end()) {
         variable_of_[e] = assigned->second;
-        if (input_tensor(assigned->second).bytes < t.bytes) {
+        const bool is_copy = node.is_view() && !node.is_reshape();
+        if (input_tensor(assigned->second).bytes < t.bytes || t.offset > 0 || is_copy) {
           raise({.code = ErrorCode::BadGraph,
-                 .what = fmt::format("an output of {} bytes in the memory of '{}', which has {}",
-                                     t.bytes, input_name(assigned->second),
-                                     input_tensor(assigned->second).bytes),
+                 .what = fmt::format(
+                     "an output of {} bytes{} in the memory of '{}', which has {}", t.bytes,
+                     t.offset > 0 ? fmt::format(" at byte {}", t.offset)
+                     : is_copy    ? " without a kernel"
+                                  : "",
+                     input_name(assigned->second), input_tensor(assigned->second).bytes),
                  .where = fmt::format("node '{}'", node.name),
                  .legal = "storage that no variable has"});
         }
@@ -177,7 +214,7 @@ std::vector<int64_t> GraphExecutor::place_entries() {
       } else {
         const auto [at, fresh] = offset_of.try_emplace(t.storage, 0);
         if (fresh) at->second = layout.take(bytes_of[t.storage]);
-        offsets[e] = at->second;
+        offsets[e] = at->second + t.offset;
       }
       if (variable_of_[e] >= 0)
         variables_[static_cast<size_t>(variable_of_[e])].entries.push_back(e);
@@ -209,6 +246,17 @@ void GraphExecutor::make_arguments() {
   }
 }
 
+// Whether the outputs of a view lie where its inputs do, whatever memory variables are given.
+bool GraphExecutor::is_in_place(const PlannedNode& node, std::span<void* const> arguments) const {
+  if (node.is_reshape() && variable_of_[node.first_entry] >= 0) return true;
+  const auto is_variable = [&](uint32_t e) { return variable_of_[e] >= 0; };
+  if (std::ranges::any_of(node.inputs, is_variable)) return false;
+  bool same = true;
+  for_each_stretch(arguments, node.inputs.size(),
+                   [&](const char* from, const char* to, size_t) { same = same && from == to; });
+  return same;
+}
+
 void GraphExecutor::make_calls(const std::vector<Function>& functions) {
   size_t total = 0, most = 0;
   for (const PlannedNode& node : plan_->nodes) {
@@ -231,10 +279,8 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
                  .arguments = arguments_.data() + first,
                  .num_arguments = static_cast<int32_t>(arguments_.size() - first),
                  .node = id};
-    arguments_.push_back(functions[id].context());
-    if (node.is_reshape()) {
-      const uint32_t from = node.inputs[0], to = node.first_entry;
-      if (variable_of_[to] >= 0 || tensors_[from].data == tensors_[to].data) continue;
+    if (node.is_view()) {
+      if (is_in_place(node, std::span(arguments_).subspan(first))) continue;
     } else {
       call.kernel = functions[id].kernel();
       call.unchecked = functions[id].unchecked().kernel();
@@ -249,6 +295,7 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
     };
     std::ranges::for_each(node.inputs, note);
     for (uint32_t o = 0; o < node.num_outputs; ++o) note(node.first_entry + o);
+    arguments_.push_back(functions[id].context());
     calls_.push_back(call);
   }
   if (workspace_.bytes() + workspace_.thread_bytes > 0) {
@@ -351,7 +398,7 @@ void GraphExecutor::use(Variable& v, const NDArray& value) {
   for (uint32_t entry : v.entries) point_to(entry, value.data());
   for (uint32_t c : v.calls) {
     const PlannedNode& node = plan_->nodes[calls_[c].node];
-    if (!node.is_reshape()) calls_[c].kernel = functions_[calls_[c].node].kernel();
+    if (!node.is_view()) calls_[c].kernel = functions_[calls_[c].node].kernel();
   }
 }
 

@@ -91,6 +91,7 @@ class TW_API GraphExecutor {
   void note_written(const std::map<int64_t, int>& variables);
   std::vector<int64_t> place_entries();
   void make_arguments();
+  bool is_in_place(const PlannedNode& node, std::span<void* const> arguments) const;
   void make_calls(const std::vector<Function>& functions);
   void reserve_workspace(int num_threads);
   Variable& variable(int index);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -149,9 +150,9 @@ class Reader {
       fail(fmt::format("num_inputs is {}, and there are {} inputs", inputs, next.inputs.size()),
            "the same number", where);
     }
-    if (next.is_reshape() && (next.inputs.size() != 1 || next.num_outputs != 1)) {
+    if (next.is_view() && (next.inputs.empty() || next.num_outputs == 0)) {
       fail(fmt::format("__nop with {} inputs and {} outputs", next.inputs.size(), next.num_outputs),
-           "one of each", where);
+           "at least one of each", where);
     }
   }
 
@@ -206,20 +207,49 @@ class Reader {
     const Json& shapes = entries(attributes, "shape", "list_shape");
     const Json& types = entries(attributes, "dltype", "list_str");
     const Json& storage = entries(attributes, "storage_id", "list_int");
+    const Json* offsets = attributes.contains("storage_offset")
+                              ? &entries(attributes, "storage_offset", "list_int")
+                              : nullptr;
     for (size_t id = 0; id < plan_.nodes.size(); ++id) {
       const PlannedNode& n = plan_.nodes[id];
       for (size_t e = n.first_entry; e < n.first_entry + n.num_outputs; ++e) {
         plan_.entries.push_back(tensor(types[e], shapes[e], storage[e], place(id)));
+        if (offsets != nullptr) read_offset((*offsets)[e], plan_.entries.back(), place(id));
       }
-      if (n.is_reshape() && plan_.entries[n.inputs[0]].bytes != plan_.entries.back().bytes) {
-        fail("__nop between tensors of different sizes", "the same number of bytes", place(id));
-      }
+      if (n.is_view()) check_view(n, place(id));
     }
     if (!attributes.contains("export_version")) return;
     plan_.export_version =
         integer(attribute(attributes, "export_version", "int"), "attrs, 'export_version'");
     for (const Json& file : list(attribute(attributes, "files", "list_str"), "attrs, 'files'")) {
       plan_.files.push_back(text(file, "attrs, 'files'"));
+    }
+  }
+
+  static void read_offset(const Json& offset, PlannedTensor& t, const std::string& where) {
+    constexpr auto kLine = static_cast<int64_t>(NDArray::kAlignment);
+    t.offset = integer(offset, where + ", storage_offset");
+    if (t.offset < 0 || t.offset % kLine != 0) {
+      fail(fmt::format("storage_offset is {}", t.offset), fmt::format("a multiple of {}", kLine),
+           where);
+    }
+    if (t.offset > 0 && t.storage < 0) {
+      fail("storage_offset in a storage of its own", "0", where);
+    }
+  }
+
+  void check_view(const PlannedNode& n, const std::string& where) const {
+    const auto total = [&](auto entries) {
+      int64_t bytes = 0;
+      for (uint32_t e : entries) {
+        if (__builtin_add_overflow(bytes, plan_.entries[e].bytes, &bytes)) {
+          fail("__nop of more bytes than 64 bits count", "less", where);
+        }
+      }
+      return bytes;
+    };
+    if (total(n.inputs) != total(std::views::iota(n.first_entry, n.first_entry + n.num_outputs))) {
+      fail("__nop between tensors of different sizes", "the same number of bytes", where);
     }
   }
 
@@ -323,7 +353,7 @@ std::vector<Function> planned_functions(const GraphPlan& plan, const Module& mod
   std::vector<Function> functions;
   for (const PlannedNode& node : plan.nodes) {
     Function& function = functions.emplace_back();
-    if (node.is_variable() || node.is_reshape()) continue;
+    if (node.is_variable() || node.is_view()) continue;
     try {
       function = module.get_function(node.function);
     } catch (const UserError& e) {

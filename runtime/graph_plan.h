@@ -12,6 +12,10 @@
 //              "dltype": ["list_str", ["float32", "float32"]],
 //              "storage_id": ["list_int", [0, 1]]}}
 //
+// "storage_offset", a list like "storage_id" that may be missing, says at which byte of its storage
+// an entry begins, a multiple of 64. The function "__nop" is none: the bytes of its outputs, one
+// after the other, are those of its inputs, which may lie there already.
+//
 // Nodes stand behind those they read. An entry is an output of a node; entries are numbered in the
 // order of nodes.
 #pragma once
@@ -32,6 +36,7 @@ struct PlannedTensor {
   std::vector<int64_t> shape;
   int64_t bytes = 0;
   int64_t storage = -1;  // entries of one number share memory; below 0: with none
+  int64_t offset = 0;    // in the storage, in bytes
 };
 
 struct PlannedNode {
@@ -42,8 +47,9 @@ struct PlannedNode {
   uint32_t first_entry = 0, num_outputs = 1;
 
   bool is_variable() const { return function.empty(); }
-  // Its output has the elements of its input, in another shape: there is no function to call.
-  bool is_reshape() const { return function == "__nop"; }
+  // Its outputs have the elements of its inputs, in their order: there is no function to call.
+  bool is_view() const { return function == "__nop"; }
+  bool is_reshape() const { return is_view() && inputs.size() == 1 && num_outputs == 1; }
 };
 
 struct GraphPlan {
@@ -60,7 +66,7 @@ struct GraphPlan {
 // for tensors that there cannot be; each names the node.
 TW_API GraphPlan read_graph_plan(std::string_view json);
 
-// Of each node its function; undefined for variables and reshapes. Throws UnknownFunction where the
+// Of each node its function; undefined for variables and views. Throws UnknownFunction where the
 // module lacks it, and ArgumentCount, ShapeConflict or TypeConflict where it is for other tensors
 // than the plan has; each names the node.
 TW_API std::vector<Function> planned_functions(const GraphPlan& plan, const Module& module);

@@ -153,6 +153,7 @@ TimeResult measure_until(const std::function<void()>& run, const AdaptiveOptions
     }
     result.seconds.push_back(took / static_cast<double>(number));
     result.numbers.push_back(number);
+    if (options.enough && options.enough(result.seconds.back())) break;
     if (result.seconds.size() >= next_look) {
       fill_statistics(result);
       // Sorting at each sample would be quadratic; a look at every eighth more costs little.

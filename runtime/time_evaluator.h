@@ -47,6 +47,8 @@ struct AdaptiveOptions {
   double min_sample_seconds = 50e-6;
   bool warm_up = true;
   std::function<void()> before_sample;  // as above; then a sample is one run
+  // Asked with the seconds of each sample; once it says so, that sample was the last.
+  std::function<bool(double)> enough;
 };
 
 // Throws BadArgument for counts that make no sense, and whatever `run` throws.

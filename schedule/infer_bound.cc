@@ -140,6 +140,7 @@ class BoundInference {
     bool found = false;
     for (const StageData* consumer : consumers_of(schedule_, stage)) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
+      if (!consumer->op->has_points()) continue;  // it reads nothing
       ReadRegion reads(
           schedule_, stage,
           root_ranges(*consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_),

@@ -25,7 +25,8 @@ void SplitRelation::domain_down(DomainMap& domains, Analyzer& analyzer,
   const Expr extent = domains.at(parent->var).extent;
   const auto size = [&](Expr wanted) {
     const auto limit = as_const_int(extent), value = as_const_int(wanted);
-    return options.clamp_split_factor && limit && value && *limit < *value ? extent : wanted;
+    const bool smaller = limit && value && *limit < *value && *limit > 0;
+    return options.clamp_split_factor && smaller ? extent : wanted;
   };
   Expr outer_extent, inner_extent;
   if (factor.defined()) {

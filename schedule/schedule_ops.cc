@@ -95,7 +95,11 @@ class NestBuilder {
                          .body = body});
   }
 
+  static Stmt nothing() { return make(Evaluate{.value = 0}); }
+
   Stmt nest(const StageData& stage) {
+    if (!stage.op->has_elements()) return nothing();
+    if (!stage.op->has_points()) return identities(stage);
     const bool reduces = stage.op->is_reduction();
     const std::vector<IterVar>& leaves = stage.leaf_axes;
     Walk main;
@@ -350,6 +354,14 @@ class NestBuilder {
       body = guarded(walk.conditions, body);
     }
     return body;
+  }
+
+  // A reduction over an axis of extent 0: no stage that is computed inside it is read.
+  Stmt identities(const StageData& stage) {
+    Walk walk;
+    for (const IterVar& leaf : stage.leaf_axes)
+      walk.vars.push_back(leaf->kind == IterKind::Reduction ? Var() : leaf->var);
+    return initialization(stage, 0, tests_of(stage, walk), {});
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {

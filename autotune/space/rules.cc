@@ -12,35 +12,45 @@ namespace {
 
 // The first that applies to an operation wins, unless it has alternatives.
 constexpr const Rule* kRules[] = {
-    &kTileRegistersRule, &kTileRule,      &kInlineRule, &kInlineConditionRule,
-    &kLanesRule,         &kTransposeRule, &kLoopsRule};
-constexpr size_t kTilings = 2;  // of the first rules, which take elementwise operations along
+    &kEmptyRule,           &kTileRegistersRule, &kTileRule,      &kInlineRule,
+    &kInlineConditionRule, &kLanesRule,         &kTransposeRule, &kLoopsRule};
+constexpr size_t kTilings = 3;  // of the first rules, which take elementwise operations along
 
 // One of the ways that are open to an operation.
-struct Way {
-  const Rule* rule;
-  int variant;
-};
+using Way = std::function<void(Builder&)>;
 
-std::vector<Way> open_ways(const Builder& b, std::span<const Rule* const> rules, size_t op) {
+std::vector<Way> open_ways(const Builder& b, std::span<const UserRule> own,
+                           std::span<const Rule* const> rules, size_t op) {
   std::vector<Way> open;
+  for (const UserRule& rule : own) {
+    const int variants = rule.variants(b, op);
+    for (int v = 0; v < variants; ++v) {
+      open.emplace_back([&rule, op, v](Builder& builder) {
+        rule.apply(builder, op, v);
+        builder.describe(rule.name, op);
+        builder.mark_done(op);
+      });
+    }
+    if (variants > 0 && !rule.has_alternatives) return open;
+  }
   for (const Rule* rule : rules) {
     const int variants = rule->variants(b, op);
-    for (int v = 0; v < variants; ++v) open.push_back({rule, v});
+    for (int v = 0; v < variants; ++v) {
+      open.emplace_back([rule, op, v](Builder& builder) { rule->apply(builder, op, v); });
+    }
     if (variants > 0 && !rule->has_alternatives) break;
   }
   return open;
 }
 
 Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts,
-                   const std::vector<size_t>& tiled_first, Decisions& decisions) {
+                   const std::vector<size_t>& tiled_first, std::span<const UserRule> own,
+                   Decisions& decisions) {
   Builder b(task, facts);
   const auto decide = [&](std::span<const Rule* const> rules, size_t op) {
     if (facts[op].compute == nullptr || b.done(op)) return;
-    const std::vector<Way> open = open_ways(b, rules, op);
-    if (open.empty()) return;
-    const Way& way = open[decisions.next(op, open.size())];
-    way.rule->apply(b, op, way.variant);
+    const std::vector<Way> open = open_ways(b, own, rules, op);
+    if (!open.empty()) open[decisions.next(op, open.size())](b);
   };
   // A tiled reduction goes before the elementwise operations that it takes along; else consumers go
   // first.
@@ -52,14 +62,14 @@ Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts,
 
 }  // namespace
 
-std::vector<Sketch> make_sketches(const Task& task) {
+std::vector<Sketch> make_sketches(const Task& task, std::span<const UserRule> own) {
   const std::vector<OperationFacts> facts = analyze(task.program);
   const std::vector<size_t> tiled_first = tiling_order(facts);
   // The likelier ways of each decision first, whatever order they were tried in.
   std::map<std::vector<size_t>, Sketch> by_ways;
   Decisions decisions;
   while (decisions.begin()) {
-    Sketch sketch = make_sketch(task, facts, tiled_first, decisions);
+    Sketch sketch = make_sketch(task, facts, tiled_first, own, decisions);
     by_ways.emplace(decisions.taken(), std::move(sketch));
   }
   std::vector<Sketch> sketches;

@@ -3,6 +3,9 @@
 // an operation, in which variants, and applies one of them.
 #pragma once
 
+#include <functional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +23,8 @@ struct Rule {
   bool has_alternatives = false;
 };
 
+// An operation whose loops do not run stays as it is; rule_empty.cc.
+extern const Rule kEmptyRule;
 // A product in tile registers; rule_tile_registers.cc. What follows remains possible.
 extern const Rule kTileRegistersRule;
 // S-S-R-S-R-S multi-level tiling of a reduction with reuse; rule_tile.cc.
@@ -36,7 +41,15 @@ extern const Rule kTransposeRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 
+// A user's own rule, asked before those above.
+struct UserRule {
+  std::string name;
+  std::function<int(const Builder&, size_t op)> variants;
+  std::function<void(Builder&, size_t op, int variant)> apply;
+  bool has_alternatives = true;  // ours remain possible
+};
+
 // All sketches of a task.
-std::vector<Sketch> make_sketches(const Task& task);
+std::vector<Sketch> make_sketches(const Task& task, std::span<const UserRule> own = {});
 
 }  // namespace tw::autotune

@@ -109,7 +109,8 @@ double Sketch::log_size() const {
   return total;
 }
 
-Space::Space(const Task& task) : sketches_(make_sketches(task)) {
+Space::Space(const Task& task, std::span<const UserRule> own)
+    : sketches_(make_sketches(task, own)) {
   TW_CHECK(!sketches_.empty());
   for (const Sketch& sketch : sketches_) {
     begun_.push_back(Schedule::create(task.program.outputs));

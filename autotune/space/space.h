@@ -5,8 +5,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,10 +79,15 @@ struct Point {
   auto operator<=>(const Point&) const = default;
 };
 
+struct Features;
+struct UserRule;
+
 class Space {
  public:
   // NoDesignSpace for programs that cannot be tuned (symbolic extents), saying why.
-  explicit Space(const Task& task);
+  // `own` rules are asked before ours; see rules.h.
+  explicit Space(const Task& task, std::span<const UserRule> own = {});
+  virtual ~Space() = default;
   const std::vector<Sketch>& sketches() const { return sketches_; }
 
   Trace trace(const Point& p) const;
@@ -93,12 +100,14 @@ class Space {
   // Register tiles fit, and every stage stands where all who read it can see it.
   bool within_limits(const Point& p) const;
   // A point within the limits.
-  Point random(std::mt19937_64& rng) const;
-  Point random(size_t sketch, std::mt19937_64& rng) const;
+  virtual Point random(std::mt19937_64& rng) const;
+  virtual Point random(size_t sketch, std::mt19937_64& rng) const;
   // One knob changed, more often to a near value than to a far one; within the limits.
-  Point mutate(const Point& p, std::mt19937_64& rng) const;
+  virtual Point mutate(const Point& p, std::mt19937_64& rng) const;
   // Knob by knob from either parent, both of one sketch; `a` when that breaks a limit.
-  Point crossover(const Point& a, const Point& b, std::mt19937_64& rng) const;
+  virtual Point crossover(const Point& a, const Point& b, std::mt19937_64& rng) const;
+  // What the cost model sees of the point, where that is known beforehand; null: it is extracted.
+  virtual std::shared_ptr<const Features> known_features(const Point&) const { return nullptr; }
 
  private:
   std::vector<Sketch> sketches_;

@@ -14,7 +14,8 @@ enum class FaultPoint : uint8_t { Compile, Compiled, Run };
 // reply: lost. While it runs: crash, hang, exit, kill, memory.
 void maybe_fail(FaultPoint point, int64_t candidate);
 // Whether what this candidate leaves is to be spoilt: wrong, unwritten (an element of the result
-// keeps what was there before), overwrite (an element of the first input changes).
+// keeps what was there before), overwrite (an element of the first input changes), slow (visits say
+// a second more).
 bool has_fault(std::string_view kind, int64_t candidate);
 
 }  // namespace tw::autotune

@@ -19,8 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "autotune/behind.h"
 #include "autotune/reference.h"
-#include "autotune/worker/build.h"
+#include "autotune/worker/candidate.h"
 #include "autotune/worker/fault.h"
 #include "lower/llvm/compile.h"
 #include "runtime/element.h"
@@ -34,6 +35,9 @@ namespace {
 
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
+
+// A candidate is not called behind before it was timed for so long.
+constexpr double kBurstSeconds = 2e-3;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -113,13 +117,10 @@ struct Session::State {
   Target target;
   int threads = 1;
   uint64_t seed = 0;
+  CacheState caches = CacheState::Hot;
   std::vector<NDArray> arrays;      // one an argument; empty until something runs
   std::vector<uint64_t> checksums;  // of the inputs, 0 for outputs
-  struct Compiled {
-    Function function;
-    Function preparation;  // undefined where nothing is precomputed
-  };
-  std::map<int64_t, Compiled> compiled;
+  std::map<int64_t, CompiledCandidate> compiled;
   std::string reference_path, tolerance_path;
   std::unique_ptr<MappedFile> reference, tolerance;
 
@@ -133,6 +134,7 @@ struct Session::State {
     target = Target::parse(request.at("target").get<std::string>());
     threads = request.at("threads");
     seed = request.at("seed");
+    caches = parse_cache_state(request.at("caches").get<std::string>());
   }
 
   void make_arrays() {
@@ -148,27 +150,15 @@ struct Session::State {
   json compile_candidate(const json& request) {
     const int64_t id = request.at("id");
     const auto start = Clock::now();
-    LoweredCandidate lowered =
-        lower_candidate(program, request.at("trace").get<std::string>(), target);
     maybe_fail(FaultPoint::Compile, id);
-    bind(lowered.module);
-    compiled[id] = {compile_one(lowered.module.entry()), {}};
-    if (const Kernel* preparation = lowered.module.preparation())
-      compiled[id].preparation = compile_preparation(*preparation, target);
-    return {{"ok", true}, {"seconds", seconds_since(start)}, {"ir_hash", lowered.ir_hash}};
-  }
-
-  Function compile_one(const Kernel& kernel) const {
-    return compile({kernel}, target)->get_function(kernel.name);
-  }
-
-  void bind(KernelModule& module) {
-    if (std::ranges::all_of(module.kernels, [](const Kernel& k) { return k.constants.empty(); }))
-      return;
-    make_arrays();
-    std::vector<ConstantValue> values;
-    for (const te::Tensor& t : te::constants_of(program)) values.push_back({t, array_of(t)});
-    bind_constants(module, values);
+    CompiledCandidate candidate(program, request.at("trace").get<std::string>(), target, caches,
+                                [this]() -> const std::vector<NDArray>& {
+                                  make_arrays();
+                                  return arrays;
+                                });
+    const std::string ir_hash = candidate.ir_hash();
+    compiled.insert_or_assign(id, std::move(candidate));
+    return {{"ok", true}, {"seconds", seconds_since(start)}, {"ir_hash", ir_hash}};
   }
 
   // The unscheduled kernel of `p`, compiled as it is written: no contraction.
@@ -269,24 +259,28 @@ struct Session::State {
                        wrong.count, array.size());
   }
 
-  json run(const json& request) {
-    const int64_t id = request.at("id");
-    const auto node = compiled.extract(id);
-    if (node.empty()) return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
-    const auto& [function, preparation] = node.mapped();
+  // Readies a candidate and the machine for its calls.
+  void prepare(CompiledCandidate& candidate) {
     ThreadPool& pool = ThreadPool::global();
     if (pool.num_threads() != threads) pool.set_num_threads(threads);
     make_arrays();
-    std::vector<CallArgument> arguments;
+    candidate.prepare(program, arrays);
+  }
+
+  json run(const json& request) {
+    const int64_t id = request.at("id");
+    const auto node = compiled.extract(id);
+    if (node.empty()) return not_here();
+    CompiledCandidate& candidate = node.mapped();
+    make_arrays();
     for (size_t k = 0; k < arrays.size(); ++k) {
       if (is_output(k)) fill_garbage(arrays[k]);
-      if (!te::is_constant(program.arguments[k])) arguments.emplace_back(arrays[k]);
     }
 
     maybe_fail(FaultPoint::Run, id);
-    if (preparation.defined()) preparation.call({});
+    prepare(candidate);
     const auto prepared = Clock::now();
-    function.call(arguments);
+    candidate.call();
     const double first = seconds_since(prepared);
     if (request.contains("reference")) {
       spoil(id);
@@ -295,9 +289,36 @@ struct Session::State {
       }
     }
     json reply = {{"ok", true}};
-    reply["seconds"] = time(function, arguments, request, first);
-    pool.park();
+    reply["seconds"] = time(candidate, request, first);
+    ThreadPool::global().park();
     return reply;
+  }
+
+  static json not_here() {
+    return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
+  }
+
+  // One visit of a race: the candidate stays.
+  json visit(const json& request) {
+    const int64_t id = request.at("id");
+    const auto place = compiled.find(id);
+    if (place == compiled.end()) return not_here();
+    CompiledCandidate& candidate = place->second;
+    maybe_fail(FaultPoint::Run, id);
+    prepare(candidate);
+    candidate.call();  // brings back its code, and the arrays that all candidates share
+    const double seconds = request.at("seconds");
+    const auto start = Clock::now();
+    int64_t calls = 0;
+    double spent = 0;
+    do {
+      candidate.call();
+      ++calls;
+      spent = seconds_since(start);
+    } while (spent < seconds);
+    ThreadPool::global().park();
+    spent /= static_cast<double>(calls);
+    return {{"ok", true}, {"seconds", has_fault("slow", id) ? spent + 1 : spent}};
   }
 
   void spoil(int64_t id) {
@@ -316,34 +337,32 @@ struct Session::State {
     }
   }
 
-  // `first` is what the very first call took, with cold caches and untouched pages.
-  static std::vector<double> time(const Function& function,
-                                  const std::vector<CallArgument>& arguments, const json& request,
-                                  double first) {
-    const double best = request.at("best"), factor = request.at("give_up_factor");
+  // `first` is what the very first call took, with cold caches.
+  static std::vector<double> time(CompiledCandidate& candidate, const json& request, double first) {
     const double budget = request.at("budget"), longest = request.at("longest");
     const int min_repeats = request.at("min_repeats");
     const auto start = Clock::now();
-    const auto once = [&] {
-      const auto begin = Clock::now();
-      function.call(arguments);
-      return seconds_since(begin);
-    };
-    const bool may_be_slow = best > 0 && factor > 0 && first > factor * best;
-    if (may_be_slow) {
-      // One that takes longer than the whole budget is not tried again to be sure.
-      const double again = first > std::max(budget, 0.05) ? first : once();
-      if (again > factor * best) return {again};
-    }
-    // The first call was the warm-up, and is paid from the same budget.
-    TimeResult result = measure_until(function, arguments,
-                                      {.budget_seconds = std::max(budget - first, budget / 4),
-                                       .relative_interval = request.at("relative_interval"),
-                                       .min_samples = min_repeats,
-                                       .warm_up = false});
-    while (static_cast<int>(result.seconds.size()) < min_repeats &&
+    BehindTest behind(request.at("bound"), request.at("behind_error"));
+    // Cold caches do not make up a whole budget: such a call is a sample, and may be the last.
+    if (first > budget && behind.add(first)) return {first};
+    bool is_behind = false;
+    const auto call = [&] { candidate.call(); };
+    TimeResult result =
+        measure_until(call, {.budget_seconds = std::max(budget - first, budget / 4),
+                             .relative_interval = request.at("relative_interval"),
+                             .min_samples = min_repeats,
+                             .warm_up = first < budget / 8,
+                             .enough = [&](double seconds) {
+                               // Other work on the machine comes in bursts, which are longer than
+                               // a few calls of a small kernel.
+                               is_behind = behind.add(seconds) || is_behind;
+                               return is_behind && seconds_since(start) > kBurstSeconds;
+                             }});
+    while (!is_behind && static_cast<int>(result.seconds.size()) < min_repeats &&
            seconds_since(start) + 2 * result.max < longest / 2) {
-      result.seconds.push_back(once());
+      const auto begin = Clock::now();
+      call();
+      result.seconds.push_back(seconds_since(begin));
     }
     return std::move(result.seconds);
   }
@@ -358,12 +377,13 @@ bool Session::replies(const json& request) {
 }
 
 std::optional<json> Session::handle(const json& request) {
-  static const std::string_view kKinds[] = {"task",      "compile", "reference",
-                                            "tolerance", "run",     "drop"};
+  static const std::string_view kKinds[] = {"task", "compile", "reference", "tolerance",
+                                            "run",  "visit",   "drop"};
   const std::string what = request.value("do", "");
   const bool replies = Session::replies(request);
   TW_CHECK(std::ranges::find(kKinds, what) != std::end(kKinds), what);
-  ErrorCode unexpected = what == "run" ? ErrorCode::RunCrashed : ErrorCode::CompileFailed;
+  const bool running = what == "run" || what == "visit";
+  const ErrorCode unexpected = running ? ErrorCode::RunCrashed : ErrorCode::CompileFailed;
   try {
     if (what == "task") {
       state_->set_task(request);
@@ -376,6 +396,7 @@ std::optional<json> Session::handle(const json& request) {
     if (what == "compile") return state_->compile_candidate(request);
     if (what == "reference") return state_->write_reference(request);
     if (what == "tolerance") return state_->write_tolerance(request);
+    if (what == "visit") return state_->visit(request);
     return state_->run(request);
   } catch (const std::bad_alloc&) {
     if (!replies) throw;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker does for its measurer: one request, one reply. All requests carry "do":
 //
-//   task       {te, target, threads, seed}      what the following requests are about; no reply
+//   task       {te, target, threads, seed, caches}
+//                                               what the following requests are about; no reply
 //   compile    {id, trace}                   -> {ok, seconds, ir_hash}
 //   reference  {path}                        -> {ok}; writes the reference result there
 //   tolerance  {path}                        -> {ok}; writes how far each element may be from it
-//   run        {id, budget, relative_interval, min_repeats, longest, best, give_up_factor,
+//   run        {id, budget, relative_interval, min_repeats, longest, bound, behind_error,
 //               reference, tolerance}        -> {ok, seconds: […]}; the candidate is dropped
+//   visit      {id, seconds}                 -> {ok, seconds}: of one call; the candidate stays
 //   drop       {}                               forgets all compiled candidates; no reply
 //
 // A failure is {ok: false, error: the code's text, message}. Before it begins with a request that

@@ -190,6 +190,18 @@ void split_layout(LayoutChoice& c) {
   if (given.is_split(*letter)) c.set_attribute("indices_or_sections", sections);
 }
 
+// Whether nothing is outside the dimension along which there are parts.
+bool is_outermost(const AttributeValues& a, std::span<const Shape> shapes) {
+  const Shape& first = shapes[0];
+  if (!first.known() || first.rank() == 0) return false;
+  const auto rank = static_cast<int64_t>(first.rank());
+  const int64_t axis = a.integer("axis") + (a.integer("axis") < 0 ? rank : 0);
+  return 0 <= axis && axis < rank &&
+         std::all_of(
+             first.extents->begin(), first.extents->begin() + axis,
+             [](int64_t extent) { return extent == 1; });
+}
+
 }  // namespace
 
 std::vector<Op> concatenate_ops() {
@@ -209,6 +221,7 @@ std::vector<Op> concatenate_ops() {
              return std::vector{
                  topi::concatenate({in.begin(), in.end()}, static_cast<int>(a.integer("axis")))};
            },
+       .keeps_order = is_outermost,
        .identity = identity_if_alone},
       {.name = "split",
        .doc = "The parts of a tensor along a dimension, an output each.",
@@ -227,6 +240,7 @@ std::vector<Op> concatenate_ops() {
            [](const AttributeValues& a, Tensors in) {
              return topi::split(in[0], sections_of(a), static_cast<int>(a.integer("axis")));
            },
+       .keeps_order = is_outermost,
        .identity = identity_if_same_shape},
   };
 }

@@ -35,7 +35,7 @@ class Alteration {
         types_(list_of<int64_t>(graph, "dtype", index_.num_entries())),
         options_(build_options_of(graph)),
         rebuilt_(index_.num_nodes()) {
-    if (options_.threads <= 0) options_.threads = default_num_threads();
+    if (options_.threads <= 0) options_.threads = ThreadPool::global().num_threads();
     if (!options_.log.empty()) log_.emplace(options_.log, autotune::Log::Mode::Read);
     sweep_.find_natural_layouts();
   }

@@ -51,11 +51,11 @@ class Rewriter {
     const std::vector<Group> groups = groups_of(graph_, parameters_);
     std::vector<Group> computed;
     std::ranges::copy_if(groups, std::back_inserter(computed),
-                         [](const Group& g) { return !g.is_view && !g.is_external; });
+                         [](const Group& g) { return !g.is_view() && !g.is_external; });
     BuiltGroups built = build_groups(computed, build_options_of(graph_));
     size_t next = 0;
     for (const Group& group : groups) {
-      if (group.is_view) {
+      if (group.is_view()) {
         view(group);
       } else if (group.is_external) {
         call_external(group);
@@ -73,7 +73,7 @@ class Rewriter {
     result = apply(std::move(result), "PlanMemory");
     std::erase_if(result.attributes, [](const auto& a) {
       return a.first != "shape" && a.first != "dtype" && a.first != "dltype" &&
-             a.first != "storage_id";
+             a.first != "storage_id" && a.first != "storage_offset";
     });
     result.attributes["module"] = std::shared_ptr<const CompiledGroups>(compiled_);
     return result;
@@ -91,10 +91,9 @@ class Rewriter {
 
   // A view needs no kernel; NNVM's runtime knows it by this name.
   void view(const Group& group) {
-    Entry from = group.nodes.back()->inputs[0];
-    while (std::ranges::find(group.nodes, from.node) != group.nodes.end())
-      from = from.node->inputs[0];
-    finish(group, {new_entry(from)}, 1, "__nop", "0:0");
+    std::vector<Entry> parts;
+    for (const Entry& e : group.parts) parts.push_back(new_entry(e));
+    finish(group, std::move(parts), group.program.outputs.size(), "__nop", "");
   }
 
   // Constants are in the code.
@@ -207,12 +206,14 @@ class Rewriter {
     std::vector<Shape> shapes;
     std::vector<int64_t> types;
     std::vector<std::string> names, inplace;
-    std::vector<int64_t> new_value_of;
+    std::vector<int64_t> new_value_of, views;
     const GraphIndex index(graph);
     for (const NodeRef& node : index.nodes()) {
       const Described& d = described_.at(node.get());
       shapes.insert(shapes.end(), d.shapes.begin(), d.shapes.end());
       types.insert(types.end(), d.types.begin(), d.types.end());
+      const std::string* function = node->attributes.find("func_name");
+      views.push_back(function != nullptr && *function == "__nop" ? 1 : 0);
       const auto pairs = inplace_.find(node.get());
       inplace.push_back(pairs == inplace_.end() ? "" : pairs->second);
       new_value_of.resize(types.size(), -1);
@@ -228,6 +229,7 @@ class Rewriter {
     graph.attributes["dtype"] = std::move(types);
     graph.attributes["dltype"] = std::move(names);
     graph.attributes["inplace"] = std::move(inplace);
+    graph.attributes["view"] = std::move(views);
     graph.attributes["new_value_of"] = std::move(new_value_of);
   }
 

@@ -6,6 +6,8 @@
 // follow it, where nothing changes its shape. A value that several nodes read, or the graph gives,
 // is stored.
 //
+// Where the attribute 'fusion' is "auto", groups then become one as merge_groups.h says.
+//
 // The root of a group is its last node, whose output is stored. Its master is the node whose loops
 // the group has: the convolution or reduction, if there is one.
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 
 #include "graph/op.h"
 #include "graph/pass.h"
+#include "graph/passes/merge_groups.h"
 #include "runtime/error.h"
 
 namespace tw::graph {
@@ -39,6 +42,8 @@ class Partition {
       groups_[id].is_output = true;
     }
   }
+
+  bool fuses() const { return fuses_; }
 
   Graph run(Graph graph) {
     for (uint32_t id = 0; id < groups_.size(); ++id) {
@@ -199,7 +204,10 @@ class Partition {
 
 Graph fuse_partition(Graph graph) {
   Partition partition(graph);
-  return partition.run(std::move(graph));
+  graph = partition.run(std::move(graph));
+  const auto* fusion = graph.find<std::string>("fusion");
+  if (fusion != nullptr && *fusion == "auto" && partition.fuses()) merge_groups(graph);
+  return graph;
 }
 
 }  // namespace tw::graph

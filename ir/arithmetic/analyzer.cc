@@ -9,9 +9,10 @@ namespace tw {
 namespace arithmetic {
 
 void Context::forget() {
-  bounds_.forget();
-  modulars_.forget();
-  simplified_.forget();
+  memory_.epoch = ++epochs_;
+  memory_.bounds.forget();
+  memory_.modulars.forget();
+  memory_.simplified.forget();
 }
 
 void Context::bind(const Var& var, const Expr& value) {
@@ -30,6 +31,24 @@ void Context::bind(const Var& var, const Expr& value) {
 void Context::bind_bounds(const Var& var, const Expr& value) {
   bind(var, value);
   vars_[var].value = Expr();
+}
+
+void Context::bind_let(const Var& var, const Expr& value) {
+  if (const auto it = vars_.find(var); it != vars_.end()) {
+    const bool current = it->second.epoch == memory_.epoch;
+    if (current && it->second.let.same_as(value)) return;
+    if (current || !it->second.let.defined()) forget();  // the variable stood for something else
+  }
+  Knowledge known;
+  if (!value.dtype().is_float()) {
+    known.bound = const_bound(value);
+    known.modular = modular(value);
+  }
+  known.let = value;
+  known.epoch = memory_.epoch;
+  Knowledge& k = vars_[var];
+  symbolic_vars_ -= k.least.defined() || k.greatest.defined();
+  k = std::move(known);
 }
 
 void Context::bind(const Var& var, const Range& range) {

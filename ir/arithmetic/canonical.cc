@@ -16,73 +16,84 @@ constexpr size_t kMaxMonomials = 64, kMaxFactors = 8;
 constexpr int kMaxSteps = 4096;  // terms cancel in sums of equal sums, so that monomials stay few
 
 struct Monomial {
-  std::vector<Expr> factors;  // sorted by compare(); empty for the constant
-  std::vector<Expr> written;  // the same, as they were written
+  std::vector<size_t> factors;  // numbers of atoms, sorted; empty for the constant
+  std::vector<size_t> written;  // the same, as they were written
   int64_t coefficient = 0;
 };
 using Polynomial = std::vector<Monomial>;
 
-bool same_factors(const Monomial& a, const Monomial& b) {
-  if (a.factors.size() != b.factors.size()) return false;
-  for (size_t i = 0; i < a.factors.size(); ++i) {
-    if (!same(a.factors[i], b.factors[i])) return false;
-  }
-  return true;
-}
+// A polynomial over atoms, which are what is neither a sum nor a product; equal ones have one
+// number.
+class Expansion {
+ public:
+  const Expr& atom(size_t number) const { return atoms_[number]; }
 
-bool add_to(Polynomial& p, Monomial m) {
-  for (Monomial& x : p) {
-    if (same_factors(x, m))
-      return !__builtin_add_overflow(x.coefficient, m.coefficient, &x.coefficient);
-  }
-  p.push_back(std::move(m));
-  return p.size() <= kMaxMonomials;
-}
-
-bool expand_into(const Expr& e, int64_t coefficient, Polynomial& result, int& steps) {
-  if (--steps < 0) return false;
-  switch (e->kind) {
-    case NodeKind::IntImm: {
-      Monomial m;
-      if (__builtin_mul_overflow(static_cast<const IntImm*>(e.get())->value, coefficient,
-                                 &m.coefficient)) {
-        return false;
-      }
-      return add_to(result, std::move(m));
-    }
-    case NodeKind::Add:
-    case NodeKind::Sub: {
-      const Operands o = operands(e.get());
-      return expand_into(o.a, coefficient, result, steps) &&
-             expand_into(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, result, steps);
-    }
-    case NodeKind::Mul: {
-      const Operands o = operands(e.get());
-      Polynomial a, b;
-      if (!expand_into(o.a, coefficient, a, steps) || !expand_into(o.b, 1, b, steps)) return false;
-      for (const Monomial& x : a) {
-        for (const Monomial& y : b) {
-          Monomial m;
-          if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m.coefficient)) return false;
-          if (x.factors.size() + y.factors.size() > kMaxFactors) return false;
-          m.factors = x.factors;
-          m.written = x.written;
-          m.written.insert(m.written.end(), y.written.begin(), y.written.end());
-          for (const Expr& f : y.factors) {
-            const auto at =
-                std::upper_bound(m.factors.begin(), m.factors.end(), f,
-                                 [](const Expr& l, const Expr& r) { return compare(l, r) < 0; });
-            m.factors.insert(at, f);
-          }
-          if (!add_to(result, std::move(m))) return false;
+  // Adds coefficient * e; false when it becomes too large.
+  bool expand(const Expr& e, int64_t coefficient, Polynomial& result) {
+    if (--steps_left_ < 0) return false;
+    switch (e->kind) {
+      case NodeKind::IntImm: {
+        Monomial m;
+        if (__builtin_mul_overflow(static_cast<const IntImm*>(e.get())->value, coefficient,
+                                   &m.coefficient)) {
+          return false;
         }
+        return add(result, std::move(m));
       }
-      return true;
+      case NodeKind::Add:
+      case NodeKind::Sub: {
+        const Operands o = operands(e.get());
+        return expand(o.a, coefficient, result) &&
+               expand(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, result);
+      }
+      case NodeKind::Mul: {
+        const Operands o = operands(e.get());
+        Polynomial a, b;
+        if (!expand(o.a, coefficient, a) || !expand(o.b, 1, b)) return false;
+        for (const Monomial& x : a) {
+          for (const Monomial& y : b) {
+            if (!add_product(result, x, y)) return false;
+          }
+        }
+        return true;
+      }
+      default: {
+        const size_t number = number_of(e);
+        return add(result, Monomial{{number}, {number}, coefficient});
+      }
     }
-    default:
-      return add_to(result, Monomial{{e}, {e}, coefficient});
   }
-}
+
+ private:
+  static bool add(Polynomial& p, Monomial m) {
+    for (Monomial& x : p) {
+      if (x.factors == m.factors)
+        return !__builtin_add_overflow(x.coefficient, m.coefficient, &x.coefficient);
+    }
+    p.push_back(std::move(m));
+    return p.size() <= kMaxMonomials;
+  }
+  static bool add_product(Polynomial& p, const Monomial& x, const Monomial& y) {
+    Monomial m;
+    if (__builtin_mul_overflow(x.coefficient, y.coefficient, &m.coefficient)) return false;
+    if (x.factors.size() + y.factors.size() > kMaxFactors) return false;
+    m.written = x.written;
+    m.written.insert(m.written.end(), y.written.begin(), y.written.end());
+    m.factors = m.written;
+    std::ranges::sort(m.factors);
+    return add(p, std::move(m));
+  }
+  size_t number_of(const Expr& e) {
+    for (size_t k = 0; k < atoms_.size(); ++k) {
+      if (same(atoms_[k], e)) return k;
+    }
+    atoms_.push_back(e);
+    return atoms_.size() - 1;
+  }
+
+  std::vector<Expr> atoms_;
+  int steps_left_ = kMaxSteps;
+};
 
 // Operations of a sum, counted as its text would show them.
 size_t count_operations(const ExprBase* e) {
@@ -144,6 +155,15 @@ class Canonical : public Mutator {
   OPAQUE(Reduce)
   // clang-format on
 #undef OPAQUE
+  Expr on(const Let& op, const Expr& self) override {
+    return once(self, [&] {
+      const Expr value = mutate(op.value);
+      context_.bind_let(op.var, value);
+      const Expr body = mutate(op.body);
+      if (value.same_as(op.value) && body.same_as(op.body)) return self;
+      return make(Let{.var = op.var, .value = value, .body = body});
+    });
+  }
   template <class T>
   Expr on_comparison(const T& op, const Expr& self) {
     return once(self, [&] { return comparison(op, self); });
@@ -184,8 +204,8 @@ class Canonical : public Mutator {
 
 Expr Context::expand(const Expr& e) {
   Polynomial p;
-  int steps = kMaxSteps;
-  if (!expand_into(e, 1, p, steps)) return {};
+  Expansion expansion;
+  if (!expansion.expand(e, 1, p)) return {};
   size_t operations = 0;
   for (const Monomial& m : p) {
     if (m.coefficient == 0) continue;
@@ -200,8 +220,10 @@ Expr Context::expand(const Expr& e) {
       sum.constant = m.coefficient;
       continue;
     }
-    Expr atom = m.written[0];
-    for (size_t i = 1; i < m.written.size(); ++i) atom = combine(NodeKind::Mul, atom, m.written[i]);
+    Expr atom = expansion.atom(m.written[0]);
+    for (size_t i = 1; i < m.written.size(); ++i) {
+      atom = combine(NodeKind::Mul, atom, expansion.atom(m.written[i]));
+    }
     sum.terms.push_back({atom, m.coefficient});
   }
   return rebuild(sum, e.dtype());

@@ -130,7 +130,7 @@ ConstBound Context::const_bound(const Expr& e) {
     default:
       break;
   }
-  if (const ConstBound* known = bounds_.find(e.get())) return *known;
+  if (const ConstBound* known = memory_.bounds.find(e.get())) return *known;
   const ConstBound type = type_bound(e.dtype());
   // The cache forgets, and what it forgets of a part that stands in many places is asked again.
   if (bound_depth_ == 0) bound_steps_ = kMostBoundSteps;
@@ -143,7 +143,7 @@ ConstBound Context::const_bound(const Expr& e) {
   }
   bound = intersect(bound, type);
   if (!facts_.empty()) bound = bound_from_facts(e.get(), bound);
-  bounds_.insert(e, bound);
+  memory_.bounds.insert(e, bound);
   return bound;
 }
 
@@ -300,8 +300,11 @@ ConstBound Context::compute_bound(const ExprBase* e) {
       const Ramp* r = static_cast<const Ramp*>(e);
       return add(const_bound(r->base), unite({0, 0}, scale(const_bound(r->stride), r->lanes - 1)));
     }
-    case NodeKind::Let:
-      return const_bound(static_cast<const Let*>(e)->body);
+    case NodeKind::Let: {
+      const Let* l = static_cast<const Let*>(e);
+      bind_let(l->var, l->value);
+      return const_bound(l->body);
+    }
     default:
       return {};
   }
@@ -321,9 +324,9 @@ bool Context::is_nonzero(const Expr& e) {
 
 ModularFact Context::modular(const Expr& e) {
   if (e->refs.unique() || is<Variable>(e) || is<IntImm>(e)) return compute_modular(e.get());
-  if (const ModularFact* known = modulars_.find(e.get())) return *known;
+  if (const ModularFact* known = memory_.modulars.find(e.get())) return *known;
   const ModularFact fact = compute_modular(e.get());
-  modulars_.insert(e, fact);
+  memory_.modulars.insert(e, fact);
   return fact;
 }
 
@@ -351,8 +354,11 @@ ModularFact Context::compute_modular(const ExprBase* e) {
       const Select* s = static_cast<const Select*>(e);
       return join(of(s->true_value), of(s->false_value));
     }
-    case NodeKind::Let:
-      return of(static_cast<const Let*>(e)->body);
+    case NodeKind::Let: {
+      const Let* l = static_cast<const Let*>(e);
+      bind_let(l->var, l->value);
+      return of(l->body);
+    }
     case NodeKind::Cast: {
       const Cast* c = static_cast<const Cast*>(e);
       const DType from = c->value.dtype();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/arithmetic/analyzer.h"
@@ -32,48 +33,58 @@ ConstBound multiply(ConstBound a, ConstBound b);
 // For a divisor above zero.
 ConstBound floor_divide(ConstBound a, int64_t divisor);
 
-// A lossy cache from expressions (by identity, kept alive) to facts, of up to kMostSlots of them.
-// Forgetting everything is one increment. It grows with use: most analyzers are asked one question,
-// and setting up all slots would take them longer than the answer.
-template <class T, size_t kMostSlots>
+// Facts of expressions (by identity, kept alive). Forgetting everything is one increment. It grows
+// with use, as most analyzers are asked one question, and never beyond kMostSlots: it then begins
+// anew, so that what stands in several places of expressions below that size is looked at once.
+template <class T>
 class FactCache {
  public:
   const T* find(const ExprBase* e) const {
     if (slots_.empty()) return nullptr;
-    const Slot& s = slots_[slot(e)];
-    return s.generation == generation_ && s.key.get() == e ? &s.value : nullptr;
+    const Slot& s = slots_[place_of(e)];
+    return s.generation == generation_ ? &s.value : nullptr;
   }
   void insert(const Expr& e, const T& value) {
-    if (inserted_++ == slots_.size() && slots_.size() < kMostSlots) grow();
-    Slot& s = slots_[slot(e.get())];
+    if (2 * (live_ + 1) > slots_.size()) grow();
+    Slot& s = slots_[place_of(e.get())];
+    live_ += s.generation != generation_;
     s.key = e;
     s.value = value;
     s.generation = generation_;
   }
-  void forget() { ++generation_; }
+  void forget() {
+    ++generation_;
+    live_ = 0;
+  }
 
  private:
   struct Slot {
     Expr key;
     T value{};
-    uint32_t generation = 0;
+    uint32_t generation = 0;  // free unless it is the cache's
   };
-  static constexpr size_t kFirstSlots = 8, kGrowth = 4;  // powers of two, as kMostSlots is
+  static constexpr size_t kFirstSlots = 8, kGrowth = 4, kMostSlots = size_t{1} << 15;
 
-  size_t slot(const ExprBase* e) const {
+  // The slot of `e`, or the free one where it belongs; half of them are free.
+  size_t place_of(const ExprBase* e) const {
     const auto bits = reinterpret_cast<uintptr_t>(e);
-    return (bits >> 4 ^ bits >> 12) & (slots_.size() - 1);
+    size_t at = bits >> 4 ^ bits >> 12;
+    for (;; ++at) {
+      const Slot& s = slots_[at & (slots_.size() - 1)];
+      if (s.generation != generation_ || s.key.get() == e) return at & (slots_.size() - 1);
+    }
   }
   void grow() {
+    if (slots_.size() >= kMostSlots) return forget();
     std::vector<Slot> old = std::move(slots_);
-    slots_ = std::vector<Slot>(std::clamp(old.size() * kGrowth, kFirstSlots, kMostSlots));
+    slots_ = std::vector<Slot>(std::max(old.size() * kGrowth, kFirstSlots));
     for (Slot& s : old) {
-      if (s.generation == generation_) std::swap(slots_[slot(s.key.get())], s);
+      if (s.generation == generation_) std::swap(slots_[place_of(s.key.get())], s);
     }
   }
 
   std::vector<Slot> slots_;
-  size_t inserted_ = 0;
+  size_t live_ = 0;
   uint32_t generation_ = 1;
 };
 
@@ -94,6 +105,8 @@ class Context {
     ModularFact modular;
     Expr value;            // the variable stands for this
     Expr least, greatest;  // symbolic ends of its range, where they are not constants
+    Expr let;              // of a Let: the value that the bounds are of,
+    uint64_t epoch = 0;    // and the memory under which they were found
   };
   struct Fact {
     Expr expr;         // bool or integer, simplified
@@ -104,6 +117,8 @@ class Context {
   void bind(const Var& var, const Expr& value);
   // As bind, but uses of the variable stay: what is known of the value is known of it.
   void bind_bounds(const Var& var, const Expr& value);
+  // The same for a Let, whose body is looked at next. It costs nothing again under the same facts.
+  void bind_let(const Var& var, const Expr& value);
   void assume(const Expr& condition);
   size_t num_facts() const { return facts_.size(); }
   void truncate_facts(size_t count);
@@ -111,15 +126,11 @@ class Context {
   // inside of too many conditions: what stands in both sides of each is looked at anew in each.
   template <class Yes, class No>
   bool under_each(const Expr& condition, Yes yes, No no) {
-    if (conditions_ == kMostConditions) return false;
+    if (conditions_ == 0) conditions_left_ = kMostConditionsInside;
+    if (conditions_ == kMostConditions || --conditions_left_ < 0) return false;
     ++conditions_;
-    const size_t mark = facts_.size();
-    learn(condition, true);
-    yes();
-    truncate_facts(mark);
-    learn(condition, false);
-    no();
-    truncate_facts(mark);
+    under(condition, true, yes);
+    under(condition, false, no);
     --conditions_;
     return true;
   }
@@ -182,20 +193,38 @@ class Context {
   void forget();
   void add_difference_fact(const Expr& a, const Expr& b, ConstBound bound);
   void learn(const Expr& condition, bool truth);
+  // What is known outside of the condition is known again after it.
+  template <class F>
+  void under(const Expr& condition, bool truth, F f) {
+    const size_t mark = facts_.size();
+    Memory outside = std::exchange(memory_, Memory{.epoch = ++epochs_});
+    learn(condition, truth);
+    f();
+    truncate_facts(mark);
+    memory_ = std::move(outside);
+  }
   // That what an extent is made of, as the rounded-up quotient of a split, is not zero.
   void learn_at_least(const Expr& e, int64_t least);
 
   std::unordered_map<Var, Knowledge, IdentityHash, IdentityEqual> vars_;
   std::vector<Fact> facts_;
-  FactCache<ConstBound, 512> bounds_;
-  FactCache<ModularFact, 256> modulars_;  // of what stands in several places
-  FactCache<Expr, 256> simplified_;
+  struct Memory {
+    uint64_t epoch = 0;  // a number of its own after each change of what is known
+    FactCache<ConstBound> bounds;
+    FactCache<ModularFact> modulars;  // of what stands in several places
+    FactCache<Expr> simplified;
+  };
+  Memory memory_;
+  uint64_t epochs_ = 0;
   int symbolic_vars_ = 0;  // variables with symbolic ends
-  int depth_ = 0;
+  int depth_ = 0;          // of rewriting, which for some operands does not get to an end
+  static constexpr int kMostCombinations = 2048;
+  int combinations_left_ = kMostCombinations;  // for a node and what its rewriting leads to
   static constexpr int kMostBoundSteps = 1024;
   int bound_depth_ = 0, bound_steps_ = 0;  // of const_bound
-  static constexpr int kMostConditions = 8;
-  int conditions_ = 0;  // of if_then_else, around what is looked at
+  static constexpr int kMostConditions = 8, kMostConditionsInside = 16;
+  int conditions_ = 0;       // of if_then_else, around what is looked at
+  int conditions_left_ = 0;  // that may be looked into inside of the outermost
   bool in_symbolic_ = false;
   friend class IntervalEvaluator;
 };

@@ -19,6 +19,7 @@ class IntervalEvaluator {
       : context_(context), relaxed_(relaxed) {}
 
   Interval evaluate(const Expr& e) {
+    if (context_.in_symbolic_ && --context_.combinations_left_ < 0) return Interval::everything();
     if (++evaluated_ <= kVisitsBeforeMemory || e->refs.unique()) return evaluate_once(e);
     if (const auto known = known_.find(e); known != known_.end()) return known->second;
     const Interval r = evaluate_once(e);
@@ -154,9 +155,9 @@ class IntervalEvaluator {
       // Each side under its condition.
       Interval t, f;
       const auto side = [&](bool truth) {
-        const Known outside = std::exchange(known_, {});
+        Known outside = std::exchange(known_, {});
         const Interval r = evaluate(op.args[truth ? 1 : 2]);
-        known_ = outside;
+        known_ = std::move(outside);
         return r;
       };
       if (!context_.under_each(op.args[0], [&] { t = side(true); }, [&] { f = side(false); })) {

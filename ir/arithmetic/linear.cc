@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear forms, and the bounds of a variable that a condition needs.
+#include <optional>
+#include <unordered_map>
+
 #include "ir/arithmetic/context.h"
 #include "ir/arithmetic/interval.h"
+#include "ir/visit.h"
 
 namespace tw {
 namespace {
@@ -10,57 +14,77 @@ using arithmetic::Context;
 
 class LinearCollector {
  public:
-  LinearCollector(Context& context, const std::vector<Var>& vars, DType type)
-      : context_(context), vars_(vars), set_(vars.begin(), vars.end()) {
-    form_.coefficients.assign(vars.size(), make_zero(type));
-    form_.constant = make_zero(type);
-  }
+  LinearCollector(Context& context, const std::vector<Var>& vars)
+      : context_(context), vars_(vars), set_(vars.begin(), vars.end()) {}
 
-  bool add(const Expr& e, const Expr& factor) {
-    if (!uses_any(e, set_)) {
-      accumulate(form_.constant, e, factor);
-      return true;
-    }
-    switch (e->kind) {
-      case NodeKind::Variable:
-        for (size_t i = 0; i < vars_.size(); ++i) {
-          if (vars_[i].same_as(e))
-            accumulate(form_.coefficients[i], make_const(e.dtype(), 1), factor);
-        }
-        return true;
-      case NodeKind::Add:
-        return add(as<Add>(e)->a, factor) && add(as<Add>(e)->b, factor);
-      case NodeKind::Sub:
-        return add(as<Sub>(e)->a, factor) &&
-               add(as<Sub>(e)->b,
-                   context_.combine(NodeKind::Mul, factor, make_const(e.dtype(), -1)));
-      case NodeKind::Mul: {
-        const Mul* m = as<Mul>(e);
-        if (!uses_any(m->b, set_)) return add(m->a, context_.combine(NodeKind::Mul, factor, m->b));
-        if (!uses_any(m->a, set_)) return add(m->b, context_.combine(NodeKind::Mul, factor, m->a));
-        return false;
-      }
-      default:
-        return false;
-    }
-  }
-
-  LinearForm take() {
-    for (Expr& c : form_.coefficients) c = context_.canonical_simplify(c);
-    form_.constant = context_.canonical_simplify(form_.constant);
-    return std::move(form_);
+  std::optional<LinearForm> collect(const Expr& e) {
+    std::optional<LinearForm> form = form_of(e);
+    if (!form) return form;
+    for (Expr& c : form->coefficients) c = context_.canonical_simplify(c);
+    form->constant = context_.canonical_simplify(form->constant);
+    return form;
   }
 
  private:
-  void accumulate(Expr& sum, const Expr& e, const Expr& factor) {
-    sum = context_.combine(NodeKind::Add, sum,
-                           context_.combine(NodeKind::Mul, context_.simplify(e), factor));
+  // What stands in several places has one form.
+  std::optional<LinearForm> form_of(const Expr& e) {
+    if (++visits_ <= kVisitsBeforeMemory || e->refs.unique()) return form_of_node(e);
+    if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    return known_[e] = form_of_node(e);
+  }
+
+  std::optional<LinearForm> form_of_node(const Expr& e) {
+    if (!uses_any(e, set_)) return constant(context_.simplify(e));
+    switch (e->kind) {
+      case NodeKind::Variable: {
+        LinearForm form = constant(make_zero(e.dtype()));
+        for (size_t i = 0; i < vars_.size(); ++i) {
+          if (vars_[i].same_as(e)) form.coefficients[i] = make_const(e.dtype(), 1);
+        }
+        return form;
+      }
+      case NodeKind::Add:
+        return sum(NodeKind::Add, as<Add>(e)->a, as<Add>(e)->b);
+      case NodeKind::Sub:
+        return sum(NodeKind::Sub, as<Sub>(e)->a, as<Sub>(e)->b);
+      case NodeKind::Mul: {
+        const Mul* m = as<Mul>(e);
+        if (!uses_any(m->b, set_)) return product(m->a, m->b);
+        if (!uses_any(m->a, set_)) return product(m->b, m->a);
+        return std::nullopt;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  LinearForm constant(const Expr& e) {
+    return {std::vector<Expr>(vars_.size(), make_zero(e.dtype())), e};
+  }
+  std::optional<LinearForm> sum(NodeKind kind, const Expr& a, const Expr& b) {
+    std::optional<LinearForm> x = form_of(a);
+    const std::optional<LinearForm> y = x ? form_of(b) : std::nullopt;
+    if (!y) return std::nullopt;
+    for (size_t i = 0; i < vars_.size(); ++i) {
+      x->coefficients[i] = context_.combine(kind, x->coefficients[i], y->coefficients[i]);
+    }
+    x->constant = context_.combine(kind, x->constant, y->constant);
+    return x;
+  }
+  std::optional<LinearForm> product(const Expr& e, const Expr& factor) {
+    std::optional<LinearForm> form = form_of(e);
+    if (!form) return form;
+    const Expr f = context_.simplify(factor);
+    for (Expr& c : form->coefficients) c = context_.combine(NodeKind::Mul, c, f);
+    form->constant = context_.combine(NodeKind::Mul, form->constant, f);
+    return form;
   }
 
   Context& context_;
   const std::vector<Var>& vars_;
   VarSet set_;
-  LinearForm form_;
+  int visits_ = 0;
+  std::unordered_map<Expr, std::optional<LinearForm>, IdentityHash, IdentityEqual> known_;
 };
 
 bool integral(const Expr& e) { return e.dtype().is_int() && e.dtype().lanes == 1; }
@@ -164,9 +188,7 @@ std::optional<LinearForm> linear_form(const Expr& e, const std::vector<Var>& var
   if (!integral(e)) return std::nullopt;
   Context context;
   const Expr simple = context.simplify(e);
-  LinearCollector collector(context, vars, e.dtype());
-  if (!collector.add(simple, make_const(e.dtype(), 1))) return std::nullopt;
-  return collector.take();
+  return LinearCollector(context, vars).collect(simple);
 }
 
 std::optional<Interval> deduce_bound(const Var& var, const Expr& condition,

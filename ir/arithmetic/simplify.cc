@@ -18,6 +18,31 @@ Expr node_or_hint(NodeKind kind, const Expr& a, const Expr& b, const Expr* hint)
   return hint ? *hint : raw_binary(kind, a, b);
 }
 
+// Sums, products and conditions are chains, which may be written in any order: a + (b + c).
+bool same_chain(NodeKind a, NodeKind b) {
+  const auto is_sum = [](NodeKind k) { return k == NodeKind::Add || k == NodeKind::Sub; };
+  const bool chains = a == NodeKind::Mul || a == NodeKind::And || a == NodeKind::Or;
+  return is_sum(a) ? is_sum(b) : chains && a == b;
+}
+
+// Whether the chain that `e` is has more links than `most`; one of equal halves has 2^levels.
+bool longer_chain(const ExprBase* e, NodeKind kind, int most) {
+  const auto count = [&](const auto& self, const ExprBase* part) -> void {
+    if (!same_chain(kind, part->kind)) {
+      --most;
+      return;
+    }
+    const Operands o = operands(part);
+    self(self, o.b.get());
+    if (most >= 0) self(self, o.a.get());
+  };
+  count(count, e);
+  return most < 0;
+}
+
+// Longer ones are simplified half by half.
+constexpr int kMostLinks = 4096;
+
 struct DepthGuard {
   int& depth;
   explicit DepthGuard(int& d) : depth(d) { ++depth; }
@@ -224,6 +249,12 @@ Expr Context::combine(NodeKind kind, const Expr& a, const Expr& b, const Expr* h
     return hint && e->kind == kind ? *hint : e;
   }
 
+  if (depth_ == 0) combinations_left_ = kMostCombinations;
+  // Rules carry b's links over to a's chain; where there are too many, chains of chains stay.
+  if (--combinations_left_ < 0 ||
+      (same_chain(kind, b->kind) && longer_chain(b.get(), kind, kMaxLeaves))) {
+    return decide(node_or_hint(kind, a, b, hint));
+  }
   if (Expr e = apply_rules(kind, a, b, Expr()); e.defined()) return e;
   if (depth_ > kMaxDepth) return node_or_hint(kind, a, b, hint);
   DepthGuard guard(depth_);
@@ -320,10 +351,10 @@ Expr Context::simplify(const Expr& e) {
       break;
   }
   if (e->refs.unique()) return simplify_node(e);
-  if (const Expr* known = simplified_.find(e.get())) return *known;
+  if (const Expr* known = memory_.simplified.find(e.get())) return *known;
   Expr result = simplify_node(e);
-  simplified_.insert(e, result);
-  if (!result.same_as(e)) simplified_.insert(result, result);
+  memory_.simplified.insert(e, result);
+  if (!result.same_as(e)) memory_.simplified.insert(result, result);
   return result;
 }
 
@@ -379,7 +410,7 @@ Expr Context::simplify_node(const Expr& e) {
     const Operands o = operands(e.get());
     const bool chains = e->kind == NodeKind::And || e->kind == NodeKind::Or ||
                         (e->kind == NodeKind::Add && e.dtype().is_int());
-    if (chains && o.b->kind == e->kind) {
+    if (chains && o.b->kind == e->kind && !longer_chain(e.get(), e->kind, kMostLinks)) {
       // A chain to the right becomes one to the left in one go, not level by level.
       Expr result;
       const auto fold = [&](const auto& self, const Expr& part) -> void {
@@ -481,7 +512,7 @@ Expr Context::simplify_node(const Expr& e) {
         bind(op.var, value);
         return simplify(op.body);
       }
-      bind_bounds(op.var, value);
+      bind_let(op.var, value);
       const Expr body = simplify(op.body);
       if (!uses(body, op.var) && is_pure(value)) return body;
       if (value.same_as(op.value) && body.same_as(op.body)) return e;

@@ -29,17 +29,27 @@ bool multiply_checked(int64_t a, int64_t b, int64_t& result) {
   return !__builtin_mul_overflow(a, b, &result);
 }
 
+// A sum of equal sums has more terms than anybody waits for.
+constexpr size_t kMostTerms = 4096;
+
+// The constant of a sum, and how many terms were met.
+struct SumWalk {
+  int64_t& constant;
+  size_t met = 0;
+};
+
 // Calls take(atom, coefficient) for the terms of coefficient * e, in order, and adds up the
 // constants. A nested sum (y + z)*c is one term unless open(y + z, its coefficient) says otherwise.
-// False when a number overflows or `take` says so.
+// False when a number overflows, the terms and constants are too many, or `take` says so.
 template <class Open, class Take>
-bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open, Take&& take) {
+bool walk_terms(const Expr& e, int64_t coefficient, SumWalk& walk, Open&& open, Take&& take) {
   if (is_sum(e.get())) {
     const Operands o = operands(e.get());
-    return walk_sum(o.a, coefficient, constant, open, take) &&
-           walk_sum(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, constant, open,
-                    take);
+    return walk_terms(o.a, coefficient, walk, open, take) &&
+           walk_terms(o.b, e->kind == NodeKind::Add ? coefficient : -coefficient, walk, open, take);
   }
+  if (++walk.met > kMostTerms) return false;
+  int64_t& constant = walk.constant;
   if (auto c = constant_of(e.get())) {
     int64_t v = 0;
     return multiply_checked(*c, coefficient, v) && !__builtin_add_overflow(constant, v, &constant);
@@ -49,19 +59,21 @@ bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open
   if (!inner) return take(e, coefficient);
   if (!multiply_checked(coefficient, factor, total) || total == INT64_MIN) return false;
   if (is_sum(inner->get()) && open(*inner, total)) {
-    return walk_sum(*inner, total, constant, open, take);
+    return walk_terms(*inner, total, walk, open, take);
   }
   return take(*inner, total);
 }
-
-// A sum of equal sums has more terms than anybody waits for.
-constexpr size_t kMostTerms = 4096;
+template <class Open, class Take>
+bool walk_sum(const Expr& e, int64_t coefficient, int64_t& constant, Open&& open, Take&& take) {
+  SumWalk walk{constant};
+  return walk_terms(e, coefficient, walk, open, take);
+}
 
 template <class Open>
 bool flatten(const Expr& e, int64_t coefficient, Sum& sum, Open&& open) {
   return walk_sum(e, coefficient, sum.constant, open, [&](const Expr& atom, int64_t c) {
     sum.terms.push_back({atom, c});
-    return sum.terms.size() <= kMostTerms;
+    return true;
   });
 }
 

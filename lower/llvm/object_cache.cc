@@ -31,7 +31,7 @@ Key key_of(const Kernel& kernel, const Target& target) {
     parts.push_back(make(Evaluate{.value = c.var}));
   }
   parts.push_back(kernel.body);
-  key.identity = make(Block{.stmts = std::move(parts)});
+  key.identity = block(parts);
   key.hash = structural_hash(key.identity);
   return key;
 }

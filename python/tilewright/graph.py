@@ -241,7 +241,7 @@ class Group(_NamedTuple):
     arguments: list of te.Tensor
         A placeholder for each input, then the outputs of the root: what `tw.build` and `autotune.make_task` take.
     is_view: bool
-        Whether it only changes a shape, so that `compiler.build` has no kernel for it.
+        Whether it only changes a shape, or joins or parts what lies so in memory: `compiler.build` has no kernel for it.
     """
 
     name: str

@@ -181,14 +181,14 @@ void check_extent(const Expr& extent, std::string_view what, const std::string& 
     raise({.code = ErrorCode::BadShape,
            .what = fmt::format("{} {}", what, why),
            .stage = name,
-           .legal = "positive integers and integer expressions of variables"});
+           .legal = "integers of at least 0 and integer expressions of variables"});
   };
   if (!extent.defined()) bad("is undefined");
   check_size(extent, name);
   if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
     bad(fmt::format("has type {}", to_string(extent.dtype())));
   }
-  if (auto value = as_const_int(extent); value && *value <= 0) {
+  if (auto value = as_const_int(extent); value && *value < 0) {
     bad(fmt::format("is {}", *value));
   }
   if (reads_tensor(extent)) bad("reads a tensor");

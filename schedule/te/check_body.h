@@ -16,7 +16,7 @@ void check_index(const Expr& index, const std::string& tensor);
 // Scalars that are numbers or bool; TypeMismatch for others. `what` is whose type it is.
 void check_element_type(DType type, std::string_view what, const std::string& stage);
 
-// Extents are integer expressions of variables, constants among them positive (BadShape).
+// Extents are integer expressions of variables, constants among them not negative (BadShape).
 void check_extent(const Expr& extent, std::string_view what, const std::string& stage);
 void check_shape(const std::vector<Expr>& shape, const std::string& stage);
 // The start of an axis of a reduction: an integer expression of variables (BadShape).

@@ -331,6 +331,7 @@ class Check : public GuardedVisitor {
 }  // namespace
 
 std::optional<DoubtfulRead> doubtful_read(const Operation& op, const DomainMap& ranges) {
+  if (!op->has_points()) return std::nullopt;
   return Check(op, ranges).run();
 }
 

@@ -20,12 +20,19 @@ void visit_operation(const Operation& op, std::unordered_set<const OperationNode
   order.push_back(op);
 }
 
+bool has_empty(const std::vector<IterVar>& axes) {
+  return std::ranges::any_of(axes, [](const IterVar& a) { return is_zero(a->domain.extent); });
+}
+
 }  // namespace
 
 bool OperationNode::is_reduction() const {
   return std::ranges::any_of(root_axes(),
                              [](const IterVar& a) { return a->kind == IterKind::Reduction; });
 }
+
+bool OperationNode::has_elements() const { return !has_empty(data_axes()); }
+bool OperationNode::has_points() const { return !has_empty(root_axes()); }
 
 std::vector<Tensor> OperationNode::input_tensors() const {
   std::vector<Tensor> inputs;

@@ -49,6 +49,11 @@ struct OperationNode : Producer {
   virtual const std::vector<IterVar>& data_axes() const = 0;
   virtual const std::vector<IterVar>& root_axes() const = 0;
   bool is_reduction() const;
+  // Whether there is an element to compute, or an axis of extent 0; whether its loops run. A
+  // reduction over nothing has elements, the identity each, and no point: its body is not
+  // evaluated.
+  bool has_elements() const;
+  bool has_points() const;
 
   // What one point of the loops evaluates, in terms of root_axes(). Each read of an input stands in
   // one of these, under the conditions under which it happens; an index that is undefined stands
@@ -127,8 +132,8 @@ class Tensor {
 // Building. Names are labels; the printer makes them unique.
 
 Var var(const std::string& name = "n", DType type = int_type(32));
-// Shapes are integer expressions; constants must be positive (BadShape). Rank 0 is legal. What is
-// `constant` has its values when the kernel is built, so that schedules may precompute what
+// Shapes are integer expressions; constants must not be negative (BadShape). Rank 0 is legal. What
+// is `constant` has its values when the kernel is built, so that schedules may precompute what
 // depends on nothing else; its shape must be constant too.
 Tensor placeholder(const std::vector<Expr>& shape, DType dtype = float_type(32),
                    const std::string& name = "placeholder", bool constant = false);

@@ -125,6 +125,10 @@ CommReducer extreme_reducer(DType type, bool greatest, bool last) {
 Tensor extreme_position(std::string_view op, const Tensor& data, const std::vector<int>& axis,
                         bool keepdims, bool greatest, bool last) {
   const Reduction r(op, data, axis, keepdims);
+  if (is_zero(r.count())) {
+    bad_shape({op, "data"}, fmt::format("a position in none of shape {}", shape_text(data.shape())),
+              "at least one element to choose from");
+  }
   const CommReducer combiner = extreme_reducer(data.dtype(), greatest, last);
   const std::vector<Tensor> pair = te::compute_many(
       r.result_shape(),

@@ -79,11 +79,6 @@ Tensor strided_slice(const Tensor& a, const std::vector<int64_t>& begin,
   for (size_t d = 0; d < begin.size(); ++d) {
     ranges.push_back(range_of(begin[d], end[d], d < strides.size() ? strides[d] : 1,
                               constant_extent({"strided_slice", "a"}, a.shape()[d])));
-    if (ranges.back().count == 0) {
-      bad_argument(place,
-                   fmt::format("no element of dimension {} from {} to {}", d, begin[d], end[d]),
-                   "at least one element; tensors have no extents of 0");
-    }
   }
   return take_ranges(a, ranges, name, tag);
 }
@@ -104,9 +99,9 @@ std::vector<Tensor> split(const Tensor& a, const Sections& sections, int axis,
     ends = std::get<std::vector<int64_t>>(sections);
   }
   ends.push_back(extent);
-  if (ends.front() <= 0 || std::ranges::adjacent_find(ends, std::greater_equal()) != ends.end()) {
+  if (ends.front() < 0 || !std::ranges::is_sorted(ends)) {
     bad_argument(place, fmt::format("positions ({}) of {} elements", fmt::join(ends, ", "), extent),
-                 "positions that ascend between 0 and the extent, neither of them included");
+                 "positions from 0 to the extent, none before the last one");
   }
   std::vector<Tensor> parts;
   int64_t begin = 0;

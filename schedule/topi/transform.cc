@@ -14,7 +14,8 @@ namespace {
 std::vector<Expr> unravel(Expr flat, const std::vector<Expr>& shape) {
   std::vector<Expr> indices(shape.size());
   for (size_t d = shape.size(); d-- > 0;) {
-    if (is_one(shape[d])) {
+    // Of an extent of 0 nothing is read.
+    if (is_one(shape[d]) || is_zero(shape[d])) {
       indices[d] = make_zero(flat.dtype());
       continue;
     }

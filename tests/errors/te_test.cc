@@ -23,11 +23,11 @@ Tensor with_axis(const std::function<Expr(const Var&, const IterVar&)>& f) {
   return compute({4}, [&](const std::vector<Var>& i) { return f(i[0], k); }, "C");
 }
 
-TEST(TeErrors, ExtentsAreIntegersAboveZero) {
+TEST(TeErrors, ExtentsAreIntegersOfAtLeastZero) {
   const ErrorInfo e =
-      expect_error(ErrorCode::BadShape, [] { placeholder({4, 0}, float_type(32), "A"); });
+      expect_error(ErrorCode::BadShape, [] { placeholder({4, -1}, float_type(32), "A"); });
   EXPECT_EQ(e.stage, "A");
-  EXPECT_EQ(e.what, "extent 1 of the shape is 0");
+  EXPECT_EQ(e.what, "extent 1 of the shape is -1");
   expect_error(ErrorCode::BadShape, [] { placeholder({make_const_float(float_type(32), 2)}); });
   expect_error(ErrorCode::BadShape, [] { placeholder({Expr()}); });
   expect_error(ErrorCode::BadShape, [] { reduce_axis({0, -1}); });
@@ -172,7 +172,7 @@ TEST(TeErrors, ParsingSaysWhere) {
       {"te 1\nC = compute([i: 4], i, color=\"red\")", "2:24"},
       {"te 1\nC = compute([i: 4], i, tag=red)", "2:28"},
       {"te 1\nC = compute([i: 4], i, attributes={x: 1y})", "2:39"},
-      {"te 1\nA = placeholder(float32, [0])", "2:1", ErrorCode::BadShape},
+      {"te 1\nA = placeholder(float32, [-1])", "2:1", ErrorCode::BadShape},
       {"te 1\nC = compute([i: 4], reduce [k: 4], sum((1 < k)))", "2:1", ErrorCode::TypeMismatch},
       {"te 1\nA = placeholder(float32, [4])\nC = compute([i: 4], A(i, i))", "3:1",
        ErrorCode::IndexCount},

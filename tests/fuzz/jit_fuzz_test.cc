@@ -11,6 +11,11 @@ TEST(JitFuzz, MachineCodeComputesTheDefinition) {
   fuzz_schedules(jit_checks(Target::host()), 100, 0.85);
 }
 
+// Loops that do not run, and reductions over nothing.
+TEST(JitFuzz, MachineCodeOfExtentsOfZeroComputesTheDefinition) {
+  fuzz_schedules(jit_checks(Target::host()), 80, 0.8, 3, {.empty_percent = 15});
+}
+
 // The same on a smaller vector unit without masks.
 TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");

@@ -9,5 +9,9 @@ namespace {
 
 TEST(LowerFuzz, EveryPassKeepsTheMeaning) { fuzz_schedules(lower_checks(), 150, 0.85); }
 
+TEST(LowerFuzz, EveryPassKeepsTheMeaningOfExtentsOfZero) {
+  fuzz_schedules(lower_checks(), 100, 0.8, 1, {.empty_percent = 15});
+}
+
 }  // namespace
 }  // namespace tw::test

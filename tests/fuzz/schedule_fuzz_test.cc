@@ -12,6 +12,10 @@ TEST(ScheduleFuzz, LoopNestComputesTheDefinition) {
   test::fuzz_schedules(test::schedule_checks(), 400, 0.85);
 }
 
+TEST(ScheduleFuzz, LoopNestOfExtentsOfZeroComputesTheDefinition) {
+  test::fuzz_schedules(test::schedule_checks(), 400, 0.8, 1, {.empty_percent = 15});
+}
+
 // The shrinker finds the one step and the one operation that a fault needs.
 TEST(ScheduleFuzz, ShrinksToWhatMatters) {
   const auto fails = [](const test::ScheduleCase& c) {

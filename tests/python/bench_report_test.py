@@ -118,7 +118,7 @@ def results():
         "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
         "networks": networks(),
         "tasks": {"measurements": spending, "facts": {"tasks": 12, "seeds": 3, "recorded_trials": 192, "powers": [0.1, 0.2]}},
-        "model": {"measurements": models, "facts": facts},
+        "live": {"measurements": models, "facts": facts},
     }
     for section in all_sections.values():
         section["facts"] = FACTS | section["facts"]
@@ -333,9 +333,9 @@ def test_networks_and_where_they_lose_time(results):
 
 
 def test_a_better_model_by_luck_does_not_count(results):
-    for m in results["sections"]["model"]["measurements"]:
+    for m in results["sections"]["live"]["measurements"]:
         m["samples"] = [0.01, 0.012, 0.011]
-    assert not any(goal.met for goal in goals.of_model(results["sections"]["model"]))
+    assert not any(goal.met for goal in goals.of_live(results["sections"]["live"]))
 
 
 def test_equal_results_do_not_differ(results):
@@ -364,7 +364,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "networks", "tasks", "prior", "model"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "networks", "tasks", "prior", "live"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 
@@ -397,7 +397,7 @@ def tw_bench(*words):
 
 def test_results_are_shown_compared_and_reported(results, tmp_path):
     a, page = tmp_path / "a.json", tmp_path / "a.html"
-    del results["sections"]["model"], results["sections"]["conv"], results["sections"]["gemm"]
+    del results["sections"]["live"], results["sections"]["conv"], results["sections"]["gemm"]
     a.write_text(json.dumps(results))
     done = tw_bench("--from", a, "--report", page)
     assert done.returncode == 0, done.stderr

@@ -49,7 +49,6 @@ def refused(code, text, action, *arguments, **named):
      {"dtype": {"x": "float32"}, "params": {"conv_weight": np.zeros((4, 3, 3, 3))}}),
     # As many elements as 32 bits count are another shape where only the last bits are taken.
     ("bad-shape", "the shape of 'x' is (4294967297, 3, 8, 8)", {"shape": {"x": (2**32 + 1, 3, 8, 8)}}),
-    ("bad-shape", "the shape of 'x' is (0, 3, 8, 8); legal: extents from 1", {"shape": {"x": (0, 3, 8, 8)}}),
     ("type-mismatch", "node 'conv': sum of bool", {"dtype": "bool"}),
 ])
 def test_what_build_refuses(network, code, text, wrong):

@@ -8,6 +8,7 @@ import pytest
 import tilewright as tw
 import tilewright.compiler
 import tilewright.graph
+from tilewright.contrib import graph_runtime
 from tilewright.testing import zoo
 
 import check_graph
@@ -49,6 +50,18 @@ def test_networks(name):
     case = case_of(name, **NETWORKS[name])
     for options in check_graph.BUILDS if LONG else [check_graph.BUILDS[k] for k in SHORT[name]]:
         compare(case, options)
+
+
+@pytest.mark.parametrize("name", ["mlp", "squeezenet", "mobilenet"])
+def test_no_image_at_all(name):
+    symbol, params = zoo.get(name, **NETWORKS[name])
+    shape = (0, *NETWORKS[name].get("image_shape", zoo.NETWORKS[name].image_shape))
+    for level in (0, 3):
+        with tw.compiler.build_config(opt_level=level):
+            deployed = tw.compiler.build(symbol, shape={"data": shape}, params=params)
+        module = graph_runtime.create(*deployed[:2], tw.cpu(0), deployed[2])
+        module.run(data=np.zeros(shape, "float32"))
+        assert module.get_output(0).shape == (0, 10)
 
 
 def test_every_network_is_there():

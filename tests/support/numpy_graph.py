@@ -175,7 +175,7 @@ def _pooled(of_windows):
 
 
 def _max_of_windows(a, x, border, rest, taps):
-    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    least = _least(x.dtype)
     x = _padded(_padded(x, border, least), rest, least)
     return np.max([x[at] for at in taps], 0)
 
@@ -223,7 +223,7 @@ def _log_softmax(a, x):
 
 
 def _softmax(a, x):
-    shares = np.exp(x - x.max(a.axis, keepdims=True))
+    shares = np.exp(x - x.max(a.axis, keepdims=True, initial=-np.inf))
     return shares / shares.sum(a.axis, keepdims=True)
 
 
@@ -232,10 +232,19 @@ def _named(a, rank):
     return tuple(k for k in range(rank) if (k in named) != a.exclude)
 
 
+def _least(dtype):
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _greatest(dtype):
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
 def _reduced(function):
     def compute(a, x):
         axes = _named(a, x.ndim)
-        return function(x, axis=axes, keepdims=a.keepdims).astype(x.dtype) if axes else x
+        with np.errstate(invalid="ignore"):
+            return function(x, axis=axes, keepdims=a.keepdims).astype(x.dtype) if axes else x
 
     return compute
 
@@ -246,7 +255,7 @@ def _position(function):
         if not axes:
             return np.zeros(x.shape, "int32")
         kept = [k for k in range(x.ndim) if k not in axes]
-        found = function(x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), -1), -1).astype("int32")
+        found = function(x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), math.prod(x.shape[k] for k in axes)), -1).astype("int32")
         return found.reshape([1 if k in axes else e for k, e in enumerate(x.shape)]) if a.keepdims else found
 
     return compute
@@ -396,13 +405,15 @@ OPERATORS = {
     "log_softmax": _log_softmax,
     "batch_norm": _batch_norm,
     "dropout": lambda a, x: (x, np.ones_like(x)),
-    **{name: _reduced(getattr(np, name)) for name in ("sum", "max", "min", "mean", "prod")},
+    **{name: _reduced(getattr(np, name)) for name in ("sum", "mean", "prod")},
+    "max": _reduced(lambda x, **a: np.max(x, initial=_least(x.dtype), **a)),
+    "min": _reduced(lambda x, **a: np.min(x, initial=_greatest(x.dtype), **a)),
     "argmax": _position(np.argmax),
     "argmin": _position(np.argmin),
     "zeros": lambda a: np.zeros(a.ints("shape"), a.element_type("dtype")),
     "ones": lambda a: np.ones(a.ints("shape"), a.element_type("dtype")),
     "full": lambda a: np.full(a.ints("shape"), _number(a.fill_value, a.element_type("dtype"))),
-    "flatten": lambda a, x: x.reshape(x.shape[0], -1),
+    "flatten": lambda a, x: x.reshape(x.shape[0], math.prod(x.shape[1:])),
     "transpose": lambda a, x: x.transpose(a.ints("axes") or None),
     "reshape": _reshape,
     "reshape_like": lambda a, x, like: x.reshape(like.shape),

@@ -23,6 +23,7 @@ class PlanJson {
     std::vector<int64_t> shape;
     int64_t storage = -1;
     std::string dtype = "float32";
+    int64_t offset = 0;
   };
 
   int variable(const std::string& name, const Tensor& tensor) {
@@ -44,9 +45,10 @@ class PlanJson {
     return fmt::format(
         R"({{"nodes": [{}], "arg_nodes": [{}], "node_row_ptr": [{}], "heads": [{}], "attrs": {{)"
         R"("shape": ["list_shape", [{}]], "dltype": ["list_str", [{}]], )"
-        R"("storage_id": ["list_int", [{}]]}}}})",
+        R"("storage_id": ["list_int", [{}]], "storage_offset": ["list_int", [{}]]}}}})",
         fmt::join(nodes_, ", "), fmt::join(inputs_, ", "), fmt::join(first_, ", "), entries(heads),
-        fmt::join(shapes_, ", "), fmt::join(types_, ", "), fmt::join(storage_, ", "));
+        fmt::join(shapes_, ", "), fmt::join(types_, ", "), fmt::join(storage_, ", "),
+        fmt::join(offsets_, ", "));
   }
 
  private:
@@ -62,13 +64,14 @@ class PlanJson {
       shapes_.push_back(fmt::format("[{}]", fmt::join(t.shape, ", ")));
       types_.push_back(fmt::format("\"{}\"", t.dtype));
       storage_.push_back(t.storage);
+      offsets_.push_back(t.offset);
     }
     first_.push_back(static_cast<int>(shapes_.size()));
     return count_++;
   }
 
   std::vector<std::string> nodes_, shapes_, types_;
-  std::vector<int64_t> storage_;
+  std::vector<int64_t> storage_, offsets_;
   std::vector<int> inputs_, first_ = {0};
   int count_ = 0;
 };

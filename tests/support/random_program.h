@@ -21,6 +21,7 @@ struct RandomProgramOptions {
   int least_operations = 1, most_operations = 5;
   int64_t most_elements = 300;  // of one tensor
   bool symbolic = true;         // some programs have an extent that is a variable
+  int empty_percent = 0;        // extents that are 0
 };
 
 struct ProgramCase {
@@ -68,6 +69,7 @@ class RandomProgram {
   static Extent constant(int64_t v) { return {make_const(int_type(32), v), v}; }
   Extent some_extent() {
     if (symbol_value_ && random_.chance(40)) return {symbol_, symbol_value_};
+    if (options_.empty_percent > 0 && random_.chance(options_.empty_percent)) return constant(0);
     static const std::vector<int64_t> extents = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13};
     return constant(random_.pick(extents));
   }
@@ -137,7 +139,9 @@ class RandomProgram {
   }
   bool fits(const Shape& shape, int64_t bound) const {
     return elements(shape) <= options_.most_elements && bound < kBound &&
-           std::all_of(shape.begin(), shape.end(), [](const Extent& e) { return e.value > 0; });
+           std::all_of(
+               shape.begin(), shape.end(),
+               [&](const Extent& e) { return e.value >= (options_.empty_percent ? 0 : 1); });
   }
   void add(const std::vector<te::Tensor>& tensors, const Shape& shape, int64_t bound) {
     for (const te::Tensor& t : tensors) nodes_.push_back({t, shape, bound});
@@ -257,6 +261,7 @@ class RandomProgram {
       const Node a = source(2, 2);
       const Extent all = {a.shape[0].expr * a.shape[1].expr, a.shape[0].value * a.shape[1].value};
       compute({all}, a.bound, [&](const std::vector<Var>& i) -> Expr {
+        if (is_zero(a.shape[1].expr)) return a.tensor(0, 0);  // nothing divides by 0
         return a.tensor(floor_div(i[0], a.shape[1].expr), floor_mod(i[0], a.shape[1].expr));
       });
     } else {
@@ -315,6 +320,7 @@ class RandomProgram {
   }
   void gather() {
     const Node a = source(1, 2), which = source(1, 1);
+    if (a.shape[0].value == 0) return;
     Shape shape = a.shape;
     shape[0] = which.shape[0];
     compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
@@ -357,7 +363,7 @@ class RandomProgram {
     const Extent columns = some_extent();
     const Node b = matching({a.shape[1], columns});
     const IterVar k = te::reduce_axis({0, a.shape[1].expr}, "k");
-    const bool largest = random_.chance(25);
+    const bool largest = random_.chance(25) && a.shape[1].value > 0;
     const Shape shape = {a.shape[0], columns};
     compute(shape, a.bound * b.bound * a.shape[1].value, [&](const std::vector<Var>& i) -> Expr {
       const Expr term = a.tensor(i[0], k.var()) * b.tensor(k.var(), i[1]);
@@ -395,7 +401,7 @@ class RandomProgram {
   void tuple_reduce() {
     const Node a = source(1, 2);
     const bool place = random_.chance(60);
-    if (!place && a.bound > 1000) return;
+    if (place ? a.shape.back().value == 0 : a.bound > 1000) return;
     const Shape shape(a.shape.begin(), a.shape.end() - 1);
     const int64_t bound =
         place ? std::max<int64_t>(a.bound, 64) : a.bound * a.bound * a.shape.back().value;

@@ -378,6 +378,27 @@ u = compute([n: 1, f: 20, y: 3, z: 18], reduce [c: 8, i: 3, j: 3], sum((int32(q(
 arguments x w v u
 outputs u
 )"},
+    {"sums of nothing, biased, beside what has no elements", R"(te 1
+A = placeholder(int32, [12, 0])
+B = placeholder(int32, [0, 48])
+bias = placeholder(int32, [48])
+C = compute([i: 12, j: 48], reduce [k: 0], sum((A(i, k)*B(k, j))))
+D = compute([i: 12, j: 48], max((C(i, j) + bias(j)), 0))
+E = compute([i: 12, k: 0], (A(i, k)*2))
+arguments A B bias D E
+outputs D E
+)"},
+    {"a convolution beside an empty one", R"(te 1
+x = placeholder(int32, [2, 4, 9, 14])
+w = placeholder(int32, [6, 4, 3, 3], constant)
+y = placeholder(int32, [0, 4, 9, 14])
+p = compute([n: 2, f: 6, y: 7, z: 12], reduce [c: 4, i: 3, j: 3], sum((x(n, c, (y + i), (z + j))*w(f, c, i, j))))
+q = compute([n: 0, f: 6, y: 7, z: 12], reduce [c: 4, i: 3, j: 3], sum((y(n, c, (y + i), (z + j))*w(f, c, i, j))))
+r = compute([n: 2, f: 6, y: 7, z: 12], tvm_if_then_else((n < 0), q(n, f, y, z), p(n, f, y, z)))
+s = compute([n: 2, f: 6, y: 7, z: 12], max(r(n, f, y, z), 0))
+arguments x w y s
+outputs s
+)"},
 };
 
 }  // namespace tw::test

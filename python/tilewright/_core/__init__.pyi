@@ -1468,6 +1468,10 @@ def graph_kernels(arg0: tilewright._core.NativeGraph) -> list:
     ...
 
 
+def graph_kernels_to_be(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> list:
+    ...
+
+
 def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module | None:
     ...
 
@@ -1656,7 +1660,7 @@ def primitives() -> list:
     """Rows of (name, version, [(parameter, type, optional)], [result types], documentation)."""
 
 
-def raise_error(code: str, what: str, legal: str = '') -> None:
+def raise_error(code: str, what: str, legal: str = '', where: str = '') -> None:
     ...
 
 

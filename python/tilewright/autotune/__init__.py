@@ -10,31 +10,44 @@
 
 from .. import _core
 from .._core import Program, Trace
-from .._core.autotune import Record, StopFlag, Task, TaskSummary, TunerReport, parse_workload
+from .._core.autotune import (
+    Point, Record, SketchContext, Space, StopFlag, Task, TaskSummary, TunerReport, feature_names, parse_workload)
 from ..runtime import num_threads
 from ..scopes import Scoped
 from ..target import _resolve
 from ..te.text import _program
+from . import seams as _seams
+from .executor import ExecutorMeasurer, measurer_on as _measurer_on
 from .log import Log, log_file
+from .seams import Measurement
 
 _native = _core.autotune
 
-MODELS = ("xgboost", "shuffled", "random", "prior")
+MODELS = tuple(name for name, _ in _native.cost_models())
+POLICIES = tuple(name for name, _ in _native.search_policies())
 
 __all__ = [
     "MODELS",
+    "POLICIES",
     "Event",
+    "ExecutorMeasurer",
     "Log",
+    "Measurement",
+    "Point",
     "Program",
     "Record",
+    "SketchContext",
+    "Space",
     "StopFlag",
     "Task",
     "TaskSummary",
     "Trace",
     "TunerReport",
     "apply_best",
+    "dataset",
     "default_workloads",
     "extract_tasks",
+    "feature_names",
     "fma_peak",
     "load_best",
     "make_task",
@@ -46,14 +59,18 @@ __all__ = [
 ]
 
 
-def make_task(program, target=None, threads=None, name=""):
-    """What is tuned: a program (tensors, a te.Program, or a workload's text) for a target and a number of threads."""
+def make_task(program, target=None, threads=None, name="", caches="hot"):
+    """What is tuned: a program (tensors, a te.Program, or a workload's text) for a target and a number of threads.
+
+    caches: "hot" times candidates with all data where the run before left it, "cold-constants" with constants (weights)
+    that are not in the second-level cache, as the kernels of a network find theirs.
+    """
     if isinstance(program, Task):
         return program
     if isinstance(program, str):
         workload = parse_workload(program)
         program, name = workload.program, name or workload.label
-    return _native.make_task(_program(program), _resolve(target).model, _threads(threads), name)
+    return _native.make_task(_program(program), _resolve(target).model, _threads(threads), name, caches)
 
 
 def _threads(threads):
@@ -78,11 +95,15 @@ class Event:
 
 def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_limit=0.0, seed=0, resume=False,
          model="xgboost", batch=0, workers=0, timeout=10.0, callback=None, stop=None, command="", task_weights=None,
-         task_policy="expected_gain"):
+         task_policy="expected_gain", policy="evolutionary", features=None, rules=(), measurer=None, executor=None):
     """Spends `trials` over tasks (or programs) and keeps every trial in the log; returns a TunerReport.
 
-    time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS.
-    batch: trials between two trainings of the model, 0 by the budget. workers: processes that compile, 0 one per core.
+    time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS, or
+    an object (or class) with fit(X, y) and predict(X); see docs/own_tuner.md for this and what follows. policy: one of
+    POLICIES, or a class made of (task, space, seed) with propose(count, model) and observe(point, seconds). features:
+    an object with names and extract(task, trace), for such a model. rules: sketch rules, asked before ours. measurer:
+    an object with measure(task, traces, best_seconds). executor: what measures instead of this machine's processes, as
+    text ("dask:tcp://scheduler:8786", "processes:4") or an object with submit; see docs/distributed.md. batch: trials between two trainings of the model, 0 by the budget. workers: processes that compile, 0 one per core.
     timeout: seconds to compile, and to run, one candidate. callback(Event) is called after each trial. stop: a StopFlag
     that another thread may set; nothing is lost then. Ctrl-C in the main thread takes effect between trials.
     task_weights: how often the kernel of each task runs, 1 for all unless given. task_policy: "expected_gain" spends
@@ -101,7 +122,15 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     options.batch = batch
     options.seed = seed
     options.resume = resume
-    options.model = model
+    options.model = _seams.model_of(model)
+    options.policy = _seams.policy_of(policy)
+    options.features = _seams.features_of(features)
+    options.rules = _seams.rules_of(rules)
+    if executor is not None:
+        if measurer is not None:
+            _core.raise_error("bad-argument", "a measurer and an executor", "one of them")
+        measurer = _measurer_on(executor, timeout=timeout)
+    options.measurer = _seams.measurer_of(measurer)
     options.workers = workers
     options.timeout = timeout
     options.command = command
@@ -145,6 +174,13 @@ def extract_tasks(graph, params=None, target=None, **options):
     from .network import extract_tasks as extract
 
     return extract(graph, params, target, **options)
+
+
+def dataset(log, **options):
+    """See autotune.arrays.dataset, loaded when it is first used: what the tuner saw, as arrays."""
+    from .arrays import dataset as arrays
+
+    return arrays(log, **options)
 
 
 def default_workloads():

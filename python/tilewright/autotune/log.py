@@ -7,7 +7,8 @@ from .. import _core
 
 FIELDS = (
     "id", "workload", "target", "threads", "trace", "ok", "error", "message", "seconds", "median", "compile_seconds",
-    "elapsed_seconds", "ir_hash", "seed", "origin", "predicted", "run", "created")
+    "elapsed_seconds", "ir_hash", "seed", "origin", "predicted", "caches", "race_seconds", "run", "host", "kind",
+    "created")
 
 
 def log_file(path, write):
@@ -26,9 +27,10 @@ class Log:
         """Records as objects; of one workload, target, or number of threads where these are given."""
         return self._file.records(workload, str(target), threads)
 
-    def best(self, workload, target, threads):
-        """The fastest verified record, or None."""
-        return self._file.best(workload, str(target), threads)
+    def best(self, workload, target, threads, caches="hot"):
+        """The best verified record, or None: the winner of the last race, of those that were timed with such caches where
+        there are any."""
+        return self._file.best(workload, str(target), threads, caches)
 
     def workloads(self):
         """{id: (name, te text)} of every workload in the log."""

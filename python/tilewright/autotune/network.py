@@ -5,9 +5,13 @@ import os
 from typing import NamedTuple
 
 from .. import _core
-from ..compiler.build_config import build_config
+from ..compiler.build_config import BuildConfig, build_config
 from ..error import UserError
 from ..target import _resolve
+
+
+# Those that kernels of a network find: see make_task.
+CACHES = "cold-constants"
 
 
 class Network(NamedTuple):
@@ -98,20 +102,15 @@ class Kernel(NamedTuple):
 
 def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_level=3):
     """list of Kernel: those of a network, as `compiler.build` makes them at this level. Arguments: see extract_tasks."""
-    from .. import graph as _graph
     from ..compiler.build_module import prepare
-    from ..te.text import _program
 
-    with _resolve(target), build_config(opt_level=opt_level):
+    config = BuildConfig.current()
+    with _resolve(target), build_config(opt_level=opt_level, add_pass=config.add_pass, fusion=config.fusion):
         partitioned, params, _ = prepare(graph, shape, dtype, params)
-    found, names = {}, set()
-    for group in _graph.groups(partitioned, params):
-        if group.is_view:
-            continue
-        program = _program(group.arguments)
+    found = {}
+    for name, calls, program in _core.graph_kernels_to_be(partitioned._native, set(params)):
         known = found.get(program.workload)
-        name = known.name if known else _unused(group.name, names)
-        found[program.workload] = Kernel(name, program, 1 + (known.calls if known else 0))
+        found[program.workload] = Kernel(known.name if known else name, program, calls + (known.calls if known else 0))
     return list(found.values())
 
 
@@ -130,23 +129,15 @@ def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32
     threads: int, optional
         That the kernels may use, by default those of the thread pool.
     opt_level: int
-        That of the builds to come: see compiler.build_config.
+        That of the builds to come: see compiler.build_config, whose other options are those that are active.
 
     Returns
     -------
     (list of Task, list of int)
-        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records.
+        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records. Candidates are
+        timed with cold constants: see make_task.
     """
     from . import make_task
 
     found = kernels(graph, params, target, shape, dtype, opt_level)
-    return [make_task(k.program, target, threads, k.name) for k in found], [k.calls for k in found]
-
-
-def _unused(name, names):
-    number, candidate = 0, name
-    while candidate in names:
-        number += 1
-        candidate = f"{name}_{number}"
-    names.add(candidate)
-    return candidate
+    return [make_task(k.program, target, threads, k.name, CACHES) for k in found], [k.calls for k in found]

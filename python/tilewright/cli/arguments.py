@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from .. import __version__
-from ..autotune import MODELS
+from ..autotune import MODELS, POLICIES
 
 EPILOG = """\
 examples:
@@ -77,6 +77,9 @@ def parse(argv):
     add("--replay", action="store_true", help="build and time the best schedules of the log, searching nothing")
     add("--target", metavar="TARGET", type=_text, default="llvm", help='such as "llvm -mcpu=znver4" (this machine)')
     add("--model", choices=MODELS, default="xgboost", help="what ranks candidates: %(choices)s (xgboost)")
+    add("--policy", choices=POLICIES, default="evolutionary", help="what proposes candidates: %(choices)s (evolutionary)")
+    add("--executor", metavar="KIND:ADDRESS", type=_text, default=None,
+        help="where candidates are measured: dask:tcp://scheduler:8786, processes:N (this machine's cores in turn)")
     add("--workers", metavar="N", type=_count, default=0, help="processes that compile (one per core)")
     add("--version", action="version", version=f"autotune {__version__}")
     # Options and workloads may stand in any order.

@@ -33,7 +33,7 @@ def run(argv):
 
 def _tune(named, target, threads, arguments):
     workloads = named.items
-    tasks = [autotune.make_task(w.program, target, threads, w.label) for w in workloads]
+    tasks = [autotune.make_task(w.program, target, threads, w.label, w.caches) for w in workloads]
     # What cannot be written is refused now, rather than after a minute.
     if arguments.json not in (None, "-"):
         write_file(arguments.json, "a", "")
@@ -49,7 +49,7 @@ def _tune(named, target, threads, arguments):
         try:
             outcome["report"] = autotune.tune(
                 tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
-                resume=arguments.resume, model=arguments.model, workers=arguments.workers, timeout=arguments.timeout,
+                resume=arguments.resume, model=arguments.model, policy=arguments.policy, executor=arguments.executor, workers=arguments.workers, timeout=arguments.timeout,
                 callback=progress.event, stop=stop, command=typed(), task_weights=[w.calls for w in workloads])
         except BaseException as error:  # noqa: BLE001  raised again in the main thread
             outcome["error"] = error

@@ -5,20 +5,21 @@ import difflib
 from typing import NamedTuple
 
 from .. import _core, autotune
-from ..autotune.network import Network, is_network, kernels, load_network
+from ..autotune.network import CACHES, Network, is_network, kernels, load_network
 
 # Tuned when nothing is named, besides the default workloads.
 DEFAULT_NETWORK = "convnet"
 
 
 class Item(NamedTuple):
-    """What becomes one task. `calls`: how often its kernel runs, over all networks that have it."""
+    """What becomes one task. `calls`: how often its kernel runs, over all networks that have it. `caches`: see make_task."""
 
     label: str
     text: str
     shape: str
     program: object
     calls: int = 1
+    caches: str = "hot"
 
 
 class Items(NamedTuple):
@@ -35,7 +36,10 @@ def items_of(texts, target):
 
     def add(item):
         known = found.get(item.program.workload)
-        found[item.program.workload] = known._replace(calls=known.calls + item.calls) if known else item
+        if known:  # as networks run it, where one has it
+            caches = known.caches if item.caches == "hot" else item.caches
+            item = known._replace(calls=known.calls + item.calls, caches=caches)
+        found[item.program.workload] = item
 
     for text in texts or [DEFAULT_NETWORK, *autotune.default_workloads()]:
         name, _, kernel = text.rpartition("/") if isinstance(text, str) else ("", "", "")
@@ -74,7 +78,7 @@ def _refuse_misspelt(text):
 def _kernels(network: Network, target):
     """list of Item: a network's kernels, called NETWORK/KERNEL."""
     found = kernels(network.graph, network.params, target, network.shape, network.dtype)
-    return [Item(f"{network.name}/{k.name}", f"{network.name}/{k.name}", "", k.program, k.calls) for k in found]
+    return [Item(f"{network.name}/{k.name}", f"{network.name}/{k.name}", "", k.program, k.calls, CACHES) for k in found]
 
 
 def _kernel(network, name, target):

@@ -5,6 +5,7 @@ import shlex
 import sys
 
 from .. import _core, autotune, driver, nd
+from .._core import autotune as _native
 from .arguments import program_name
 from .output import number, print_table, rates, time_text, write_json
 
@@ -12,14 +13,15 @@ from .output import number, print_table, rates, time_text, write_json
 def replay(workloads, target, threads, arguments):
     log = autotune.Log(arguments.log)
     for workload in workloads:  # all records are there, or nothing is built
-        if log.best(workload.program.workload, target, threads) is None:
+        if log.best(workload.program.workload, target, threads, workload.caches) is None:
             _no_record(workload, target, threads, arguments)
-    schedules = [autotune.load_best(log, w.program, target, threads) for w in workloads]
     peak = autotune.fma_peak(target, threads)
     _core.set_num_threads(threads)
     rows = []
-    for workload, schedule in zip(workloads, schedules):
-        record = log.best(workload.program.workload, str(target), threads)
+    for workload in workloads:
+        record = log.best(workload.program.workload, str(target), threads, workload.caches)
+        schedule = _native.replay(workload.program, record.trace)
+        ir_hash = _native.ir_hash(workload.program, schedule, target.model, record.caches)
         arrays = [(t, _array(t)) for t in workload.program]
         constants = [(t, a) for t, a in arrays if t.constant]
         kernel = _core.lower_program(workload.program, schedule, target.model, "kernel", constants)
@@ -30,7 +32,7 @@ def replay(workloads, target, threads, arguments):
         rows.append({
             "workload": workload.label, "id": workload.program.workload, "record": record.id,
             "recorded_seconds": record.median, "seconds": seconds, "gflops": gflops, "percent_of_peak": percent,
-            "ir_hash": kernel.ir_hash(), "same_ir": kernel.ir_hash() == record.ir_hash, "trace": record.trace})
+            "ir_hash": ir_hash, "same_ir": ir_hash == record.ir_hash, "trace": record.trace})
     stream = sys.stderr if arguments.json == "-" else sys.stdout
     print_table(stream, ("workload", "recorded", "now", "GFLOP/s", "% peak", "record", "IR"), [
         (row["workload"], time_text(row["recorded_seconds"]), time_text(row["seconds"]), number(row["gflops"]),

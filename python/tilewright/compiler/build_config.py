@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How networks are built."""
 
+import difflib
+import inspect
+
 from .._core import raise_error as _raise_error
 from ..scopes import Scoped
 
@@ -63,6 +66,13 @@ def build_config(**options):
     add_pass: str or set of str, optional
         Steps that are taken at any level: names of OPT_PASS_LEVEL.
     fusion: "auto" or "nnvm"
-        Which nodes become one kernel: "nnvm" as NNVM did; "auto" besides has no kernels that only change shapes.
+        Which nodes become one kernel: "nnvm" as NNVM did; "auto" besides has no kernels that only change shapes, and
+        merges kernels where the log or the prior says that one takes less time than several.
     """
+    known = list(inspect.signature(BuildConfig).parameters)
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; the nearest is '{near[0]}'" if near else ""
+            _raise_error("bad-argument", f"build_config has no option '{name}'{hint}", legal=", ".join(known))
     return BuildConfig(**options)

@@ -24,7 +24,7 @@ def size_var(name="size", dtype="int32"):
 
 
 def placeholder(shape, dtype="float32", name="placeholder", constant=False):
-    """An input tensor. Extents are positive integers or integer expressions; () has rank 0.
+    """An input tensor. Extents are integers, 0 among them, or integer expressions; () has rank 0.
 
     constant: its values are known when the kernel is built, as weights are. Schedules, the tuner's too, may then
     precompute what depends on nothing else, such as a packed copy; build(..., constants={tensor: array}) gives them.

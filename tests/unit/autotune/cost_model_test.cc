@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/cost_model.h"
+#include "autotune/cost_models.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 
 #include "autotune/workloads.h"
 #include "runtime/half.h"
@@ -28,7 +29,7 @@ double concordance(const std::vector<double>& scores, const std::vector<double>&
 class CostModelTest : public testing::Test {
  protected:
   // Ranks points that it has not seen, after training on others.
-  double learned(ModelKind kind, uint64_t seed) const {
+  double learned(std::string_view name, uint64_t seed) const {
     const test::MadeTimes times(seen_, seed);
     std::vector<Sample> samples;
     std::vector<double> seconds;
@@ -37,7 +38,7 @@ class CostModelTest : public testing::Test {
     for (size_t i = 0; i < seconds.size(); ++i) {
       samples.push_back({.features = seen_.features[i], .throughput = best / seconds[i]});
     }
-    const auto model = make_cost_model(kind, seed);
+    const auto model = cost_model(name)({.seed = seed});
     model->train(samples);
     std::vector<const Features*> rows;
     std::vector<double> truth;
@@ -55,11 +56,11 @@ class CostModelTest : public testing::Test {
 };
 
 TEST_F(CostModelTest, LearnsAnOrderThatThePriorDoesNotKnow) {
-  for (const uint64_t seed : {1, 2, 3}) EXPECT_GT(learned(ModelKind::XGBoost, seed), 0.6) << seed;
+  for (const uint64_t seed : {1, 2, 3}) EXPECT_GT(learned("xgboost", seed), 0.6) << seed;
 }
 
 TEST_F(CostModelTest, ThePriorRanksUntilThereIsSomethingToLearnFrom) {
-  const auto model = make_cost_model(ModelKind::XGBoost, 1);
+  const auto model = cost_model("xgboost")({.seed = 1});
   EXPECT_FALSE(model->trained());
   std::vector<const Features*> rows;
   std::vector<double> prior;
@@ -79,13 +80,13 @@ std::shared_ptr<const Features> made(size_t column, double value) {
 
 // Scores of candidates between those that the model was trained on: the throughput of candidate x
 // of 64 is (x + 1) / 64, or falls where it rises.
-std::vector<double> scores_of_unseen(ModelKind kind, size_t column, bool rises) {
+std::vector<double> scores_of_unseen(std::string_view name, size_t column, bool rises) {
   std::vector<Sample> samples;
   for (int x = 0; x < 64; ++x) {
     samples.push_back(
         {.features = made(column, x), .throughput = ((rises ? x : 63 - x) + 1) / 64.0});
   }
-  const auto model = make_cost_model(kind, 1);
+  const auto model = cost_model(name)({.seed = 1});
   model->train(samples);
   EXPECT_TRUE(model->trained());
   std::vector<std::shared_ptr<const Features>> unseen;
@@ -99,11 +100,11 @@ std::vector<double> scores_of_unseen(ModelKind kind, size_t column, bool rises) 
 
 TEST(CostModel, RanksByTheFeatureThatMakesFast) {
   for (const size_t column : {size_t{0}, feature_names().size() / 2, feature_names().size() - 1}) {
-    const std::vector<double> rising = scores_of_unseen(ModelKind::XGBoost, column, true),
-                              falling = scores_of_unseen(ModelKind::XGBoost, column, false);
+    const std::vector<double> rising = scores_of_unseen("xgboost", column, true),
+                              falling = scores_of_unseen("xgboost", column, false);
     EXPECT_TRUE(std::ranges::is_sorted(rising, std::less_equal<>())) << column;
     EXPECT_TRUE(std::ranges::is_sorted(falling, std::greater_equal<>())) << column;
-    EXPECT_FALSE(std::ranges::is_sorted(scores_of_unseen(ModelKind::Shuffled, column, true)));
+    EXPECT_FALSE(std::ranges::is_sorted(scores_of_unseen("shuffled", column, true)));
   }
 }
 
@@ -114,7 +115,7 @@ TEST(CostModel, TasksAreNotComparedWithEachOther) {
     const int task = i % 2;
     samples.push_back({.features = made(0, task), .throughput = task == 0 ? 0.5 : 1, .task = task});
   }
-  const auto model = make_cost_model(ModelKind::XGBoost, 1);
+  const auto model = cost_model("xgboost")({.seed = 1});
   model->train(samples);
   const std::vector<double> scores =
       model->predict({samples[0].features.get(), samples[1].features.get()});

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "autotune/database.h"
+#include "autotune/machine_kind.h"
 #include "tests/support/expect_error.h"
 
 namespace tw::autotune {
@@ -65,7 +66,19 @@ Record record(const std::string& workload = "0123456789abcdef", double seconds =
   r.seed = 0xffff'ffff'ffff'fff0;
   r.origin = Origin::Prior;
   r.predicted = 0.25;
+  r.host = "h1";
+  r.kind = "cpu; llvm -mcpu=x";
   return r;
+}
+
+// Which had no races, and nothing about caches.
+void make_version_2(const Database& log) {
+  for (const char* sql :
+       {"DROP VIEW records", "DROP VIEW winners", "DROP TABLE race_times", "DROP TABLE races",
+        "ALTER TABLE trials DROP COLUMN caches",
+        "CREATE VIEW records AS SELECT id, median FROM trials", "PRAGMA user_version = 2"}) {
+    log.execute(sql);
+  }
 }
 
 template <class F>
@@ -118,6 +131,8 @@ TEST_F(LogTest, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(back.origin, r.origin);
   EXPECT_EQ(back.predicted, r.predicted);
   EXPECT_EQ(back.run, "run-1");
+  EXPECT_EQ(back.host, r.host);
+  EXPECT_EQ(back.kind, r.kind);
   EXPECT_EQ(back.created.size(), std::string("2026-01-01T00:00:00.000Z").size());
   EXPECT_EQ(log.workloads().size(), 1u);
   EXPECT_EQ(log.te_text("0123456789abcdef"), task().te_text);
@@ -155,6 +170,91 @@ TEST_F(LogTest, TheBestHasTheLeastMedian) {
   const int64_t best = log.append(steady);
   log.append(lucky);
   EXPECT_EQ(log.best(steady.workload, steady.target, steady.threads)->id, best);
+}
+
+TEST_F(LogTest, TheWinnerOfTheLastRaceIsBest) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto append = [&](double seconds) {
+    return log.append(record("0123456789abcdef", seconds));
+  };
+  const auto best = [&] { return log.best("0123456789abcdef", "llvm -mcpu=x", 2).value(); };
+  const int64_t lucky = append(1e-3), steady = append(1.1e-3);
+  EXPECT_EQ(best().id, lucky);
+  EXPECT_EQ(best().race_seconds, 0);
+  log.append(
+      RaceRecord{.winner = steady,
+                 .settled = true,
+                 .seconds = {{lucky, {1.3e-3, 1.2e-3}}, {steady, {1.2e-3, 1.1e-3, 1.2e-3}}}});
+  EXPECT_EQ(best().id, steady);
+  EXPECT_EQ(best().race_seconds, 1.2e-3);
+  EXPECT_EQ(log.records()[0].race_seconds, 0);
+  EXPECT_EQ(log.records()[1].race_seconds, 1.2e-3);
+  EXPECT_EQ(log.records().size(), 2u);
+  // Nobody has raced these yet.
+  append(1.11e-3);
+  EXPECT_EQ(best().id, steady);
+  const int64_t later = append(1.05e-3);
+  EXPECT_EQ(best().id, later);
+  log.append(RaceRecord{.winner = lucky, .seconds = {{lucky, {1e-3}}, {later, {1.1e-3}}}});
+  EXPECT_EQ(best().id, lucky);
+  log.append(RaceRecord{.winner = steady, .seconds = {{steady, {1e-3}}, {lucky, {1.1e-3}}}});
+  EXPECT_EQ(best().id, steady);
+}
+
+TEST_F(LogTest, ARaceOfTrialsThatTheLogDoesNotHaveIsRefusedWhole) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const int64_t id = log.append(record());
+  EXPECT_ANY_THROW(log.append(RaceRecord{.winner = id, .seconds = {{id, {1e-3}}, {id + 7, {1}}}}));
+  EXPECT_EQ(log.records()[0].race_seconds, 0);
+  log.append(RaceRecord{.winner = id, .seconds = {{id, {1e-3}}}});
+  EXPECT_EQ(log.records()[0].race_seconds, 1e-3);
+}
+
+TEST_F(LogTest, HotAndColdTimesAreNotCompared) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto best = [&](CacheState caches) {
+    return log.best("0123456789abcdef", "llvm -mcpu=x", 2, caches).value();
+  };
+  const int64_t hot = log.append(record("0123456789abcdef", 1e-3));
+  EXPECT_EQ(best(CacheState::ColdConstants).id, hot) << "better than none";
+  Record r = record("0123456789abcdef", 3e-3);
+  r.caches = CacheState::ColdConstants;
+  const int64_t cold = log.append(r);
+  EXPECT_EQ(best(CacheState::Hot).id, hot);
+  EXPECT_EQ(best(CacheState::ColdConstants).id, cold);
+  EXPECT_EQ(best(CacheState::ColdConstants).caches, CacheState::ColdConstants);
+  log.append(RaceRecord{.winner = cold, .seconds = {{cold, {1e-4}}}});
+  EXPECT_EQ(best(CacheState::Hot).id, hot);
+}
+
+TEST_F(LogTest, TrialsOfEarlierVersionsAreHotAndUnraced) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    log.append(record("0123456789abcdef", 2e-3));
+    log.append(record("0123456789abcdef", 1e-3));
+  }
+  {
+    const Database old(path(), path(), Database::Access::Write);
+    make_version_2(old);
+    old.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  const std::string before = read_bytes(path());
+  const auto check = [&](Log::Mode mode) {
+    const Log log(path(), mode);
+    const auto best = log.best("0123456789abcdef", "llvm -mcpu=x", 2);
+    ASSERT_TRUE(best);
+    EXPECT_EQ(best->id, 2);
+    EXPECT_EQ(best->caches, CacheState::Hot);
+    EXPECT_EQ(best->race_seconds, 0);
+  };
+  check(Log::Mode::Read);
+  EXPECT_EQ(read_bytes(path()), before);
+  check(Log::Mode::Write);
+  EXPECT_EQ(Database(path(), path(), Database::Access::Write).pragma("user_version"), kLogVersion);
 }
 
 TEST_F(LogTest, ATrialOfAnUnknownWorkloadOrRunIsRefused) {
@@ -264,6 +364,60 @@ TEST_F(LogTest, AnOlderLogIsMigratedByWritersAndReadThroughACopy) {
     log.append(record());
   }
   EXPECT_EQ(Log(path(), Log::Mode::Read).records().size(), 1u);
+}
+
+TEST_F(LogTest, TheBestIsOfMachinesOfOneKind) {
+  Log log(path(), Log::Mode::Write);
+  log.add_task(task());
+  const auto append = [&](double seconds, const std::string& kind) {
+    Record r = record(task().workload, seconds);
+    r.kind = kind;
+    return log.append(r);
+  };
+  const auto best = [&] { return log.best(task().workload, "llvm -mcpu=x", 2)->id; };
+  append(1e-3, "other; x");  // fastest, of a kind with one record
+  const int64_t of_many = append(2e-3, "another; x");
+  append(3e-3, "another; x");
+  EXPECT_EQ(best(), of_many);
+  const int64_t here = append(9e-3, machine_kind());
+  EXPECT_EQ(best(), here);
+  // Early logs know the processor alone.
+  const int64_t early = append(8e-3, machine_kind().substr(0, machine_kind().find(';')));
+  EXPECT_EQ(best(), early);
+}
+
+TEST(MachineKind, AModelAloneIsOfOneKindWithItsInstructionSets) {
+  EXPECT_TRUE(same_kind("a; x", "a; x"));
+  EXPECT_TRUE(same_kind("a", "a; x"));
+  EXPECT_TRUE(same_kind("", "a; x"));
+  EXPECT_FALSE(same_kind("a; x", "a; y"));
+  EXPECT_FALSE(same_kind("a", "b; x"));
+}
+
+// What a log of the first version knew of its machines is a matter of each trial now.
+TEST_F(LogTest, TrialsOfTheFirstVersionGetTheHostOfTheirRun) {
+  {
+    Log log(path(), Log::Mode::Write);
+    log.begin_run({.id = "run-1", .host = "old", .cpu = "model"});
+    log.add_task(task());
+    Record r = record();
+    r.run = "run-1";
+    log.append(r);
+  }
+  {
+    const Database old(path(), path(), Database::Access::Write);
+    make_version_2(old);
+    old.execute("DROP VIEW records");
+    old.execute("ALTER TABLE trials DROP COLUMN host");
+    old.execute("ALTER TABLE trials DROP COLUMN kind");
+    old.execute("CREATE VIEW records AS SELECT id FROM trials");
+    old.execute("PRAGMA user_version = 1");
+  }
+  for (const Log::Mode mode : {Log::Mode::Read, Log::Mode::Write}) {
+    const Record back = Log(path(), mode).records().at(0);
+    EXPECT_EQ(back.host, "old");
+    EXPECT_EQ(back.kind, "model");
+  }
 }
 
 TEST_F(LogTest, ASecondWriterIsRefusedByProcessId) {

@@ -14,6 +14,7 @@
 #include <set>
 #include <thread>
 
+#include "autotune/replay.h"
 #include "autotune/worker_process.h"
 #include "autotune/workloads.h"
 #include "runtime/error.h"
@@ -32,7 +33,7 @@ class Measure : public testing::Test {
     MeasureOptions o;
     o.workers = workers;
     o.run_budget = 0.002;
-    o.give_up_factor = 0;
+    o.behind_error = 0;
     return o;
   }
 };
@@ -56,7 +57,7 @@ std::vector<Candidate> candidates(const Task& task, int count) {
 
 TEST_F(Measure, EveryCandidateIsCompiledTimedAndVerified) {
   const Task task = gemm_task();
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   size_t told = 0;
   const auto records =
       measurer.measure(task, candidates(task, 6), 0, [&](const Record&) { ++told; });
@@ -89,7 +90,7 @@ TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
   const Task task = gemm_task();
   MeasureOptions o = options();
   o.run_timeout = o.compile_timeout = 2;  // what a busy machine takes for those that do not hang
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   const auto records = measurer.measure(task, candidates(task, 12), 0, {});
   ASSERT_EQ(records.size(), 12u);
   const auto code = [&](size_t k) { return records[k].error.value_or(ErrorCode::Internal); };
@@ -113,7 +114,7 @@ TEST_F(Measure, FailuresAreClassifiedAndTheRestGoesOn) {
 TEST_F(Measure, WhoWritesToAnInputIsWrongAndHarmsNobodyElse) {
   fault("overwrite@1");
   const Task task = gemm_task();
-  const auto records = Measurer(options(1)).measure(task, candidates(task, 3), 0, {});
+  const auto records = LocalMeasurer(options(1)).measure(task, candidates(task, 3), 0, {});
   EXPECT_EQ(records[1].error, ErrorCode::WrongResult);
   EXPECT_EQ(records[1].message, "input '" + task.program.arguments[0].name() + "' was written to");
   for (size_t k : {0u, 2u}) EXPECT_TRUE(records[k].ok()) << k << ": " << records[k].message;
@@ -122,7 +123,7 @@ TEST_F(Measure, WhoWritesToAnInputIsWrongAndHarmsNobodyElse) {
 TEST_F(Measure, WhatADeadWorkerHeldIsCompiledAgain) {
   fault("crash@0,lost@3");
   const Task task = gemm_task();
-  Measurer measurer(options(1));  // one worker holds the whole batch
+  LocalMeasurer measurer(options(1));  // one worker holds the whole batch
   const auto records = measurer.measure(task, candidates(task, 5), 0, {});
   ASSERT_EQ(records.size(), 5u);
   EXPECT_EQ(records[0].error, ErrorCode::RunCrashed);
@@ -144,7 +145,7 @@ constexpr bool kKeepsWhatIsFreed = false;
 TEST_F(Measure, MemoryThatRunsOutIsAFailureOfTheCandidate) {
   fault("memory@0,compile-memory@1");
   const Task task = gemm_task();
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   const auto records = measurer.measure(task, candidates(task, 3), 0, {});
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].error, ErrorCode::OutOfMemory);
@@ -159,7 +160,7 @@ TEST_F(Measure, ATraceThatDoesNotApplyIsACompileFailure) {
   for (auto& argument : batch[0].trace.steps[0].arguments) {
     if (std::holds_alternative<int64_t>(argument)) argument = int64_t{-3};
   }
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   const auto records = measurer.measure(task, batch, 0, {});
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[0].error, ErrorCode::CompileFailed);
@@ -172,7 +173,7 @@ TEST_F(Measure, WorkersAreReplacedAfterSoManyCandidates) {
   const Task task = gemm_task();
   MeasureOptions o = options(1);
   o.recycle_after = 2;
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   for (int round = 0; round < 3; ++round) {
     for (const Record& r : measurer.measure(task, candidates(task, 2), 0, {})) {
       EXPECT_TRUE(r.ok()) << r.message;
@@ -180,16 +181,63 @@ TEST_F(Measure, WorkersAreReplacedAfterSoManyCandidates) {
   }
 }
 
-TEST_F(Measure, SlowCandidatesAreTimedOnce) {
+TEST_F(Measure, ColdConstantsArePackedArguments) {
+  const te::Program program = parse_workload("gemm:m=16,n=24,k=20,w=1").program;
+  const Task task =
+      make_task(program, Target::host(), 1, "with weights", CacheState::ColdConstants);
+  ASSERT_EQ(task.caches, CacheState::ColdConstants);
+  const Schedule packing = Schedule::create(task.program.outputs);
+  const te::Tensor c = task.program.outputs[0];
+  const Stage pack = packing[packing.cache_read(task.program.arguments[1], "global", {c.op()})];
+  pack.transform_layout(pack.axis(1), 16, {1, 0, 2});
+  pack.precompute();
+  std::vector<Candidate> batch = candidates(task, 2);
+  batch.push_back({.trace = packing.trace()});
+  fault("overwrite@1");
+  const auto records = LocalMeasurer(options(1)).measure(task, batch, 0, {});
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[1].error, ErrorCode::WrongResult);
+  for (size_t k : {0u, 2u}) {
+    EXPECT_TRUE(records[k].ok()) << records[k].message;
+    EXPECT_EQ(records[k].caches, CacheState::ColdConstants);
+    const Schedule schedule = replay(task.program, records[k].trace);
+    for (CacheState caches : {CacheState::Hot, CacheState::ColdConstants}) {
+      const std::string hash =
+          ir_hash(lower_candidate(task.program, schedule, Target::host(), caches).entry());
+      EXPECT_EQ(hash == records[k].ir_hash, caches == CacheState::ColdConstants);
+    }
+  }
+}
+
+TEST_F(Measure, WithoutConstantsAllCachesAreHot) {
+  const te::Program program = parse_workload("gemm:m=16,n=24,k=20").program;
+  EXPECT_EQ(make_task(program, Target::host(), 1, "", CacheState::ColdConstants).caches,
+            CacheState::Hot);
+}
+
+TEST_F(Measure, WhoIsBehindIsNotTimedToTheEnd) {
   const Task task = gemm_task();
   MeasureOptions o = options(1);
-  o.give_up_factor = 4;
-  Measurer measurer(o);
-  // Nothing is a quarter as fast as this.
+  o.behind_error = 0.01;
+  // To the end would be longer than the timeout.
+  o.run_budget = 1000;
+  o.relative_interval = 0;
+  LocalMeasurer measurer(o);
+  // Nothing is as fast as this.
   const auto records = measurer.measure(task, candidates(task, 1), 1e-12, {});
   ASSERT_EQ(records.size(), 1u);
-  ASSERT_TRUE(records[0].ok()) << records[0].message;
-  EXPECT_EQ(records[0].seconds.size(), 1u);
+  EXPECT_TRUE(records[0].ok()) << records[0].message;
+}
+
+TEST_F(Measure, WhatIsFastestIsTimedToTheEnd) {
+  const Task task = gemm_task();
+  MeasureOptions o = options(1);
+  o.behind_error = 0.01;
+  o.relative_interval = 0;
+  LocalMeasurer measurer(o);
+  const auto records = measurer.measure(task, candidates(task, 1), 1, {});
+  ASSERT_TRUE(records.at(0).ok()) << records[0].message;
+  EXPECT_GE(records[0].seconds.size(), 10u);
 }
 
 TEST_F(Measure, StopReturnsWhatIsKnown) {
@@ -197,7 +245,7 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
   const Task task = gemm_task();
   MeasureOptions o = options();
   o.run_timeout = 600;
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   bool stop = false;
   std::vector<Record> seen;
   const auto records = measurer.measure(
@@ -216,7 +264,7 @@ TEST_F(Measure, StopReturnsWhatIsKnown) {
 
 TEST_F(Measure, WhatTheCallerThrowsLeavesTheMeasurerUsable) {
   const Task task = gemm_task();
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   EXPECT_THROW(measurer.measure(task, candidates(task, 4), 0,
                                 [](const Record&) { throw std::runtime_error("disk full"); }),
                std::runtime_error);
@@ -226,7 +274,7 @@ TEST_F(Measure, WhatTheCallerThrowsLeavesTheMeasurerUsable) {
 }
 
 TEST_F(Measure, OneMeasurerServesSeveralTasks) {
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   for (const char* text : {"gemm:m=16,n=24,k=20", "dense:m=8,n=12,k=70", "gemm:m=16,n=24,k=20",
                            "gemm:m=9,n=8,k=7,dtype=int32", "gemm:m=8,n=8,k=300,dtype=float64"}) {
     const Task task = gemm_task(text);
@@ -246,7 +294,7 @@ TEST_F(Measure, ParallelCandidatesRunOnTheThreadsOfTheTask) {
     stage.parallel(stage.leaf_axes()[0]);
     c.trace = s.trace();
   }
-  Measurer measurer(options());
+  LocalMeasurer measurer(options());
   for (const Record& r : measurer.measure(task, batch, 0, {})) {
     EXPECT_TRUE(r.ok()) << r.message;
     EXPECT_EQ(r.threads, 2);
@@ -257,7 +305,7 @@ TEST_F(Measure, AMissingWorkerProgramIsAnError) {
   MeasureOptions o = options();
   o.worker_path = "/nonexistent/tilewright-worker";
   const Task task = gemm_task();
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   try {
     measurer.measure(task, candidates(task, 1), 0, {});
     FAIL();
@@ -271,7 +319,7 @@ TEST_F(Measure, AProgramThatIsNoWorkerIsAnError) {
   MeasureOptions o = options();
   o.worker_path = "/bin/true";
   const Task task = gemm_task();
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   try {
     measurer.measure(task, candidates(task, 1), 0, {});
     FAIL();
@@ -346,7 +394,7 @@ TEST_F(Measure, ManyTasksNeedNoMoreThanAFew) {
   constexpr int kTasks = 14, kSettled = 6;
   MeasureOptions o = options(2);
   o.reference_bytes = 24 * kMiB;  // of three tasks, a result and a tolerance of 4 MiB each
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   int descriptors = 0;
   int64_t ours = 0, theirs = 0;
   std::map<pid_t, int> of_workers;
@@ -383,7 +431,7 @@ TEST_F(Measure, ManyTasksNeedNoMoreThanAFew) {
 TEST_F(Measure, AReferenceThatWasGivenUpIsMadeAgain) {
   MeasureOptions o = options(1);
   o.reference_bytes = 1;  // that of one task at a time
-  Measurer measurer(o);
+  LocalMeasurer measurer(o);
   double spent = 0;
   for (const char* text : {"gemm:m=16,n=24,k=20", "dense:m=8,n=12,k=70", "gemm:m=16,n=24,k=20"}) {
     const Task task = gemm_task(text);
@@ -400,7 +448,7 @@ TEST_F(Measure, AReferenceThatWasGivenUpIsMadeAgain) {
 
 TEST_F(Measure, AnIdleWorkerThatIsKilledIsReplaced) {
   const Task task = gemm_task();
-  Measurer measurer(options(1));
+  LocalMeasurer measurer(options(1));
   measurer.measure(task, candidates(task, 1), 0, {});
   const auto workers = workers_of(getpid());
   ASSERT_EQ(workers.size(), 1u);
@@ -416,7 +464,7 @@ TEST_F(Measure, WorkersDoNotOutliveAKilledParent) {
   if (child == 0) {
     try {
       const Task task = gemm_task();
-      Measurer measurer(options(2));
+      LocalMeasurer measurer(options(2));
       measurer.measure(task, candidates(task, 4), 0, {});
     } catch (...) {
     }

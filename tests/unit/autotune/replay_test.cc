@@ -42,7 +42,7 @@ TEST_F(Replay, TheBestRecordGivesTheKernelThatWasMeasured) {
   MeasureOptions options;
   options.workers = 2;
   options.run_budget = 0.002;
-  Measurer measurer(options);
+  LocalMeasurer measurer(options);
   std::vector<Candidate> batch;
   for (int64_t factor : {2, 4, 8}) batch.push_back({.trace = tiled(task.program, factor).trace()});
   const auto records = measurer.measure(task, batch, 0, {});
@@ -80,7 +80,7 @@ TEST_F(Replay, PrecomputedWeightsAreMeasuredAsTheyAreBuilt) {
   pack.precompute();
   MeasureOptions options;
   options.run_budget = 0.002;
-  Measurer measurer(options);
+  LocalMeasurer measurer(options);
   const std::vector<Candidate> batch = {{.trace = schedule.trace()}};
   const auto records = measurer.measure(task, batch, 0, {});
   ASSERT_EQ(records.size(), 1u);

@@ -10,6 +10,7 @@
 #include <ranges>
 #include <set>
 
+#include "autotune/cost_models.h"
 #include "autotune/workloads.h"
 #include "tests/unit/autotune/made_times.h"
 
@@ -61,7 +62,8 @@ TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   constexpr size_t kBatch = 16;
   const test::MadeTimes times(drawn_, 1);
   Oracle oracle(times);
-  Search search(task_, space_, {.neighbour_share = 0, .random_share = 0}, 1);
+  Search search(task_, space_,
+                {.neighbour_share = 0, .random_share = 0, .distinct_programs = false}, 1);
   for (size_t before = 0; before < 4 * kBatch; before += kBatch) {
     const auto proposals = search.propose(kBatch, oracle);
     ASSERT_EQ(proposals.size(), kBatch);
@@ -104,7 +106,7 @@ TEST_F(SearchTest, ProposesWhatThePriorHoldsForFastUntilThereIsAModel) {
   for (const auto& f : drawn_.features) prior.push_back(f->prior_seconds);
   std::ranges::sort(prior);
   Search search(task_, space_, {.random_share = 0}, 1);
-  const auto model = make_cost_model(ModelKind::XGBoost, 1);
+  const auto model = cost_model("xgboost")({.seed = 1});
   for (const Proposal& p : search.propose(16, *model)) {
     EXPECT_LT(p.features->prior_seconds, prior[prior.size() / 10]);
   }

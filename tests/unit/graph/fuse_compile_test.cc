@@ -103,6 +103,35 @@ TEST(GraphFuseCompile, OnlyNnvmsFusionCopiesToChangeAShape) {
   EXPECT_THAT(functions_of(graph), testing::ElementsAre("fuse_dense", "__nop"));
 }
 
+// A concatenation of whole blocks of memory, and its parts, are no kernels.
+TEST(GraphFuseCompile, WhatIsJoinedIsComputedInItsPlace) {
+  const Symbol x = variable("x", "(16, 64)");
+  const auto joined = [&](const char* axis) {
+    const Symbol all =
+        call("concatenate", "all", {dense(x, "d", 32), dense(x, "e", 32)}, {{"axis", axis}});
+    return apply(partitioned(call("softmax", "s", {all}), {}, "auto"), "GraphFuseCompile");
+  };
+  const Graph outermost = joined("0");
+  EXPECT_THAT(functions_of(outermost),
+              testing::UnorderedElementsAre("fuse_dense", "fuse_dense", "__nop", "fuse_softmax"));
+  EXPECT_NE(outermost.find<std::vector<int64_t>>("storage_offset"), nullptr);
+  EXPECT_THAT(functions_of(joined("1")),
+              testing::UnorderedElementsAre("fuse_dense", "fuse_dense", "fuse_concatenate",
+                                            "fuse_softmax"));
+  // An input of the graph is nowhere else.
+  const Symbol with_x = call("concatenate", "c", {dense(x, "d", 64), x}, {{"axis", "0"}});
+  EXPECT_THAT(functions_of(apply(partitioned(with_x, {}, "auto"), "GraphFuseCompile")),
+              testing::UnorderedElementsAre("fuse_dense", "fuse_concatenate"));
+  const Symbol parts =
+      call("split", "p", {dense(x, "d", 64)}, {{"indices_or_sections", "2"}, {"axis", "0"}});
+  // Products read what was computed before.
+  const Symbol sum =
+      call("elemwise_add", "sum", {dense(parts.output(0), "f", 8), dense(parts.output(1), "g", 8)});
+  EXPECT_THAT(functions_of(apply(partitioned(sum, {}, "auto"), "GraphFuseCompile")),
+              testing::UnorderedElementsAre("fuse_dense", "__nop", "fuse_dense_1",
+                                            "fuse_dense_elemwise_add"));
+}
+
 // x is read by the addition last, and no variable: the sum takes its memory.
 TEST(GraphFuseCompile, KernelsWorkInPlace) {
   const Symbol x = dense(variable("x", "(8, 64)"), "d", 64);

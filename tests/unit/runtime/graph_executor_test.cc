@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 
 #include "runtime/error.h"
@@ -199,6 +200,56 @@ TEST_F(Executor, ReshapesAndVectors) {
     EXPECT_THAT(values_of(executor.output(2)), ElementsAre(2, 3, 4, 5, 6, 7, 8, 9));
   }
   EXPECT_EQ(executor.profile(1).nodes.size(), 3u);  // more, moved, last
+}
+
+// What is joined or taken apart lies there already, or is copied.
+TEST_F(Executor, ViewsOfSeveralTensors) {
+  const auto at = [](int64_t storage, int64_t offset) {
+    return PlanJson::Tensor{.shape = {16}, .storage = storage, .offset = offset};
+  };
+  for (bool in_place : {true, false}) {
+    PlanJson plan;
+    const int x = plan.variable("x", {{16}, 0}), y = plan.variable("y", {{16}, 1});
+    const int a = plan.call("a", "next", {{x, 0}}, {at(2, 64)}, true);
+    const int b = plan.call("b", "next", {{y, 0}}, {at(2, in_place ? 128 : 0)}, true);
+    const int all = plan.call("all", "__nop", {{a, 0}, {b, 0}},
+                              {{{2, 16}, in_place ? 2 : 3, "float32", in_place ? 64 : 0}});
+    const int with_input = plan.call("with_input", "__nop", {{a, 0}, {x, 0}}, {{{32}, 4}});
+    const int parts = plan.call("parts", "__nop", {{all, 0}}, {{{8}, 5}, {{24}, 6}});
+    const std::string text = plan.json({{all, 0}, {with_input, 0}, {parts, 0}, {parts, 1}});
+    GraphExecutor executor(plan_of(text), module);
+    std::vector<float> first(16), second(16);
+    std::iota(first.begin(), first.end(), 0.F);
+    std::iota(second.begin(), second.end(), 100.F);
+    executor.set_input(0, array_of(first));
+    executor.set_input_zero_copy(1, array_of(second));
+    executor.run();
+    const std::vector<float> whole = values_of(executor.output(0));
+    ASSERT_EQ(whole.size(), 32u);
+    for (size_t i = 0; i < 16; ++i) {
+      EXPECT_EQ(whole[i], first[i] + 1);
+      EXPECT_EQ(whole[16 + i], second[i] + 1);
+      EXPECT_EQ(values_of(executor.output(1))[16 + i], first[i]);
+    }
+    EXPECT_EQ(values_of(executor.output(2))[7], 8);
+    EXPECT_EQ(values_of(executor.output(3))[0], 9);
+    EXPECT_EQ(values_of(executor.output(3))[23], 116);
+    EXPECT_EQ(executor.profile(1).nodes.size(), in_place ? 4u : 5u);
+  }
+}
+
+TEST_F(Executor, OffsetsAreInMemoryThatThereIs) {
+  const auto refused = [&](const PlanJson::Tensor& output, ErrorCode code) {
+    PlanJson plan;
+    const int x = plan.variable("x", four(0));
+    const int y = plan.call("y", "next", {{x, 0}}, {output}, true);
+    test::expect_message(code, [&] { GraphExecutor(plan_of(plan.json({{y, 0}})), module); });
+  };
+  refused({{4}, 1, "float32", 32}, ErrorCode::BadGraph);
+  refused({{4}, 1, "float32", -64}, ErrorCode::BadGraph);
+  refused({{4}, -1, "float32", 64}, ErrorCode::BadGraph);
+  refused({{4}, 0, "float32", 64}, ErrorCode::BadGraph);  // behind the variable
+  refused({{4}, 1, "float32", INT64_MAX / 64 * 64}, ErrorCode::OutOfMemory);
 }
 
 TEST_F(Executor, SeveralOutputsAndInputsAsOutputs) {

@@ -94,6 +94,13 @@ TEST(GraphPlan, MistakesNameTheirPlace) {
       {"[\"float32\"", "[\"float31\"", "node 0 'x'", ErrorCode::UnknownDType},
       {"\"__nop\"", "\"__nop\", \"more\": 1", ""},
       {"[2, 2]", "[2, 3]", "node 4 'flat': __nop between tensors of different sizes"},
+      {"\"storage_offset\": [\"list_int\", [0", "\"storage_offset\": [\"list_int\", [8",
+       "node 0 'x': storage_offset is 8"},
+      {"\"storage_offset\": [\"list_int\", [0", "\"storage_offset\": [\"list_int\", [-64",
+       "node 0 'x': storage_offset is -64"},
+      {"\"storage_offset\": [\"list_int\", [0, ", "\"storage_offset\": [\"list_int\", [",
+       "attrs, 'storage_offset': 8 values for 9 entries"},
+      {"\"storage_offset\"", "\"another\"", ""},
   };
   for (const Mistake& m : mistakes) {
     const std::string text = replaced(whole_json(), m.part, m.other);

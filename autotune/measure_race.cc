@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/measure_race.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "autotune/race.h"
+
+namespace tw::autotune {
+namespace {
+
+using nlohmann::json;
+using Kind = WorkerEvent::Kind;
+
+// All contenders run in one process, so that they share inputs and outputs.
+constexpr size_t kSlot = 0;
+// A visit takes at least so many seconds, besides the call that warms it up.
+constexpr double kVisitSeconds = 1e-3;
+// Workers that may be lost with one contender before it is out.
+constexpr int kMostLosses = 2;
+// How often `stop` is looked at.
+constexpr double kTick = 0.05;
+
+class WorkerRace {
+ public:
+  WorkerRace(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
+             const MeasureOptions& options, int64_t& next_id, const std::function<bool()>& stop)
+      : pool_(pool),
+        task_(task),
+        options_(options),
+        next_id_(next_id),
+        stop_(stop),
+        race_(traces.size(), {.error = options.race_error}) {
+    for (const std::string& trace : traces) entrants_.push_back({.trace = trace});
+  }
+
+  RaceOutcome run() {
+    while (!stopped() && visiting_ < options_.race_budget && !race_.running().empty()) {
+      // Whoever is lost or taken out changes who takes part in the round, which begins again.
+      if (all_compiled()) round();
+    }
+    RaceOutcome outcome{.settled = race_.settled()};
+    for (size_t k = 0; k < entrants_.size(); ++k) outcome.seconds.push_back(race_.seconds(k));
+    if (!stopped()) outcome.winner = race_.leader();
+    return outcome;
+  }
+
+ private:
+  struct Entrant {
+    std::string trace;
+    int64_t id = -1;  // of what the worker holds; -1: nothing
+    int losses = 0;
+  };
+
+  bool stopped() const { return stop_ && stop_(); }
+
+  bool all_compiled() {
+    for (size_t k : race_.running()) {
+      if (entrants_[k].id >= 0) continue;
+      const int64_t id = next_id_++;
+      const json message = {{"do", "compile"}, {"id", id}, {"trace", entrants_[k].trace}};
+      const auto reply = ask(k, id, message, options_.compile_timeout);
+      if (!reply) return false;
+      ++pool_.slot(kSlot).handled;
+      ++pool_.slot(kSlot).held;
+      entrants_[k].id = id;
+    }
+    return true;
+  }
+
+  // Another order each time: who runs after whom must not matter.
+  void round() {
+    const std::vector<size_t> running = race_.running();
+    std::vector<size_t> order(running.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::shuffle(order, random_);
+    std::vector<double> seconds(running.size());
+    const auto start = Clock::now();
+    bool whole = true;
+    for (size_t i = 0; i < order.size() && whole; ++i) {
+      const Entrant& entrant = entrants_[running[order[i]]];
+      const auto reply = ask(running[order[i]], entrant.id,
+                             {{"do", "visit"}, {"id", entrant.id}, {"seconds", kVisitSeconds}},
+                             options_.run_timeout);
+      whole = reply.has_value();
+      if (whole) seconds[order[i]] = reply->at("seconds");
+    }
+    if (!whole) return;
+    visiting_ += std::chrono::duration<double>(Clock::now() - start).count();
+    race_.add(seconds);
+  }
+
+  // Nothing when the worker is gone, the contender failed or is out, or everything is stopped.
+  std::optional<json> ask(size_t k, int64_t id, const json& message, double timeout) {
+    pool_.ask(kSlot, task_, id, message, timeout);
+    while (!stopped()) {
+      for (const WorkerEvent& event : pool_.wait(kTick)) {
+        if (event.slot != kSlot) continue;  // an idle worker ended
+        if (event.kind == Kind::Reply) {
+          if (event.reply.value("ok", false)) return event.reply;
+          race_.withdraw(k);
+          return {};
+        }
+        for (Entrant& entrant : entrants_) entrant.id = -1;
+        const bool hangs = event.kind == Kind::TimedOut;
+        // One that it had not begun with is not what it died of.
+        if (hangs || (event.started && ++entrants_[k].losses >= kMostLosses)) race_.withdraw(k);
+        return {};
+      }
+    }
+    return {};
+  }
+
+  WorkerPool& pool_;
+  const Task& task_;
+  const MeasureOptions& options_;
+  int64_t& next_id_;
+  const std::function<bool()>& stop_;
+  Race race_;
+  std::vector<Entrant> entrants_;
+  std::mt19937_64 random_{0};
+  double visiting_ = 0;  // seconds, of whole rounds
+};
+
+}  // namespace
+
+RaceOutcome run_race(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
+                     const MeasureOptions& options, int64_t& next_id,
+                     const std::function<bool()>& stop) {
+  // No reply of this race must be taken for one of what follows.
+  struct Reset {
+    WorkerPool& pool;
+    ~Reset() { pool.reset(); }
+  } reset{pool};
+  pool.recycle(options.recycle_after);
+  return WorkerRace(pool, task, traces, options, next_id, stop).run();
+}
+
+}  // namespace tw::autotune

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A race of candidates in a worker process: all of them are compiled there, and visited in turns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/measure.h"
+#include "autotune/measure_pool.h"
+
+namespace tw::autotune {
+
+// Of schedules of one task, as traces. Candidates get numbers from `next_id` on, anew each time
+// that they are compiled. A worker that dies is replaced and the race goes on; whom it dies with
+// twice, who hangs or does not compile is out. Stopped, or with nobody left: no winner.
+RaceOutcome run_race(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
+                     const MeasureOptions& options, int64_t& next_id,
+                     const std::function<bool()>& stop);
+
+}  // namespace tw::autotune

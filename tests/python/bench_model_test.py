@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study of the cost model on the sample of the tree: what a replay and a calibration find there, and how it is shown.
+`./tw bench` builds the program; nothing is timed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+import model  # noqa: E402
+import pictures  # noqa: E402
+import tables  # noqa: E402
+
+PROGRAM = ROOT / "build/release/bench/tilewright-bench"
+WORKLOADS = 19
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    return model.log_of(SimpleNamespace(study_log=folder / "none.db", folder=folder))
+
+
+def run(section, log, *words):
+    if not PROGRAM.is_file():
+        pytest.skip("the benchmark program is not built")
+    done = subprocess.run([PROGRAM, section, f"--log={log}", *words], capture_output=True, text=True)
+    if "unknown option" in done.stderr or "usage" in done.stderr:
+        pytest.skip("the benchmark program is not of this build")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def study(log):
+    return run("study", log, "--seeds=6", "--trials=32", "--batch=8", "--models=prior;random")
+
+
+def test_the_sample_is_small():
+    assert model.SAMPLE.stat().st_size < 300_000
+
+
+def test_the_sample_holds_what_was_recorded(study):
+    facts = {w["workload"]: w for w in study["facts"]["workloads"]}
+    assert len(facts) == WORKLOADS
+    softmax = facts["softmax:m=1536,n=128"]
+    assert 50 <= softmax["candidates"] <= 60
+    assert softmax["visits"] <= 3 * softmax["candidates"]
+    assert softmax["best"] == pytest.approx(32.5e-6, rel=0.05)
+
+
+def test_the_prior_ranks_and_chance_does_not(study):
+    prior = model.over_workloads(study, "prior", "rank correlation")
+    chance = model.over_workloads(study, "random", "rank correlation")
+    assert min(prior) > 0.5
+    assert max(map(abs, chance)) < 0.2
+
+
+def test_more_trials_leave_less_regret(study):
+    regrets = [model.over_workloads(study, "prior", f"regret after {trials}") for trials in (8, 16, 32)]
+    middle = [sorted(of_seed)[3] for of_seed in regrets]
+    assert middle[0] > middle[2] >= 0
+    assert middle[2] < 0.2
+
+
+def test_the_tables_fit_a_terminal(study):
+    shown = tables.of_section("model", study | {"facts": study["facts"] | {"sample": True}}, {})
+    assert [t.title for t in shown] == ["Searches replayed over recorded candidates", "By workload", "Where they are most wrong"]
+    assert all(len(row) == len(t.columns) for t in shown for row in t.rows)
+    assert len(shown[1].rows) == WORKLOADS
+    picture = pictures.of_section("model", study, {})[0]
+    assert picture.svg.startswith("<svg")
+
+
+def test_the_prior_is_calibrated(log):
+    facts = run("calibrate", log, "--candidates=12", "--folds=2")["facts"]
+    assert len(facts["workloads"]) == WORKLOADS
+
+    def loss(step):
+        return sum(w[step]["spread"] for w in facts["workloads"])
+
+    assert loss("after") < loss("before")
+    shown = tables.of_section("calibrate", {"facts": facts, "measurements": []}, {})
+    assert len(shown[0].rows) == WORKLOADS + 1
+    assert all(c["unit"] and c["source"] for c in facts["constants"])

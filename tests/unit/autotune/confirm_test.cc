@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/confirm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "autotune/workloads.h"
+#include "schedule/schedule.h"
+
+namespace tw::autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A log with planted times, whose candidates are raced as workers are told to misbehave. Races
+// count candidates from 0: the fastest of the log first, the prior's last.
+class Confirm : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tilewright-confirm-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    log_.emplace((folder_ / "log.db").string(), Log::Mode::Write);
+    log_->add_task(task_);
+    append(1.00e-3, 2);
+    append(1.01e-3, 3);
+    append(1.02e-3, 4);
+    append(1.40e-3, 5, Origin::Prior);
+  }
+  void TearDown() override {
+    unsetenv("TILEWRIGHT_WORKER_FAULT");
+    fs::remove_all(folder_);
+  }
+  static void fault(const char* list) { setenv("TILEWRIGHT_WORKER_FAULT", list, 1); }
+
+  void append(double seconds, int factor, Origin origin = Origin::Search) {
+    const Schedule s = Schedule::create(task_.program.outputs);
+    const Stage stage = s[task_.program.outputs[0]];
+    stage.split(stage.axis(1), factor);
+    Record r;
+    r.workload = task_.workload;
+    r.target = task_.target_text;
+    r.trace = to_text(s.trace());
+    r.seconds = std::vector<double>(8, seconds);
+    r.ir_hash = std::to_string(factor);
+    r.origin = origin;
+    log_->append(r);
+  }
+  std::optional<Confirmation> confirm(const std::function<bool()>& stop = {}) {
+    MeasureOptions o;
+    o.workers = 1;
+    o.run_timeout = 1;
+    LocalMeasurer measurer(o);
+    return confirm_best(measurer, task_, *log_, "", stop);
+  }
+  int64_t best() const { return log_->best(task_.workload, task_.target_text, 1)->id; }
+
+  const Task task_ = make_task(parse_workload("gemm:m=16,n=24,k=20").program, Target::host(), 1);
+  std::optional<Log> log_;
+  fs::path folder_;
+};
+
+TEST_F(Confirm, ThePriorsScheduleWinsWhereTheRaceSaysSo) {
+  fault("slow@0,slow@1,slow@2");
+  const auto found = confirm();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->winner.id, 4);
+  EXPECT_TRUE(found->settled);
+  EXPECT_EQ(found->prior_seconds, found->seconds);
+  EXPECT_EQ(best(), 4);
+  EXPECT_EQ(log_->records()[3].race_seconds, found->seconds);
+}
+
+TEST_F(Confirm, TheWinnerIsWhoIsFastestInTheRace) {
+  fault("slow@0,slow@2,slow@3");
+  EXPECT_EQ(confirm()->winner.id, 2);
+  EXPECT_EQ(best(), 2);
+}
+
+TEST_F(Confirm, ADeadWorkerStopsNoRace) {
+  // The one that it dies with takes part again, as candidate 5.
+  fault("kill@1,slow@4,slow@6,slow@7");
+  EXPECT_EQ(confirm()->winner.id, 2);
+}
+
+TEST_F(Confirm, WhoCrashesTwiceIsOut) {
+  fault("crash@1,crash@5,slow@8,slow@10");
+  const auto found = confirm();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->winner.id, 3);
+  EXPECT_EQ(best(), 3);
+}
+
+TEST_F(Confirm, WhoHangsOrNoLongerCompilesIsOut) {
+  fault("hang@1,compile-crash@4,compile-crash@5,slow@8");
+  const auto found = confirm();
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->winner.id, 2);
+  EXPECT_NE(found->winner.id, 1);
+}
+
+TEST_F(Confirm, WithNobodyLeftTheLogSaysWhatItSaid) {
+  fault("hang@0,hang@4,hang@7,hang@9");
+  EXPECT_FALSE(confirm());
+  EXPECT_EQ(best(), 1);
+}
+
+TEST_F(Confirm, AStoppedRaceLeavesNoTrace) {
+  fault("hang@3");
+  int asked = 0;
+  EXPECT_FALSE(confirm([&] { return ++asked > 20; }));
+  for (const Record& r : log_->records()) EXPECT_EQ(r.race_seconds, 0);
+  EXPECT_EQ(best(), 1);
+}
+
+TEST_F(Confirm, OneAloneIsNotRaced) {
+  const Task other = make_task(parse_workload("gemm:m=16,n=24,k=24").program, Target::host(), 1);
+  LocalMeasurer measurer({.workers = 1});
+  EXPECT_FALSE(confirm_best(measurer, other, *log_, ""));
+}
+
+}  // namespace
+}  // namespace tw::autotune

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/policies.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "autotune/cost_models.h"
+#include "autotune/workloads.h"
+#include "tests/support/expect_error.h"
+#include "tests/unit/autotune/made_times.h"
+
+namespace tw::autotune {
+namespace {
+
+Task task_of(const std::string& text) {
+  return make_task(parse_workload(text).program, Target::host(), 1, text);
+}
+
+// Knows the made times.
+class Oracle : public CostModel {
+ public:
+  explicit Oracle(const test::MadeTimes& times) : times_(times) {}
+  void train(const std::vector<Sample>&) override {}
+  bool trained() const override { return true; }
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> scores;
+    for (const Features* f : candidates) scores.push_back(-std::log(times_.seconds(*f)));
+    return scores;
+  }
+
+ private:
+  const test::MadeTimes& times_;
+};
+
+TEST(Policies, EachProposesLegalPointsOnce) {
+  const Task task = task_of("gemm:m=48,n=96,k=64");
+  const Space space(task);
+  const auto model = cost_model("prior")({});
+  for (const PolicyRow& row : search_policies()) {
+    SCOPED_TRACE(row.name);
+    const auto policy = row.make({task, space, {}, 1});
+    std::set<std::string> seen;
+    for (int round = 0; round < 4; ++round) {
+      const auto proposals = policy->propose(8, *model);
+      EXPECT_EQ(proposals.size(), 8u);
+      for (const Proposal& p : proposals) {
+        EXPECT_TRUE(space.within_limits(p.point));
+        ASSERT_NE(p.features, nullptr);
+        EXPECT_EQ(space.trace(p.point), p.candidate.trace);
+        EXPECT_TRUE(seen.insert(to_text(p.candidate.trace)).second);
+      }
+      // The second half comes back only later, as where many are in flight.
+      for (size_t k = 0; k < 4; ++k) policy->observe(proposals[k].point, 1e-3);
+    }
+  }
+}
+
+TEST(Policies, WhatWasMeasuredBeforeIsNotProposed) {
+  const Task task = task_of("gemm:m=48,n=96,k=64");
+  const Space space(task);
+  const auto model = cost_model("prior")({});
+  for (const PolicyRow& row : search_policies()) {
+    SCOPED_TRACE(row.name);
+    const auto earlier = row.make({task, space, {}, 1})->propose(8, *model);
+    const auto policy = row.make({task, space, {}, 1});
+    std::set<Point> known;
+    for (const Proposal& p : earlier) {
+      policy->observe(p.point, 1e-3);
+      known.insert(p.point);
+    }
+    for (const Proposal& p : policy->propose(8, *model)) EXPECT_FALSE(known.contains(p.point));
+  }
+}
+
+TEST(Policies, AGridMeetsEveryPointOfASmallSpace) {
+  const Task task = task_of("transpose:m=4,n=4");
+  const Space space(task);
+  std::set<Point> all;
+  for (size_t k = 0; k < space.sketches().size(); ++k) {
+    std::vector<Point> points = {{.sketch = k}};
+    for (const Knob& knob : space.sketches()[k].knobs) {
+      std::vector<Point> longer;
+      for (const Point& p : points) {
+        for (size_t c = 0; c < knob.size(); ++c) {
+          longer.push_back(p);
+          longer.back().choice.push_back(c);
+        }
+      }
+      points = std::move(longer);
+    }
+    for (const Point& p : points) {
+      if (!space.within_limits(p)) continue;
+      try {
+        extract_features(task, space.schedule(p));
+        all.insert(p);
+      } catch (const UserError&) {
+        continue;
+      }
+    }
+  }
+  const auto model = cost_model("prior")({});
+  const auto policy = make_grid_policy({task, space});
+  std::set<Point> met;
+  for (const Proposal& p : policy->propose(1 << 20, *model)) met.insert(p.point);
+  EXPECT_EQ(met, all);
+  EXPECT_TRUE(policy->propose(8, *model).empty());
+}
+
+TEST(Policies, AnnealingFindsWhatChanceDoesNot) {
+  const Task task = task_of("gemm:m=48,n=96,k=64");
+  const Space space(task);
+  const test::Drawn drawn = test::draw(task, space, 200, 1);
+  for (const uint64_t seed : {1, 2, 3}) {
+    const test::MadeTimes times(drawn, seed);
+    double fastest = INFINITY;  // of two hundred points at random
+    for (const auto& f : drawn.features) fastest = std::min(fastest, times.seconds(*f));
+    const auto proposals =
+        make_annealing_policy({task, space, {}, seed})->propose(16, Oracle(times));
+    ASSERT_EQ(proposals.size(), 16u);
+    EXPECT_LT(times.seconds(*proposals.front().features), fastest) << seed;
+  }
+}
+
+TEST(Policies, AnUnknownNameListsTheRows) {
+  const ErrorInfo info =
+      tw::test::expect_error(ErrorCode::BadArgument, [] { search_policy("simplex"); });
+  EXPECT_EQ(info.legal, "evolutionary, annealing, random, grid");
+}
+
+}  // namespace
+}  // namespace tw::autotune
