@@ -33,7 +33,8 @@ py::list kernels_of(const Compiled& compiled) {
 // programs.
 py::list kernels_to_be(const graph::Graph& graph, const std::set<std::string>& parameters) {
   std::vector<graph::Group> groups = graph::groups_of(graph, parameters);
-  std::erase_if(groups, [](const graph::Group& group) { return group.is_view(); });
+  std::erase_if(groups,
+                [](const graph::Group& group) { return group.is_view() || group.is_external; });
   py::list list;
   for (const graph::BuiltKernel& k : graph::different_kernels(groups).kernels)
     list.append(py::make_tuple(k.name, k.calls, k.program));

@@ -279,9 +279,8 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
                  .arguments = arguments_.data() + first,
                  .num_arguments = static_cast<int32_t>(arguments_.size() - first),
                  .node = id};
-    arguments_.push_back(functions[id].context());
     if (node.is_view()) {
-      if (is_in_place(node, {call.arguments, static_cast<size_t>(call.num_arguments)})) continue;
+      if (is_in_place(node, std::span(arguments_).subspan(first))) continue;
     } else {
       call.kernel = functions[id].kernel();
       call.unchecked = functions[id].unchecked().kernel();
@@ -296,6 +295,7 @@ void GraphExecutor::make_calls(const std::vector<Function>& functions) {
     };
     std::ranges::for_each(node.inputs, note);
     for (uint32_t o = 0; o < node.num_outputs; ++o) note(node.first_entry + o);
+    arguments_.push_back(functions[id].context());
     calls_.push_back(call);
   }
   if (workspace_.bytes() + workspace_.thread_bytes > 0) {
