@@ -132,8 +132,8 @@ def test_candidates_are_proposed_while_others_are_measured(tmp_path):
 
 def trial(**fields):
     task = autotune.make_task(SIZE, threads=1)
-    return {"version": remote.VERSION, "te": task.te_text, "target": task.target, "threads": 1, "best": 0.0, "kind": "",
-            "trace": str(autotune.prior_schedule(task.program, threads=1).trace), "options": {"run_budget": 0.002}, **fields}
+    return {"version": remote.VERSION, "te": task.te_text, "target": task.target, "threads": 1, "caches": "hot", "best": 0.0,
+            "kind": "", "trace": str(autotune.prior_schedule(task.program, threads=1).trace), "options": {"run_budget": 0.002}, **fields}
 
 
 def test_a_worker_measures_a_trial_from_its_text():

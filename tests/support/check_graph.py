@@ -41,8 +41,9 @@ def difference(found: list, expected: list) -> str | None:
 
 
 def described(case: Case) -> tw.graph.Graph:
-    """The graph with the shapes and types of its inputs as graph attributes."""
+    """The graph with the shapes and types of its inputs as graph attributes, and a code generator for passes that ask for one."""
     graph = case.load()
+    graph._set_json_attr("compiler", "csource", "str")
     tw.compiler.graph_attr.set_shape_inputs(graph, {name: a.shape for name, a in case.inputs.items()})
     return tw.compiler.graph_attr.set_dtype_inputs(graph, {name: str(a.dtype) for name, a in case.inputs.items()})
 
@@ -169,7 +170,8 @@ def rewriting_passes() -> list[list[str]]:
 
 
 # Passes that leave something to others, and passes that have more to do with what SimplifyInference makes.
-FOLLOWED_BY = {"AlterOpLayout": ["CorrectLayout"]}
+FOLLOWED_BY = {"AlterOpLayout": ["CorrectLayout"], "MergeComposite": ["InlineFunctions"],
+               "AnnotateTarget": ["MergeCompilerRegions", "PartitionGraph", "InlineFunctions"]}
 OF_SIMPLE_OPERATORS = ("FoldScaleAxis", "CommonSubexpression", "DeadNodes", "AlterOpLayout")
 # Passes that give something else than a graph which computes the same, or need to be told more.
 OTHER_PASSES = {
