@@ -6,6 +6,7 @@ moments.
 """
 
 import concurrent.futures
+import contextlib
 import os
 import random
 import signal
@@ -78,19 +79,21 @@ def busy_share(folder, workers=64, trials=1024):
 def kill_workers(folder, kills=100, workers=4):
     killed, done = [], threading.Event()
 
-    def kill(client):
+    def kill(nannies):
         chance = random.Random(1)
         while not done.is_set() and len(killed) < kills:
-            pids = list(client.run(os.getpid, on_error="ignore").values())
+            # A nanny whose worker dies while it starts gives up, and a cluster without workers waits for ever.
+            pids = [n.pid for n in list(nannies.values()) if n.pid and n.status.name == "running" and n.process.status.name == "running"]
             if pids:
-                os.kill(chance.choice(pids), signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(pids), signal.SIGKILL)
                 killed.append(time.monotonic())
             done.wait(chance.uniform(0, 0.6))
 
     from distributed import Client
 
     with cluster(workers, folder) as c, Client(c.scheduler_address, set_as_default=False) as client:
-        thread = threading.Thread(target=kill, args=(client,))
+        thread = threading.Thread(target=kill, args=(c.workers,), daemon=True)
 
         def watch(event):
             if event.trial == 1 and event.record is not None:

@@ -17,6 +17,8 @@ _MOST_LOSSES = 20
 # A worker that refuses a trial holds it so long, so that others take the next ones.
 _REFUSAL_SECONDS = 0.5
 _PROBE_SECONDS = 60.0
+# For what is known to a worker of Dask's to reach us, or else it is lost.
+_FETCH_SECONDS = 10.0
 
 
 class ExecutorMeasurer:
@@ -178,14 +180,28 @@ def _adapted(executor):
 
 
 class _Dask:
-    """A client of Dask's, whose workers come and go."""
+    """A client of Dask's, whose workers come and go. Its own executor leaves a future without any answer where a result is
+    lost between the worker and the client.
+    """
 
     def __init__(self, client):
         self.client = client
-        self.executor = client.get_executor(pure=False)  # equal trials are several trials
 
     def submit(self, function, argument):
-        return self.executor.submit(function, argument)
+        answer = concurrent.futures.Future()
+        future = self.client.submit(function, argument, pure=False)  # equal trials are several trials
+
+        def known(future):
+            if not answer.set_running_or_notify_cancel():
+                return
+            try:
+                answer.set_result(future.result(timeout=_FETCH_SECONDS))
+            except BaseException as error:  # noqa: BLE001  whatever it is, whoever waits must know
+                answer.set_exception(error)
+
+        future.add_done_callback(known)
+        answer.add_done_callback(lambda a: future.cancel() if a.cancelled() else None)
+        return answer
 
     def count(self):
         return sum(self.client.nthreads().values())
