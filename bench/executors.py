@@ -79,11 +79,11 @@ def busy_share(folder, workers=64, trials=1024):
 def kill_workers(folder, kills=100, workers=4):
     killed, done = [], threading.Event()
 
-    def kill(nannies):
+    def kill(cluster):
         chance = random.Random(1)
         while not done.is_set() and len(killed) < kills:
-            # A nanny whose worker dies while it starts gives up, and a cluster without workers waits for ever.
-            pids = [n.pid for n in list(nannies.values()) if n.pid and n.status.name == "running" and n.process.status.name == "running"]
+            cluster.scale(workers)  # nannies whose workers die too often give up
+            pids = [n.pid for n in list(cluster.workers.values()) if n.pid]
             if pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(chance.choice(pids), signal.SIGKILL)
@@ -93,7 +93,7 @@ def kill_workers(folder, kills=100, workers=4):
     from distributed import Client
 
     with cluster(workers, folder) as c, Client(c.scheduler_address, set_as_default=False) as client:
-        thread = threading.Thread(target=kill, args=(c.workers,), daemon=True)
+        thread = threading.Thread(target=kill, args=(c,), daemon=True)
 
         def watch(event):
             if event.trial == 1 and event.record is not None:
