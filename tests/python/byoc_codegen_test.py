@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -257,3 +259,30 @@ def test_a_library_that_is_missing_is_one_line(caplog):
         run(sym.relu(sym.Variable("x")), {"x": np.ones(3, "float32")}, {}, "missing")
     assert "libmissing.so" in caplog.text
     assert {"onednn", "openblas", "csource"} <= set(byoc.codegens())
+
+
+@pytest.mark.parametrize(
+    ("variables", "rounds"),
+    [
+        ({}, 1000),
+        ({"GOMP_SPINCOUNT": "77"}, 77),
+        ({"OMP_WAIT_POLICY": "active"}, 30_000_000_000),
+    ],
+)
+def test_openmp_spins_no_longer_than_our_pool(variables, rounds):
+    """Else each primitive takes ten milliseconds where one of its threads waits for a CPU.
+
+    OpenMP says what it read when it is loaded: with our package, and in the program that tries regions.
+    """
+    onednn = library("onednn")
+    ours = [sys.executable, "-c", "import tilewright, os; print(os.environ.get('GOMP_SPINCOUNT'))"]
+    tries = [onednn.parent / "tilewright-codegen", onednn]
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_"))}
+    env = clean | {"OMP_DISPLAY_ENV": "verbose"} | variables
+    for command, printed in ((ours, f"{variables.get('GOMP_SPINCOUNT')}\n"), (tries, "")):
+        result = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        read = re.findall("GOMP_SPINCOUNT = '([0-9]+)'", result.stderr)
+        if not read:
+            pytest.skip("there is no libgomp in this process")
+        assert {int(number) for number in read} == {rounds}
+        assert result.stdout == printed
