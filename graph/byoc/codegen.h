@@ -74,8 +74,11 @@ class Kernel {
   virtual int64_t workspace_bytes() const { return 0; }
   virtual bool keeps_constants() const { return true; }
   // `tensors`: elements, row-major, of the inputs and then the outputs. Throws a std::exception
-  // where it fails. Calls on several threads do not come at once.
+  // where it fails. Calls of one object do not come at once.
   virtual void run(void* const* tensors, void* workspace) = 0;
+  // The same kernel for one more thread, which the caller deletes first; constants are shared.
+  // Null: threads wait for each other.
+  virtual Kernel* clone() const { return nullptr; }
 };
 
 using BuildFunction = Kernel*(const Region&);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "autotune/worker_process.h"
+#include "graph/byoc/load_codegen.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
 
@@ -31,7 +32,7 @@ Table& table() {
 vendor::BuildFunction* build_function(const Codegen& codegen) {
   const std::string path = library_path(codegen);
   // Libraries stay: kernels may live as long as the program.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = load_codegen(path.c_str());
   if (library == nullptr) {
     const char* why = dlerror();
     raise({.code = ErrorCode::ModuleLoad,

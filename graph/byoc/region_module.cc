@@ -16,13 +16,62 @@
 namespace tw::graph {
 namespace {
 
+// What one call at a time has.
+struct Caller {
+  std::unique_ptr<vendor::Kernel> kernel;
+  std::vector<void*> tensors;
+};
+
 struct State {
   FunctionInfo info;
-  std::unique_ptr<vendor::Kernel> kernel;
   std::vector<NDArray> constants;
+  std::unique_ptr<vendor::Kernel> kernel;  // whose clones run
   int64_t workspace = 0;
-  std::mutex mutex;  // held by one call, whose tensors these are
-  std::vector<void*> tensors;
+  std::mutex running;  // held while the kernel itself runs, where it has no clones
+  std::mutex mutex;    // of what follows; never held in a run
+  std::vector<Caller> idle;
+};
+
+// For a kernel without clones.
+class OneAtATime final : public vendor::Kernel {
+ public:
+  explicit OneAtATime(State& state) : state_(state) {}
+  void run(void* const* tensors, void* workspace) override {
+    const std::lock_guard alone(state_.running);
+    state_.kernel->run(tensors, workspace);
+  }
+
+ private:
+  State& state_;
+};
+
+// A caller for one call, taken and given back: no call waits for another's run.
+class Lease {
+ public:
+  explicit Lease(State& state) : state_(state) {
+    {
+      const std::lock_guard lock(state.mutex);
+      if (!state.idle.empty()) {
+        caller_ = std::move(state.idle.back());
+        state.idle.pop_back();
+        return;
+      }
+    }
+    caller_.kernel.reset(state.kernel->clone());
+    if (!caller_.kernel) caller_.kernel = std::make_unique<OneAtATime>(state);
+    caller_.tensors.resize(state.info.arguments.size());
+  }
+  ~Lease() {
+    const std::lock_guard lock(state_.mutex);
+    state_.idle.push_back(std::move(caller_));
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  Caller* operator->() { return &caller_; }
+
+ private:
+  State& state_;
+  Caller caller_;
 };
 
 void* elements_of(const State& state, size_t k, const void* argument) {
@@ -47,21 +96,21 @@ void* elements_of(const State& state, size_t k, const void* argument) {
 int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
   return guarded<int32_t>(-1, [&] {
     State& state = *static_cast<State*>(arguments[count]);
-    const std::lock_guard alone(state.mutex);
-    if (static_cast<size_t>(count) != state.tensors.size()) {
+    if (static_cast<size_t>(count) != state.info.arguments.size()) {
       raise({.code = ErrorCode::ArgumentCount,
              .what = fmt::format("{} arguments for {}", count, state.info.name),
-             .legal = fmt::format("{}", state.tensors.size())});
+             .legal = fmt::format("{}", state.info.arguments.size())});
     }
-    for (size_t k = 0; k < state.tensors.size(); ++k)
-      state.tensors[k] = elements_of(state, k, arguments[k]);
+    Lease caller(state);
+    for (size_t k = 0; k < caller->tensors.size(); ++k)
+      caller->tensors[k] = elements_of(state, k, arguments[k]);
     const std::unique_ptr<void, void (*)(void*)> workspace(
         state.workspace > 0 ? workspace_alloc(state.workspace) : nullptr, &workspace_free);
     if (state.workspace > 0 && !workspace) {
       raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + state.info.name});
     }
     try {
-      state.kernel->run(state.tensors.data(), workspace.get());
+      caller->kernel->run(caller->tensors.data(), workspace.get());
     } catch (const std::exception& e) {
       raise({.code = ErrorCode::RunCrashed,
              .what = fmt::format("{} failed: {}", state.info.name, e.what())});
@@ -149,7 +198,6 @@ std::shared_ptr<const Module> make_region_module(const vendor::Region& region,
   state->info.workspace.call = state->workspace;
   state->kernel = std::move(kernel);
   state->constants = std::move(constants);
-  state->tensors.resize(state->info.arguments.size());
   return std::make_shared<RegionModule>(std::move(state));
 }
 

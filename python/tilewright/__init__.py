@@ -16,7 +16,16 @@ Names and signatures are those of TVM 0.8's `te`, `tir` and `topi`.
 
 import os as _os
 
-from . import _core
+# XGBoost brings libgomp, which reads only here how long its threads spin, ten milliseconds by default: where one waits for
+# a CPU, each primitive of oneDNN takes as long. 1000 pauses are some 50 µs, as in our pool.
+_openmp_is_told = "GOMP_SPINCOUNT" in _os.environ or "OMP_WAIT_POLICY" in _os.environ
+if not _openmp_is_told:
+    _os.environ["GOMP_SPINCOUNT"] = "1000"
+try:
+    from . import _core
+finally:
+    if not _openmp_is_told:
+        del _os.environ["GOMP_SPINCOUNT"]
 
 _core.set_package_directory(_os.path.dirname(__file__))
 __version__ = _core.__version__

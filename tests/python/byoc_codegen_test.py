@@ -2,8 +2,11 @@
 
 import logging
 import os
+import re
 import shutil
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -257,3 +260,86 @@ def test_a_library_that_is_missing_is_one_line(caplog):
         run(sym.relu(sym.Variable("x")), {"x": np.ones(3, "float32")}, {}, "missing")
     assert "libmissing.so" in caplog.text
     assert {"onednn", "openblas", "csource"} <= set(byoc.codegens())
+
+
+@pytest.mark.parametrize(
+    ("variables", "rounds"),
+    [
+        ({}, 1000),
+        ({"GOMP_SPINCOUNT": "77"}, 77),
+        ({"OMP_WAIT_POLICY": "active"}, 30_000_000_000),
+    ],
+)
+def test_openmp_spins_no_longer_than_our_pool(variables, rounds):
+    """Else each primitive takes ten milliseconds where one of its threads waits for a CPU.
+
+    OpenMP says what it read when it is loaded: with our package, and in the program that tries regions.
+    """
+    onednn = library("onednn")
+    ours = [sys.executable, "-c", "import tilewright, os; print(os.environ.get('GOMP_SPINCOUNT'))"]
+    tries = [onednn.parent / "tilewright-codegen", onednn]
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("OMP_", "GOMP_"))}
+    env = clean | {"OMP_DISPLAY_ENV": "verbose"} | variables
+    for command, printed in ((ours, f"{variables.get('GOMP_SPINCOUNT')}\n"), (tries, "")):
+        result = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+        read = re.findall("GOMP_SPINCOUNT = '([0-9]+)'", result.stderr)
+        if not read:
+            pytest.skip("there is no libgomp in this process")
+        assert {int(number) for number in read} == {rounds}
+        assert result.stdout == printed
+
+
+def test_clones_do_not_wait_for_each_other(tmp_path):
+    """From the third run on, the kernel returns when two runs are inside it."""
+    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
+    # Statics of one name in two such libraries would be one object.
+    meet = """static std::atomic<int> meetings{0}, inside{0};
+    if (++meetings > 2) {
+      ++inside;
+      for (int k = 0; inside.load() < 2; ++k) {
+        if (k == 20000) throw std::runtime_error("alone");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }"""
+    source = SOURCE.replace("RUN\n  }", "RUN\n  }\n  Kernel* clone() const override { return new Relu(*this); }")
+    source = "#include <atomic>\n#include <chrono>\n#include <thread>\n" + source.replace("RUN", meet).replace("BUILD", "")
+    (tmp_path / "relu.cc").write_text(source)
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
+    byoc.register_codegen("meeting", tmp_path / "relu.so")
+    byoc.register_pattern_table("meeting", [("meeting.relu", is_op("nn.relu"))])
+    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), "meeting", {"x": (4,)}), shape={"x": (4,)})
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
+    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    for _ in range(2):
+        executor.run()
+    other = executor.clone()
+    other.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(e.run) for e in (executor, other)]:
+            done.result()
+
+
+@pytest.mark.parametrize("compiler", ["onednn", "openblas", "csource"])
+def test_clones_compute_at_once(compiler):
+    library(compiler)
+    net = sym.relu(sym.dense(sym.dense(sym.Variable("y"), units=64), units=32)) if compiler != "csource" else NETWORKS["bias_relu"]
+    shape = (16, 48) if compiler != "csource" else IMAGE["x"]
+    name = net.list_input_names()[0]
+    values, params = values_for(net, np.random.default_rng(0), **{name: shape})
+    params = {n: tw.nd.array(a) for n, a in params.items()}
+    graph = byoc.partition(tw.graph.create(net), compiler, {name: shape}, params=params)
+    graph, module, kept = tw.compiler.build(graph, shape={name: shape}, params=params)
+    first = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
+    first.set_input(**kept)
+
+    def same(executor, seed):
+        x = np.random.default_rng(seed).normal(size=shape).astype("float32")
+        executor.set_input(**{name: tw.nd.array(x)})
+        for _ in range(200):
+            executor.run()
+        expected = numpy_graph.run(net, {name: x, **{n: a.numpy() for n, a in params.items()}})
+        assert check_graph.difference([executor.get_output(0).numpy()], expected) is None
+
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(same, e, seed) for seed, e in enumerate([first, first.clone(), first.clone()])]:
+            done.result()

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <stdexcept>
 
 #include "graph/byoc/codegen.h"
@@ -202,18 +203,19 @@ class CompiledSource final : public Kernel {
     try {
       std::ofstream(path / "region.c") << source;
       compile(path / "region.c", path / "region.so");
-      library_ = dlopen((path / "region.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      void* const library = dlopen((path / "region.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library != nullptr) library_ = {library, [](void* l) { dlclose(l); }};
     } catch (...) {
       std::filesystem::remove_all(path);
       throw;
     }
     std::filesystem::remove_all(path);
-    if (library_ != nullptr) run_ = reinterpret_cast<Run*>(dlsym(library_, "run"));
+    if (library_ != nullptr) run_ = reinterpret_cast<Run*>(dlsym(library_.get(), "run"));
     if (run_ == nullptr) throw std::runtime_error("the compiled C source cannot be loaded");
   }
-  ~CompiledSource() override { dlclose(library_); }
 
   int64_t workspace_bytes() const override { return workspace_; }
+  Kernel* clone() const override { return new CompiledSource(*this); }
   void run(void* const* tensors, void* workspace) override {
     run_(tensors, constants_.data(), workspace);
   }
@@ -222,7 +224,7 @@ class CompiledSource final : public Kernel {
   using Run = void(void* const*, const void* const*, void*);
   std::vector<const void*> constants_;
   int64_t workspace_ = 0;
-  void* library_ = nullptr;
+  std::shared_ptr<void> library_;
   Run* run_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <dnnl.hpp>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -80,6 +81,23 @@ class Network final : public Kernel {
   explicit Network(const Region& region);
   int64_t workspace_bytes() const override { return workspace_; }
 
+  // Primitives and constants are shared, memory that a run sets is not.
+  Kernel* clone() const override {
+    auto other = std::make_unique<Network>(*this);
+    std::unordered_map<dnnl_memory_t, memory> fresh;  // look-ups only
+    const auto renew = [&](memory& m) {
+      m = fresh.try_emplace(m.get(), m.get_desc(), engine(), nullptr).first->second;
+    };
+    for (auto& [m, k] : other->external_) renew(m);
+    for (auto& [m, offset] : other->scratch_) renew(m);
+    for (Call& c : other->calls_) {
+      for (auto& [id, m] : c.arguments) {
+        if (fresh.contains(m.get())) m = fresh.at(m.get());
+      }
+    }
+    return other.release();
+  }
+
   void run(void* const* tensors, void* workspace) override {
     for (const auto& [m, k] : external_) m.set_data_handle(tensors[k]);
     for (const auto& [m, offset] : scratch_)
@@ -96,9 +114,9 @@ class Network final : public Kernel {
     std::unordered_map<int, memory> arguments;
   };
   std::vector<Call> calls_;
-  std::vector<std::pair<memory, size_t>> external_;  // inputs and outputs, by argument
-  std::vector<std::pair<memory, int64_t>> scratch_;  // and their places
-  std::vector<std::vector<float>> weights_;          // that were computed here
+  std::vector<std::pair<memory, size_t>> external_;           // inputs and outputs, by argument
+  std::vector<std::pair<memory, int64_t>> scratch_;           // and their places
+  std::vector<std::shared_ptr<std::vector<float>>> weights_;  // that were computed here
   int64_t workspace_ = 0;
   int threads_ = 1;
 };
@@ -322,10 +340,10 @@ class Builder {
       const float before = s.inputs.size() > 2 ? at(s.inputs[2])[c] : 0;
       bias[static_cast<size_t>(c)] = (before - at(norm.inputs[3])[c]) * scale + beta;
     }
-    network_.weights_.push_back(std::move(weight));
-    network_.weights_.push_back(std::move(bias));
+    network_.weights_.push_back(std::make_shared<std::vector<float>>(std::move(weight)));
+    network_.weights_.push_back(std::make_shared<std::vector<float>>(std::move(bias)));
     const auto kept = [&](size_t back, const Dims& d) {
-      auto& data = network_.weights_[network_.weights_.size() - back];
+      auto& data = *network_.weights_[network_.weights_.size() - back];
       return constant_in(memory(row_major(d), engine(), data.data()), row_major(d));
     };
     return {kept(2, dims(w)), kept(1, {channels})};

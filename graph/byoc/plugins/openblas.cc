@@ -44,6 +44,7 @@ class Products final : public Kernel {
   }
 
   int64_t workspace_bytes() const override { return floats_ * 4; }
+  Kernel* clone() const override { return new Products(*this); }
 
   void run(void* const* tensors, void* workspace) override {
     size_t next = 0;

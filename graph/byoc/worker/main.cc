@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/byoc/codegen.h"
+#include "graph/byoc/load_codegen.h"
 #include "graph/byoc/region_json.h"
 
 namespace {
@@ -66,7 +67,7 @@ int main(int count, char** arguments) {
   // What a library prints is none of our lines.
   std::FILE* const results = fdopen(dup(STDOUT_FILENO), "w");
   if (results == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr) return 1;
-  void* const library = count == 2 ? dlopen(arguments[1], RTLD_NOW) : nullptr;
+  void* const library = count == 2 ? tw::graph::load_codegen(arguments[1]) : nullptr;
   const char* const why = library == nullptr ? dlerror() : nullptr;
   auto* const build = library == nullptr
                           ? nullptr
