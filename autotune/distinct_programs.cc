@@ -32,6 +32,10 @@ class LoopsOfStores : public Visitor {
     visit(op.body);
     path_.resize(outside);
   }
+  // A prefetch; what computes nothing is removed later.
+  void on(const Evaluate& op) override {
+    if (const Call* call = as<Call>(op.value)) nests.insert(path_ + call->name);
+  }
   void on(const Store& op) override { nests.insert(path_ + to_string(op.value.dtype())); }
 
  private:
