@@ -83,18 +83,29 @@ std::string ir_hash(const Kernel& kernel) {
   return fmt::format("{:016x}", structural_hash(unnamed));
 }
 
-KernelModule lower_program(const te::Program& program, const Schedule& schedule,
-                           const std::vector<te::Tensor>& constants, const Target& target,
-                           const std::string& name, bool as_arguments) {
+LowerOptions candidate_options(const std::string& name) {
   LowerOptions options;
   options.name = name;
-  options.constants_as_arguments = as_arguments;
   options.passes.partition_const_loop = true;
+  return options;
+}
+
+KernelModule lower_program(const te::Program& program, const Schedule& schedule,
+                           const std::vector<te::Tensor>& constants, const Target& target,
+                           const LowerOptions& options) {
   std::vector<LowerArgument> arguments;
   for (const te::Tensor& t : program.arguments) {
     if (std::ranges::find(constants, t) == constants.end()) arguments.emplace_back(t);
   }
   return lower_module(schedule, arguments, constants, target, options);
+}
+
+KernelModule lower_program(const te::Program& program, const Schedule& schedule,
+                           const std::vector<te::Tensor>& constants, const Target& target,
+                           const std::string& name, bool as_arguments) {
+  LowerOptions options = candidate_options(name);
+  options.constants_as_arguments = as_arguments;
+  return lower_program(program, schedule, constants, target, options);
 }
 
 KernelModule lower_candidate(const te::Program& program, const Schedule& schedule,

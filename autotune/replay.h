@@ -26,6 +26,11 @@ std::string ir_hash(const Kernel& kernel);
 KernelModule lower_program(const te::Program& program, const Schedule& schedule,
                            const std::vector<te::Tensor>& constants, const Target& target,
                            const std::string& name, bool as_arguments = false);
+// The same up to what else the options say.
+LowerOptions candidate_options(const std::string& name);
+KernelModule lower_program(const te::Program& program, const Schedule& schedule,
+                           const std::vector<te::Tensor>& constants, const Target& target,
+                           const LowerOptions& options);
 // The same with all constants, as a candidate is timed: bound for hot caches, arguments for cold
 // constants.
 KernelModule lower_candidate(const te::Program& program, const Schedule& schedule,

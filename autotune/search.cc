@@ -7,8 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "autotune/replay.h"
-#include "runtime/error.h"
+#include "autotune/distinct_programs.h"
 
 namespace tw::autotune {
 namespace {
@@ -55,22 +54,12 @@ struct Search::State {
   // Features do not change; a point that comes back in a later round costs nothing. Null: illegal.
   std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
   const FeatureSet* own;
-  // Lowered programs that were proposed. Different points often give the same one: loops that are
-  // too long to unroll by one limit are by the next, and packed constants are no part of it.
-  std::unordered_set<std::string> programs;
+  // Those that were proposed. Different points often lower to the same one: loops that are too long
+  // to unroll by one limit are by the next, and packed constants are no part of it.
+  DistinctPrograms programs{task, space};
 
   // Whether the point's program was proposed before; it is remembered as proposed now.
-  bool repeats(const Point& p) {
-    if (!options.distinct_programs) return false;
-    try {
-      const Kernel kernel = lower_program(task.program, space.schedule(p),
-                                          te::constants_of(task.program), task.target, "candidate")
-                                .entry();
-      return !programs.insert(ir_hash(kernel)).second;
-    } catch (const Error&) {
-      return false;  // measured all the same, so that the log says why
-    }
-  }
+  bool repeats(const Point& p) { return options.distinct_programs && !programs.add(p); }
 
   // Features of those points that have none yet, in parallel.
   void prepare(const std::vector<Point>& points) {
