@@ -56,9 +56,7 @@ class Parts {
       return !e.node->is_variable() && std::ranges::count(parts, e) == 1 &&
              std::ranges::find(index_.outputs(), e) == index_.outputs().end();
     };
-    std::vector<Entry> outputs;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(root->num_outputs()); ++k)
-      outputs.push_back({root, k});
+    const std::vector<Entry> outputs = entries_of(root);
     return std::ranges::all_of(parts, is_free) &&
            std::all_of(parts.begin(), parts.end(), is_aligned) &&
            std::all_of(outputs.begin(), outputs.end(), is_aligned);

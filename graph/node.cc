@@ -49,6 +49,13 @@ NodeRef make_variable(std::string name, Attributes attributes) {
   return make_node(std::move(node));
 }
 
+std::vector<Entry> entries_of(const NodeRef& node) {
+  std::vector<Entry> entries;
+  for (uint32_t k = 0; k < static_cast<uint32_t>(node->num_outputs()); ++k)
+    entries.push_back({node, k});
+  return entries;
+}
+
 std::vector<NodeRef> nodes_of(std::span<const Entry> outputs) {
   struct Visit {
     NodeRef node;

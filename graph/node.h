@@ -51,6 +51,9 @@ struct Node {
 NodeRef make_node(Node node);
 NodeRef make_variable(std::string name, Attributes attributes = {});
 
+// All outputs of a node, in order.
+std::vector<Entry> entries_of(const NodeRef& node);
+
 // Every node that the outputs depend on, once, inputs before those who read them: NNVM's order, in
 // which the first output's first input comes first.
 std::vector<NodeRef> nodes_of(std::span<const Entry> outputs);

@@ -40,11 +40,7 @@ class Rewriter {
 
   void replace(const NodeRef& node, const NodeRef& next, Replacement by) {
     if (!by && next == node) return;
-    if (!by) {
-      by.emplace();
-      for (uint32_t k = 0; k < static_cast<uint32_t>(next->num_outputs()); ++k)
-        by->push_back({next, k});
-    }
+    if (!by) by = entries_of(next);
     TW_CHECK(by->size() == static_cast<size_t>(node->num_outputs()), node->name);
     replaced_[node.get()] = *std::move(by);
   }

@@ -22,10 +22,8 @@ Graph annotate_target(Graph graph) {
     if (!known) return std::nullopt;
     Node next = *node;
     for (Entry& e : next.inputs) e = make_begin(e, table.compiler);
-    const NodeRef made = make_node(std::move(next));
-    std::vector<Entry> outputs;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
-      outputs.push_back(make_end({made, k}, table.compiler));
+    std::vector<Entry> outputs = entries_of(make_node(std::move(next)));
+    for (Entry& e : outputs) e = make_end(e, table.compiler);
     return outputs;
   });
 }

@@ -286,11 +286,7 @@ Graph repair_annotations(Graph graph, std::vector<std::string>& inserted) {
       changed = true;
     }
     if (!changed) return std::nullopt;
-    const NodeRef made = make_node(std::move(next));
-    std::vector<Entry> outputs;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
-      outputs.push_back({made, k});
-    return outputs;
+    return entries_of(make_node(std::move(next)));
   });
   for (const auto& [k, f] : at_outputs) graph.outputs[k] = marked(graph.outputs[k], *f);
   return graph;

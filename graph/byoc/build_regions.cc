@@ -44,11 +44,7 @@ class RegionBuilder {
       if (function == functions_.end()) return std::nullopt;
       Node next = *node;
       next.function = function->second;
-      const NodeRef made = make_node(std::move(next));
-      std::vector<Entry> outputs;
-      for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
-        outputs.push_back({made, k});
-      return outputs;
+      return entries_of(make_node(std::move(next)));
     });
     result_.graph =
         inline_functions(built, [](const Node& call) { return call.function->module == nullptr; });

@@ -206,10 +206,7 @@ std::vector<Entry> applied(const GraphFunction& function, const std::vector<Entr
       values[node.get()] = applied(*next.function, next.inputs, wanted);
       continue;
     }
-    const NodeRef made = make_node(std::move(next));
-    std::vector<Entry>& outputs = values[node.get()];
-    for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
-      outputs.push_back({made, k});
+    values[node.get()] = entries_of(make_node(std::move(next)));
   }
   std::vector<Entry> outputs;
   for (const Entry& e : function.outputs) outputs.push_back(values.at(e.node.get())[e.index]);

@@ -269,9 +269,7 @@ Graph rewrite_matches(const Graph& graph, const PatternRef& pattern,
   // What stands for each old entry: nodes come in order, so their inputs are known.
   std::vector<std::vector<Entry>> now(index.num_nodes());
   return rewrite(graph, [&](size_t id, const NodeRef& node) -> Replacement {
-    std::vector<Entry>& own = now[id];
-    for (uint32_t k = 0; k < static_cast<uint32_t>(node->num_outputs()); ++k)
-      own.push_back({node, k});
+    std::vector<Entry>& own = now[id] = entries_of(node);
     const auto at = by_root.find(static_cast<uint32_t>(id));
     if (at == by_root.end()) return std::nullopt;
     const auto moved = [&](Entry& e) {

@@ -158,11 +158,7 @@ Graph merge_compiler_regions(Graph graph) {
       changed = true;
     }
     if (!changed) return std::nullopt;
-    const NodeRef made = make_node(std::move(next));
-    std::vector<Entry> outputs;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
-      outputs.push_back({made, k});
-    return outputs;
+    return entries_of(make_node(std::move(next)));
   });
 }
 

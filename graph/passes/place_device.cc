@@ -71,10 +71,7 @@ class Placement {
       const NodeRef made = changed ? make_node(std::move(next)) : node;
       place(made, device);
       if (!changed) return std::nullopt;
-      std::vector<Entry> outputs;
-      for (int k = 0; k < node->num_outputs(); ++k)
-        outputs.push_back({made, static_cast<uint32_t>(k)});
-      return outputs;
+      return entries_of(made);
     });
     std::vector<int64_t> devices;
     for (const NodeRef& node : nodes_of(result.outputs)) devices.push_back(placed_.at(node.get()));
