@@ -55,13 +55,7 @@ std::vector<Record> AsyncMeasurer::measure(const Task& task, const std::vector<C
 
 Record AsyncMeasurer::complete(const Task& task, const Candidate& candidate, const Record& answer) {
   Record record = answer;
-  record.workload = task.workload;
-  record.target = task.target_text;
-  record.threads = task.threads;
-  record.caches = task.caches;
-  record.trace = to_text(candidate.trace);
-  record.origin = candidate.origin;
-  record.predicted = candidate.predicted;
+  describe(record, task, candidate);
   timings_.compile_cpu += record.compile_seconds;
   for (const double seconds : record.seconds) timings_.run += seconds;
   return record;

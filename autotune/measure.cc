@@ -199,14 +199,8 @@ struct Batch {
     losses.assign(candidates.size(), 0);
     for (const Candidate& candidate : candidates) {
       Record& record = records.emplace_back();
-      record.workload = task.workload;
-      record.target = task.target_text;
-      record.threads = task.threads;
-      record.caches = task.caches;
-      record.trace = to_text(candidate.trace);
+      describe(record, task, candidate);
       record.seed = options.seed;
-      record.origin = candidate.origin;
-      record.predicted = candidate.predicted;
     }
   }
 
@@ -320,6 +314,16 @@ struct Batch {
 };
 
 }  // namespace
+
+void describe(Record& record, const Task& task, const Candidate& candidate) {
+  record.workload = task.workload;
+  record.target = task.target_text;
+  record.threads = task.threads;
+  record.caches = task.caches;
+  record.trace = to_text(candidate.trace);
+  record.origin = candidate.origin;
+  record.predicted = candidate.predicted;
+}
 
 Measurer::~Measurer() = default;
 std::string Measurer::kind() const { return machine_kind(); }

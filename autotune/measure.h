@@ -56,6 +56,9 @@ struct Candidate {
   double predicted = 0;
 };
 
+// What a record has from the task and the candidate that it is of.
+void describe(Record& record, const Task& task, const Candidate& candidate);
+
 class AsyncMeasurer;
 
 struct RaceOutcome {

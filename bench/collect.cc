@@ -205,16 +205,11 @@ class Collection {
 
   Compiled compile(const Candidate& candidate) const {
     Compiled c;
-    c.record = {.workload = task_.workload,
-                .target = task_.target_text,
-                .threads = 1,
-                .trace = to_text(candidate.trace),
-                .seed = seed_,
-                .origin = candidate.origin,
-                .predicted = candidate.predicted,
+    c.record = {.seed = seed_,
                 .run = run_,
                 .host = autotune::host_name(),
                 .kind = autotune::machine_kind()};
+    autotune::describe(c.record, task_, candidate);
     const auto start = Clock::now();
     try {
       c.kernel =

@@ -289,13 +289,7 @@ class PythonMeasurer : public Measurer {
     std::exception_ptr first;
     for (size_t c = 0; c < records.size(); ++c) {
       Record& r = records[c];
-      r.workload = task.workload;
-      r.target = task.target_text;
-      r.threads = task.threads;
-      r.caches = task.caches;
-      r.trace = to_text(batch[c].trace);
-      r.origin = batch[c].origin;
-      r.predicted = batch[c].predicted;
+      describe(r, task, batch[c]);
       timings_.compile_cpu += r.compile_seconds;
       try {
         if (done) done(r);
@@ -576,12 +570,13 @@ void bind_seams(py::module_& m) {
         "Names of the columns that a model gets unless it has features of its own.");
   m.def("features_of", &features_of, py::arg("task"), py::arg("traces"),
         py::arg("own") = py::none());
-  m.def("make_task_of_text",
-        [](const std::string& te_text, const std::string& target, int threads,
-           const std::string& caches) {
-          return make_task(te_text, Target::parse(target), threads, "", parse_cache_state(caches));
-        },
-        py::arg("te_text"), py::arg("target"), py::arg("threads"), py::arg("caches") = "hot");
+  m.def(
+      "make_task_of_text",
+      [](const std::string& te_text, const std::string& target, int threads,
+         const std::string& caches) {
+        return make_task(te_text, Target::parse(target), threads, "", parse_cache_state(caches));
+      },
+      py::arg("te_text"), py::arg("target"), py::arg("threads"), py::arg("caches") = "hot");
   m.def("features_missing_here",
         [](const std::string& target) { return Target::parse(target).features_missing_on_host(); });
   m.def("machine_kind", &machine_kind, "Processor and instruction set of this machine.");

@@ -213,15 +213,28 @@ FAULTS = {
 }
 
 
+def register_relu(folder, name, source):
+    """A code generator of that name, compiled in the folder, for relu."""
+    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
+    (folder / "relu.cc").write_text(source)
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", folder / "relu.so", folder / "relu.cc"], check=True)
+    byoc.register_codegen(name, folder / "relu.so")
+    byoc.register_pattern_table(name, [(f"{name}.relu", is_op("nn.relu"))])
+
+
+def relu_by(name):
+    """The module of a relu of four ones by that code generator, and an executor that has its input."""
+    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), name, {"x": (4,)}), shape={"x": (4,)})
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
+    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    return module, executor
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_misbehaves_is_computed_by_our_kernels(fault, tmp_path, caplog):
-    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
     in_run, in_build, said = FAULTS[fault]
-    (tmp_path / "relu.cc").write_text(SOURCE.replace("RUN", in_run).replace("BUILD", in_build))
-    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
     name = f"faulty_{fault}"
-    byoc.register_codegen(name, tmp_path / "relu.so")
-    byoc.register_pattern_table(name, [(f"{name}.relu", is_op("nn.relu"))])
+    register_relu(tmp_path, name, SOURCE.replace("RUN", in_run).replace("BUILD", in_build))
     net = sym.relu(sym.tanh(sym.relu(sym.Variable("x"))))
     inputs = {"x": np.random.default_rng(0).normal(size=(3, 40)).astype("float32")}
     with caplog.at_level(logging.WARNING):
@@ -236,16 +249,10 @@ def test_what_misbehaves_is_computed_by_our_kernels(fault, tmp_path, caplog):
 
 
 def test_a_failing_run_is_a_typed_error(tmp_path):
-    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
     late = 'static int runs = 0; if (++runs > 3) throw std::runtime_error("the fourth run");'
     # The program that tries it has a counter of its own.
-    (tmp_path / "relu.cc").write_text(SOURCE.replace("RUN", late).replace("BUILD", ""))
-    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
-    byoc.register_codegen("late", tmp_path / "relu.so")
-    byoc.register_pattern_table("late", [("late.relu", is_op("nn.relu"))])
-    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), "late", {"x": (4,)}), shape={"x": (4,)})
-    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
-    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    register_relu(tmp_path, "late", SOURCE.replace("RUN", late).replace("BUILD", ""))
+    module, executor = relu_by("late")
     with pytest.raises(tw.MeasureError, match="the fourth run"):
         for _ in range(4):
             executor.run()
@@ -291,7 +298,6 @@ def test_openmp_spins_no_longer_than_our_pool(variables, rounds):
 
 def test_clones_do_not_wait_for_each_other(tmp_path):
     """From the third run on, the kernel returns when two runs are inside it."""
-    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
     # Statics of one name in two such libraries would be one object.
     meet = """static std::atomic<int> meetings{0}, inside{0};
     if (++meetings > 2) {
@@ -303,13 +309,8 @@ def test_clones_do_not_wait_for_each_other(tmp_path):
     }"""
     source = SOURCE.replace("RUN\n  }", "RUN\n  }\n  Kernel* clone() const override { return new Relu(*this); }")
     source = "#include <atomic>\n#include <chrono>\n#include <thread>\n" + source.replace("RUN", meet).replace("BUILD", "")
-    (tmp_path / "relu.cc").write_text(source)
-    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", tmp_path / "relu.so", tmp_path / "relu.cc"], check=True)
-    byoc.register_codegen("meeting", tmp_path / "relu.so")
-    byoc.register_pattern_table("meeting", [("meeting.relu", is_op("nn.relu"))])
-    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), "meeting", {"x": (4,)}), shape={"x": (4,)})
-    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
-    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    register_relu(tmp_path, "meeting", source)
+    _, executor = relu_by("meeting")
     for _ in range(2):
         executor.run()
     other = executor.clone()

@@ -28,6 +28,8 @@ double concordance(const std::vector<double>& scores, const std::vector<double>&
   return static_cast<double>(right) / all;
 }
 
+double prior_of(const Features& f) { return f.prior_seconds; }
+
 class CostModelTest : public testing::Test {
  protected:
   // Ranks points that it has not seen, after training on others.
@@ -42,13 +44,19 @@ class CostModelTest : public testing::Test {
     }
     const auto model = cost_model(name)({.seed = seed});
     model->train(samples);
+    return order_of_unseen(*model, [&](const Features& f) { return times.seconds(f); });
+  }
+
+  // How far a model puts what it has not seen into the order of `seconds`.
+  double order_of_unseen(const CostModel& model,
+                         const std::function<double(const Features&)>& seconds) const {
     std::vector<const Features*> rows;
     std::vector<double> truth;
     for (const auto& f : unseen_.features) {
       rows.push_back(f.get());
-      truth.push_back(times.seconds(*f));
+      truth.push_back(seconds(*f));
     }
-    return concordance(model->predict(rows), truth);
+    return concordance(model.predict(rows), truth);
   }
 
   Task task_ = make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
@@ -64,13 +72,7 @@ TEST_F(CostModelTest, LearnsAnOrderThatThePriorDoesNotKnow) {
 TEST_F(CostModelTest, ThePriorRanksUntilThereIsSomethingToLearnFrom) {
   const auto model = cost_model("xgboost")({.seed = 1});
   EXPECT_FALSE(model->trained());
-  std::vector<const Features*> rows;
-  std::vector<double> prior;
-  for (const auto& f : unseen_.features) {
-    rows.push_back(f.get());
-    prior.push_back(f->prior_seconds);
-  }
-  EXPECT_GT(concordance(model->predict(rows), prior), 0.99);
+  EXPECT_GT(order_of_unseen(*model, &prior_of), 0.99);
 }
 
 // A candidate of one row, of which the prior thinks as of any other: `value` in `column`, else 0.
@@ -121,13 +123,7 @@ TEST_F(CostModelTest, OverrulesAPriorThatIsWrong) {
   }
   const auto model = make_xgboost_model(false, 1);
   model->train(samples);
-  std::vector<const Features*> rows;
-  std::vector<double> truth;
-  for (const auto& f : unseen_.features) {
-    rows.push_back(f.get());
-    truth.push_back(seconds(*f));
-  }
-  EXPECT_GT(concordance(model->predict(rows), truth), 0.9);
+  EXPECT_GT(order_of_unseen(*model, seconds), 0.9);
 }
 
 TEST_F(CostModelTest, KeepsToAPriorThatIsRight) {
@@ -140,13 +136,7 @@ TEST_F(CostModelTest, KeepsToAPriorThatIsRight) {
   }
   const auto model = make_xgboost_model(false, 1);
   model->train(samples);
-  std::vector<const Features*> rows;
-  std::vector<double> truth;
-  for (const auto& f : unseen_.features) {
-    rows.push_back(f.get());
-    truth.push_back(f->prior_seconds);
-  }
-  EXPECT_GT(concordance(model->predict(rows), truth), 0.97);
+  EXPECT_GT(order_of_unseen(*model, &prior_of), 0.97);
 }
 
 TEST_F(CostModelTest, RecoversMostOfAMadeOrder) {

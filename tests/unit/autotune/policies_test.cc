@@ -19,21 +19,7 @@ Task task_of(const std::string& text) {
   return make_task(parse_workload(text).program, Target::host(), 1, text);
 }
 
-// Knows the made times.
-class Oracle : public CostModel {
- public:
-  explicit Oracle(const test::MadeTimes& times) : times_(times) {}
-  void train(const std::vector<Sample>&) override {}
-  bool trained() const override { return true; }
-  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> scores;
-    for (const Features* f : candidates) scores.push_back(-std::log(times_.seconds(*f)));
-    return scores;
-  }
-
- private:
-  const test::MadeTimes& times_;
-};
+using test::Oracle;
 
 TEST(Policies, EachProposesLegalPointsOnce) {
   const Task task = task_of("gemm:m=48,n=96,k=64");

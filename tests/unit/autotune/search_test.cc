@@ -20,32 +20,7 @@
 namespace tw::autotune {
 namespace {
 
-// Knows the made times, and keeps what it was asked for.
-class Oracle : public CostModel {
- public:
-  explicit Oracle(const test::MadeTimes& times) : times_(times) {}
-  void train(const std::vector<Sample>&) override {}
-  bool trained() const override { return true; }
-  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> scores;
-    for (const Features* f : candidates) {
-      scores.push_back(-std::log(times_.seconds(*f)));
-      asked_[f] = scores.back();
-    }
-    return scores;
-  }
-  // Takes the scores of all candidates that it was asked for since the last time.
-  std::vector<double> take() {
-    const auto scores = asked_ | std::views::values;
-    std::vector<double> taken(scores.begin(), scores.end());
-    asked_.clear();
-    return taken;
-  }
-
- private:
-  mutable std::map<const Features*, double> asked_;
-  const test::MadeTimes& times_;
-};
+using test::Oracle;
 
 class SearchTest : public testing::Test {
  protected:
