@@ -15,12 +15,12 @@
 
 #include "graph/build.h"
 #include "graph/byoc/function.h"
-#include "graph/byoc/region_module.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
 #include "graph/rewrite.h"
 #include "lower/llvm/compile.h"
+#include "runtime/region_module.h"
 
 namespace tw::graph {
 namespace {

@@ -180,7 +180,7 @@ SOURCE = """
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
-#include "graph/byoc/codegen.h"
+#include "runtime/codegen.h"
 using namespace tw::vendor;
 struct Relu final : Kernel {
   int64_t count, workspace;
@@ -192,13 +192,14 @@ struct Relu final : Kernel {
     RUN
   }
 };
-extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
+Kernel* build(const Region& region, std::string_view saved) {
   auto* k = new Relu;
   k->count = region.values[region.outputs[0]].elements();
   k->workspace = 128;
   BUILD
   return k;
 }
+TILEWRIGHT_CODEGEN(build)
 """
 FAULTS = {
     "good": ("", "", None),
