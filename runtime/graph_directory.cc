@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Of networks with regions of other code generators; others are of version 1.
+// Of networks with regions of other code generators or without kernels; others are of version 1.
 constexpr int64_t kVersion = 2;
 constexpr const char *kGraph = "graph.json", *kParameters = "graph.params", *kLibrary = "model.so",
                      *kConstants = "model.params";
@@ -141,6 +141,11 @@ Identity identity(const fs::path& folder) {
   return {info.st_dev, info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
 }
 
+bool calls_functions(const GraphPlan& plan) {
+  return std::ranges::any_of(
+      plan.nodes, [](const PlannedNode& node) { return !node.is_variable() && !node.is_view(); });
+}
+
 DeployedGraph load_files(const fs::path& folder, bool verify) {
   DeployedGraph loaded{.json = read_file(folder / kGraph, ErrorCode::BadGraph)};
   std::optional<GraphPlan> plan;
@@ -166,7 +171,8 @@ DeployedGraph load_files(const fs::path& folder, bool verify) {
     });
   };
   std::shared_ptr<Module> module;
-  if (has(kLibrary) || !has(kRegions)) {
+  std::vector<std::shared_ptr<const Module>> regions;
+  if (has(kLibrary) || (!has(kRegions) && calls_functions(*plan))) {
     check(ErrorCode::ModuleLoad, kLibrary, describe_file(folder, kLibrary, ErrorCode::ModuleLoad));
     module = load_library((folder / kLibrary).string());
   }
@@ -175,9 +181,9 @@ DeployedGraph load_files(const fs::path& folder, bool verify) {
     const std::string constants = (folder / kRegionConstants).string();
     check(ErrorCode::BadParameters, kRegionConstants,
           describe(kRegionConstants, read_parameters(constants, /*verify=*/false)));
-    module = with_regions(std::move(module), read_regions(folder, verify));
+    regions = read_regions(folder, verify);
   }
-  loaded.module = std::move(module);
+  loaded.module = with_regions(std::move(module), std::move(regions));
   loaded.parameters = std::move(parameters.arrays);
   loaded.plan = std::make_shared<const GraphPlan>(std::move(*plan));
   return loaded;
@@ -188,14 +194,15 @@ DeployedGraph load_files(const fs::path& folder, bool verify) {
 void export_graph(const std::string& directory, std::string_view graph_json, const Module& module,
                   std::span<const NamedArray> parameters,
                   std::span<const FallbackGraph> fallbacks) {
-  (void)planned_functions(read_graph_plan(graph_json), module);
+  const GraphPlan plan = read_graph_plan(graph_json);
+  (void)planned_functions(plan, module);
   // Through links, and without a slash at the end.
   fs::path target = fs::weakly_canonical(fs::absolute(directory));
   if (!target.has_filename()) target = target.parent_path();
   require_replaceable(target);
   const Draft draft(target);
   std::vector<std::string> files;
-  if (const Module* ours = without_regions(module)) {
+  if (const Module* ours = without_regions(module); ours != nullptr && calls_functions(plan)) {
     ours->export_library((draft.path() / kLibrary).string());
     files.push_back(describe_file(draft.path(), kLibrary, ErrorCode::ModuleLoad));
   }
@@ -213,7 +220,8 @@ void export_graph(const std::string& directory, std::string_view graph_json, con
   write_parameters(parameters_path, parameters);
   Json json = Json::parse(graph_json);
   files.push_back(describe(kParameters, read_parameters(parameters_path, /*verify=*/false)));
-  json["attrs"]["export_version"] = {"int", regions.empty() ? 1 : kVersion};
+  const bool is_plain = regions.empty() && calls_functions(plan);
+  json["attrs"]["export_version"] = {"int", is_plain ? 1 : kVersion};
   json["attrs"]["files"] = {"list_str", files};
   const fs::path path = draft.path() / kGraph;
   std::ofstream out(path, std::ios::binary);

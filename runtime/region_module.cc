@@ -245,7 +245,7 @@ std::shared_ptr<const Module> make_region_module(BuiltRegion built) {
 
 std::shared_ptr<Module> with_regions(std::shared_ptr<Module> ours,
                                      std::vector<std::shared_ptr<const Module>> regions) {
-  if (regions.empty()) return ours;
+  if (ours && regions.empty()) return ours;
   return std::make_shared<ModuleWithRegions>(std::move(ours), std::move(regions));
 }
 

@@ -29,8 +29,8 @@ struct BuiltRegion {
 // wrote behind its scratch memory.
 TW_API std::shared_ptr<const Module> make_region_module(BuiltRegion region);
 
-// Our kernels, where there are any, and those of regions as one module. Only as a part of a network
-// is it exported (graph_directory.h).
+// Our kernels, where there are any, and those of regions, of which there may be none, as one
+// module. Only as a part of a network is it exported (graph_directory.h).
 TW_API std::shared_ptr<Module> with_regions(std::shared_ptr<Module> ours,
                                             std::vector<std::shared_ptr<const Module>> regions);
 // The two parts of such a module: of others, the module itself and nothing. Regions stay its own.
