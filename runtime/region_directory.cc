@@ -141,13 +141,7 @@ class Saved {
     built.kernel = vendor::build_kernel(codegen, built.region, saved(at, built.region.name));
     return built;
   }
-
- private:
-  const NDArray& array(const std::string& name) const {
-    const auto found = arrays_.find(name);
-    if (found != arrays_.end()) return found->second;
-    bad(folder_ / kRegionConstants, fmt::format("there is no '{}'", name));
-  }
+  // What its code generator saved, or empty.
   std::string_view saved(size_t at, const std::string& name) const {
     const Json& json = json_.at("regions").at(at);
     if (!json.contains("saved")) return {};
@@ -157,6 +151,12 @@ class Saved {
     return {bytes.data_as<char>(), static_cast<size_t>(bytes.byte_size())};
   }
 
+ private:
+  const NDArray& array(const std::string& name) const {
+    const auto found = arrays_.find(name);
+    if (found != arrays_.end()) return found->second;
+    bad(folder_ / kRegionConstants, fmt::format("there is no '{}'", name));
+  }
   fs::path folder_;
   Json json_;
   std::map<std::string, NDArray> arrays_;
@@ -223,6 +223,7 @@ std::vector<std::shared_ptr<const Module>> read_regions(const fs::path& folder, 
   for (size_t k = 0; k < saved.size(); ++k) {
     BuiltRegion region = saved.region(k);
     const std::string name = region.region.name;
+    (void)saved.saved(k, name);  // damage is no reason to take our kernels
     try {
       if (const std::string problem = verify ? vendor::try_saved_region(folder, name) : "";
           !problem.empty())
