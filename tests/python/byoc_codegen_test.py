@@ -21,7 +21,7 @@ import numpy_graph
 from codegens import SOURCE, library, register_relu, relu_by, values_for
 from random_graph import random_case
 
-CASES = int(170 * float(os.environ.get("TW_FUZZ_SCALE", "1")))
+CASES = {compiler: int(n * float(os.environ.get("TW_FUZZ_SCALE", "1"))) for compiler, n in [("csource", 100), ("openblas", 200), ("onednn", 200)]}
 FIRST = 1_000_003 * int(os.environ.get("TW_FUZZ_SEED", "1"))
 
 
@@ -129,7 +129,7 @@ def test_a_region_between_our_kernels_is_profiled_by_name():
 
 # What a random pattern table is drawn from; the code generators refuse some of it.
 OPERATORS = ["nn.conv2d", "nn.dense", "nn.matmul", "nn.relu", "tanh", "sigmoid", "exp", "add", "multiply", "nn.softmax",
-             "nn.layer_norm", "nn.max_pool2d", "concatenate", "nn.batch_flatten"]
+             "nn.max_pool2d", "concatenate", "nn.batch_flatten"]
 
 
 def random_table(name, rng):
@@ -144,7 +144,7 @@ def random_table(name, rng):
     byoc.register_pattern_table(name, [(f"{name}.{k}", p, taken) for k, p in enumerate(patterns)])
 
 
-@pytest.mark.parametrize("compiler", ["csource", "openblas", "onednn"])
+@pytest.mark.parametrize("compiler", CASES)
 def test_random_networks(compiler, tmp_path):
     """Half of them by random tables; each once more after an export, every other one with our kernels beside."""
     byoc.register_codegen(f"random_{compiler}", library(compiler))
@@ -172,7 +172,7 @@ def test_random_networks(compiler, tmp_path):
             assert check_graph.difference(again, found) is None
         return found
 
-    for seed in range(FIRST, FIRST + CASES):
+    for seed in range(FIRST, FIRST + CASES[compiler]):
         check_graph.require_same(random_case(seed, most_parts=6), lambda case, s=seed: parted(case, s), f"byoc_{compiler}_{seed}")
 
 
