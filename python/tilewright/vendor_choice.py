@@ -27,7 +27,9 @@ _log = logging.getLogger(__name__)
 ARITY = 4
 # That the races of one height may take.
 RACE_SECONDS = 4.0
-# Choices that were made in this process, by key and kernels: those that no log has.
+# Fewer times bound no median at 95 % confidence.
+LEAST_ROUNDS = 6
+# Choices that were made in this process without a log, by key and kernels.
 _made = {}
 
 
@@ -181,10 +183,6 @@ class Chooser:
         self._roots = [_tree(pieces) for pieces in _core.graph_pieces(merged._native)]
         self._reader = None
 
-    @property
-    def parts(self):
-        return [part for root in self._roots for part in root.below()]
-
     # ---- what is known
 
     def look_up(self):
@@ -203,17 +201,19 @@ class Chooser:
         if part.choice is not None:
             return
         self._describe(part)
-        if self._reader is None and self.log is not None and os.path.exists(self.log):
-            from .autotune import Log
+        if self.log is None:
+            part.choice = _made.get(self._made_key(part))
+            return
+        if self._reader is None and os.path.exists(self.log):
+            from .autotune.log import log_file
 
-            self._reader = Log(self.log)
+            self._reader = log_file(self.log, False)
         if self._reader is not None:
-            part.choice, damaged = _core.find_vendor_choice(self._reader._file, part.key, part.kernels)
+            part.choice, damaged = _core.find_vendor_choice(self._reader, part.key, part.kernels)
             for line in damaged:
                 _log.warning("%s", line)
-        part.choice = part.choice or _made.get(self._memory_key(part))
 
-    def _memory_key(self, part):
+    def _made_key(self, part):
         return (*self._facts(part.key.program), tuple(sorted(part.kernels.items())))
 
     def _facts(self, program):
@@ -272,11 +272,11 @@ class Chooser:
             from .autotune.log import log_file
 
             writer = log_file(self.log, True)  # another writer is refused before anything is timed
+            self._reader = None  # of an older log it was a copy
         with self._building():
-            parts = {root: root.below() for root in self._roots if not root.is_settled}
             heights = {}
-            for below in parts.values():
-                for part in below:
+            for root in self._roots:
+                for part in root.below() if not root.is_settled else ():
                     heights.setdefault(_height(part), []).append(part)
             for _, level in sorted(heights.items()):
                 self._measure_level(level, writer)
@@ -285,9 +285,9 @@ class Chooser:
         races = {}
         for part in level:
             self._find(part)
-            if part.choice is None and self._memory_key(part) not in races:
-                races[self._memory_key(part)] = self._race_of(part)
-        run_races([race for race in races.values() if race is not None], lambda race: self._keep(race, writer))
+            if part.choice is None and self._made_key(part) not in races:
+                races[self._made_key(part)] = self._race_of(part)
+        run_races(list(races.values()), lambda race: self._keep(race, writer))
         for part in level:
             self._find(part)
 
@@ -310,7 +310,8 @@ class Chooser:
         choice = _core.VendorChoice(part.key, self._name(part), part.kernels, race.seconds, race.message)
         if writer is not None:
             _core.append_vendor_choice(writer, choice)
-        _made[self._memory_key(part)] = choice
+        else:
+            _made[self._made_key(part)] = choice
         part.choice = choice
 
     def _name(self, part):
@@ -372,6 +373,15 @@ def _height(part):
 class PartRace:
     """The ways of one part, raced.
 
+    Parameters
+    ----------
+    part: object
+        Whatever the caller knows it by.
+    ways: dict of str to object
+        By name, with a method `run` that gives seconds.
+    message: str
+        Why others take no part.
+
     Attributes
     ----------
     seconds: dict of str to list of float
@@ -380,37 +390,44 @@ class PartRace:
 
     def __init__(self, part, ways, message=""):
         self.part, self.message = part, message
-        self._names, self._ways = list(ways), list(ways.values())
+        self._ways = list(ways.values())
         self._race = _core.Race(len(ways))
+        self.seconds = {name: [] for name in ways}
+        self._times = list(self.seconds.values())
+
+    @property
+    def _rounds(self):
+        return max(map(len, self._times))
 
     @property
     def is_over(self):
-        return not self._race.running
+        return len(self._ways) < 2 or (not self._race.running and self._rounds >= LEAST_ROUNDS)
 
-    def round(self, shuffle):
-        """Times each way that is still in the race once. Afterwards one runs all the same, for what it does to caches."""
-        running = self._race.running
-        if not running:
+    def run_once(self, shuffle):
+        """Runs each way that is still in the race once, in any order, and times it. When it is over one runs all the same,
+        for what it does to caches."""
+        if self.is_over:
             self._ways[0].run()
             return
-        order = list(range(len(running)))
+        running = self._race.running
+        order = list(range(len(self._ways))) if self._rounds < LEAST_ROUNDS else list(running)
         shuffle(order)
-        times = [0.0] * len(running)
         for k in order:
-            times[k] = self._ways[running[k]].run()
-        self._race.add(times)
+            self._times[k].append(self._ways[k].run())
+        if running:
+            self._race.add([self._times[k][-1] for k in running])
 
-    @property
-    def seconds(self):
-        return {name: self._race.seconds(k) for k, name in enumerate(self._names)}
+    def warm_up(self):
+        """Wakes threads, and has memory there."""
+        for way in self._ways:
+            way.run()
 
 
 def run_races(races, keep, seconds=RACE_SECONDS, clock=time.monotonic):
     """Runs races side by side, until all are over or the time is spent; `keep` is told of each that is over, at once."""
     shuffle = random.Random(0).shuffle
     for race in races:
-        for way in race._ways:  # wakes threads, faults pages in
-            way.run()
+        race.warm_up()
     waiting, start = list(races), clock()
     while waiting:
         spent = clock() - start >= seconds
@@ -419,4 +436,4 @@ def run_races(races, keep, seconds=RACE_SECONDS, clock=time.monotonic):
             waiting.remove(race)
         if waiting:
             for race in races:
-                race.round(shuffle)
+                race.run_once(shuffle)
