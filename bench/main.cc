@@ -51,6 +51,8 @@ constexpr Section kSections[] = {
      "the analytical prior's numbers, fitted to recorded candidates"},
     {"peers", measure_peers, "workload threads repetitions log onednn-isa unscheduled-limit",
      "ours against other libraries, in one process"},
+    {"vendor", measure_vendor_operators, "threads repetitions",
+     "operators that go to oneDNN against calling it directly"},
 };
 
 int run(const std::vector<std::string>& words) {

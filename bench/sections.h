@@ -37,5 +37,7 @@ void study_models(const Options& options, Results& results);
 void calibrate_prior(const Options& options, Results& results);
 // peers.cc: ours against others in one process.
 void measure_peers(const Options& options, Results& results);
+// vendor_operators.cc: regions of one operator against the same primitives of oneDNN.
+void measure_vendor_operators(const Options& options, Results& results);
 
 }  // namespace tw::bench
