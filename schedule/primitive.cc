@@ -193,7 +193,8 @@ class Binder {
     const IterVar axis = resolve_axis(schedule_, ref, step_.where);
     TW_CHECK(stage_ != nullptr, "an axis parameter stands after a stage parameter");
     const StageData& stage = *stage_;
-    if (is_leaf(stage, axis)) return axis;
+    // Of which kind the axis is depends on the stage: rfactor makes data of a reduction's loop.
+    if (is_leaf(stage, axis)) return stage.leaf_axes[leaf_position(stage, axis)];
     const std::string legal =
         fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes));
     for (size_t r = stage.relations.size(); r-- > 0;) {

@@ -205,7 +205,8 @@ const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis
 
 void add_relation(StageData& stage, RelationRef relation, int step) {
   const std::vector<IterVar> parents = relation->parents(), children = relation->children();
-  const size_t at = leaf_position(stage, parents.front());
+  // What comes from no axis is the outermost loop.
+  const size_t at = parents.empty() ? 0 : leaf_position(stage, parents.front());
   TW_CHECK(at + parents.size() <= stage.leaf_axes.size());
   const auto begin = stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at);
   stage.leaf_axes.erase(begin, begin + static_cast<std::ptrdiff_t>(parents.size()));
@@ -216,15 +217,14 @@ void add_relation(StageData& stage, RelationRef relation, int step) {
   stage.relation_steps.push_back(step);
 }
 
-void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
-  for (const StageData* other : attached_to(call.schedule(), stage)) {
-    if (!other->attach_axis->var.same_as(axis->var)) continue;
-    call.fail({.code = ErrorCode::BadAttach,
-               .what = fmt::format("stage '{}' is computed at this axis, so '{}' cannot consume it",
-                                   other->name(), call.primitive().name),
-               .axis = axis.name(),
-               .legal = fmt::format("'{}' before compute_at", call.primitive().name)});
+void move_attached(const ScheduleData& schedule, const StageData& stage, const IterVar& from,
+                   const IterVar& to) {
+  for (StageData* inside : attached_to(schedule, stage)) {
+    if (inside->attach_axis->var.same_as(from->var)) inside->attach_axis = to;
   }
+}
+
+void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
   if (stage.attributes_of(axis)) {
     call.fail(
         {.code = ErrorCode::BadArgument,

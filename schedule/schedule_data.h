@@ -65,8 +65,10 @@ const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis
 
 // Replaces the relation's parents, which are adjacent leaf axes, by its children.
 void add_relation(StageData& stage, RelationRef relation, int step);
-// Refuses an axis that a relation may not consume: one that carries marks, or that another stage
-// is computed at.
+// What is computed at `from` is computed at `to`, another axis of the stage.
+void move_attached(const ScheduleData& schedule, const StageData& stage, const IterVar& from,
+                   const IterVar& to);
+// Refuses an axis that a relation may not consume: one that carries marks.
 void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis);
 // "i.outer, j, k"
 std::string names(const std::vector<IterVar>& axes);

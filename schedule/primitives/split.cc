@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// split, tile
+// split, tile. What is computed at the axis goes to the inner part: to the same iterations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,6 +72,7 @@ StepResults apply_split(const PrimitiveCall& call) {
   const Expr value = make_const(parent->var.dtype(), size);
   const auto [outer, inner] = split_axis(stage, parent, by_factor ? value : Expr(),
                                          by_factor ? Expr() : value, call.number());
+  move_attached(call.schedule(), stage, parent, inner);
   return {outer, inner};
 }
 
@@ -101,6 +102,8 @@ StepResults apply_tile(const PrimitiveCall& call) {
   const auto [yo, yi] =
       split_axis(stage, y, make_const(y->var.dtype(), call.integer(4)), {}, call.number());
   order_axes(stage, {xo, yo, xi, yi});
+  move_attached(call.schedule(), stage, x, xi);
+  move_attached(call.schedule(), stage, y, yi);
   return {xo, yo, xi, yi};
 }
 
