@@ -27,6 +27,9 @@ inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
 // node: tensor_operands(part, operands…) of ir/intrinsics.def; value: string, the name of a tensor
 // intrinsic. The body is the loop nest that it stands for. Gone after the pass `tensorize`.
 inline constexpr char kTensorIntrin[] = "tensor_intrin";
+// node: buffer variable; value: the first element of a tensor, all of which is in memory. Below,
+// the variable is the tensor's memory, row-major without gaps. Gone after storage_flatten.
+inline constexpr char kBufferBind[] = "buffer_bind";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
 // A scope of storage: tile registers of x86. Only tensor intrinsics reach it.

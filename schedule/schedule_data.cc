@@ -101,6 +101,24 @@ std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const Sta
   return result;
 }
 
+const StageData* reader_of_memory(const ScheduleData& schedule, const StageData& stage) {
+  for (const StageData* reader : consumers_of(schedule, stage)) {
+    for (const Expr& e : reader->op->evaluated()) {
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr || find_stage(schedule, load->producer.get()) != &stage) continue;
+      const auto is_whole = [](const Expr& index) { return !index.defined(); };
+      if (std::ranges::any_of(load->indices, is_whole)) return reader;
+      // A single element is whole in any reader; that of a compute can be taken apart.
+      const std::vector<Expr> origin(reader->op->output_shape(0).size(), Expr(0));
+      if (load->indices.empty() && !reader->op->is_reduction() &&
+          !reader->op->value_at(0, origin).defined()) {
+        return reader;
+      }
+    }
+  }
+  return nullptr;
+}
+
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage) {
   std::vector<StageData*> result;
   for (const auto& other : schedule.stages) {

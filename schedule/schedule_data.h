@@ -36,6 +36,8 @@ StageData* find_stage(const ScheduleData& schedule, const Producer* producer);
 std::vector<StageData*> consumers_of(const ScheduleData& schedule, const StageData& stage);
 // The same, with the consumers of consumers.
 std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const StageData& stage);
+// A stage that addresses the memory of what this one stores; null when there is none.
+const StageData* reader_of_memory(const ScheduleData& schedule, const StageData& stage);
 // The stages computed inside a loop of `stage`.
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
 

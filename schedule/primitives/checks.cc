@@ -48,6 +48,15 @@ void require_own_memory(const PrimitiveCall& call) {
              .legal = "cache_write, and the stage that it gives, or the stage that holds it"});
 }
 
+void require_unaddressed(const PrimitiveCall& call) {
+  const StageData* reader = reader_of_memory(call.schedule(), call.stage());
+  if (reader == nullptr) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of what '{}' addresses in memory, row-major without gaps",
+                                 call.primitive().name, reader->name()),
+             .legal = "cache_read, and the stage that it gives for the other readers"});
+}
+
 void require_untouched(const PrimitiveCall& call, const StageData& stage) {
   if (has_own_loops(stage)) {
     call.fail({.code = ErrorCode::CannotCache,

@@ -92,6 +92,9 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
   if (!stage.op->is_reduction() && !stage.op->value_at(0, origin).defined()) {
     refuse("its elements are no expressions of their positions", "compute_at");
   }
+  if (const StageData* reader = reader_of_memory(call.schedule(), stage)) {
+    refuse(fmt::format("'{}' addresses its memory", reader->name()), "compute_at");
+  }
   if (stage.op->num_outputs() != 1) refuse("the operation has several outputs", "compute_at");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
     refuse(fmt::format("'{}' is computed inside its loops", inside[0]->name()),

@@ -85,6 +85,12 @@ StepResults apply_tile(const PrimitiveCall& call) {
                .axis = x.name(),
                .legal = "two different axes"});
   }
+  if (x->kind == IterKind::Ordered || y->kind == IterKind::Ordered) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the steps of a scan would run in another order",
+               .axis = x.name(),
+               .legal = "split"});
+  }
   require_positive(call, x, "x_factor", call.integer(3));
   require_positive(call, y, "y_factor", call.integer(4));
   require_addable(call, x, "x_factor", call.integer(3));

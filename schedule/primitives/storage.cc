@@ -35,6 +35,7 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
   const IterVar& axis = call.axis(1);
   const int64_t factor = call.integer(2), offset = call.integer(3);
   require_own_memory(call);
+  require_unaddressed(call);
   if (stage.is_output) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "the memory of an output belongs to the caller",
