@@ -34,12 +34,15 @@ def thread_axis(dom=None, tag="", name=""):
     """
     if isinstance(dom, str):
         dom, tag = None, dom
+    if not isinstance(tag, str) or not tag:
+        _core.raise_error("bad-argument", f"{tag!r} is no tag of a thread axis", 'thread_axis("threadIdx.x")')
+    if not isinstance(name, str):
+        _core.raise_error("bad-argument", f"name is {name!r}", "a string")
     if isinstance(dom, int):
         dom = (0, dom)
-    if not tag:
-        _core.raise_error("bad-argument", "a thread axis without a tag", 'thread_axis("threadIdx.x")')
     if dom is not None:
-        if len(dom) != 2 or dom[0] != 0 or not isinstance(dom[1], int) or dom[1] <= 0:
-            _core.raise_error("bad-argument", f"a thread axis over {dom}", "an extent, or (0, extent)")
+        pair = isinstance(dom, (tuple, list)) and len(dom) == 2 and all(isinstance(d, int) for d in dom)
+        if not pair or dom[0] != 0 or dom[1] <= 0:
+            _core.raise_error("bad-argument", f"a thread axis over {dom!r}", "an extent, or (0, extent)")
         dom = tuple(dom)
     return ThreadAxis(dom, tag, name or tag)
