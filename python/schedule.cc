@@ -9,7 +9,9 @@
 #include "python/schedule.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
+#include "schedule/show.h"
 #include "schedule/tensor_intrin.h"
+#include "schedule/validate.h"
 
 namespace tw::python {
 namespace {
@@ -269,10 +271,31 @@ void bind_trace(py::module_& m) {
       .def("__hash__", &trace_hash);
 }
 
+void bind_findings(py::module_& m) {
+  const auto text = [](std::string ErrorInfo::* field) {
+    return [field](const Finding& f) { return f.error.*field; };
+  };
+  py::class_<Finding>(m, "Finding", "One thing that is wrong with a schedule.")
+      .def_property_readonly("code",
+                             [](const Finding& f) { return std::string(to_string(f.error.code)); })
+      .def_property_readonly("stage", text(&ErrorInfo::stage))
+      .def_property_readonly("axis", text(&ErrorInfo::axis))
+      .def_property_readonly("where", text(&ErrorInfo::where),
+                             "The line of the script that did it.")
+      .def_property_readonly("what", text(&ErrorInfo::what))
+      .def_property_readonly("legal", text(&ErrorInfo::legal))
+      .def_readonly("nest", &Finding::nest, "The loops that it is about, with the culprit marked.")
+      .def("__str__", [](const Finding& f) { return std::string(Error(f.error).what()); })
+      .def("__repr__", [](const Finding& f) {
+        return fmt::format("Finding({}: {})", to_string(f.error.code), Error(f.error).what());
+      });
+}
+
 }  // namespace
 
 void bind_schedule(py::module_& m) {
   bind_trace(m);
+  bind_findings(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
       .def_property_readonly("op", [](const PyStage& s) { return wrap(s.stage.op()); })
       .def_property_readonly("origin_op",
@@ -310,6 +333,27 @@ void bind_schedule(py::module_& m) {
       .def(
           "apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),
           "Applies a trace recorded on an equal program.")
+      .def(
+          "check",
+          [](const Schedule& s, const std::vector<te::Tensor>& stored) {
+            const py::gil_scoped_release released;
+            return check(s, stored);
+          },
+          py::arg("stored") = std::vector<te::Tensor>{},
+          "All that is wrong with the schedule; an empty list for one that can be lowered. "
+          "`stored` "
+          "are tensors between inputs and outputs that lowering gets as arguments.")
+      .def(
+          "show",
+          [](const Schedule& s, size_t width) {
+            py::print(to_text(nest_rows(s), std::max<size_t>(width, 20)), py::arg("end") = "");
+          },
+          py::arg("width") = 80,
+          "Prints the stages as a nest of loops, with what is marked on them, in lines of at most "
+          "`width` columns.")
+      .def(
+          "_repr_html_", [](const Schedule& s) { return to_html(nest_rows(s)); },
+          "What a notebook shows: the nest of loops.")
       .def("copy", &Schedule::copy, "An independent schedule in the same state.")
       .def("__repr__", [](const Schedule& s) {
         return fmt::format("Schedule({} stages, {} steps)", s.stages().size(),

@@ -881,6 +881,31 @@ class Trace:
         ...
 
 
+class Finding:
+    """One thing that is wrong with a schedule."""
+    @property
+    def axis(self) -> str:
+        ...
+    @property
+    def code(self) -> str:
+        ...
+    @property
+    def legal(self) -> str:
+        ...
+    @property
+    def nest(self) -> str:
+        """The loops that it is about, with the culprit marked."""
+    @property
+    def stage(self) -> str:
+        ...
+    @property
+    def what(self) -> str:
+        ...
+    @property
+    def where(self) -> str:
+        """The line of the script that did it."""
+
+
 class Stage:
     """How one operation is computed; s[C] of a schedule s."""
     def _apply(self, arg0: str, arg1: collections.abc.Sequence) -> typing.Any:
@@ -956,13 +981,19 @@ class Schedule:
     """A stage for each operation, and the trace that shaped them."""
     def __getitem__(self, key: typing.Any) -> tilewright._core.Stage:
         ...
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the nest of loops."""
     def apply(self, trace: tilewright._core.Trace) -> None:
         """Applies a trace recorded on an equal program."""
+    def check(self, stored: collections.abc.Sequence[tilewright._core.Tensor] = []) -> list[tilewright._core.Finding]:
+        """All that is wrong with the schedule; an empty list for one that can be lowered. `stored` are tensors between inputs and outputs that lowering gets as arguments."""
     def copy(self) -> tilewright._core.Schedule:
         """An independent schedule in the same state."""
     @property
     def outputs(self) -> list[tilewright._core.Tensor]:
         ...
+    def show(self, width: int = 80) -> None:
+        """Prints the stages as a nest of loops, with what is marked on them, in lines of at most `width` columns."""
     @property
     def stages(self) -> list[tilewright._core.Stage]:
         ...
