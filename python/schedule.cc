@@ -11,6 +11,8 @@
 #include "schedule/schedule_data.h"
 #include "schedule/show.h"
 #include "schedule/tensor_intrin.h"
+#include "schedule/trace_json.h"
+#include "schedule/trace_python.h"
 #include "schedule/validate.h"
 
 namespace tw::python {
@@ -250,6 +252,11 @@ const char* attach_name(AttachType type) {
   return "";
 }
 
+// A trace that knows what program it is of.
+struct ScheduleTrace : Trace {
+  Schedule schedule;
+};
+
 void bind_trace(py::module_& m) {
   py::class_<Trace>(m, "Trace",
                     "Every primitive applied to a schedule, as data; its text replays it.")
@@ -261,6 +268,15 @@ void bind_trace(py::module_& m) {
                                for (const Step& s : t.steps) lines.push_back(to_text(s));
                                return lines;
                              })
+      .def(
+          "as_python",
+          [](const Trace& t, const Schedule& schedule) { return to_python(schedule, t); },
+          py::arg("schedule"),
+          "A Python function `apply(s)` that applies this trace to a fresh schedule of the program "
+          "that `schedule` is of.")
+      .def("as_json", &to_json, "The steps as JSON; the inverse of from_json.")
+      .def_static("from_json", &trace_from_json, py::arg("text"),
+                  "The trace that as_json gave; UserError with the place for what is none.")
       .def("__str__", [](const Trace& t) { return to_text(t); })
       .def("__repr__",
            [](const Trace& t) {
@@ -269,6 +285,11 @@ void bind_trace(py::module_& m) {
       .def("__len__", [](const Trace& t) { return t.steps.size(); })
       .def("__eq__", [](const Trace& a, const Trace& b) { return a == b; })
       .def("__hash__", &trace_hash);
+  py::class_<ScheduleTrace, Trace>(m, "ScheduleTrace", "The trace of a schedule.")
+      .def(
+          "as_python", [](const ScheduleTrace& t) { return to_python(t.schedule, t); },
+          "A Python function `apply(s)` that applies this trace to a fresh schedule of the "
+          "program.");
 }
 
 void bind_findings(py::module_& m) {
@@ -294,6 +315,8 @@ void bind_findings(py::module_& m) {
 }  // namespace
 
 void bind_schedule(py::module_& m) {
+  py::class_<Schedule> schedule(m, "Schedule",
+                                "A stage for each operation, and the trace that shaped them.");
   bind_trace(m);
   bind_findings(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
@@ -320,8 +343,7 @@ void bind_schedule(py::module_& m) {
       .def("__repr__",
            [](const PyStage& s) { return fmt::format("stage({})", s.stage.data().name()); });
 
-  py::class_<Schedule>(m, "Schedule", "A stage for each operation, and the trace that shaped them.")
-      .def("__getitem__", &stage_of, py::arg("key"))
+  schedule.def("__getitem__", &stage_of, py::arg("key"))
       .def_property_readonly("stages",
                              [](const Schedule& s) {
                                std::vector<PyStage> stages;
@@ -329,7 +351,7 @@ void bind_schedule(py::module_& m) {
                                return stages;
                              })
       .def_property_readonly("outputs", [](const Schedule& s) { return s.outputs(); })
-      .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
+      .def_property_readonly("trace", [](const Schedule& s) { return ScheduleTrace{s.trace(), s}; })
       .def(
           "apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),
           "Applies a trace recorded on an equal program.")
