@@ -239,6 +239,7 @@ class Machine {
     const int64_t index = eval(*c.a, lane).i;
     check_bounds(c, buffer, index, "read");
     if (!buffer.written(index)) never_written(c, index, buffer.size());
+    if (options_.observer != nullptr) options_.observer->access(buffer, index, false);
     return from_element(buffer.raw(index));
   }
 
@@ -262,6 +263,7 @@ class Machine {
   void write(const Code& c, int64_t index, Scalar value) {
     InterpreterBuffer& buffer = buffer_at(c);
     check_bounds(c, buffer, index, "write");
+    if (options_.observer != nullptr) options_.observer->access(buffer, index, true);
     buffer.set_raw(index, to_element(value));
   }
 
@@ -295,6 +297,7 @@ class Machine {
       for (const Code* a : c.args) indices.push_back(eval(*a, lane).i);
       uninitialized(c, fmt::format("({})", fmt::join(indices, ", ")), region.buffer->size());
     }
+    if (options_.observer != nullptr) options_.observer->access(*region.buffer, flat, false);
     return from_element(region.buffer->raw(flat));
   }
   void region_store(const Code& c) {
@@ -304,7 +307,10 @@ class Machine {
       const Scalar value = eval(*c.a, lane);
       writes.emplace_back(position(c, region, lane, "write"), value);
     }
-    for (const auto& [flat, value] : writes) region.buffer->set_raw(flat, to_element(value));
+    for (const auto& [flat, value] : writes) {
+      if (options_.observer != nullptr) options_.observer->access(*region.buffer, flat, true);
+      region.buffer->set_raw(flat, to_element(value));
+    }
   }
 
   static int64_t checked_size(const Code& c, const std::vector<int64_t>& extents) {
@@ -321,6 +327,7 @@ class Machine {
     std::vector<int64_t> extents;
     for (const Code* e : c.args) extents.push_back(eval(*e, 0).i);
     InterpreterBuffer buffer(c.type.element(), checked_size(c, extents));
+    if (options_.observer != nullptr) options_.observer->allocated(buffer);
     const Scalar outer = slot(c.slot);
     slot(c.slot).i = reinterpret_cast<int64_t>(&buffer);
     run(*c.a);
@@ -333,6 +340,7 @@ class Machine {
       region.extent.push_back(eval(*c.args[d + 1], 0).i);
     }
     InterpreterBuffer buffer(c.type.element(), checked_size(c, region.extent));
+    if (options_.observer != nullptr) options_.observer->allocated(buffer);
     region.buffer = &buffer;
     const auto at = static_cast<size_t>(c.slot);
     std::swap(regions_[at], region);
@@ -341,22 +349,26 @@ class Machine {
   }
 
   void loop(const Code& c) {
+    if (options_.observer != nullptr) options_.observer->begin_loop(c.for_kind);
+    iterations(c);
+    if (options_.observer != nullptr) options_.observer->end_loop();
+  }
+  void iteration(const Code& c, int64_t value) {
+    if (options_.observer != nullptr) options_.observer->begin_iteration(value);
+    slot(c.slot).i = value;
+    run(*c.c);
+  }
+  void iterations(const Code& c) {
     const int64_t min = eval(*c.a, 0).i, extent = eval(*c.b, 0).i;
     if (c.for_kind == ForKind::Parallel && options_.shuffle_parallel && extent > 1) {
       std::vector<int64_t> order(static_cast<size_t>(extent));
       std::iota(order.begin(), order.end(), min);
       for (size_t k = order.size(); k > 1; --k)
         std::swap(order[k - 1], order[next_random(random_) % k]);
-      for (int64_t i : order) {
-        slot(c.slot).i = i;
-        run(*c.c);
-      }
+      for (int64_t i : order) iteration(c, i);
       return;
     }
-    for (int64_t k = 0; k < extent; ++k) {
-      slot(c.slot).i = min + k;
-      run(*c.c);
-    }
+    for (int64_t k = 0; k < extent; ++k) iteration(c, min + k);
   }
 
   [[gnu::noinline]] Scalar reduce(const Reduction& r) {

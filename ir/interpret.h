@@ -75,11 +75,24 @@ struct InterpreterScope {
   std::vector<InterpreterArgument> arguments;
 };
 
+// Is told what a run does, in order: for tools that look for dependences.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void begin_loop(ForKind) {}
+  virtual void begin_iteration(int64_t /*value*/) {}  // of the loop that began last
+  virtual void end_loop() {}
+  // Memory that statements allocate; its address may be that of memory freed before.
+  virtual void allocated(const InterpreterBuffer&) {}
+  virtual void access(const InterpreterBuffer&, int64_t /*index*/, bool /*is_write*/) {}
+};
+
 struct InterpretOptions {
   int64_t max_steps = 1'000'000'000;  // statements and expressions evaluated before giving up
   bool shuffle_parallel = false;      // run parallel iterations, and tasks, in a scrambled order
   int num_threads = 3;                // what a parallel launch is told
   uint64_t seed = 0;
+  RunObserver* observer = nullptr;
 };
 
 void interpret(const Stmt& s, InterpreterScope& scope, const InterpretOptions& options = {});

@@ -13,8 +13,10 @@
 #include "schedule/kernel_part.h"
 #include "schedule/normalize.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_error.h"
 #include "schedule/schedule_ops.h"
 #include "schedule/te/placeholder.h"
+#include "schedule/validate.h"
 
 namespace tw {
 namespace {
@@ -185,22 +187,24 @@ std::vector<KernelConstant> constants_in(const Stmt& body, const std::vector<Ker
   return used;
 }
 
-}  // namespace
-
-KernelModule schedule_to_module(const Schedule& schedule, const std::vector<LowerArgument>& given,
-                                const std::vector<te::Tensor>& constants,
-                                const LowerOptions& options) {
+KernelModule scheduled_module(const Schedule& schedule, const std::vector<LowerArgument>& given,
+                              const std::vector<te::Tensor>& constants,
+                              const LowerOptions& options) {
   const std::vector<LowerArgument> arguments =
       options.simple_mode ? with_outputs(schedule, given) : given;
   check_arguments(schedule, arguments, constants);
   const Schedule normalized = normalize(schedule);
   // What the caller wants to have from a call is computed in it.
+  std::vector<te::Tensor> stored;
   for (const LowerArgument& a : arguments) {
     if (!a.tensor.defined() || is_unread(schedule, a.tensor)) continue;
     check_stored(normalized, a.tensor);
-    find_stage(normalized.data(), normalized[a.tensor].op().get())->storage.precomputed = false;
+    const te::Operation& op = normalized[a.tensor].op();
+    stored.push_back(op.output(a.tensor.value_index()));
+    find_stage(normalized.data(), op.get())->storage.precomputed = false;
   }
   const DomainMap domains = infer_bound(normalized, options.schedule);
+  validate_stored(normalized, domains, stored);
   if (!options.passes.check_bounds) check_reads(normalized, domains);
   const ScheduleParts parts = parts_of(normalized, constants);
   Kernel entry{.name = options.name};
@@ -222,6 +226,20 @@ KernelModule schedule_to_module(const Schedule& schedule, const std::vector<Lowe
   preparation.body = schedule_ops(normalized, domains, options.schedule, parts.preparation);
   preparation.constants = constants_in(preparation.body, known);
   return {std::move(entry), std::move(preparation)};
+}
+
+}  // namespace
+
+KernelModule schedule_to_module(const Schedule& schedule, const std::vector<LowerArgument>& given,
+                                const std::vector<te::Tensor>& constants,
+                                const LowerOptions& options) {
+  try {
+    return scheduled_module(schedule, given, constants, options);
+  } catch (const ScheduleError&) {
+    throw;
+  } catch (const UserError& error) {
+    raise_in(schedule.data(), error.info());
+  }
 }
 
 KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgument>& arguments,

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "python/bind.h"
+#include "schedule/schedule_error.h"
 
 namespace tw::python {
 namespace {
@@ -42,6 +43,12 @@ const char* class_name(ErrorKind kind) {
   return "InternalError";
 }
 
+// The loops that an error is about, with the culprit marked; empty where there are none.
+std::string nest_of(const Error& error) {
+  const auto* about = dynamic_cast<const ScheduleError*>(&error);
+  return about == nullptr ? "" : about->nest();
+}
+
 }  // namespace
 
 void raise_in_python(const Error& error) {
@@ -54,7 +61,7 @@ void raise_in_python(const Error& error) {
       type(shown(placed.what()), py::arg("code") = std::string(to_string(info.code)),
            py::arg("stage") = shown(info.stage), py::arg("axis") = shown(info.axis),
            py::arg("where") = shown(info.where), py::arg("what") = shown(info.what),
-           py::arg("legal") = shown(info.legal));
+           py::arg("legal") = shown(info.legal), py::arg("nest") = shown(nest_of(error)));
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

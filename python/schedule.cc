@@ -10,7 +10,11 @@
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
 #include "schedule/symbols.h"
+#include "schedule/show.h"
 #include "schedule/tensor_intrin.h"
+#include "schedule/trace_json.h"
+#include "schedule/trace_python.h"
+#include "schedule/validate.h"
 
 namespace tw::python {
 namespace {
@@ -111,6 +115,7 @@ class Recorder {
 
   // What te.thread_axis gives, as text: its tag, and its extent where it has one.
   std::string thread(const Parameter& p, py::handle object) const {
+    if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as it is in traces
     if (!py::hasattr(object, "thread_tag")) {
       wrong(p, object, "a thread axis, such as te.thread_axis(\"threadIdx.x\")");
     }
@@ -171,6 +176,7 @@ class Recorder {
       case ParameterType::Size:
       case ParameterType::Condition: {
         if (PyIndex_Check(object.ptr()) && p.type == ParameterType::Size) return integer(p, object);
+        if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();
         const std::optional<Expr> e = try_expr(object);
         if (!e) wrong(p, object, p.type == ParameterType::Size ? "an integer" : "a condition");
         if (const auto constant = as_const_int(*e); constant && p.type == ParameterType::Size) {
@@ -286,6 +292,11 @@ const char* attach_name(AttachType type) {
   return "";
 }
 
+// A trace that knows what program it is of.
+struct ScheduleTrace : Trace {
+  Schedule schedule;
+};
+
 void bind_trace(py::module_& m) {
   py::class_<Trace>(m, "Trace",
                     "Every primitive applied to a schedule, as data; its text replays it.")
@@ -297,6 +308,15 @@ void bind_trace(py::module_& m) {
                                for (const Step& s : t.steps) lines.push_back(to_text(s));
                                return lines;
                              })
+      .def(
+          "as_python",
+          [](const Trace& t, const Schedule& schedule) { return to_python(schedule, t); },
+          py::arg("schedule"),
+          "A Python function `apply(s)` that applies this trace to a fresh schedule of the program "
+          "that `schedule` is of.")
+      .def("as_json", &to_json, "The steps as JSON; the inverse of from_json.")
+      .def_static("from_json", &trace_from_json, py::arg("text"),
+                  "The trace that as_json gave; UserError with the place for what is none.")
       .def("__str__", [](const Trace& t) { return to_text(t); })
       .def("__repr__",
            [](const Trace& t) {
@@ -305,12 +325,40 @@ void bind_trace(py::module_& m) {
       .def("__len__", [](const Trace& t) { return t.steps.size(); })
       .def("__eq__", [](const Trace& a, const Trace& b) { return a == b; })
       .def("__hash__", &trace_hash);
+  py::class_<ScheduleTrace, Trace>(m, "ScheduleTrace", "The trace of a schedule.")
+      .def(
+          "as_python", [](const ScheduleTrace& t) { return to_python(t.schedule, t); },
+          "A Python function `apply(s)` that applies this trace to a fresh schedule of the "
+          "program.");
+}
+
+void bind_findings(py::module_& m) {
+  const auto text = [](std::string ErrorInfo::* field) {
+    return [field](const Finding& f) { return f.error.*field; };
+  };
+  py::class_<Finding>(m, "Finding", "One thing that is wrong with a schedule.")
+      .def_property_readonly("code",
+                             [](const Finding& f) { return std::string(to_string(f.error.code)); })
+      .def_property_readonly("stage", text(&ErrorInfo::stage))
+      .def_property_readonly("axis", text(&ErrorInfo::axis))
+      .def_property_readonly("where", text(&ErrorInfo::where),
+                             "The line of the script that did it.")
+      .def_property_readonly("what", text(&ErrorInfo::what))
+      .def_property_readonly("legal", text(&ErrorInfo::legal))
+      .def_readonly("nest", &Finding::nest, "The loops that it is about, with the culprit marked.")
+      .def("__str__", [](const Finding& f) { return std::string(Error(f.error).what()); })
+      .def("__repr__", [](const Finding& f) {
+        return fmt::format("Finding({}: {})", to_string(f.error.code), Error(f.error).what());
+      });
 }
 
 }  // namespace
 
 void bind_schedule(py::module_& m) {
+  py::class_<Schedule> schedule(m, "Schedule",
+                                "A stage for each operation, and the trace that shaped them.");
   bind_trace(m);
+  bind_findings(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
       .def_property_readonly("op", [](const PyStage& s) { return wrap(s.stage.op()); })
       .def_property_readonly("origin_op",
@@ -335,8 +383,7 @@ void bind_schedule(py::module_& m) {
       .def("__repr__",
            [](const PyStage& s) { return fmt::format("stage({})", s.stage.data().name()); });
 
-  py::class_<Schedule>(m, "Schedule", "A stage for each operation, and the trace that shaped them.")
-      .def("__getitem__", &stage_of, py::arg("key"))
+  schedule.def("__getitem__", &stage_of, py::arg("key"))
       .def_property_readonly("stages",
                              [](const Schedule& s) {
                                std::vector<PyStage> stages;
@@ -344,10 +391,31 @@ void bind_schedule(py::module_& m) {
                                return stages;
                              })
       .def_property_readonly("outputs", [](const Schedule& s) { return s.outputs(); })
-      .def_property_readonly("trace", [](const Schedule& s) { return s.trace(); })
+      .def_property_readonly("trace", [](const Schedule& s) { return ScheduleTrace{s.trace(), s}; })
       .def(
           "apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),
           "Applies a trace recorded on an equal program.")
+      .def(
+          "check",
+          [](const Schedule& s, const std::vector<te::Tensor>& stored) {
+            const py::gil_scoped_release released;
+            return check(s, stored);
+          },
+          py::arg("stored") = std::vector<te::Tensor>{},
+          "All that is wrong with the schedule; an empty list for one that can be lowered. "
+          "`stored` "
+          "are tensors between inputs and outputs that lowering gets as arguments.")
+      .def(
+          "show",
+          [](const Schedule& s, size_t width) {
+            py::print(to_text(nest_rows(s), std::max<size_t>(width, 20)), py::arg("end") = "");
+          },
+          py::arg("width") = 80,
+          "Prints the stages as a nest of loops, with what is marked on them, in lines of at most "
+          "`width` columns.")
+      .def(
+          "_repr_html_", [](const Schedule& s) { return to_html(nest_rows(s)); },
+          "What a notebook shows: the nest of loops.")
       .def("copy", &Schedule::copy, "An independent schedule in the same state.")
       .def("__repr__", [](const Schedule& s) {
         return fmt::format("Schedule({} stages, {} steps)", s.stages().size(),

@@ -101,8 +101,7 @@ class BoundInference {
       : schedule_(schedule), options_(options) {}
 
   DomainMap run() {
-    validate_attachments(schedule_);
-    validate_prefetches(schedule_);
+    validate(schedule_);
     // Consumers first: what they read decides the domain of a stage inside their loops.
     for (size_t k = schedule_.stages.size(); k-- > 0;) {
       const StageData& stage = *schedule_.stages[k];

@@ -9,6 +9,7 @@
 #include "runtime/nearest_word.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_error.h"
 
 namespace tw {
 namespace {
@@ -129,7 +130,7 @@ class Binder {
   [[noreturn]] void fail(ErrorInfo info) const {
     if (info.stage.empty() && stage_) info.stage = stage_->name();
     if (info.where.empty()) info.where = step_.where;
-    raise(std::move(info));
+    raise_in(schedule_, std::move(info));
   }
 
   BoundArgument bind(const Parameter& parameter, const Argument& argument) {
@@ -308,7 +309,7 @@ int PrimitiveCall::number() const { return static_cast<int>(schedule_->trace.ste
 void PrimitiveCall::fail(ErrorInfo info) const {
   if (info.stage.empty()) info.stage = stage().name();
   if (info.where.empty()) info.where = where();
-  raise(std::move(info));
+  raise_in(*schedule_, std::move(info));
 }
 
 const StepResults& apply_step(ScheduleData& schedule, Step step) {

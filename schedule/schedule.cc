@@ -7,6 +7,7 @@
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/symbols.h"
+#include "schedule/schedule_error.h"
 #include "schedule/te/check_bounds.h"
 
 namespace tw {
@@ -52,6 +53,8 @@ struct Shift {
   ErrorInfo info = error.info();
   info.where = fmt::format("step t{} {}{}", number, to_text(step),
                            info.where.empty() ? "" : fmt::format(" ({})", info.where));
+  if (const auto* shown = dynamic_cast<const ScheduleError*>(&error))
+    throw ScheduleError(std::move(info), shown->nest());
   raise(std::move(info));
 }
 
@@ -95,13 +98,13 @@ void require_axes(const StageData& stage) {
 AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const IterVar& axis) {
   const IterVar own = axis_of_stage(stage, axis);
   if (!own.defined()) {
-    raise(
-        {.code = ErrorCode::NotAnAxisOfStage,
-         .what = "the axis belongs to another stage",
-         .stage = stage.name(),
-         .axis = axis.defined() ? axis.name() : "",
-         .where = SourceScope::current(),
-         .legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes))});
+    raise_in(schedule, {.code = ErrorCode::NotAnAxisOfStage,
+                        .what = "the axis belongs to another stage",
+                        .stage = stage.name(),
+                        .axis = axis.defined() ? axis.name() : "",
+                        .where = SourceScope::current(),
+                        .legal = fmt::format("the leaf axes of '{}': {}", stage.name(),
+                                             names(stage.leaf_axes))});
   }
   const std::vector<IterVar>& roots = stage.op->root_axes();
   for (size_t k = 0; k < roots.size(); ++k) {

@@ -11,26 +11,6 @@
 namespace tw {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    switch (c) {
-      case '"':
-        result += "\\\"";
-        break;
-      case '\\':
-        result += "\\\\";
-        break;
-      case '\n':
-        result += "\\n";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result + "\"";
-}
-
 template <class T>
 std::string list_text(const std::vector<T>& list) {
   std::string result = "[";
@@ -39,7 +19,7 @@ std::string list_text(const std::vector<T>& list) {
     if constexpr (std::is_same_v<T, int64_t>) {
       result += fmt::format("{}", list[i]);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      result += quoted(list[i]);
+      result += quoted_text(list[i]);
     } else {
       result += to_text(list[i]);
     }
@@ -52,7 +32,7 @@ std::string argument_text(const Argument& argument) {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(int64_t v) const { return fmt::format("{}", v); }
     std::string operator()(double v) const { return fmt::format("{}", v); }
-    std::string operator()(const std::string& v) const { return quoted(v); }
+    std::string operator()(const std::string& v) const { return quoted_text(v); }
     std::string operator()(const StageRef& v) const { return to_text(v); }
     std::string operator()(const AxisRef& v) const { return to_text(v); }
     std::string operator()(const std::vector<AxisRef>& v) const { return list_text(v); }
@@ -66,7 +46,8 @@ std::string argument_text(const Argument& argument) {
 // One line of a trace.
 class LineParser {
  public:
-  LineParser(std::string_view line, size_t number) : line_(line), number_(number) {}
+  // `source` names the line, as in "trace:3".
+  LineParser(std::string_view line, std::string_view source) : line_(line), source_(source) {}
 
   Step parse() {
     Step step;
@@ -108,7 +89,7 @@ class LineParser {
   }
 
  private:
-  std::string place() const { return fmt::format("trace:{}:{}", number_, at_ + 1); }
+  std::string place() const { return fmt::format("{}:{}", source_, at_ + 1); }
   [[noreturn]] void fail(std::string what, std::string legal) const {
     raise({.code = ErrorCode::BadTrace,
            .what = std::move(what),
@@ -246,7 +227,7 @@ class LineParser {
   }
 
   std::string_view line_;
-  size_t number_;
+  std::string_view source_;
   size_t at_ = 0;
 };
 
@@ -305,9 +286,33 @@ Trace parse_trace(std::string_view text) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     const size_t first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos || line[first] == '#') continue;
-    trace.steps.push_back(LineParser(line, number).parse());
+    trace.steps.push_back(LineParser(line, fmt::format("trace:{}", number)).parse());
   }
   return trace;
+}
+
+Step parse_step(std::string_view text, std::string_view place) {
+  return LineParser(text, place).parse();
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    switch (c) {
+      case '"':
+        result += "\\\"";
+        break;
+      case '\\':
+        result += "\\\\";
+        break;
+      case '\n':
+        result += "\\n";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result + "\"";
 }
 
 uint64_t trace_hash(const Trace& trace) {

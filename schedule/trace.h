@@ -62,6 +62,10 @@ std::string to_text(const AxisRef& ref);
 // present ones with the same meaning. BadTrace with the line and column; UnknownPrimitive and
 // PrimitiveVersion for what this program cannot know.
 Trace parse_trace(std::string_view text);
+// One step without a comment; errors name `place` instead of a line.
+Step parse_step(std::string_view text, std::string_view place);
+// A string in quotes, as it stands in the text of a trace.
+std::string quoted_text(std::string_view text);
 // Depends on primitives, versions and arguments only; the same on every machine.
 uint64_t trace_hash(const Trace& trace);
 

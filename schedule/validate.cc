@@ -3,9 +3,269 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "schedule/check_reads.h"
+#include "schedule/dependence.h"
+#include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
 #include "schedule/scan_stages.h"
+#include "schedule/schedule_error.h"
+#include "schedule/schedule_ops.h"
+#include "schedule/show.h"
 
 namespace tw {
+namespace {
+
+bool is_inlined(const StageData& stage) {
+  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
+}
+bool has_loops(const StageData& stage) { return !is_placeholder(stage) && !is_inlined(stage); }
+
+// The line of the last step of the primitive on the stage; else of the last of all on it.
+std::string line_of(const ScheduleData& schedule, const StageData& stage,
+                    std::string_view primitive) {
+  for (size_t k = schedule.trace.steps.size(); k-- > 0;) {
+    const Step& step = schedule.trace.steps[k];
+    if (step.primitive != primitive || step.where.empty()) continue;
+    const StageRef* on = std::get_if<StageRef>(&step.arguments[0]);
+    if (on != nullptr && *on == stage.ref) return step.where;
+  }
+  return stage.where;
+}
+
+// Asks one question after the other of a schedule; `report` gets every answer that is a finding.
+template <class Report>
+class Validation {
+ public:
+  Validation(const ScheduleData& schedule, Report report)
+      : schedule_(schedule), report_(std::move(report)) {}
+
+  void run() {
+    order();
+    bool placed = true;
+    for (const auto& stage : schedule_.stages) placed &= place(*stage);
+    for (const auto& stage : schedule_.stages) {
+      if (placed) visibility(*stage);
+      if (!has_loops(*stage)) continue;
+      for (size_t k = 0; k < stage->leaf_axes.size(); ++k) loop(*stage, k, placed);
+    }
+  }
+
+ private:
+  // Each buffer has one producer, and each producer stands before what reads it: no cycle. Notes
+  // who reads whom.
+  void order() {
+    std::unordered_map<const Producer*, const StageData*> made;
+    for (const auto& stage : schedule_.stages) {
+      for (const te::Tensor& input : stage->inputs) {
+        const StageData* source = find_stage(schedule_, input.op().get());
+        if (source == nullptr || !made.contains(source->op.get())) {
+          report_(
+              {.code = ErrorCode::UnknownStage,
+               .what = fmt::format("it reads '{}', which is not computed before it", input.name()),
+               .stage = stage->name(),
+               .where = stage->where,
+               .legal = "producers before consumers, and no cycle"});
+          continue;
+        }
+        auto& readers = consumers_[source];
+        if (readers.empty() || readers.back() != stage.get()) readers.push_back(stage.get());
+      }
+      if (made.emplace(stage->op.get(), stage.get()).second) continue;
+      report_({.code = ErrorCode::BadArgument,
+               .what = "two stages compute this tensor",
+               .stage = stage->name(),
+               .where = stage->where,
+               .legal = "one producer of each buffer"});
+    }
+  }
+
+  // The error about where a stage is computed.
+  void misplaced(const StageData& stage, std::string what, std::string legal) {
+    report_({.code = ErrorCode::BadAttach,
+             .what = std::move(what),
+             .stage = stage.name(),
+             .axis = stage.attach_axis.defined() ? stage.attach_axis.name() : "",
+             .where = line_of(schedule_, stage, "compute_at"),
+             .legal = std::move(legal)});
+  }
+
+  // Whether the stage stands at the outermost level, or inside a loop that leads there.
+  bool place(const StageData& stage) {
+    if (stage.attach_type != AttachType::Scope) return true;
+    const auto bad = [&](std::string what, std::string legal) {
+      misplaced(stage, std::move(what), std::move(legal));
+      return false;
+    };
+    const StageData* parent = stage.attach_stage;
+    const char* const consumer = "compute_root, or a loop of a stage that consumes it";
+    if (parent == &stage) return bad("a stage cannot be computed inside its own loops", consumer);
+    if (std::ranges::none_of(schedule_.stages, [&](const auto& s) { return s.get() == parent; }))
+      return bad("computed inside a stage that is not of this schedule", consumer);
+    if (!has_loops(*parent)) {
+      return bad(fmt::format("'{}' is {} and has no loops", parent->name(),
+                             is_placeholder(*parent) ? "a placeholder" : "inlined"),
+                 consumer);
+    }
+    if (!is_leaf(*parent, stage.attach_axis)) {
+      return bad(
+          fmt::format("'{}' has no such loop; it was split or fused since", parent->name()),
+          fmt::format("the leaf axes of '{}': {}", parent->name(), names(parent->leaf_axes)));
+    }
+    if (stage.is_output || stage.storage.precomputed) {
+      return bad(fmt::format("{} is computed whole, not inside '{}'",
+                             stage.is_output ? "an output" : "what is precomputed", parent->name()),
+                 "compute_root");
+    }
+    size_t depth = 0;
+    for (const StageData* s = parent; s != nullptr && s->attach_type == AttachType::Scope;
+         s = s->attach_stage) {
+      if (++depth <= schedule_.stages.size()) continue;
+      return bad(fmt::format("'{}' is itself computed inside this stage", parent->name()),
+                 "compute_root of one of them");
+    }
+    return true;
+  }
+
+  void visibility(const StageData& stage) {
+    if (stage.attach_type != AttachType::Scope) return;
+    const StageData& parent = *stage.attach_stage;
+    for (const StageData* consumer : consumers_[&stage]) {
+      if (is_inlined(*consumer) || runs_inside(*consumer, parent, stage.attach_axis)) continue;
+      return misplaced(stage,
+                       fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot "
+                                   "see it",
+                                   stage.attach_axis.name(), parent.name(), consumer->name()),
+                       fmt::format("{}; or '{}' computed inside that loop too",
+                                   attach_points(stage), consumer->name()));
+    }
+  }
+
+  // "compute_root, or inside y.outer or x of 'D'": the loops that all consumers run inside of.
+  std::string attach_points(const StageData& stage) {
+    const std::vector<const StageData*>& readers = consumers_[&stage];
+    std::vector<const StageData*> around;  // the first consumer, and what it is computed in
+    for (const StageData* s = readers.empty() ? nullptr : readers.front();
+         s != nullptr && s != &stage && around.size() < schedule_.stages.size();
+         s = s->attach_type == AttachType::Scope ? s->attach_stage : nullptr) {
+      if (has_loops(*s)) around.push_back(s);
+    }
+    std::string points;
+    for (const StageData* parent : around) {
+      std::string axes;
+      for (const IterVar& leaf : parent->leaf_axes) {
+        const bool sees_all = std::ranges::all_of(readers, [&](const StageData* reader) {
+          return is_inlined(*reader) || runs_inside(*reader, *parent, leaf);
+        });
+        if (sees_all) axes += (axes.empty() ? "" : ", ") + leaf.name();
+      }
+      if (!axes.empty()) points += fmt::format(", or inside {} of '{}'", axes, parent->name());
+    }
+    return "compute_root" + points;
+  }
+
+  void loop(const StageData& stage, size_t k, bool placed) {
+    const IterVar& leaf = stage.leaf_axes[k];
+    const AxisAttributes* marks = stage.attributes_of(leaf);
+    if (marks == nullptr) return;
+    if (is_concurrent(marks->for_kind)) iterations(stage, leaf, *marks);
+    for (const PrefetchMark& mark : marks->prefetches) {
+      if (!mark.scope.defined() || !placed) continue;
+      const StageData* parent = stage_of_leaf(schedule_, mark.scope);
+      const bool around = parent != nullptr && runs_inside(stage, *parent, mark.scope) &&
+                          (parent != &stage || leaf_position(stage, mark.scope) < k);
+      if (around) continue;
+      report_({.code = ErrorCode::BadAttach,
+               .what = fmt::format("prefetch_ahead for '{}', which is no loop around this one",
+                                   mark.scope.name()),
+               .stage = stage.name(),
+               .axis = leaf.name(),
+               .where = line_of(schedule_, stage, "prefetch_ahead"),
+               .legal = "a loop outside it, of this stage or of one that it is computed in"});
+    }
+  }
+
+  void iterations(const StageData& stage, const IterVar& leaf, const AxisAttributes& marks) {
+    const IterVar root = dependent_root(stage, leaf);
+    if (!root.defined()) return;
+    std::string legal;
+    for (const IterVar& other : stage.leaf_axes) {
+      if (!dependent_root(stage, other).defined())
+        legal += (legal.empty() ? "" : ", ") + other.name();
+    }
+    const bool reduces = root->kind == IterKind::Reduction;
+    if (reduces)
+      legal += fmt::format("{}a data axis that rfactor makes of it", legal.empty() ? "" : ", or ");
+    report_({.code = ErrorCode::ParallelReduction,
+             .what = fmt::format("a {} loop over '{}', {}", to_string(marks.for_kind), root.name(),
+                                 reduces ? "a reduction axis, whose iterations write one element"
+                                         : "whose iterations depend on those before them"),
+             .stage = stage.name(),
+             .axis = leaf.name(),
+             .where = marks.where.empty() ? stage.where : marks.where,
+             .legal = std::move(legal)});
+  }
+
+  const ScheduleData& schedule_;
+  Report report_;
+  std::unordered_map<const StageData*, std::vector<const StageData*>> consumers_;
+};
+
+Finding finding_of(const ScheduleData& schedule, ErrorInfo error) {
+  std::string nest = to_text(nest_rows(schedule, {.stage = error.stage, .axis = error.axis}));
+  return {std::move(error), std::move(nest)};
+}
+
+// Drops the intrinsics of the stage; false when there is none.
+bool drop_intrins(const ScheduleData& schedule, const std::string& stage) {
+  bool found = false;
+  for (const auto& s : schedule.stages) {
+    if (s->name() != stage) continue;
+    for (auto& [axis, marks] : s->axis_attributes) {
+      found |= marks.intrin.defined();
+      marks.intrin = {};
+    }
+  }
+  return found;
+}
+
+template <class Report>
+void check_stored(const Schedule& normalized, const DomainMap& domains,
+                  const std::vector<te::Tensor>& stored, Report report) {
+  for (const te::Tensor& tensor : stored) {
+    const StageData& stage = *find_stage(normalized.data(), tensor.op().get());
+    if (stage.attach_type != AttachType::Scope) continue;
+    std::vector<IterVar> inner;
+    const StageData* s = &stage;
+    while (s->attach_type == AttachType::Scope) {
+      const StageData* parent = s->attach_stage;
+      for (size_t k = leaf_position(*parent, s->attach_axis) + 1; k-- > 0;) {
+        const IterVar& leaf = parent->leaf_axes[k];
+        const AxisAttributes* marks = parent->attributes_of(leaf);
+        if (marks != nullptr && is_concurrent(marks->for_kind) &&
+            !regions_are_apart(stage, leaf, inner, domains)) {
+          report(
+              {.code = ErrorCode::ParallelReduction,
+               .what = fmt::format("iterations of this {} loop might compute the same elements "
+                                   "of '{}', an argument, which they share",
+                                   to_string(marks->for_kind), stage.name()),
+               .stage = parent->name(),
+               .axis = leaf.name(),
+               .where = marks->where,
+               .legal = fmt::format("compute_root of '{}', a serial loop, or arguments without it",
+                                    stage.name())});
+        }
+        inner.push_back(leaf);
+      }
+      s = parent;
+    }
+  }
+}
+
+}  // namespace
 
 bool runs_inside(const StageData& stage, const StageData& parent, const IterVar& axis) {
   if (&stage == &parent) return true;
@@ -16,50 +276,50 @@ bool runs_inside(const StageData& stage, const StageData& parent, const IterVar&
   return false;
 }
 
-void validate_attachments(const ScheduleData& schedule) {
+void validate(const ScheduleData& schedule) {
   validate_scans(schedule);
-  for (const auto& stage : schedule.stages) {
-    if (stage->attach_type != AttachType::Scope) continue;
-    const StageData& parent = *stage->attach_stage;
-    TW_CHECK(is_leaf(parent, stage->attach_axis), stage->name());
-    for (const StageData* consumer : consumers_of(schedule, *stage)) {
-      if (consumer->attach_type == AttachType::InlinedAlready) continue;
-      if (runs_inside(*consumer, parent, stage->attach_axis)) continue;
-      raise({.code = ErrorCode::BadAttach,
-             .what =
-                 fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot see it",
-                             stage->attach_axis.name(), parent.name(), consumer->name()),
-             .stage = stage->name(),
-             .axis = stage->attach_axis.name(),
-             .where = stage->where,
-             .legal = fmt::format("compute_root, or '{}' computed inside that loop too",
-                                  consumer->name())});
-    }
-  }
+  Validation(schedule, [&](ErrorInfo error) { raise_in(schedule, std::move(error)); }).run();
 }
 
-void validate_prefetches(const ScheduleData& schedule) {
-  for (const auto& stage : schedule.stages) {
-    if (stage->attach_type == AttachType::InlinedAlready) continue;
-    for (size_t k = 0; k < stage->leaf_axes.size(); ++k) {
-      const AxisAttributes* marks = stage->attributes_of(stage->leaf_axes[k]);
-      if (marks == nullptr) continue;
-      for (const PrefetchMark& mark : marks->prefetches) {
-        if (!mark.scope.defined()) continue;
-        const StageData* parent = stage_of_leaf(schedule, mark.scope);
-        const bool around = parent != nullptr && runs_inside(*stage, *parent, mark.scope) &&
-                            (parent != stage.get() || leaf_position(*stage, mark.scope) < k);
-        if (around) continue;
-        raise({.code = ErrorCode::BadAttach,
-               .what = fmt::format("prefetch_ahead for '{}', which is no loop around this one",
-                                   mark.scope.name()),
-               .stage = stage->name(),
-               .axis = stage->leaf_axes[k].name(),
-               .where = stage->where,
-               .legal = "a loop outside it, of this stage or of one that it is computed in"});
-      }
+void validate_stored(const Schedule& normalized, const DomainMap& domains,
+                     const std::vector<te::Tensor>& stored) {
+  check_stored(normalized, domains, stored,
+               [&](ErrorInfo error) { raise_in(normalized.data(), std::move(error)); });
+}
+
+std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored) {
+  std::vector<Finding> findings;
+  const ScheduleData& data = schedule.data();
+  const auto report = [&](ErrorInfo error) {
+    findings.push_back(finding_of(data, std::move(error)));
+  };
+  try {
+    validate_scans(data);
+  } catch (const UserError& error) {
+    report(error.info());
+  }
+  Validation(data, report).run();
+  // Bounds of a schedule that is wrong so far would be wrong too.
+  if (!findings.empty()) return findings;
+  const Schedule tried = schedule.copy();
+  for (bool again = true; again;) {
+    again = false;
+    try {
+      const Schedule normal = normalize(tried);
+      const DomainMap domains = infer_bound(normal);
+      std::vector<te::Tensor> kept;
+      for (const te::Tensor& t : stored) kept.push_back(normal[t].op().output(t.value_index()));
+      if (findings.empty()) check_stored(normal, domains, kept, report);
+      check_reads(normal, domains);
+      schedule_ops(normal, domains);
+    } catch (const UserError& error) {
+      report(error.info());
+      // Each stage is judged for what its own intrinsic computes.
+      again = error.code() == ErrorCode::CannotTensorize &&
+              drop_intrins(tried.data(), error.info().stage);
     }
   }
+  return findings;
 }
 
 }  // namespace tw

@@ -12,9 +12,10 @@ class TilewrightError(RuntimeError):
     - where: the line of the script ("conv.py:12"), a pass, or an argument
     - what: what was wrong
     - legal: what would be legal
+    - nest: the loops of the schedule that it is about, with the culprit marked; a traceback shows them too
     """
 
-    def __init__(self, message="", *, code="internal", stage="", axis="", where="", what="", legal=""):
+    def __init__(self, message="", *, code="internal", stage="", axis="", where="", what="", legal="", nest=""):
         super().__init__(message)
         self.code = code
         self.stage = stage
@@ -22,6 +23,9 @@ class TilewrightError(RuntimeError):
         self.where = where
         self.what = what or message
         self.legal = legal
+        self.nest = nest
+        if nest:
+            self.add_note(nest)
 
     def __reduce__(self):
         return _rebuild, (type(self), str(self), self.__dict__)

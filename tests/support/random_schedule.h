@@ -25,6 +25,7 @@
 #include "schedule/te/compute.h"
 #include "schedule/tensor_intrin.h"
 #include "tests/support/random_program.h"
+#include "tests/support/reproducer.h"
 #include "tests/support/schedule_case.h"
 #include "tests/support/shrink_schedule.h"
 
@@ -289,8 +290,12 @@ inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int base, d
       const std::optional<std::string> other = failure_of(s, checks);
       return other && other->starts_with(check);
     });
+    const std::string file = keep_reproducer(
+        small, fmt::format("{}_{}",
+                           testing::UnitTest::GetInstance()->current_test_info()->test_suite_name(),
+                           case_seed));
     FAIL() << "case seed " << case_seed << "\n"
-           << small.reproducer() << "\n"
+           << (file.empty() ? "" : "kept as " + file + "\n") << small.reproducer() << "\n"
            << *failure_of(small, checks);
   }
 }

@@ -23,6 +23,7 @@
 #include "schedule/schedule_ops.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
+#include "schedule/trace_json.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/random_program.h"
 
@@ -171,6 +172,7 @@ inline std::string check_replay(const ScheduleCase& c, const CaseData&) {
   const Schedule here = c.schedule();
   const Trace trace = parse_trace(to_text(here.trace()));
   if (!(trace == c.trace)) return "the trace changes when it is printed and parsed";
+  if (!(trace_from_json(to_json(trace)) == trace)) return "the trace changes on its way by JSON";
   const Schedule there = Schedule::create(te::parse_program(te::to_text(c.program)).outputs);
   there.apply(trace);
   const auto statement = [](const Schedule& schedule) {

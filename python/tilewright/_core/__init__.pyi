@@ -865,6 +865,37 @@ class TensorIntrin:
         ...
 
 
+class Schedule:
+    """A stage for each operation, and the trace that shaped them."""
+    def __getitem__(self, key: typing.Any) -> tilewright._core.Stage:
+        ...
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the nest of loops."""
+    def apply(self, trace: tilewright._core.Trace) -> None:
+        """Applies a trace recorded on an equal program."""
+    def check(self, stored: collections.abc.Sequence[tilewright._core.Tensor] = []) -> list[tilewright._core.Finding]:
+        """All that is wrong with the schedule; an empty list for one that can be lowered. `stored` are tensors between inputs and outputs that lowering gets as arguments."""
+    def copy(self) -> tilewright._core.Schedule:
+        """An independent schedule in the same state."""
+    @property
+    def outputs(self) -> list[tilewright._core.Tensor]:
+        ...
+    def show(self, width: int = 80) -> None:
+        """Prints the stages as a nest of loops, with what is marked on them, in lines of at most `width` columns."""
+    @property
+    def stages(self) -> list[tilewright._core.Stage]:
+        ...
+    @property
+    def trace(self) -> tilewright._core.ScheduleTrace:
+        ...
+    def cache_write(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str) -> typing.Any:
+        """Computes the stage's output in a new stage of the given scope; the stage copies from it."""
+    def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
+        """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
+    def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
+        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis."""
+
+
 class Trace:
     """Every primitive applied to a schedule, as data; its text replays it."""
     def __eq__(self, arg0: tilewright._core.Trace) -> bool:
@@ -873,12 +904,50 @@ class Trace:
         ...
     def __len__(self) -> int:
         ...
+    def as_json(self) -> str:
+        """The steps as JSON; the inverse of from_json."""
+    def as_python(self, schedule: tilewright._core.Schedule) -> str:
+        """A Python function `apply(s)` that applies this trace to a fresh schedule of the program that `schedule` is of."""
+    @staticmethod
+    def from_json(text: str) -> tilewright._core.Trace:
+        """The trace that as_json gave; UserError with the place for what is none."""
     @property
     def steps(self) -> list[str]:
         ...
     @property
     def text(self) -> str:
         ...
+
+
+class ScheduleTrace(Trace):
+    """The trace of a schedule."""
+    def as_python(self) -> str:
+        """A Python function `apply(s)` that applies this trace to a fresh schedule of the program."""
+
+
+class Finding:
+    """One thing that is wrong with a schedule."""
+    @property
+    def axis(self) -> str:
+        ...
+    @property
+    def code(self) -> str:
+        ...
+    @property
+    def legal(self) -> str:
+        ...
+    @property
+    def nest(self) -> str:
+        """The loops that it is about, with the culprit marked."""
+    @property
+    def stage(self) -> str:
+        ...
+    @property
+    def what(self) -> str:
+        ...
+    @property
+    def where(self) -> str:
+        """The line of the script that did it."""
 
 
 class Stage:
@@ -960,31 +1029,6 @@ class Stage:
         """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next; of an output of parent, what parent stores in the next, and for writing."""
     def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
         """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
-
-
-class Schedule:
-    """A stage for each operation, and the trace that shaped them."""
-    def __getitem__(self, key: typing.Any) -> tilewright._core.Stage:
-        ...
-    def apply(self, trace: tilewright._core.Trace) -> None:
-        """Applies a trace recorded on an equal program."""
-    def copy(self) -> tilewright._core.Schedule:
-        """An independent schedule in the same state."""
-    @property
-    def outputs(self) -> list[tilewright._core.Tensor]:
-        ...
-    @property
-    def stages(self) -> list[tilewright._core.Stage]:
-        ...
-    @property
-    def trace(self) -> tilewright._core.Trace:
-        ...
-    def cache_write(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str) -> typing.Any:
-        """Computes the stage's output in a new stage of the given scope, which takes the loops that there are and is stored in their order; the stage copies from it."""
-    def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
-        """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
-    def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
-        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one."""
 
 
 class TargetModel:

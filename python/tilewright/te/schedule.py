@@ -21,6 +21,11 @@ def schedule_from_trace(tensors, trace):
     return schedule
 
 
+def check(schedule, stored=()):
+    """All that is wrong with a schedule, as `schedule.check(stored)` gives it."""
+    return schedule.check(list(stored))
+
+
 def _source(name, parameters, results, doc):
     """A method's text: of Schedule when the primitive makes a stage, otherwise of Stage."""
     makes_stage = "stage" in results

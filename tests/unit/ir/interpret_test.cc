@@ -244,5 +244,30 @@ TEST(Interpret, KernelsUnpackTheirArguments) {
             "'fill' got 0 arguments, expected 1");
 }
 
+TEST(Interpret, TellsAnObserverWhatItDoes) {
+  struct Log : RunObserver {
+    std::string text;
+    void begin_loop(ForKind kind) override { text += std::string(to_string(kind)) + " "; }
+    void begin_iteration(int64_t value) override { text += std::to_string(value) + ": "; }
+    void end_loop() override { text += "end "; }
+    void allocated(const InterpreterBuffer& b) override {
+      text += "new " + std::to_string(b.size()) + " ";
+    }
+    void access(const InterpreterBuffer&, int64_t index, bool is_write) override {
+      text += (is_write ? "w" : "r") + std::to_string(index) + " ";
+    }
+  } log;
+  InterpreterBuffer a = counting(int_type(32), 4);
+  run("declare A: int32*\n"
+      "parallel (i, 1, 2) {\n"
+      "  // attr [t] storage_scope = \"local\"\n"
+      "  allocate t[int32 * 3]\n"
+      "  t[2] = A[i]\n"
+      "  A[0] = t[2]\n"
+      "}\n",
+      {{"A", &a}}, {.observer = &log});
+  EXPECT_EQ(log.text, "parallel 1: new 3 r1 w2 r2 w0 2: new 3 r2 w2 r2 w0 end ");
+}
+
 }  // namespace
 }  // namespace tw

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/dependence.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "ir/expr.h"
+
+namespace tw {
+namespace {
+
+// Greatest minus least value of `e` while `vars` run over their domains.
+std::optional<int64_t> spread(const Expr& e, const std::vector<IterVar>& vars,
+                              const DomainMap& domains, Analyzer& analyzer) {
+  IntervalMap relaxed;
+  for (const IterVar& v : vars) relaxed[v->var] = Interval::of(domains.at(v->var));
+  const Interval values = analyzer.interval(e, relaxed);
+  if (!values.is_bounded()) return std::nullopt;
+  return as_const_int(analyzer.simplify(values.greatest - values.least));
+}
+
+}  // namespace
+
+bool is_concurrent(ForKind kind) { return kind != ForKind::Serial && kind != ForKind::Unrolled; }
+
+bool is_dependent(IterKind kind) {
+  return kind == IterKind::Reduction || kind == IterKind::Ordered || kind == IterKind::Opaque;
+}
+
+std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf) {
+  VarSet above = {leaf->var};
+  for (size_t r = stage.relations.size(); r-- > 0;) {
+    bool reached = false;
+    for (const IterVar& child : stage.relations[r]->children())
+      reached |= above.contains(child->var);
+    if (!reached) continue;
+    for (const IterVar& parent : stage.relations[r]->parents()) above.insert(parent->var);
+  }
+  std::vector<IterVar> roots;
+  for (const IterVar& root : stage.op->root_axes()) {
+    if (above.contains(root->var)) roots.push_back(root);
+  }
+  return roots;
+}
+
+IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
+  for (const IterVar& root : roots_of(stage, leaf)) {
+    if (is_dependent(root->kind)) return root;
+  }
+  return {};
+}
+
+bool regions_are_apart(const StageData& stage, const IterVar& loop,
+                       const std::vector<IterVar>& inner, const DomainMap& domains) {
+  const auto iterations = as_const_int(domains.at(loop->var).extent);
+  if (iterations && *iterations <= 1) return true;
+  Analyzer analyzer;
+  for (const IterVar& axis : stage.op->data_axes()) {
+    // The first element of an iteration's region is coefficient * iteration + the rest.
+    const Range& region = domains.at(axis->var);
+    const auto extent = as_const_int(region.extent);
+    const auto linear = linear_form(analyzer.simplify(region.min), {loop->var});
+    if (!extent || !linear) continue;
+    const auto step = as_const_int(analyzer.simplify(linear->coefficients[0]));
+    const auto width = spread(linear->constant, inner, domains, analyzer);
+    if (step && width && std::abs(*step) >= *extent + *width) return true;
+  }
+  return false;
+}
+
+}  // namespace tw

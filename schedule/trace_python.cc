@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/trace_python.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "schedule/primitive.h"
+#include "schedule/schedule_data.h"
+
+namespace tw {
+namespace {
+
+// Words that no variable may be called in Python, and those that the script uses itself.
+constexpr std::string_view kTaken[] = {
+    "False",   "None",     "True",     "and",    "as",   "assert", "async",  "await",
+    "break",   "class",    "continue", "def",    "del",  "elif",   "else",   "except",
+    "finally", "for",      "from",     "global", "if",   "import", "in",     "is",
+    "lambda",  "nonlocal", "not",      "or",     "pass", "raise",  "return", "try",
+    "while",   "with",     "yield",    "s",      "apply"};
+
+std::string python_string(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += fmt::format("\\{}", c);
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+// Follows the trace on a fresh schedule, which knows what the references mean at each step.
+class Script {
+ public:
+  explicit Script(const Schedule& program) : schedule_(program) {
+    for (std::string_view word : kTaken) taken_.emplace(word);
+    for (const StageData* stage : schedule_.data().program_stages)
+      stages_[stage] = name_for(stage->name());
+  }
+
+  std::string run(const Trace& trace) {
+    std::string heads;
+    for (const StageData* stage : schedule_.data().program_stages)
+      heads += (heads.empty() ? "" : ", ") + stages_.at(stage);
+    text_ = fmt::format(
+        "def apply(s):\n"
+        "    \"\"\"Applies {} to a fresh schedule of the program.\"\"\"\n"
+        "    [{}] = s.stages\n",
+        trace.steps.size() == 1 ? "one step" : fmt::format("{} steps", trace.steps.size()), heads);
+    for (const Step& step : trace.steps) add(step);
+    return std::move(text_);
+  }
+
+ private:
+  std::string name_for(std::string_view wanted) {
+    std::string name;
+    for (char c : wanted) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
+    std::string unique = name;
+    for (int k = 1; !taken_.insert(unique).second; ++k) unique = fmt::format("{}_{}", name, k);
+    return unique;
+  }
+
+  const std::string& stage(const StageRef& ref) const {
+    return stages_.at(&schedule_.stage(ref).data());
+  }
+  std::string axis(const AxisRef& ref) const {
+    if (ref.step >= 0) return axes_.at({ref.step, ref.index});
+    const te::Operation& op = schedule_.stage(ref.stage).op();
+    const auto data = static_cast<int>(op->data_axes().size());
+    return ref.index < data
+               ? fmt::format("{}.op.axis[{}]", stage(ref.stage), ref.index)
+               : fmt::format("{}.op.reduce_axis[{}]", stage(ref.stage), ref.index - data);
+  }
+  template <class T, class F>
+  static std::string list(const std::vector<T>& values, F&& text) {
+    std::string result;
+    for (const T& v : values) result += (result.empty() ? "" : ", ") + text(v);
+    return result;
+  }
+
+  // `spread`: a list that the method takes as separate arguments.
+  std::string argument(const Argument& a, bool spread) const {
+    const auto listed = [&](const std::string& items) {
+      return spread ? items : fmt::format("[{}]", items);
+    };
+    struct Text {
+      const Script& script;
+      const decltype(listed)& in_list;
+      std::string operator()(std::monostate) const { return "None"; }
+      std::string operator()(int64_t v) const { return fmt::format("{}", v); }
+      std::string operator()(double v) const { return fmt::format("{}", v); }
+      std::string operator()(const std::string& v) const { return python_string(v); }
+      std::string operator()(const StageRef& v) const { return script.stage(v); }
+      std::string operator()(const AxisRef& v) const { return script.axis(v); }
+      std::string operator()(const std::vector<int64_t>& v) const {
+        return in_list(list(v, [](int64_t i) { return fmt::format("{}", i); }));
+      }
+      std::string operator()(const std::vector<std::string>& v) const {
+        return in_list(list(v, python_string));
+      }
+      std::string operator()(const std::vector<AxisRef>& v) const {
+        return in_list(list(v, [this](const AxisRef& r) { return script.axis(r); }));
+      }
+      std::string operator()(const std::vector<StageRef>& v) const {
+        return in_list(list(v, [this](const StageRef& r) { return script.stage(r); }));
+      }
+    };
+    return std::visit(Text{*this, listed}, a);
+  }
+
+  void add(const Step& step) {
+    const Primitive& primitive = *find_primitive(step.primitive);
+    const auto makes = [&](ParameterType type) {
+      return std::ranges::find(primitive.results, type) != primitive.results.end();
+    };
+    if (makes(ParameterType::Group)) return add_group(step);
+    const bool makes_stage = makes(ParameterType::Stage);
+    const std::string& on = stage(std::get<StageRef>(step.arguments[0]));
+    std::string call = makes_stage ? fmt::format("s.{}({}.op.output(0)", primitive.name, on)
+                                   : fmt::format("{}.{}(", on, primitive.name);
+    bool first = !makes_stage;
+    for (size_t k = 1; k < step.arguments.size(); ++k) {
+      if (std::holds_alternative<std::monostate>(step.arguments[k])) continue;
+      const Parameter& p = primitive.parameters[k];
+      const bool is_list = p.type == ParameterType::Axes || p.type == ParameterType::Stages;
+      const bool spread = is_list && !makes_stage && k + 1 == primitive.parameters.size();
+      call += fmt::format("{}{}{}", first ? "" : ", ", p.optional ? fmt::format("{}=", p.name) : "",
+                          argument(step.arguments[k], spread));
+      first = false;
+    }
+    call += ")";
+
+    const auto number = static_cast<int>(schedule_.trace().steps.size());
+    schedule_.apply(step);
+    const StepResults& results = schedule_.data().results.back();
+    std::string made;
+    for (size_t r = 0; r < results.size(); ++r) {
+      const StepResult& result = results[r];
+      const std::string name = name_for(result.stage ? result.stage->name() : result.axis.name());
+      if (result.stage) {
+        stages_[result.stage] = name;
+        // Of an operation with several outputs the method gives a list.
+        call = fmt::format("s[{}{}]", call, result.stage->op->num_outputs() > 1 ? "[0]" : "");
+      } else {
+        axes_[{number, static_cast<int>(r)}] = name;
+      }
+      made += (made.empty() ? "" : ", ") + name;
+    }
+    text_ += fmt::format("    {}{}{}", made, made.empty() ? "" : " = ", call);
+    if (!step.where.empty()) {
+      text_ += "  # ";
+      for (char c : step.where) text_ += c == '\n' || c == '\r' ? ' ' : c;
+    }
+    text_ += "\n";
+  }
+
+  void add_group(const Step& step) {
+    const auto tensors = [&](size_t k) {
+      return list(std::get<std::vector<StageRef>>(step.arguments[k]),
+                  [&](const StageRef& r) { return stage(r) + ".op.output(0)"; });
+    };
+    const bool with_inputs = !std::holds_alternative<std::monostate>(step.arguments[3]);
+    std::string call = fmt::format("s.{}([{}], [{}]{})", step.primitive, tensors(1), tensors(2),
+                                   with_inputs ? ", include_inputs=True" : "");
+    schedule_.apply(step);
+    const StageData* group = schedule_.data().results.back().front().stage;
+    stages_[group] = name_for(group->name());
+    text_ += fmt::format("    {} = {}\n", stages_.at(group), call);
+  }
+
+  Schedule schedule_;
+  std::set<std::string> taken_;
+  std::unordered_map<const StageData*, std::string> stages_;
+  std::map<std::pair<int, int>, std::string> axes_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::vector<te::Tensor> program_outputs(const Schedule& schedule) {
+  std::vector<te::Tensor> outputs;
+  for (const te::Tensor& output : schedule.outputs()) {
+    const StageData& stage = *find_stage(schedule.data(), output.op().get());
+    outputs.push_back(stage.origin_op.output(output.value_index()));
+  }
+  return outputs;
+}
+
+std::string to_python(const Schedule& schedule, const Trace& trace) {
+  return Script(Schedule::create(program_outputs(schedule))).run(trace);
+}
+
+}  // namespace tw

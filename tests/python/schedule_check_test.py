@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a schedule that is wrong, and how schedules show themselves."""
+
+import re
+import traceback
+
+import pytest
+import tilewright as tw
+from tilewright import te
+
+
+def programs():
+    a = te.placeholder((20, 6), "int32", name="A")
+    k = te.reduce_axis((0, 6), "k")
+    c = te.compute((20,), lambda i: te.sum(a[i, k], axis=k), name="C")
+    d = te.compute((18,), lambda i: c[i] + c[i + 2], name="D")
+    e = te.compute((18,), lambda i: d[i] + c[i], name="E")
+    return a, c, d, e
+
+
+def test_a_legal_schedule_has_no_findings():
+    _, c, d, e = programs()
+    s = te.create_schedule(e.op)
+    s[c].compute_at(s[e], e.op.axis[0])
+    s[d].compute_inline()
+    s[e].parallel(e.op.axis[0])
+    assert s.check() == [] and te.schedule.check(s) == []
+
+
+def test_findings_say_what_where_and_what_would_be_legal():
+    a, c, d, e = programs()
+    s = te.create_schedule(e.op)
+    s[c].compute_at(s[d], d.op.axis[0])  # this line
+    line = next(f"{__file__.rsplit('/', 1)[1]}:{number}" for number, text in enumerate(open(__file__), 1)
+                if text.endswith("# this line\n"))
+    (finding,) = s.check()
+    assert (finding.code, finding.stage, finding.axis) == ("bad-attach", "C", "i")
+    assert finding.where == line
+    assert finding.what == "computed inside 'i' of 'D', where its consumer 'E' cannot see it"
+    assert finding.legal == "compute_root; or 'E' computed inside that loop too"
+    assert len(re.findall("^> ", finding.nest, re.MULTILINE)) == 1
+    assert str(finding).startswith("stage 'C'")
+    with pytest.raises(tw.UserError) as error:
+        tw.lower(s, [a, e])
+    assert (error.value.what, error.value.where, error.value.legal) == (finding.what, finding.where, finding.legal)
+    assert error.value.nest == finding.nest
+
+
+def test_a_traceback_shows_the_loops():
+    _, c, _, e = programs()
+    s = te.create_schedule(e.op)
+    with pytest.raises(tw.UserError) as error:
+        s[c].parallel(c.op.reduce_axis[0])
+    assert "\n" not in str(error.value)
+    assert re.search(r"^>     for \(k, 0, 6\)  reduction$", error.value.nest, re.MULTILINE)
+    assert error.value.nest in "".join(traceback.format_exception(error.value))
+
+
+def test_iterations_that_share_a_tensor_of_the_caller():
+    a, c, d, _ = programs()
+
+    def scheduled(factor):
+        s = te.create_schedule(d.op)
+        outer, _ = s[d].split(d.op.axis[0], factor)
+        s[d].parallel(outer)
+        s[c].compute_at(s[d], outer)
+        return s
+
+    (finding,) = scheduled(4).check([c])
+    assert (finding.code, finding.stage, finding.axis) == ("parallel-reduction", "D", "i.outer")
+    with pytest.raises(tw.UserError, match="might compute the same elements of 'C'"):
+        tw.lower(scheduled(4), [a, c, d])
+    assert scheduled(4).check() == []
+    tw.lower(scheduled(4), [a, d])
+    tw.lower(scheduled(18), [a, c, d])  # a single iteration
+
+
+def test_show(capsys):
+    _, c, d, e = programs()
+    s = te.create_schedule(e.op)
+    s[c].compute_at(s[e], e.op.axis[0])
+    s[d].compute_inline()
+    s.show()
+    text = capsys.readouterr().out
+    assert text == ("inputs A int32[20, 6]\ninlined D\nproduce E  int32[18], output\n  for (i, 0, 18)\n"
+                    "    produce C  int32[3]\n      for (i, 0, 3)\n        for (k, 0, 6)  reduction\n")
+    s.show(width=30)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 30
+    html = s._repr_html_()
+    assert html.startswith("<pre>") and "<b>produce C</b>" in html
