@@ -46,6 +46,43 @@ bool adds_same_shape(const Match& m, const PatternGraph& graph) {
   });
 }
 
+// Means over the last dimension, and a scale and a shift as long as that.
+bool is_layer_norm(const Match& m, const PatternGraph& graph) {
+  const NodeRef& first = graph.index().nodes()[m.nodes.front()];
+  const Shape* x = graph.shape(first->inputs[0]);
+  if (!is_float32(m, graph) || x == nullptr || !x->known() || x->rank() == 0) return false;
+  const auto last = static_cast<int64_t>(x->rank()) - 1;
+  return std::ranges::all_of(m.nodes, [&](uint32_t id) {
+    const Node& node = *graph.index().nodes()[id];
+    const AttributeValues a(node.op->attributes, node.attributes, node.name);
+    if (node.op->name == "mean") {
+      const auto& axis = a.tuple("axis");
+      return axis.size() == 1 && (axis[0] == last || axis[0] == -1) && a.flag("keepdims") &&
+             !a.flag("exclude");
+    }
+    if (node.op->name.ends_with("_sub")) return true;  // of x, by the pattern
+    const int64_t extent = (*x)[static_cast<size_t>(last)];
+    return std::ranges::all_of(node.inputs, [&](const Entry& e) {
+      const bool inside = std::ranges::any_of(
+          m.nodes, [&](uint32_t other) { return graph.index().nodes()[other] == e.node; });
+      const Shape* s = graph.shape(e);
+      return inside || (s != nullptr && s->known() && s->rank() > 0 && s->elements() == extent &&
+                        (*s)[s->rank() - 1] == extent);
+    });
+  });
+}
+
+// Of primitive operators: (x - mean) / sqrt(mean of its square + epsilon), as far as it goes.
+std::vector<PatternRef> layer_norms() {
+  const PatternRef x = wildcard();
+  const PatternRef centred = is_op("subtract", {x, is_op("mean", {x})});
+  const PatternRef variance = is_op("mean", {is_op("multiply", {centred, centred})});
+  const PatternRef normal =
+      is_op("divide", {centred, is_op("sqrt", {is_op("__add_scalar__", {variance})})});
+  const PatternRef scaled = is_op("multiply", {normal, wildcard()});
+  return {is_op("add", {scaled, wildcard()}), scaled, normal};
+}
+
 PatternRef with_activation(const PatternRef& p) {
   return either(is_op("nn.relu", {p}), either(is_op("clip", {p}), p));
 }
@@ -96,13 +133,21 @@ PatternTable onednn_patterns() {
     table.patterns.push_back(
         {.name = "onednn.pool2d", .pattern = is_op(op), .predicate = is_plain_image});
   }
+  // In front of what they consist of.
+  const PatternRef batch_norm = is_op("nn.batch_norm");
+  table.patterns.push_back(
+      {.name = "onednn.batch_norm",
+       .pattern = either(is_op("nn.relu", {is_tuple_get_item(batch_norm, 0)}), batch_norm),
+       .predicate = is_float32});
+  for (const PatternRef& pattern : layer_norms()) {
+    table.patterns.push_back(
+        {.name = "onednn.layer_norm", .pattern = pattern, .predicate = is_layer_norm});
+  }
   for (const char* op :
        {"nn.relu", "tanh", "sigmoid", "exp", "sqrt", "abs", "clip", "nn.softmax"}) {
     table.patterns.push_back(
         {.name = std::string("onednn.") + op, .pattern = is_op(op), .predicate = is_float32});
   }
-  table.patterns.push_back(
-      {.name = "onednn.batch_norm", .pattern = is_op("nn.batch_norm"), .predicate = is_float32});
   table.patterns.push_back({.name = "onednn.sum",
                             .pattern = is_op("add", {wildcard(), wildcard()}),
                             .predicate = [](const Match& m, const PatternGraph& g) {

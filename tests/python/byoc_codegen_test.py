@@ -64,6 +64,23 @@ def residual(y):
     return sym.relu(sym.elemwise_add(sym.batch_norm(conv(y, 16, use_bias=False)), y))
 
 
+def normalised(y, epsilon=1e-5):
+    """Over the last dimension, of primitive operators."""
+    centred = sym.broadcast_sub(y, sym.mean(y, axis=-1, keepdims=True))
+    variance = sym.mean(centred * centred, axis=-1, keepdims=True)
+    return sym.broadcast_div(centred, sym.sqrt(variance + epsilon))
+
+
+def layer_norm(y, length, **options):
+    gamma, beta = (sym.Variable(name, shape=(length,)) for name in ("gamma", "beta"))
+    return sym.broadcast_add(sym.broadcast_mul(normalised(y, **options), gamma), beta)
+
+
+def grouped(y, groups, weight):
+    """A convolution whose weight is computed."""
+    return sym.conv2d(y, weight=weight, channels=16, kernel_size=(3, 3), padding=(1, 1), groups=groups, use_bias=False)
+
+
 NETWORKS = {
     "bias_relu": sym.relu(conv(x, 24)),
     "clip": sym.clip(conv(x, 8, kernel=1), a_min=0, a_max=6),
@@ -75,6 +92,18 @@ NETWORKS = {
     "norm_without_scale": sym.batch_norm(conv(x, 8), scale=False, epsilon=1e-3),
     "norm_without_center": sym.relu(sym.batch_norm(conv(x, 8), center=False)),
     "norm_alone": sym.relu(sym.batch_norm(x)),
+    "norm_in_the_middle": conv(sym.relu(sym.batch_norm(sym.elemwise_add(conv(x, 16), x))), 8),
+    "norm_behind_a_pool": sym.batch_norm(sym.max_pool2d(conv(x, 16), pool_size=(2, 2))),
+    "grouped_dilation": sym.relu(conv(x, 32, groups=2, dilation=(2, 1), padding=(2, 1))),
+    "depthwise_dilation_strides": conv(x, 16, groups=16, dilation=(1, 2), strides=(2, 1)),
+    "depthwise_multiplier": conv(x, 32, groups=16),
+    "computed_weight": grouped(x, 1, sym.tanh(sym.Variable("v", shape=(16, 16, 3, 3)))),
+    "computed_weight_of_groups": grouped(conv(x, 16), 4, sym.tanh(sym.Variable("v", shape=(16, 4, 3, 3)))),
+    "computed_weight_depthwise": grouped(x, 16, sym.tanh(sym.Variable("v", shape=(16, 1, 3, 3)))),
+    "layer_norm": layer_norm(x, 11),
+    "layer_norm_behind": sym.relu(layer_norm(sym.relu(conv(x, 16)), 11, epsilon=0.1)),
+    "layer_norm_without_shift": sym.broadcast_mul(normalised(x), sym.Variable("gamma", shape=(1, 11))),
+    "layer_norm_alone": normalised(x),
     "residual": residual(residual(conv(x, 16))),
     "max_pool": sym.max_pool2d(conv(x, 16), pool_size=(3, 3), strides=(2, 2), padding=(1, 1)),
     "max_pool_up": sym.max_pool2d(x, pool_size=(2, 2), strides=(2, 2), ceil_mode=True),
@@ -110,6 +139,73 @@ def test_products(compiler):
             inputs = {"y": (7, 4) if a else (4, 7)}
             matrix = sym.matmul(y, sym.Variable("w", shape=(3, 7) if b else (7, 3)), transpose_a=a, transpose_b=b)
             require(matrix, compiler, 1, **inputs)
+
+
+def test_layer_norms_are_one_primitive():
+    library("onednn")
+    y = sym.Variable("y")
+    cases = {"whole": (layer_norm(y, 9), 9), "no shift": (sym.broadcast_mul(normalised(y), sym.Variable("g", shape=(9,))), 8),
+             "a scale of its own shape": (sym.broadcast_mul(normalised(y), sym.exp(y)), 7)}
+    for name, (net, most) in cases.items():
+        text = byoc.partition(net, "onednn", {"y": (4, 9)}).astext()
+        assert 'Composite="onednn.layer_norm"' in text, name
+        lines = byoc.explain_partition(net, "onednn", {"y": (4, 9)}).splitlines()
+        assert sum("onednn.layer_norm, of" in line for line in lines) == most, (name, lines)
+    # Along another dimension, and where the sums stay in fewer dimensions, it is none.
+    for wrong in (sym.mean(y, axis=0, keepdims=True), sym.mean(y, axis=(0, 1), keepdims=True)):
+        d = sym.broadcast_sub(y, wrong)
+        net = sym.broadcast_div(d, sym.sqrt(sym.mean(d * d, axis=-1, keepdims=True) + 1e-5))
+        assert "layer_norm" not in byoc.partition(net, "onednn", {"y": (4, 9)}).astext()
+
+
+def test_layer_norms_of_inputs():
+    """Scale and shift are no constants: one comes from outside, one is computed in the region."""
+    y = sym.Variable("y")
+    net = sym.broadcast_add(sym.broadcast_mul(normalised(y), sym.Variable("g")), sym.tanh(sym.Variable("b")))
+    require(net, "onednn", 1, y=(4, 9), g=(9,), b=(9,))
+
+
+def test_weights_that_are_inputs():
+    for groups in (1, 4, 16):
+        weight = sym.Variable("v")
+        require(grouped(x, groups, weight), "onednn", 1, **IMAGE, v=(16, 16 // groups, 3, 3))
+        require(grouped(x, groups, sym.tanh(weight)), "onednn", 1, **IMAGE, v=(16, 16 // groups, 3, 3))
+
+
+def test_a_transposed_value_of_the_region():
+    y = sym.Variable("y")
+    require(sym.matmul(sym.tanh(y), sym.relu(sym.Variable("z")), transpose_a=True, transpose_b=True), "onednn", 1, y=(4, 7), z=(3, 4))
+
+
+def primitives(net, shape, params, folder):
+    """What oneDNN executes in one run."""
+    arrays = {name: tw.nd.array(a) for name, a in params.items()}
+    graph = byoc.partition(net, "onednn", {"x": shape}, params=arrays)
+    graph, module, arrays = tw.compiler.build(graph, shape={"x": shape}, params=arrays)
+    tw.contrib.graph_runtime.export(folder / "net", graph, module, arrays)
+    script = ("import sys, numpy, tilewright as tw; m = tw.contrib.graph_runtime.load(sys.argv[1]);"
+              "m.run(x=tw.nd.array(numpy.zeros(eval(sys.argv[2]), 'float32')))")
+    run = subprocess.run([sys.executable, "-c", script, folder / "net", str(shape)], env=os.environ | {"DNNL_VERBOSE": "1"},
+                         capture_output=True, text=True, check=True)
+    return [line.split(",")[3] for line in run.stdout.splitlines() if line.startswith("onednn_verbose,exec,cpu,")]
+
+
+def test_a_residual_block_needs_no_reorders(tmp_path):
+    """Sums are left where the residual is, values stay in the layout of the convolutions, normalizations have their relu."""
+    library("onednn")
+
+    def block(y):
+        z = sym.relu(sym.batch_norm(y))
+        z = sym.relu(sym.batch_norm(conv(z, 32, use_bias=False)))
+        return sym.elemwise_add(conv(z, 32, use_bias=False), y)
+
+    net, shape = sym.global_avg_pool2d(block(block(block(conv(x, 32))))), (1, 32, 14, 14)
+    _, params = values_for(net, np.random.default_rng(0), x=shape)
+    found = primitives(net, shape, params, tmp_path)
+    # Weights are reordered when it is loaded, in front of the first primitive that is none of those.
+    found = found[len(found) - 11:]
+    assert found.count("convolution") == 7 and found.count("batch_normalization") == 3, found
+    assert "eltwise" not in found and "reorder" not in found, found
 
 
 @pytest.mark.parametrize("name", ["bias_relu", "strides", "dilation", "groups", "depthwise_plain"])

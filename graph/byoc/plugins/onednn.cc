@@ -247,6 +247,7 @@ class Builder {
       network_.workspace_ = std::max(network_.workspace_, offset + bytes_of(k));
       network_.scratch_.emplace_back(scratch_[k].m, offset);
     }
+    for (const auto& [view, k] : views_) network_.scratch_.emplace_back(view, offsets[k]);
   }
 
   // ---- primitives
@@ -302,6 +303,8 @@ class Builder {
     if (s.op == "conv2d") return convolution(s, after_of(c));
     if (s.op == "dense") return dense(s, after_of(c));
     if (s.op == "matmul") return matmul(s, after_of(c));
+    if (s.op == "batch_norm") return batch_norm(s, after_of(c));
+    if (s.op == "mean") return layer_norm(c);
     for (const Step& step : c.steps) single(step);
   }
 
@@ -314,7 +317,6 @@ class Builder {
     if (const auto e = kEltwise.find(s.op); e != kEltwise.end()) return eltwise(s, e->second);
     if (s.op == "elemwise_add" || s.op == "broadcast_add") return sum(s);
     if (s.op == "softmax") return softmax(s);
-    if (s.op == "batch_norm") return batch_norm(s);
     if (s.op == "concatenate") return concatenate(s);
     if (s.op.ends_with("pool2d")) return pool(s);
     refuse("no " + s.op);
@@ -363,7 +365,7 @@ class Builder {
     if (after.norm != nullptr) {
       std::tie(weight, bias) = folded(s, *after.norm);
     } else if (s.inputs.size() > 2) {
-      bias = values_.at(s.inputs[2]);
+      bias = take(s.inputs[2], plain(s.inputs[2]));
     }
     const bool constant = is_constant(w);
     const auto describe = [&](const dnnl::post_ops& ops) {
@@ -380,11 +382,14 @@ class Builder {
     append(ops, after.activation);
     const auto p = describe(ops);
     Arguments arguments;
-    const memory grouped(row_major(wd), engine(), weight.get_data_handle());
     arguments[DNNL_ARG_SRC] = take(x, p.src_desc());
-    if (!constant && groups > 1) refuse("weights of groups that are not constant");
-    arguments[DNNL_ARG_WEIGHTS] =
-        constant ? constant_in(grouped, p.weights_desc()) : in_layout(weight, p.weights_desc());
+    if (constant) {
+      const memory grouped(row_major(wd), engine(), weight.get_data_handle());
+      arguments[DNNL_ARG_WEIGHTS] = constant_in(grouped, p.weights_desc());
+    } else {
+      if (groups > 1) weight = seen_as(take(w, plain(w)), row_major(wd));
+      arguments[DNNL_ARG_WEIGHTS] = in_layout(weight, p.weights_desc());
+    }
     if (bias) arguments[DNNL_ARG_BIAS] = bias;
     arguments[DNNL_ARG_DST] =
         after.has_residual()
@@ -435,13 +440,7 @@ class Builder {
     append(ops, after.activation);
     const dnnl::matmul::primitive_desc p(dnnl::matmul::desc(a, b, plain(after.out)),
                                          attributes(ops), engine());
-    // The same elements, seen as the operand.
-    const auto seen = [&](size_t v, const Desc& desc) {
-      const memory m = take(v, plain(v));
-      if (desc == plain(v)) return m;
-      const memory view(desc, engine(), m.get_data_handle());
-      return share(m, view);
-    };
+    const auto seen = [&](size_t v, const Desc& desc) { return seen_as(take(v, plain(v)), desc); };
     Arguments arguments{{DNNL_ARG_SRC, seen(s.inputs[0], a)},
                         {DNNL_ARG_WEIGHTS, seen(s.inputs[1], b)}};
     arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
@@ -449,16 +448,21 @@ class Builder {
     call(dnnl::matmul(p), std::move(arguments));
   }
 
-  // A view lies where its memory lies.
-  memory share(const memory& of, const memory& view) {
+  // The same elements under another description.
+  memory seen_as(const memory& of, const Desc& desc) {
+    if (of.get_desc() == desc) return of;
+    const memory view(desc, engine(), of.get_data_handle());
     for (size_t k = 0; k < network_.external_.size(); ++k) {
       if (network_.external_[k].first.get() == of.get()) {
         network_.external_.emplace_back(view, network_.external_[k].second);
         return view;
       }
     }
-    if (live_.contains(of.get())) refuse("a transposed value of the same region");
-    return view;  // constant
+    if (const auto at = live_.find(of.get()); at != live_.end()) {
+      views_.emplace_back(view, at->second);
+      live_[view.get()] = at->second;
+    }
+    return view;
   }
 
   void pool(const Step& s) {
@@ -526,24 +530,71 @@ class Builder {
     call(dnnl::softmax_forward(p), std::move(arguments));
   }
 
-  void batch_norm(const Step& s) {
+  void batch_norm(const Step& s, const After& after) {
     using Flags = dnnl::normalization_flags;
     if (s.integer("axis") != 1) refuse("a normalization along another axis than channels");
     const memory src = values_.at(s.inputs[0]);
     Flags flags = Flags::use_global_stats;
     if (s.flag("scale")) flags |= Flags::use_scale;
     if (s.flag("center")) flags |= Flags::use_shift;
+    if (after.activation != nullptr) {
+      if (after.activation->op != "relu") refuse("a normalization is followed by relu alone");
+      flags |= Flags::fuse_norm_relu;
+    }
     const dnnl::batch_normalization_forward::desc d(kInference, src.get_desc(),
                                                     static_cast<float>(s.real("epsilon")), flags);
     const dnnl::batch_normalization_forward::primitive_desc p(d, attributes(), engine());
     Arguments arguments{{DNNL_ARG_SRC, src},
                         {DNNL_ARG_MEAN, values_.at(s.inputs[3])},
                         {DNNL_ARG_VARIANCE, values_.at(s.inputs[4])},
-                        {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
+                        {DNNL_ARG_DST, give(after.out, p.dst_desc())}};
     if (s.flag("scale")) arguments[DNNL_ARG_SCALE] = values_.at(s.inputs[1]);
     if (s.flag("center")) arguments[DNNL_ARG_SHIFT] = values_.at(s.inputs[2]);
     add_scratchpad(p, arguments);
     call(dnnl::batch_normalization_forward(p), std::move(arguments));
+  }
+
+  // (x - mean) / sqrt(mean of its square + epsilon) over the last dimension, with a scale and a
+  // shift where they follow.
+  void layer_norm(const Composite& c) {
+    using Flags = dnnl::normalization_flags;
+    const size_t x = c.steps.front().inputs[0], out = c.steps.back().outputs[0];
+    const auto rank = static_cast<int64_t>(dims(x).size());
+    double epsilon = 0;
+    size_t normal = out;  // value, once it is divided
+    std::vector<size_t> vectors;
+    for (const Step& s : c.steps) {
+      if (s.op == "mean") {
+        const auto& axis = s.tuple("axis");
+        if (axis.size() != 1 || (axis[0] + rank) % rank != rank - 1)
+          refuse("means over the last dimension alone");
+      } else if (s.op == "__add_scalar__") {
+        epsilon = s.real("scalar");
+      } else if (s.op.ends_with("_div")) {
+        normal = s.outputs[0];
+      } else if (std::ranges::find(s.inputs, normal) != s.inputs.end()) {
+        vectors.push_back(s.inputs[s.inputs[0] == normal ? 1 : 0]);
+        normal = s.outputs[0];
+      }
+    }
+    if (c.steps.size() != 7 + vectors.size() || vectors.size() > 2) refuse("no such mean");
+    Flags flags = Flags::none;
+    if (!vectors.empty()) flags |= Flags::use_scale;
+    if (vectors.size() > 1) flags |= Flags::use_shift;
+    const dnnl::layer_normalization_forward::desc d(kInference, plain(x),
+                                                    static_cast<float>(epsilon), flags);
+    const dnnl::layer_normalization_forward::primitive_desc p(d, attributes(), engine());
+    Arguments arguments{{DNNL_ARG_SRC, take(x, plain(x))}};
+    const auto vector = [&](size_t v) {
+      if (region_.values[v].elements() != dims(x).back() || dims(v).back() != dims(x).back())
+        refuse("a scale that is not as long as the last dimension");
+      return seen_as(take(v, plain(v)), row_major({dims(x).back()}));
+    };
+    if (!vectors.empty()) arguments[DNNL_ARG_SCALE] = vector(vectors[0]);
+    if (vectors.size() > 1) arguments[DNNL_ARG_SHIFT] = vector(vectors[1]);
+    arguments[DNNL_ARG_DST] = give(out, p.dst_desc());
+    add_scratchpad(p, arguments);
+    call(dnnl::layer_normalization_forward(p), std::move(arguments));
   }
 
   // Blocks of channels that are full in each input stay blocks.
@@ -576,7 +627,8 @@ class Builder {
   std::map<size_t, memory> values_;
   std::map<size_t, int> readers_;  // of each value, steps that are not built yet
   std::vector<Scratch> scratch_;
-  std::unordered_map<dnnl_memory_t, size_t> live_;  // look-ups only
+  std::vector<std::pair<memory, size_t>> views_;    // of scratch memory, by number
+  std::unordered_map<dnnl_memory_t, size_t> live_;  // scratch memory, by number; look-ups only
   std::vector<size_t> finished_;                    // outputs that a primitive writes at once
 };
 

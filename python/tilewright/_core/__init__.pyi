@@ -1328,7 +1328,7 @@ class GraphExecutor:
         ...
     def clone(self) -> tilewright._core.GraphExecutor:
         """Another instance, which shares code and parameters."""
-    def export(self, directory: typing.Any, parameters: dict) -> None:
+    def export(self, directory: typing.Any, parameters: dict, fallbacks: collections.abc.Sequence[tuple[str, str, tilewright._core.Module | None, dict]]) -> None:
         ...
     @property
     def graph_json(self) -> str:
@@ -1359,6 +1359,9 @@ class GraphExecutor:
     def parameters(self) -> dict:
         ...
     def profile(self, repeat: int) -> tilewright._core.GraphProfile:
+        ...
+    @property
+    def regions(self) -> list:
         ...
     def run(self) -> None:
         ...
@@ -1474,7 +1477,7 @@ def explain_graph_partition(arg0: tilewright._core.NativeGraph, arg1: str) -> li
     ...
 
 
-def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict) -> None:
+def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict, fallbacks: collections.abc.Sequence[tuple[str, str, tilewright._core.Module | None, dict]]) -> None:
     ...
 
 
@@ -1623,6 +1626,10 @@ def min(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> til
 
 
 def min_value(dtype: str) -> tilewright._core.PrimExpr:
+    ...
+
+
+def module_regions(module: tilewright._core.Module) -> list:
     ...
 
 
