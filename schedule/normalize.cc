@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/expr.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -13,6 +14,21 @@ namespace {
 
 bool is_inlined(const StageData& stage) {
   return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
+}
+
+// A stage without a place of its own is computed where the innermost group around it that has one
+// is.
+void place_groups(ScheduleData& schedule) {
+  for (const auto& stage : schedule.stages) {
+    if (stage->attach_type != AttachType::GroupRoot) continue;
+    const StageData* group = stage->group;
+    while (group != nullptr && group->attach_type != AttachType::Scope) group = group->group;
+    if (group == nullptr) continue;
+    stage->attach_type = AttachType::Scope;
+    stage->attach_stage = group->attach_stage;
+    stage->attach_axis = group->attach_axis;
+  }
+  for (const auto& group : schedule.groups) group->attach_type = AttachType::GroupRoot;
 }
 
 // Producers stand before consumers: a stage's reads are rewritten once, by bodies that are final.
@@ -46,7 +62,7 @@ void inline_stages(ScheduleData& schedule) {
 // a stage that is computed for a region.
 void rebase_axes(ScheduleData& schedule, StageData& stage) {
   for (const IterVar& root : stage.op->root_axes()) {
-    const bool region = stage.attach_type == AttachType::Scope && root->kind != IterKind::Reduction;
+    const bool region = is_region(stage) && root->kind != IterKind::Reduction;
     if (!is_leaf(stage, root) || (is_zero(root->domain.min) && !region)) continue;
     const IterVar rebased({}, Var(root.name(), root->var.dtype()), root->kind);
     auto* relation = new RebaseRelation;
@@ -77,7 +93,9 @@ Schedule normalize(const Schedule& schedule) { return normalize(schedule.copy())
 
 Schedule normalize(Schedule&& schedule) {
   ScheduleData& data = schedule.data();
+  place_groups(data);
   inline_stages(data);
+  attach_updates(data);
   for (const auto& stage : data.stages) {
     if (!is_placeholder(*stage) && !is_inlined(*stage)) rebase_axes(data, *stage);
   }

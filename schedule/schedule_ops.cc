@@ -18,8 +18,10 @@
 #include "schedule/overhang.h"
 #include "schedule/prefetches.h"
 #include "schedule/region.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/tensorized.h"
+#include "schedule/thread_loops.h"
 
 namespace tw {
 namespace {
@@ -46,16 +48,20 @@ class NestBuilder {
     for (const auto& stage : schedule_.stages) {
       if (stage->attach_type == AttachType::Scope)
         inside_[stage->attach_axis->var].push_back(stage.get());
+      if (stage->attach_type == AttachType::ScanInit)
+        before_[stage->attach_stage].push_back(stage.get());
+      for (const te::Part& part : stage->op->parts()) in_place_.push_back(part.tensor);
       if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
       for (const IterVar& leaf : stage->leaf_axes)
         analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
     overhang_.emplace(schedule_, domains_, analyzer_);
+    check_threads(schedule_, domains_, analyzer_);
   }
 
   Stmt build(const KernelPart& part) {
     given_ = &part.given;
-    return pipelines(part.stages, {});
+    return with_parts_in_place(schedule_, pipelines(part.stages, {}));
   }
 
  private:
@@ -66,14 +72,25 @@ class NestBuilder {
   }
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
-    Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
+    const Stmt computed = pipelines(before_[&stage], nest(stage));
+    Stmt body = block({make(Produce{.producer = stage.op, .body = computed}), consumer});
     for (int k = stage.op->num_outputs(); k-- > 0;) {
-      if (std::find(given_->begin(), given_->end(), stage.op.output(k)) != given_->end()) continue;
+      const te::Tensor output = stage.op.output(k);
+      if (std::ranges::find(*given_, output) != given_->end()) continue;
+      if (std::ranges::find(in_place_, output) != in_place_.end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = stage.op->realized(k, domains_),
-                          .scope = stage.storage.scope.empty() ? "global" : stage.storage.scope,
+                          .scope = stage.storage.scope.empty()
+                                       ? "global"
+                                       : std::string(memory_of(stage.storage.scope)),
                           .body = body});
+      if (stage.storage.double_buffer) {
+        body = make(AttrStmt{.node = make_const(int_type(32), k),
+                             .key = attr::kDoubleBuffer,
+                             .value = make_const(int_type(32), 1),
+                             .body = body});
+      }
       for (size_t p = stage.storage.row_pitches.size(); p-- > 0;)
         body = pitched(stage.storage.row_pitches[p], body);
     }
@@ -133,7 +150,7 @@ class NestBuilder {
       if (k == 0) break;
       const size_t at = k - 1;
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
-        body = guarded(necessary(main, at), pipelines(it->second, body));
+        body = guarded(necessary(stage, main, at, it->second), pipelines(it->second, body));
       }
       body = loop(stage, leaves[at], main.vars[at],
                   block({prefetches(schedule_, stage, at, domains_, analyzer_), body}));
@@ -158,14 +175,24 @@ class NestBuilder {
 
   // What must hold for any iteration of the loops inside leaf `k`: a tile that lies outside as a
   // whole needs none of the stages computed for it. Of symbolic extents it would be tested always.
-  std::vector<Expr> necessary(const Walk& walk, size_t k) {
+  // What threads share does not depend on whether one of them has nothing to do.
+  std::vector<Expr> necessary(const StageData& stage, const Walk& walk, size_t k,
+                              const std::vector<const StageData*>& inside) {
     std::vector<Expr> result;
+    VarSet threads;
+    const bool shared = std::ranges::any_of(
+        inside, [](const StageData* s) { return memory_of(s->storage.scope) == "shared"; });
+    for (size_t j = 0; shared && j <= k; ++j) {
+      const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[j]);
+      if (marks != nullptr && !marks->thread.empty()) threads.insert(walk.vars[j]);
+    }
     VarMap first;
     for (size_t j = k + 1; j < walk.vars.size(); ++j)
       first[walk.vars[j]] = make_zero(walk.vars[j].dtype());
     for (const Expr& condition : walk.conditions) {
       const Less* less = as<Less>(as<Call>(condition)->args[0]);
       if (less == nullptr || !as_const_int(less->b) || !grows_with(less->a, first)) continue;
+      if (uses_any(less->a, threads)) continue;
       const Expr least = analyzer_.simplify(substitute(less->a, first));
       const Expr test = least < less->b;
       if (!uses_any_of(less->a, first) || analyzer_.can_prove(test)) continue;
@@ -243,13 +270,13 @@ class NestBuilder {
     }
     tests.overrun.insert(tests.overrun.end(), checked.rbegin(), checked.rend());
     // A region that was inferred may reach outside the tensor.
-    if (stage.attach_type != AttachType::Scope) return tests;
+    if (!is_region(stage)) return tests;
     const VarMap offsets = offsets_of(stage, main);
     const std::vector<IterVar>& axes = stage.op->data_axes();
     for (size_t d = 0; d < axes.size(); ++d) {
       const IterVar& axis = axes[d];
       const Range& domain = domains_.at(axis->var);
-      if (overhang_->is_free(stage, d)) continue;
+      if (axis->kind == IterKind::Opaque || overhang_->is_free(stage, d)) continue;
       if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
         continue;
       const Range range = range_of_(offsets.at(axis->var) + domain.min);
@@ -272,6 +299,7 @@ class NestBuilder {
   }
 
   static Stmt guarded(const std::vector<Expr>& conditions, Stmt body) {
+    if (!body.defined()) return body;
     for (size_t k = conditions.size(); k-- > 0;) {
       body = make(IfThenElse{.condition = conditions[k], .then_case = body});
     }
@@ -288,8 +316,9 @@ class NestBuilder {
         const bool parallel = marks != nullptr && marks->for_kind == ForKind::Parallel;
         if (parallel && !is_elided(s->leaf_axes[k])) return true;
       }
-      if (s->attach_type != AttachType::Scope) return false;
-      around = leaf_position(*s->attach_stage, s->attach_axis) + 1;
+      if (!is_region(*s)) return false;
+      const bool before = s->attach_type == AttachType::ScanInit;
+      around = before ? 0 : leaf_position(*s->attach_stage, s->attach_axis) + 1;
       s = s->attach_stage;
     }
   }
@@ -319,6 +348,13 @@ class NestBuilder {
                       .body = body});
     }
     if (marks == nullptr) return body;
+    // The iterations of a reduction run in turn, whichever threads they are of.
+    if (!elided && !marks->thread.empty() && leaf->kind != IterKind::Reduction) {
+      body = make(AttrStmt{.node = {},
+                           .key = attr::kThread,
+                           .value = make(StringImm{.value = marks->thread}),
+                           .body = body});
+    }
     for (size_t k = marks->pragmas.size(); k-- > 0;) {
       const auto& [name, value] = marks->pragmas[k];
       body = make(
@@ -365,7 +401,7 @@ class NestBuilder {
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {
-    if (!options_.source_lines || stage.where.empty()) return body;
+    if (!options_.source_lines || stage.where.empty() || !body.defined()) return body;
     return make(AttrStmt{.node = {},
                          .key = attr::kSourceLine,
                          .value = make(StringImm{.value = stage.where}),
@@ -380,6 +416,8 @@ class NestBuilder {
   std::optional<Overhang> overhang_;
   const std::vector<te::Tensor>* given_ = nullptr;
   std::unordered_map<Var, std::vector<const StageData*>, IdentityHash, IdentityEqual> inside_;
+  std::unordered_map<const StageData*, std::vector<const StageData*>> before_;
+  std::vector<te::Tensor> in_place_;  // stored in the memory of other stages
 };
 
 }  // namespace

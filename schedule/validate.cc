@@ -3,20 +3,21 @@
 
 #include <fmt/format.h>
 
+#include "schedule/scan_stages.h"
+
 namespace tw {
 
 bool runs_inside(const StageData& stage, const StageData& parent, const IterVar& axis) {
   if (&stage == &parent) return true;
-  const StageData* s = &stage;
-  while (s->attach_type == AttachType::Scope) {
-    if (s->attach_stage == &parent)
-      return leaf_position(parent, s->attach_axis) >= leaf_position(parent, axis);
-    s = s->attach_stage;
+  for (const StageData* s = &stage; is_region(*s); s = s->attach_stage) {
+    if (s->attach_type == AttachType::ScanInit || s->attach_stage != &parent) continue;
+    return leaf_position(parent, s->attach_axis) >= leaf_position(parent, axis);
   }
   return false;
 }
 
 void validate_attachments(const ScheduleData& schedule) {
+  validate_scans(schedule);
   for (const auto& stage : schedule.stages) {
     if (stage->attach_type != AttachType::Scope) continue;
     const StageData& parent = *stage->attach_stage;

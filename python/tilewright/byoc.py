@@ -161,7 +161,7 @@ def register_codegen(compiler, library):
     ----------
     compiler: str
     library: str
-        The path of a shared library that `graph/byoc/codegen.h` describes; docs/byoc.md writes one.
+        The path of a shared library that `runtime/codegen.h` describes; docs/byoc.md writes one.
     """
     _core.register_graph_codegen(compiler, str(library))
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/attributes.h"
+#include "schedule/scan_stages.h"
 
 namespace tw {
 namespace {
@@ -32,10 +33,32 @@ const te::ComputeNode& require_compute(const PrimitiveCall& call) {
 }
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
-  if (scope == "global" || scope == "local" || scope == attr::kTileScope) return;
+  const std::string_view memory = memory_of(scope);
+  if (memory == "global" || memory == "local" || memory == "shared" || memory == "warp" ||
+      scope == attr::kTileScope) {
+    return;
+  }
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
-             .legal = "global, local, amx.tile"});
+             .legal = "global, local, shared, warp, amx.tile"});
+}
+
+void require_own_memory(const PrimitiveCall& call) {
+  const StageData* holder = holder_of(call.schedule(), call.stage());
+  if (holder == nullptr) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of a stage that stores into '{}'", call.primitive().name,
+                                 holder->name()),
+             .legal = "cache_write, and the stage that it gives, or the stage that holds it"});
+}
+
+void require_unaddressed(const PrimitiveCall& call) {
+  const StageData* reader = reader_of_memory(call.schedule(), call.stage());
+  if (reader == nullptr) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of what '{}' addresses in memory, row-major without gaps",
+                                 call.primitive().name, reader->name()),
+             .legal = "cache_read, and the stage that it gives for the other readers"});
 }
 
 void require_untouched(const PrimitiveCall& call, const StageData& stage) {
@@ -55,6 +78,8 @@ StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool aft
                         std::unique_ptr<StageData> stage) {
   auto at = std::find_if(schedule.stages.begin(), schedule.stages.end(),
                          [&](const auto& s) { return s.get() == &place; });
+  stage->scan = place.scan;
+  attach_at_home(*stage);
   if (after) ++at;
   return **schedule.stages.insert(at, std::move(stage));
 }

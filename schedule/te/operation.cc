@@ -17,6 +17,7 @@ void visit_operation(const Operation& op, std::unordered_set<const OperationNode
                      std::vector<Operation>& order) {
   if (!seen.insert(op.get()).second) return;
   for (const Tensor& input : op->input_tensors()) visit_operation(input.op(), seen, order);
+  for (const Part& part : op->parts()) visit_operation(part.tensor.op(), seen, order);
   order.push_back(op);
 }
 
@@ -51,6 +52,8 @@ std::vector<Tensor> OperationNode::input_tensors() const {
 
 Expr OperationNode::value_at(int, const std::vector<Expr>&) const { return {}; }
 Stmt OperationNode::initialization(const VarMap&) const { return {}; }
+std::vector<Part> OperationNode::parts() const { return {}; }
+std::vector<Tensor> OperationNode::step_inputs() const { return {}; }
 
 Tensor Operation::output(int value_index) const {
   TW_CHECK(0 <= value_index && value_index < get()->num_outputs(), "no such output");
@@ -84,10 +87,47 @@ std::vector<Operation> operations(const std::vector<Tensor>& outputs) {
   return order;
 }
 
+std::vector<Operation> operations_of_parts(const Operation& op) {
+  std::vector<Tensor> updates, from = op->step_inputs(), inits;
+  for (const Part& part : op->parts()) {
+    (part.role == Part::Role::State    ? from
+     : part.role == Part::Role::Update ? updates
+                                       : inits)
+        .push_back(part.tensor);
+  }
+  std::unordered_set<const Producer*> reached, needed;
+  const std::vector<Operation> order = operations(updates);
+  for (const Operation& o : order) {
+    for (const Tensor& t : o->input_tensors()) {
+      const bool start = std::ranges::find(from, t) != from.end();
+      if (start || reached.contains(t.op().get())) reached.insert(o.get());
+    }
+  }
+  std::vector<Operation> result;
+  for (const Tensor& t : inits) result.push_back(t.op());
+  for (const Tensor& t : updates) needed.insert(t.op().get());
+  for (size_t k = order.size(); k-- > 0;) {
+    if (!needed.contains(order[k].get())) continue;
+    result.push_back(order[k]);
+    for (const Tensor& t : order[k]->input_tensors()) {
+      if (reached.contains(t.op().get())) needed.insert(t.op().get());
+    }
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
 std::vector<Tensor> placeholders(const std::vector<Tensor>& outputs) {
-  std::vector<Tensor> result;
-  for (const Operation& op : operations(outputs)) {
-    if (op->is_placeholder()) result.push_back(op.output(0));
+  const std::vector<Operation> all = operations(outputs);
+  std::vector<Tensor> states, result;
+  for (const Operation& op : all) {
+    for (const Part& part : op->parts()) {
+      if (part.role == Part::Role::State) states.push_back(part.tensor);
+    }
+  }
+  for (const Operation& op : all) {
+    if (!op->is_placeholder()) continue;
+    if (std::ranges::find(states, op.output(0)) == states.end()) result.push_back(op.output(0));
   }
   return result;
 }

@@ -26,18 +26,23 @@ class Writer {
   // The names of what operations share. An operation copies them for those that are its own.
   const Names& names() const { return names_; }
   void list(const std::vector<Expr>& list, Names& scope);
+  // "[A, B.v1]"
+  void tensors(const std::vector<Tensor>& list);
   // "[i: 64, j: (1, n)]"
   void axes(const std::vector<IterVar>& axes, Names& scope);
   // "sum(…)", or "reduce(…)" where the combiner has no name.
   void reduction(const Reduce& op, Names& scope);
   // NotTextual when the expression of `op` holds what only this process knows.
   void check_textual(const Expr& e, const OperationNode& op) const;
+  // The same of statements that address the buffers.
+  void check_textual(const Stmt& s, const std::vector<Var>& buffers, const OperationNode& op) const;
 
  private:
   void declare(const std::vector<Expr>& extents, const VarSet& except);
   void declare_variables(const OperationNode& op);
   void annotations(const OperationNode& op);
-  void tensors(std::string_view what, const std::vector<Tensor>& tensors);
+  void line(std::string_view what, const std::vector<Tensor>& tensors);
+  void tensor(const Tensor& t);
 
   bool anonymous_;
   Names names_;
