@@ -19,6 +19,9 @@ constexpr std::pair<std::string_view, ParameterType> kTypeNames[] = {
     {"stages", ParameterType::Stages}, {"int", ParameterType::Int},
     {"ints", ParameterType::Ints},     {"float", ParameterType::Float},
     {"str", ParameterType::Str},       {"intrin", ParameterType::Intrin},
+    {"place", ParameterType::Place},   {"size", ParameterType::Size},
+    {"thread", ParameterType::Thread}, {"threads", ParameterType::Threads},
+    {"group", ParameterType::Group},   {"condition", ParameterType::Condition},
 };
 
 ParameterType type_named(std::string_view name) {
@@ -133,8 +136,10 @@ class Binder {
     switch (parameter.type) {
       case ParameterType::Stage:
       case ParameterType::Producer:
+      case ParameterType::Place:
         if (auto* ref = std::get_if<StageRef>(&argument)) {
-          return stage(*ref, parameter.type == ParameterType::Producer);
+          return stage(*ref, parameter.type == ParameterType::Producer,
+                       parameter.type == ParameterType::Place);
         }
         break;
       case ParameterType::Axis:
@@ -166,7 +171,18 @@ class Binder {
         break;
       case ParameterType::Str:
       case ParameterType::Intrin:
+      case ParameterType::Condition:
+      case ParameterType::Thread:
         if (auto* v = std::get_if<std::string>(&argument)) return *v;
+        break;
+      case ParameterType::Size:
+        if (auto* v = std::get_if<int64_t>(&argument)) return *v;
+        if (auto* v = std::get_if<std::string>(&argument)) return *v;
+        break;
+      case ParameterType::Threads:
+        if (auto* v = std::get_if<std::vector<std::string>>(&argument)) return *v;
+        break;
+      case ParameterType::Group:
         break;
     }
     fail({.code = ErrorCode::BadArgument,
@@ -175,8 +191,15 @@ class Binder {
           .legal = std::string(to_string(parameter.type))});
   }
 
-  StageData* stage(const StageRef& ref, bool placeholder_allowed) {
+  StageData* stage(const StageRef& ref, bool placeholder_allowed, bool group_allowed = false) {
     StageData* result = resolve_stage(schedule_, ref, step_.where);
+    if (result->is_group()) {
+      if (group_allowed) return stage_ = result;
+      fail({.code = ErrorCode::BadArgument,
+            .what = fmt::format("'{}' of a group of stages", primitive_.name),
+            .stage = result->name(),
+            .legal = "compute_at or compute_root of the group, or a stage"});
+    }
     // A placeholder as a later argument is the primitive's to judge.
     if (!placeholder_allowed && called_on_ == nullptr && is_placeholder(*result)) {
       fail({.code = ErrorCode::PlaceholderStage,

@@ -121,9 +121,11 @@ const StageData* reader_of_memory(const ScheduleData& schedule, const StageData&
 
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage) {
   std::vector<StageData*> result;
-  for (const auto& other : schedule.stages) {
-    if (other->attach_type == AttachType::Scope && other->attach_stage == &stage) {
-      result.push_back(other.get());
+  for (const auto* stages : {&schedule.stages, &schedule.groups}) {
+    for (const auto& other : *stages) {
+      if (other->attach_type == AttachType::Scope && other->attach_stage == &stage) {
+        result.push_back(other.get());
+      }
     }
   }
   return result;
@@ -236,6 +238,8 @@ void require_unmarked(const PrimitiveCall& call, const StageData& stage, const I
          .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
   }
 }
+
+std::string_view memory_of(std::string_view scope) { return scope.substr(0, scope.find(':')); }
 
 std::string names(const std::vector<IterVar>& axes) {
   std::string result;

@@ -33,10 +33,14 @@ const te::ComputeNode& require_compute(const PrimitiveCall& call) {
 }
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
-  if (scope == "global" || scope == "local" || scope == attr::kTileScope) return;
+  const std::string_view memory = memory_of(scope);
+  if (memory == "global" || memory == "local" || memory == "shared" || memory == "warp" ||
+      scope == attr::kTileScope) {
+    return;
+  }
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
-             .legal = "global, local, amx.tile"});
+             .legal = "global, local, shared, warp, amx.tile"});
 }
 
 void require_own_memory(const PrimitiveCall& call) {

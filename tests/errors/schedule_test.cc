@@ -195,8 +195,8 @@ TEST(ScheduleErrors, WhatCannotBeInlined) {
 }
 
 TEST(ScheduleErrors, WhatCannotBeCached) {
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"shared\")").legal,
-            "global, local, amx.tile");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"texture\")").legal,
+            "global, local, shared, warp, amx.tile");
   // One output of several.
   const te::Tensor a = te::placeholder({4});
   const auto two = te::compute_many(
@@ -213,16 +213,16 @@ TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [])").legal, "C");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal,
             "each reader once");
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"warp\", [s3])").legal,
-            "global, local, amx.tile");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"wrap\", [s3])").legal,
+            "global, local, shared, warp, amx.tile");
   EXPECT_EQ(
       refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal,
       "0 to 0");
 }
 
 TEST(ScheduleErrors, ScopesOfStages) {
-  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"shared\")").legal,
-            "global, local, amx.tile");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"texture\")").legal,
+            "global, local, shared, warp, amx.tile");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s4, \"local\")").what,
             "the memory of an output belongs to the caller");
   refused(ErrorCode::PlaceholderStage, "set_scope@1(s0, \"local\")");

@@ -70,4 +70,5 @@ from .extern import extern, scan  # noqa: F401
 from .operation import comm_reducer, compute, max, min, placeholder, prod, reduce_axis, size_var, sum, var  # noqa: F401
 from .tag import tag_scope  # noqa: F401
 from .schedule import create_schedule, schedule_from_trace  # noqa: F401
+from .thread import thread_axis  # noqa: F401
 from .text import from_text, to_text, workload_hash  # noqa: F401
