@@ -53,6 +53,15 @@ def test_tensor_intrinsics(tmp_path):
     assert 'tensorized("copy_line")' in run(script, tmp_path)
 
 
+def test_scans_and_externs(tmp_path):
+    # A script's source is read from its file.
+    script = tmp_path / "scan_and_extern.py"
+    script.write_text("\n".join(blocks("docs/scan_and_extern.md", "python")))
+    output = run(f"import runpy; runpy.run_path({str(script)!r})", tmp_path)
+    assert "produce sums" in output and "G = extern(inputs=[A], outputs=[float32: [4]]" in output
+    assert "produce outer" in output
+
+
 BUILD = ROOT / "build/release"
 
 

@@ -446,19 +446,19 @@ class RandomProgram {
     const Var from = buffer_var("from", type), to = in_place ? from : buffer_var("to", type),
               count = buffer_var("count", type), i("i"), j("j");
     const auto load = [&](const Var& buffer, const Expr& at) {
-      return make(Load{.type = type, .buffer = buffer, .index = at});
+      return tw::make(Load{.type = type, .buffer = buffer, .index = at});
     };
     const auto store = [](const Var& buffer, const Expr& value, const Expr& at) {
-      return make(Store{.buffer = buffer, .value = value, .index = at});
+      return tw::make(Store{.buffer = buffer, .value = value, .index = at});
     };
     Expr size = 1;
     for (const Extent& e : x.shape) size = size * e.expr;
     const Stmt add_up = store(
         to, load(to, max(i - 1, Expr(0))) * (select(i > 0, Expr(1), Expr(0))) + load(from, i), i);
-    const Stmt counted = make(IfThenElse{.condition = load(from, j) > 0,
-                                         .then_case = store(count, load(count, 0) + 1, 0)});
+    const Stmt counted = tw::make(IfThenElse{.condition = load(from, j) > 0,
+                                             .then_case = store(count, load(count, 0) + 1, 0)});
     const auto over = [&](const Var& var, const Stmt& body) {
-      return make(For{.var = var, .min = 0, .extent = size, .body = body});
+      return tw::make(For{.var = var, .min = 0, .extent = size, .body = body});
     };
     // What is positive is counted before it is replaced.
     Stmt first = in_place ? Stmt() : store(to, 0, 0);
