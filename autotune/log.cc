@@ -234,6 +234,85 @@ void Log::append(const RaceRecord& race) {
   db.execute("COMMIT");
 }
 
+void Log::append(const VendorChoice& choice) {
+  state_->writing();
+  const VendorKey& key = choice.key;
+  Statement(state_->db,
+            fmt::format("INSERT INTO choices (program, name, codegen, version, target, threads, "
+                        "caches, chosen, seconds, kernels, message, host, kind, created) "
+                        "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,{})",
+                        kNow))
+      .text(key.program)
+      .text(choice.name)
+      .text(key.codegen)
+      .text(key.version)
+      .text(key.target)
+      .integer(key.threads)
+      .text(to_string(key.caches))
+      .text(choice.chosen)
+      .text(nlohmann::json(choice.seconds).dump())
+      .text(nlohmann::json(choice.kernels).dump())
+      .text(choice.message)
+      .text(choice.host)
+      .text(choice.kind)
+      .finish();
+}
+
+namespace {
+
+// Nothing for text that says none of them.
+std::optional<std::string_view> parse_way(std::string_view text) {
+  for (std::string_view way : {kOurs, kVendor, kParts}) {
+    if (text == way) return way;
+  }
+  return {};
+}
+
+template <class T>
+std::optional<T> parse_json(const std::string& text) {
+  try {
+    return nlohmann::json::parse(text).get<T>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::optional<VendorChoice> Log::choice(const VendorKey& key,
+                                        const std::map<std::string, int64_t>& kernels,
+                                        std::vector<std::string>* damaged) const {
+  Statement s(state_->db,
+              "SELECT id, name, chosen, seconds, kernels, message, host, kind, created "
+              "FROM choices WHERE program = ? AND codegen = ? AND version = ? AND target = ? AND "
+              "threads = ? AND caches = ? ORDER BY id DESC");
+  s.text(key.program).text(key.codegen).text(key.version).text(key.target).integer(key.threads);
+  s.text(to_string(key.caches));
+  while (s.next()) {
+    const auto chosen = parse_way(s.text_at(2));
+    auto seconds = parse_json<decltype(VendorChoice::seconds)>(s.text_at(3));
+    auto used = parse_json<decltype(VendorChoice::kernels)>(s.text_at(4));
+    if (!chosen || !seconds || !used) {
+      if (damaged != nullptr) {
+        damaged->push_back(fmt::format("choice {} of {} is damaged and passed over",
+                                       s.integer_at(0), state_->path));
+      }
+      continue;
+    }
+    if (*used != kernels || !same_kind(s.text_at(7), machine_kind())) continue;
+    return VendorChoice{.key = key,
+                        .name = s.text_at(1),
+                        .chosen = *chosen,
+                        .seconds = std::move(*seconds),
+                        .kernels = std::move(*used),
+                        .message = s.text_at(5),
+                        .host = s.text_at(6),
+                        .kind = s.text_at(7),
+                        .created = s.text_at(8)};
+  }
+  return {};
+}
+
 namespace {
 
 // Leaves those of machines of this kind, or, where there are none, of the kind that most are of.

@@ -11,10 +11,11 @@
 
 #include "autotune/record.h"
 #include "autotune/task.h"
+#include "autotune/vendor_choice.h"
 
 namespace tw::autotune {
 
-inline constexpr int kLogVersion = 3;
+inline constexpr int kLogVersion = 4;
 
 // Facts of the machine and the software, stored once per run of the tuner.
 struct RunInfo {
@@ -49,6 +50,7 @@ class Log {
   int64_t append(const Record& record);
   // Of trials of one task that are in the log; durable when it returns.
   void append(const RaceRecord& race);
+  void append(const VendorChoice& choice);
 
   // Best verified record for a workload on a target with this many threads, of those timed with
   // such caches, where there are any, and measured on machines of this kind, where there are any,
@@ -59,6 +61,11 @@ class Log {
   // All records of one workload in the order they were made; all workloads when empty.
   std::vector<Record> records(const std::string& workload = "", const std::string& target = "",
                               int threads = 0) const;
+  // The last choice of a key that was made with these kernels of ours, as VendorChoice::kernels has
+  // them, on machines of this kind. A damaged one is passed over, and `damaged` says so in a line.
+  std::optional<VendorChoice> choice(const VendorKey& key,
+                                     const std::map<std::string, int64_t>& kernels,
+                                     std::vector<std::string>* damaged = nullptr) const;
   struct Workload {
     std::string id, name, te_text;
   };

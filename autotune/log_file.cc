@@ -109,6 +109,21 @@ CREATE VIEW records AS
   FROM trials JOIN tasks ON trials.task = tasks.id LEFT JOIN runs ON trials.run = runs.id
        LEFT JOIN winners ON winners.trial = trials.id;
 )sql"},
+    {4, R"sql(
+CREATE TABLE choices (             -- how parts of networks are computed
+  id INTEGER PRIMARY KEY,
+  program TEXT NOT NULL,           -- hash of the part
+  name TEXT NOT NULL,              -- its nodes, for people
+  codegen TEXT NOT NULL, version TEXT NOT NULL,
+  target TEXT NOT NULL, threads INTEGER NOT NULL, caches TEXT NOT NULL,
+  chosen TEXT NOT NULL,            -- ours, vendor, or parts: each of its parts as it was chosen
+  seconds TEXT NOT NULL,           -- JSON object: of each way an array, one of each round
+  kernels TEXT NOT NULL,           -- JSON object: our kernels' workloads and trials; 0: the prior's
+  message TEXT NOT NULL,           -- why the code generator took no part
+  host TEXT NOT NULL, kind TEXT NOT NULL, created TEXT NOT NULL
+);
+CREATE INDEX choices_by_key ON choices (program, codegen, target, threads);
+)sql"},
 };
 static_assert(std::size(kMigrations) == kLogVersion);
 

@@ -73,6 +73,7 @@ void bind_autotune(py::module_& m);
 void bind_seams(py::module_& autotune);
 void bind_graph(py::module_& m);
 void bind_byoc(py::module_& m);
+void bind_byoc_choice(py::module_& m);
 void bind_patterns(py::module_& m);
 void bind_compiler(py::module_& m);
 void bind_executor(py::module_& m);

@@ -22,5 +22,6 @@ PYBIND11_MODULE(_core, m) {
   bind_patterns(m);
   bind_compiler(m);
   bind_executor(m);
+  bind_byoc_choice(m);
   guard_functions(m);
 }

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <tuple>
 
 #include "python/array.h"
 #include "python/module.h"
 #include "runtime/graph_directory.h"
 #include "runtime/graph_executor.h"
+#include "runtime/region_module.h"
 #include "runtime/time_evaluator.h"
 
 namespace tw::python {
@@ -74,12 +77,45 @@ PyExecutor create(const std::string& json, const PyModule* module, const py::dic
   return make_executor(std::move(graph));
 }
 
+using Fallbacks =
+    std::vector<std::tuple<std::string, std::string, std::optional<PyModule>, py::dict>>;
+
+std::vector<FallbackGraph> to_fallbacks(const Fallbacks& given) {
+  std::vector<FallbackGraph> fallbacks;
+  for (const auto& [region, json, module, parameters] : given) {
+    fallbacks.push_back({region, json, module ? module->module : std::make_shared<NoFunctions>(),
+                         to_arrays(parameters)});
+  }
+  return fallbacks;
+}
+
 py::tuple to_tuple(const std::vector<int64_t>& shape) { return py::tuple(py::cast(shape)); }
 
 TimeResult time_run(PyExecutor& self, int64_t number, int repeat, double min_repeat_ms) {
   py::gil_scoped_release release;
   return time_evaluator([&] { self.executor->run(); },
                         {.number = number, .repeat = repeat, .min_repeat_ms = min_repeat_ms});
+}
+
+// Of each region that another code generator has built its name, its body as JSON, its inputs by
+// name with shape and type, and its constants by name.
+py::list regions(const Module& module) {
+  py::list list;
+  for (const BuiltRegion* built : regions_of(module)) {
+    py::dict inputs, constants;
+    size_t next = 0;
+    for (size_t k = 0; k < built->parameters.size(); ++k) {
+      const vendor::Value& v = built->region.values[k];
+      const py::str name(built->parameters[k]);
+      if (v.constant != nullptr) {
+        constants[name] = built->constants.at(next++);
+      } else {
+        inputs[name] = py::make_tuple(to_tuple(v.shape), v.dtype);
+      }
+    }
+    list.append(py::make_tuple(built->region.name, built->body, inputs, constants));
+  }
+  return list;
 }
 
 void bind_profile(py::module_& m) {
@@ -180,17 +216,21 @@ void bind_executor(py::module_& m) {
       .def("_time", &time_run)
       .def(
           "export",
-          [](const PyExecutor& self, py::object directory, const py::dict& parameters) {
+          [](const PyExecutor& self, py::object directory, const py::dict& parameters,
+             const Fallbacks& fallbacks) {
             const std::string path = to_path(directory);
+            const auto ours = to_fallbacks(fallbacks);
             NamedArrays arrays = self.graph.parameters;
             for (NamedArray& given : to_arrays(parameters)) {
               std::erase_if(arrays, [&](const NamedArray& a) { return a.name == given.name; });
               arrays.push_back(std::move(given));
             }
             py::gil_scoped_release release;
-            export_graph(path, self.graph.json, *self.graph.module, arrays);
+            export_graph(path, self.graph.json, *self.graph.module, arrays, ours);
           },
-          py::arg("directory"), py::arg("parameters"));
+          py::arg("directory"), py::arg("parameters"), py::arg("fallbacks"))
+      .def_property_readonly("regions",
+                             [](const PyExecutor& self) { return regions(*self.graph.module); });
   m.def(
       "load_executor",
       [](py::object directory, bool verify) {
@@ -202,13 +242,16 @@ void bind_executor(py::module_& m) {
   m.def(
       "export_graph",
       [](py::object directory, const std::string& json, const PyModule& module,
-         const py::dict& parameters) {
+         const py::dict& parameters, const Fallbacks& fallbacks) {
         const std::string path = to_path(directory);
         const NamedArrays arrays = to_arrays(parameters);
+        const auto ours = to_fallbacks(fallbacks);
         py::gil_scoped_release release;
-        export_graph(path, json, *module.module, arrays);
+        export_graph(path, json, *module.module, arrays, ours);
       },
-      py::arg("directory"), py::arg("graph_json"), py::arg("module"), py::arg("parameters"));
+      py::arg("directory"), py::arg("graph_json"), py::arg("module"), py::arg("parameters"),
+      py::arg("fallbacks"));
+  m.def("module_regions", [](const PyModule& m) { return regions(*m.module); }, py::arg("module"));
   m.def(
       "save_param_dict",
       [](const py::dict& parameters) {

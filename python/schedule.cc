@@ -248,6 +248,10 @@ const char* attach_name(AttachType type) {
       return "inline";
     case AttachType::Scope:
       return "scope";
+    case AttachType::ScanInit:
+      return "scan_init";
+    case AttachType::ScanUpdate:
+      return "scan_update";
   }
   return "";
 }

@@ -19,6 +19,7 @@
 
 #include "runtime/checksum.h"
 #include "runtime/error.h"
+#include "runtime/region_directory.h"
 
 namespace tw {
 namespace {
@@ -26,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kVersion = 1;
+// Of networks with regions of other code generators or without kernels; others are of version 1.
+constexpr int64_t kVersion = 2;
 constexpr const char *kGraph = "graph.json", *kParameters = "graph.params", *kLibrary = "model.so",
                      *kConstants = "model.params";
 
@@ -54,13 +56,13 @@ std::string describe(const char* name, uint64_t bytes, uint64_t fingerprint) {
   return fmt::format("{} {} {:016x}", name, bytes, fingerprint);
 }
 
-std::string describe(const Parameters& read) {
-  return describe(kParameters, read.bytes, read.fingerprint);
+std::string describe(const char* name, const Parameters& read) {
+  return describe(name, read.bytes, read.fingerprint);
 }
 
-std::string describe_library(const fs::path& path) {
-  const std::string content = read_file(path, ErrorCode::ModuleLoad);
-  return describe(kLibrary, content.size(), checksum(content.data(), content.size()));
+std::string describe_file(const fs::path& folder, const char* name, ErrorCode code) {
+  const std::string content = read_file(folder / name, code);
+  return describe(name, content.size(), checksum(content.data(), content.size()));
 }
 
 // A folder beside the one that is to be, gone again unless it was put into place.
@@ -116,7 +118,10 @@ void require_replaceable(const fs::path& target) {
   if (!fs::is_directory(target)) refuse("it is no directory");
   for (const fs::directory_entry& file : fs::directory_iterator(target)) {
     const std::string name = file.path().filename().string();
-    if (name != kGraph && name != kParameters && name != kLibrary && name != kConstants) {
+    const bool ours = name == kGraph || name == kParameters || name == kLibrary ||
+                      name == kConstants || name == kRegions || name == kRegionConstants ||
+                      (name.ends_with(kFallback) && file.is_directory());
+    if (!ours) {
       refuse(fmt::format("it has '{}', which no export wrote", name));
     }
   }
@@ -134,6 +139,11 @@ Identity identity(const fs::path& folder) {
   struct stat info = {};
   if (stat(folder.c_str(), &info) != 0) return {};
   return {info.st_dev, info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
+}
+
+bool calls_functions(const GraphPlan& plan) {
+  return std::ranges::any_of(
+      plan.nodes, [](const PlannedNode& node) { return !node.is_variable() && !node.is_view(); });
 }
 
 DeployedGraph load_files(const fs::path& folder, bool verify) {
@@ -154,9 +164,26 @@ DeployedGraph load_files(const fs::path& folder, bool verify) {
     bad(code, folder / name, fmt::format("it is not the file that '{}' was exported with", kGraph));
   };
   Parameters parameters = read_parameters((folder / kParameters).string(), verify);
-  check(ErrorCode::BadParameters, kParameters, describe(parameters));
-  check(ErrorCode::ModuleLoad, kLibrary, describe_library(folder / kLibrary));
-  loaded.module = load_library((folder / kLibrary).string());
+  check(ErrorCode::BadParameters, kParameters, describe(kParameters, parameters));
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(plan->files, [&](const std::string& file) {
+      return file.starts_with(name) && file.substr(name.size()).starts_with(' ');
+    });
+  };
+  std::shared_ptr<Module> module;
+  std::vector<std::shared_ptr<const Module>> regions;
+  if (has(kLibrary) || (!has(kRegions) && calls_functions(*plan))) {
+    check(ErrorCode::ModuleLoad, kLibrary, describe_file(folder, kLibrary, ErrorCode::ModuleLoad));
+    module = load_library((folder / kLibrary).string());
+  }
+  if (has(kRegions)) {
+    check(ErrorCode::BadGraph, kRegions, describe_file(folder, kRegions, ErrorCode::BadGraph));
+    const std::string constants = (folder / kRegionConstants).string();
+    check(ErrorCode::BadParameters, kRegionConstants,
+          describe(kRegionConstants, read_parameters(constants, /*verify=*/false)));
+    regions = read_regions(folder, verify);
+  }
+  loaded.module = with_regions(std::move(module), std::move(regions));
   loaded.parameters = std::move(parameters.arrays);
   loaded.plan = std::make_shared<const GraphPlan>(std::move(*plan));
   return loaded;
@@ -165,21 +192,37 @@ DeployedGraph load_files(const fs::path& folder, bool verify) {
 }  // namespace
 
 void export_graph(const std::string& directory, std::string_view graph_json, const Module& module,
-                  std::span<const NamedArray> parameters) {
-  (void)planned_functions(read_graph_plan(graph_json), module);
+                  std::span<const NamedArray> parameters,
+                  std::span<const FallbackGraph> fallbacks) {
+  const GraphPlan plan = read_graph_plan(graph_json);
+  (void)planned_functions(plan, module);
   // Through links, and without a slash at the end.
   fs::path target = fs::weakly_canonical(fs::absolute(directory));
   if (!target.has_filename()) target = target.parent_path();
   require_replaceable(target);
   const Draft draft(target);
-  module.export_library((draft.path() / kLibrary).string());
+  std::vector<std::string> files;
+  if (const Module* ours = without_regions(module); ours != nullptr && calls_functions(plan)) {
+    ours->export_library((draft.path() / kLibrary).string());
+    files.push_back(describe_file(draft.path(), kLibrary, ErrorCode::ModuleLoad));
+  }
+  const std::vector<const BuiltRegion*> regions = regions_of(module);
+  if (!regions.empty()) {
+    write_regions(draft.path(), regions);
+    files.push_back(describe_file(draft.path(), kRegions, ErrorCode::BadGraph));
+    const std::string constants = (draft.path() / kRegionConstants).string();
+    files.push_back(describe(kRegionConstants, read_parameters(constants, /*verify=*/false)));
+  }
+  for (const FallbackGraph& f : fallbacks) {
+    export_graph((draft.path() / (f.region + kFallback)).string(), f.json, *f.module, f.parameters);
+  }
   const std::string parameters_path = (draft.path() / kParameters).string();
   write_parameters(parameters_path, parameters);
   Json json = Json::parse(graph_json);
-  json["attrs"]["export_version"] = {"int", kVersion};
-  json["attrs"]["files"] = {"list_str",
-                            {describe_library(draft.path() / kLibrary),
-                             describe(read_parameters(parameters_path, /*verify=*/false))}};
+  files.push_back(describe(kParameters, read_parameters(parameters_path, /*verify=*/false)));
+  const bool is_plain = regions.empty() && calls_functions(plan);
+  json["attrs"]["export_version"] = {"int", is_plain ? 1 : kVersion};
+  json["attrs"]["files"] = {"list_str", files};
   const fs::path path = draft.path() / kGraph;
   std::ofstream out(path, std::ios::binary);
   out << json.dump(1) << '\n';

@@ -56,7 +56,7 @@ void check_reads(const Schedule& normalized, const DomainMap& domains) {
   for (const auto& stage : schedule.stages) {
     if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
     auto doubt = te::doubtful_read(stage->op);
-    if (doubt && stage->attach_type == AttachType::Scope) {
+    if (doubt && is_region(*stage)) {
       doubt = te::doubtful_read(stage->op, regions.of(*stage));
     }
     if (!doubt) continue;

@@ -11,6 +11,7 @@
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/region.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/validate.h"
 #include "schedule/whole_blocks.h"
@@ -24,29 +25,30 @@ constexpr int kMostParts = 2000;
 // The region of one stage's output that a consumer's body reads.
 class ReadRegion : public Visitor {
  public:
-  // `values`: where the consumer's axes are fused.
+  // `values`: where the consumer's axes are fused. `region`: of each axis of the producer's
+  // data_axes, where any of it is read.
   ReadRegion(const ScheduleData& schedule, const StageData& producer, DomainMap ranges,
-             std::optional<RootValues> values, Analyzer& analyzer, std::vector<Range>& region,
-             bool& found)
+             std::optional<RootValues> values, Analyzer& analyzer,
+             std::vector<std::optional<Range>>& region)
       : schedule_(schedule),
         producer_(producer),
         ranges_(std::move(ranges)),
         index_range_(ranges_, analyzer),
         values_(std::move(values)),
         analyzer_(analyzer),
-        region_(region),
-        found_(found) {}
+        region_(region) {}
 
  protected:
   using Visitor::on;
   void on(const ProducerLoad& op) override {
     Visitor::on(op);
     if (find_stage(schedule_, op.producer.get()) != &producer_) return;
-    for (size_t d = 0; d < region_.size(); ++d) {
+    const std::vector<IterVar>& axes = producer_.op->axes_of(op.value_index);
+    for (size_t d = 0; d < axes.size(); ++d) {
       const Range range = op.indices[d].defined() ? range_of(op.indices[d]) : Range{};
-      region_[d] = found_ ? unite(region_[d], range, analyzer_) : range;
+      std::optional<Range>& known = region_[number_of(axes[d])];
+      known = known ? unite(*known, range, analyzer_) : range;
     }
-    found_ = true;
   }
   void on(const Let& op) override {
     visit(op.value);
@@ -67,6 +69,12 @@ class ReadRegion : public Visitor {
                b = is_known(range) ? as_const_int(range.extent) : std::nullopt;
     return a && (!b || *a < *b) ? together : range;
   }
+  size_t number_of(const IterVar& axis) const {
+    const std::vector<IterVar>& all = producer_.op->data_axes();
+    size_t k = 0;
+    while (!all[k]->var.same_as(axis->var)) ++k;
+    return k;
+  }
   // Whether more than one axis moves it.
   bool has_several(const Expr& index) const {
     VarSet moving;
@@ -84,8 +92,7 @@ class ReadRegion : public Visitor {
   IndexRange index_range_;
   std::optional<RootValues> values_;
   Analyzer& analyzer_;
-  std::vector<Range>& region_;
-  bool& found_;
+  std::vector<std::optional<Range>>& region_;
 };
 
 class BoundInference {
@@ -106,12 +113,13 @@ class BoundInference {
         domains_[axis->var] =
             reduces ? domain_of_blocks(schedule_, stage, axis, analyzer_) : axis->domain;
       }
-      if (stage.attach_type == AttachType::Scope) infer_region(stage);
+      if (is_region(stage)) infer_region(stage);
       for (const RelationRef& relation : stage.relations)
         relation->domain_down(domains_, analyzer_, options_);
       for (const IterVar& axis : stage.all_axes) require_countable(stage, axis);
       for (const IterVar& leaf : stage.leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
+    check_states(schedule_, domains_, analyzer_);
     return std::move(domains_);
   }
 
@@ -135,30 +143,39 @@ class BoundInference {
   // Data axes of a stage inside a loop: the union of what its consumers read in one iteration.
   void infer_region(const StageData& stage) {
     const std::vector<IterVar>& axes = stage.op->data_axes();
-    std::vector<Range> region(axes.size());
-    bool found = false;
+    std::vector<std::optional<Range>> region(axes.size());
     for (const StageData* consumer : consumers_of(schedule_, stage)) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
       if (!consumer->op->has_points()) continue;  // it reads nothing
-      ReadRegion reads(
-          schedule_, stage,
-          root_ranges(*consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_),
-          values_where_fused(*consumer, stage), analyzer_, region, found);
+      ReadRegion reads(schedule_, stage, ranges_around(*consumer, stage),
+                       values_where_fused(*consumer, stage), analyzer_, region);
       for (const Expr& e : consumer->op->evaluated()) reads.visit(e);
     }
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = axes[d];
       // Where each of several reads begins elsewhere, the expressions double from stage to stage.
-      const bool plain = !is_known(region[d]) || !has_more_parts_than(region[d].min, kMostParts);
-      const Range range = plain ? clip(region[d], axis->domain) : axis->domain;
+      const Range read = region[d].value_or(axis->domain);
+      const bool plain = !is_known(read) || !has_more_parts_than(read.min, kMostParts);
+      const Range range = stage.op->computed(axis, plain ? clip(read, axis->domain) : axis->domain);
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),
                              region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};
     }
   }
 
+  // What the axes of a consumer run over while the loops around the stage stand still.
+  DomainMap ranges_around(const StageData& consumer, const StageData& stage) {
+    if (stage.attach_type == AttachType::Scope) {
+      return root_ranges(consumer, *stage.attach_stage, stage.attach_axis, domains_, analyzer_);
+    }
+    DomainMap ranges;
+    for (const IterVar& root : consumer.op->root_axes()) ranges[root->var] = domains_.at(root->var);
+    return ranges;
+  }
+
   std::optional<RootValues> values_where_fused(const StageData& consumer,
                                                const StageData& stage) const {
+    if (stage.attach_type != AttachType::Scope) return std::nullopt;
     const bool fused = std::ranges::any_of(consumer.relations, [](const RelationRef& r) {
       return dynamic_cast<const FuseRelation*>(r.get()) != nullptr;
     });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/expr.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -46,7 +47,7 @@ void inline_stages(ScheduleData& schedule) {
 // a stage that is computed for a region.
 void rebase_axes(ScheduleData& schedule, StageData& stage) {
   for (const IterVar& root : stage.op->root_axes()) {
-    const bool region = stage.attach_type == AttachType::Scope && root->kind != IterKind::Reduction;
+    const bool region = is_region(stage) && root->kind != IterKind::Reduction;
     if (!is_leaf(stage, root) || (is_zero(root->domain.min) && !region)) continue;
     const IterVar rebased({}, Var(root.name(), root->var.dtype()), root->kind);
     auto* relation = new RebaseRelation;
@@ -78,6 +79,7 @@ Schedule normalize(const Schedule& schedule) { return normalize(schedule.copy())
 Schedule normalize(Schedule&& schedule) {
   ScheduleData& data = schedule.data();
   inline_stages(data);
+  attach_updates(data);
   for (const auto& stage : data.stages) {
     if (!is_placeholder(*stage) && !is_inlined(*stage)) rebase_axes(data, *stage);
   }

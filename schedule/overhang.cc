@@ -7,6 +7,7 @@
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
+#include "schedule/scan_stages.h"
 
 namespace tw {
 namespace {
@@ -79,7 +80,8 @@ Overhang::Overhang(const ScheduleData& schedule, const DomainMap& domains, Analy
     : schedule_(schedule), domains_(domains), analyzer_(analyzer) {
   for (size_t k = schedule_.stages.size(); k-- > 0;) {
     const StageData& stage = *schedule_.stages[k];
-    if (stage.attach_type != AttachType::Scope) continue;
+    if (stage.attach_type != AttachType::Scope || !stage.op->parts().empty()) continue;
+    if (holder_of(schedule_, stage) != nullptr) continue;  // its neighbours are in other rows
     std::set<size_t> axes;
     for (size_t d = 0; d < stage.op->data_axes().size(); ++d) {
       if (is_register_tile(stage, d) && overhangs(stage, d)) axes.insert(d);

@@ -26,6 +26,7 @@ struct Place {
 std::optional<std::vector<Range>> stored_region(const Place& place, const StageData& writer,
                                                 const IterVar& axis) {
   if (!writer.storage.scope.empty() && writer.storage.scope != "global") return {};
+  if (!writer.op->parts().empty()) return {};  // its parts store
   const DomainMap ranges = root_ranges(writer, writer, axis, place.domains, place.analyzer);
   std::vector<Range> region;
   for (const IterVar& root : writer.op->data_axes()) {
@@ -52,7 +53,7 @@ std::optional<std::vector<Range>> read_region(const Place& place, const Prefetch
     }
     const bool first = region.empty();
     for (size_t d = 0; d < load.indices.size(); ++d) {
-      const Range range = range_of(load.indices[d]);
+      const Range range = load.indices[d].defined() ? range_of(load.indices[d]) : Range{};
       if (first) {
         region.push_back(range);
       } else {

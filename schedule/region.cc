@@ -17,6 +17,11 @@ DomainMap parts_of(const StageData& stage, const std::vector<Var>& still, const 
     const bool stands = k < still.size() && still[k].defined() && !is_one(domain.extent);
     parts[var] = stands ? Range{still[k], make_const(var.dtype(), 1)} : domain;
   }
+  // Loops of the stages that compute its parts.
+  for (const IterVar& root : stage.op->root_axes()) {
+    if (root->kind == IterKind::Opaque)
+      parts[root->var] = {make_zero(root->var.dtype()), domains.at(root->var).extent};
+  }
   for (size_t r = stage.relations.size(); r-- > 0;)
     stage.relations[r]->domain_up(parts, domains, analyzer);
   return parts;
@@ -28,6 +33,7 @@ std::vector<IterVar> loops_between(const StageData& stage, const StageData& pare
                                    const IterVar& axis) {
   std::vector<IterVar> loops;
   for (const StageData* s = &stage; s != &parent; s = s->attach_stage) {
+    if (s->attach_type == AttachType::ScanInit) continue;
     const StageData& around = *s->attach_stage;
     const size_t begin = &around == &parent ? leaf_position(parent, axis) + 1 : 0;
     const size_t end = leaf_position(around, s->attach_axis) + 1;
@@ -72,6 +78,11 @@ RootValues root_values(const StageData& stage, const StageData& parent, const It
   }
   VarMap offsets;
   for (const IterVar& leaf : stage.leaf_axes) offsets[leaf->var] = leaf->var;
+  for (const IterVar& root : stage.op->root_axes()) {
+    if (root->kind != IterKind::Opaque) continue;
+    offsets[root->var] = root->var;
+    result.running[root->var] = {make_zero(root->var.dtype()), domains.at(root->var).extent};
+  }
   for (size_t r = stage.relations.size(); r-- > 0;) stage.relations[r]->index_up(offsets, domains);
   for (const IterVar& root : stage.op->root_axes())
     result.values[root->var] = domains.at(root->var).min + offsets.at(root->var);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "schedule/primitive.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/schedule_error.h"
 #include "schedule/te/check_bounds.h"
@@ -295,6 +296,7 @@ Schedule Schedule::create(const std::vector<te::Tensor>& outputs) {
     data.stages.push_back(std::move(stage));
   }
   refresh_consumers(data, *data.stages.front());
+  place_scan_stages(data);
   return result;
 }
 
@@ -416,6 +418,7 @@ Schedule Schedule::copy() const {
   }
   for (const auto& stage : to.stages) {
     if (stage->attach_stage) stage->attach_stage = moved.at(stage->attach_stage);
+    if (stage->scan) stage->scan = moved.at(stage->scan);
   }
   to.outputs = data_->outputs;
   for (const StageData* stage : data_->program_stages) to.program_stages.push_back(moved.at(stage));

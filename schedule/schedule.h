@@ -15,13 +15,14 @@
 
 namespace tw {
 
-// Where a stage's loops stand. The whole language is laid out; primitives for scan and groups
-// come with those operations.
+// Where a stage's loops stand.
 enum class AttachType : uint8_t {
   GroupRoot,       // at the outermost level
   Inline,          // substituted into its consumers by normalize
   InlinedAlready,  // normalize did so
   Scope,           // inside attach_axis of attach_stage
+  ScanInit,        // before the loops of attach_stage, whose first values it stores
+  ScanUpdate,      // inside all loops of attach_stage; normalize makes it Scope
 };
 
 // In each iteration of a loop: fetch what iteration + offset reads of the tensor. With a scope, a
@@ -72,6 +73,7 @@ struct StageData {
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;
+  StageData* scan = nullptr;  // each step of which computes the stage, where it is not placed
   Storage storage;
   bool is_output = false;
   std::string where;  // script line of the last step on this stage, where known

@@ -112,6 +112,9 @@ std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageDat
 }
 
 bool is_placeholder(const StageData& stage) { return stage.op->is_placeholder(); }
+bool is_region(const StageData& stage) {
+  return stage.attach_type == AttachType::Scope || stage.attach_type == AttachType::ScanInit;
+}
 
 void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op) {
   for (te::Tensor& output : schedule.outputs) {
@@ -127,6 +130,7 @@ void reset_axes(ScheduleData& schedule, StageData& stage, te::Operation op) {
   set_operation(schedule, stage, std::move(op));
   stage.all_axes = stage.op->root_axes();
   stage.leaf_axes = stage.all_axes;
+  std::erase_if(stage.leaf_axes, [](const IterVar& a) { return a->kind == IterKind::Opaque; });
   stage.relations.clear();
   stage.relation_steps.clear();
   stage.axis_attributes.clear();

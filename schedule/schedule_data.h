@@ -40,6 +40,8 @@ std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const Sta
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
 
 bool is_placeholder(const StageData& stage);
+// Whether it is computed for what its consumers need, and not whole.
+bool is_region(const StageData& stage);
 
 // Makes `op` the operation of the stage, keeping axes and everything else.
 void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op);

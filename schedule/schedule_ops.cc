@@ -18,6 +18,7 @@
 #include "schedule/overhang.h"
 #include "schedule/prefetches.h"
 #include "schedule/region.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/tensorized.h"
 
@@ -46,6 +47,9 @@ class NestBuilder {
     for (const auto& stage : schedule_.stages) {
       if (stage->attach_type == AttachType::Scope)
         inside_[stage->attach_axis->var].push_back(stage.get());
+      if (stage->attach_type == AttachType::ScanInit)
+        before_[stage->attach_stage].push_back(stage.get());
+      for (const te::Part& part : stage->op->parts()) in_place_.push_back(part.tensor);
       if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
       for (const IterVar& leaf : stage->leaf_axes)
         analyzer_.bind(leaf->var, domains_.at(leaf->var));
@@ -55,7 +59,7 @@ class NestBuilder {
 
   Stmt build(const KernelPart& part) {
     given_ = &part.given;
-    return pipelines(part.stages, {});
+    return with_parts_in_place(schedule_, pipelines(part.stages, {}));
   }
 
  private:
@@ -66,9 +70,12 @@ class NestBuilder {
   }
 
   Stmt pipeline(const StageData& stage, const Stmt& consumer) {
-    Stmt body = block({make(Produce{.producer = stage.op, .body = nest(stage)}), consumer});
+    const Stmt computed = pipelines(before_[&stage], nest(stage));
+    Stmt body = block({make(Produce{.producer = stage.op, .body = computed}), consumer});
     for (int k = stage.op->num_outputs(); k-- > 0;) {
-      if (std::find(given_->begin(), given_->end(), stage.op.output(k)) != given_->end()) continue;
+      const te::Tensor output = stage.op.output(k);
+      if (std::ranges::find(*given_, output) != given_->end()) continue;
+      if (std::ranges::find(in_place_, output) != in_place_.end()) continue;
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = stage.op->realized(k, domains_),
@@ -243,13 +250,13 @@ class NestBuilder {
     }
     tests.overrun.insert(tests.overrun.end(), checked.rbegin(), checked.rend());
     // A region that was inferred may reach outside the tensor.
-    if (stage.attach_type != AttachType::Scope) return tests;
+    if (!is_region(stage)) return tests;
     const VarMap offsets = offsets_of(stage, main);
     const std::vector<IterVar>& axes = stage.op->data_axes();
     for (size_t d = 0; d < axes.size(); ++d) {
       const IterVar& axis = axes[d];
       const Range& domain = domains_.at(axis->var);
-      if (overhang_->is_free(stage, d)) continue;
+      if (axis->kind == IterKind::Opaque || overhang_->is_free(stage, d)) continue;
       if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
         continue;
       const Range range = range_of_(offsets.at(axis->var) + domain.min);
@@ -272,6 +279,7 @@ class NestBuilder {
   }
 
   static Stmt guarded(const std::vector<Expr>& conditions, Stmt body) {
+    if (!body.defined()) return body;
     for (size_t k = conditions.size(); k-- > 0;) {
       body = make(IfThenElse{.condition = conditions[k], .then_case = body});
     }
@@ -288,8 +296,9 @@ class NestBuilder {
         const bool parallel = marks != nullptr && marks->for_kind == ForKind::Parallel;
         if (parallel && !is_elided(s->leaf_axes[k])) return true;
       }
-      if (s->attach_type != AttachType::Scope) return false;
-      around = leaf_position(*s->attach_stage, s->attach_axis) + 1;
+      if (!is_region(*s)) return false;
+      const bool before = s->attach_type == AttachType::ScanInit;
+      around = before ? 0 : leaf_position(*s->attach_stage, s->attach_axis) + 1;
       s = s->attach_stage;
     }
   }
@@ -365,7 +374,7 @@ class NestBuilder {
   }
 
   Stmt with_source(const StageData& stage, Stmt body) {
-    if (!options_.source_lines || stage.where.empty()) return body;
+    if (!options_.source_lines || stage.where.empty() || !body.defined()) return body;
     return make(AttrStmt{.node = {},
                          .key = attr::kSourceLine,
                          .value = make(StringImm{.value = stage.where}),
@@ -380,6 +389,8 @@ class NestBuilder {
   std::optional<Overhang> overhang_;
   const std::vector<te::Tensor>* given_ = nullptr;
   std::unordered_map<Var, std::vector<const StageData*>, IdentityHash, IdentityEqual> inside_;
+  std::unordered_map<const StageData*, std::vector<const StageData*>> before_;
+  std::vector<te::Tensor> in_place_;  // stored in the memory of other stages
 };
 
 }  // namespace

@@ -11,12 +11,13 @@
 #include "graph/byoc/codegens.h"
 #include "graph/byoc/function.h"
 #include "graph/byoc/region.h"
-#include "graph/byoc/region_module.h"
 #include "graph/dtypes.h"
+#include "graph/json.h"
 #include "graph/op.h"
 #include "graph/pass.h"
 #include "graph/rewrite.h"
 #include "runtime/error.h"
+#include "runtime/region_module.h"
 
 namespace tw::graph {
 namespace {
@@ -95,15 +96,20 @@ class RegionBuilder {
   // What went wrong, or empty.
   std::string build_one(const Codegen& codegen, uint32_t id, const vendor::Region& region) {
     try {
-      auto kernel = build_kernel(codegen, region);
+      BuiltRegion built{.region = region,
+                        .kernel = build_kernel(codegen, region),
+                        .compiler = codegen.name,
+                        .library = library_path(codegen)};
       GraphFunction function = *index_.nodes()[id]->function;
       function.is_constant.clear();  // of an earlier build, with other parameters
-      std::vector<NDArray> constants;
       for (const RegionInput& in : inputs_of(id)) {
         function.is_constant.push_back(in.constant.defined());
-        if (in.constant.defined() && kernel->keeps_constants()) constants.push_back(in.constant);
+        if (in.constant.defined()) built.constants.push_back(in.constant);
       }
-      function.module = make_region_module(region, std::move(kernel), std::move(constants));
+      for (const NodeRef& p : function.parameters) built.parameters.push_back(p->name);
+      built.body = save_json(
+          inline_functions({.outputs = function.outputs}, [](const Node&) { return true; }));
+      function.module = make_region_module(std::move(built));
       functions_[id] = std::make_shared<const GraphFunction>(std::move(function));
       return "";
     } catch (const Error& e) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/byoc/codegens.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
 
-#include "autotune/worker_process.h"
-#include "graph/byoc/load_codegen.h"
+#include "runtime/codegen_library.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
+#include "runtime/try_regions.h"
 
 namespace tw::graph {
 namespace {
@@ -27,24 +26,6 @@ struct Table {
 Table& table() {
   static auto* const value = new Table;
   return *value;
-}
-
-vendor::BuildFunction* build_function(const Codegen& codegen) {
-  const std::string path = library_path(codegen);
-  // Libraries stay: kernels may live as long as the program.
-  void* library = load_codegen(path.c_str());
-  if (library == nullptr) {
-    const char* why = dlerror();
-    raise({.code = ErrorCode::ModuleLoad,
-           .what = fmt::format("the code generator '{}' cannot be loaded: {}", codegen.name,
-                               why == nullptr ? "no reason is known" : why)});
-  }
-  void* symbol = dlsym(library, "tilewright_build");
-  if (symbol == nullptr) {
-    raise({.code = ErrorCode::ModuleLoad,
-           .what = fmt::format("{} exports no tilewright_build", path)});
-  }
-  return reinterpret_cast<vendor::BuildFunction*>(symbol);
 }
 
 }  // namespace
@@ -73,22 +54,17 @@ Codegen find_codegen(std::string_view name) {
 }
 
 std::string library_path(const Codegen& codegen) {
-  const std::filesystem::path library(codegen.library);
-  if (library.has_parent_path()) return codegen.library;
-  return (std::filesystem::path(autotune::worker_program("")).parent_path() / library).string();
+  const bool is_path = std::filesystem::path(codegen.library).has_parent_path();
+  return is_path ? codegen.library : vendor::find_codegen(codegen.library);
 }
 
 std::unique_ptr<vendor::Kernel> build_kernel(const Codegen& codegen, const vendor::Region& region) {
-  vendor::BuildFunction* const build = build_function(codegen);
-  try {
-    std::unique_ptr<vendor::Kernel> kernel(build(region));
-    if (kernel) return kernel;
-    raise({.code = ErrorCode::CodeGeneration, .what = "the code generator gave nothing"});
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    raise({.code = ErrorCode::CodeGeneration, .what = e.what()});
-  }
+  return vendor::build_kernel(vendor::load_codegen(codegen.name, library_path(codegen)), region);
+}
+
+std::vector<std::string> try_regions(const Codegen& codegen,
+                                     const std::vector<vendor::Region>& regions) {
+  return vendor::try_regions(library_path(codegen), regions);
 }
 
 }  // namespace tw::graph

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generators that there are: libraries behind codegen.h, and what they compute.
+// The code generators that there are: libraries behind runtime/codegen.h, and what they compute.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/byoc/codegen.h"
 #include "graph/byoc/pattern_table.h"
+#include "runtime/codegen.h"
 
 namespace tw::graph {
 
@@ -30,9 +30,7 @@ std::string library_path(const Codegen& codegen);
 // where it cannot build the region.
 std::unique_ptr<vendor::Kernel> build_kernel(const Codegen& codegen, const vendor::Region& region);
 
-// Builds regions and runs them on zeros in a process of its own, so that what crashes there does
-// not here: of each what went wrong, or empty. Memory that a kernel must not touch cannot be
-// touched.
+// Builds regions and runs them on zeros in a process of its own: of each what went wrong, or empty.
 std::vector<std::string> try_regions(const Codegen& codegen,
                                      const std::vector<vendor::Region>& regions);
 

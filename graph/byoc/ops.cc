@@ -6,6 +6,7 @@
 #include "graph/byoc/function.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
+#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "graph/pass.h"
 #include "schedule/topi/topi.h"
@@ -59,9 +60,10 @@ Op mark(std::string_view name, std::string_view doc) {
           .infer_shape = same_shape,
           .infer_type = same_type,
           .layout = one_layout,
-          .compute = [](const AttributeValues&, Tensors in) {
-            return std::vector{topi::identity(in[0])};
-          }};
+          .compute = [](const AttributeValues&,
+                        Tensors in) { return std::vector{topi::identity(in[0])}; },
+          // Of the value; whoever wants marks in a gradient sets its own.
+          .gradient = [](const NodeRef&, const Entries& g) { return g; }};
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "graph/byoc/codegen.h"
 #include "graph/graph.h"
 #include "graph/inference.h"
+#include "runtime/codegen.h"
 #include "runtime/ndarray.h"
 
 namespace tw::graph {

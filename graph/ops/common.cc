@@ -14,6 +14,11 @@ void first_type(TypeInference& t) {
   t.narrow_input(0, t.output(0));
 }
 
+void first_shape(ShapeInference& s) {
+  s.narrow_output(0, s.input(0));
+  s.narrow_input(0, s.output(0));
+}
+
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   const auto n = static_cast<int64_t>(rank);
   if (axis < -n || axis >= n) {
@@ -63,6 +68,20 @@ Border border_of(const ShapeInference& s, std::string_view attribute) {
   if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
   s.fail(fmt::format("{} has {} values", attribute, v.size()),
          "one, (vertical, horizontal), or (top, left, bottom, right)");
+}
+
+Entries flat_gradient(const NodeRef& node, const Entries&) {
+  const GradientOf n(node);
+  Entries zeros;
+  for (size_t k = 0; k < n.num_inputs(); ++k) zeros.push_back(n.zeros(k));
+  return zeros;
+}
+
+Entries no_gradient(const NodeRef& node, const Entries&) { return Entries(node->inputs.size()); }
+
+Entries reshaped_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  return {n.shaped_as_input(g[0])};
 }
 
 int64_t extent(const Shape& shape, size_t k) {

@@ -10,6 +10,8 @@ namespace tw::graph {
 
 // Rule of types: the output has that of the first input; others may have any.
 void first_type(TypeInference& t);
+// Rule of shapes: the output has that of the first input; others may have any.
+void first_shape(ShapeInference& s);
 // `axis` of a tensor of that rank, counted from its end where negative. The inference's error where
 // there is no such axis.
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
@@ -43,11 +45,28 @@ class GradientOf {
                      std::move(attributes));
   }
   const Entry& input(size_t k) const { return node_->inputs[k]; }
+  size_t num_inputs() const { return node_->inputs.size(); }
   Entry output(uint32_t k = 0) const { return {.node = node_, .index = k}; }
+  AttributeValues attributes() const {
+    return {node_->op->attributes, node_->attributes, node_->name};
+  }
+  // What several gradients need; comparisons give 1 or 0.
+  Entry zeros(size_t k) const { return (*this)("zeros_like", {input(k)}); }
+  Entry product(const Entry& a, const Entry& b) const { return (*this)("elemwise_mul", {a, b}); }
+  Entry shaped_as_input(const Entry& g, size_t k = 0) const {
+    return (*this)("reshape_like", {g, input(k)});
+  }
 
  private:
   const NodeRef& node_;
 };
+
+// Op::gradient of what does not change where its inputs change a little, as steps and comparisons.
+Entries flat_gradient(const NodeRef& node, const Entries& of_outputs);
+// Of what has no gradient to give: positions, kernels without one of their own.
+Entries no_gradient(const NodeRef& node, const Entries& of_outputs);
+// Of input 0, that of the output under its shape.
+Entries reshaped_gradient(const NodeRef& node, const Entries& of_outputs);
 
 // Extent k; unknown where the rank is.
 int64_t extent(const Shape& shape, size_t k);

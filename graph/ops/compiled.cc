@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of compiled kernels, as GraphFuseCompile leaves them in a graph.
+#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 
 namespace tw::graph {
@@ -17,7 +18,8 @@ std::vector<Op> compiled_ops() {
                       {"num_inputs", Int, "0", "how many inputs it takes"},
                       {"flatten_data", Bool, "0", "NNVM's; kernels here take shapes as they are"},
                       {"func_name", Text, {}, "the function"}},
-       .num_outputs = [](const AttributeValues& a) { return a.integer("num_outputs"); }}};
+       .num_outputs = [](const AttributeValues& a) { return a.integer("num_outputs"); },
+       .gradient = no_gradient}};
 }
 
 }  // namespace tw::graph

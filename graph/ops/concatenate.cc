@@ -190,6 +190,46 @@ void split_layout(LayoutChoice& c) {
   if (given.is_split(*letter)) c.set_attribute("indices_or_sections", sections);
 }
 
+Entries concatenate_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  Entries inputs = {g[0]};
+  inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
+  const Entry parts = n("_concatenate_grad", inputs,
+                        {{"axis", fmt::format("{}", n.attributes().integer("axis"))},
+                         {"num_args", fmt::format("{}", node->inputs.size())}});
+  return entries_of(parts.node);
+}
+
+Entries split_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  return {n("concatenate", g, {{"axis", fmt::format("{}", n.attributes().integer("axis"))}})};
+}
+
+void infer_concatenate_gradient(ShapeInference& s) {
+  const auto parts = static_cast<size_t>(std::max<int64_t>(s.num_inputs(), 1)) - 1;
+  if (parts == 0 || parts != s.num_outputs()) {
+    s.fail(fmt::format("{} outputs of {} inputs", s.num_outputs(), s.num_inputs()),
+           "a gradient and, for each output, what it is the gradient of");
+  }
+  for (size_t k = 0; k < parts; ++k) {
+    s.narrow_output(k, s.input(k + 1));
+    s.narrow_input(k + 1, s.output(k));
+  }
+}
+
+std::vector<te::Tensor> compute_concatenate_gradient(const AttributeValues& a, Tensors in) {
+  const auto axis = static_cast<int>(a.integer("axis"));
+  const size_t at = static_cast<size_t>(axis < 0 ? axis + static_cast<int>(in[0].rank()) : axis);
+  Extents begins;
+  int64_t begin = 0;
+  for (const te::Tensor& part : in.subspan(1, in.size() - 2)) {
+    begin += *as_const_int(part.shape()[at]);
+    begins.push_back(begin);
+  }
+  if (begins.empty()) return {topi::identity(in[0])};
+  return topi::split(in[0], begins, axis);
+}
+
 // Whether nothing is outside the dimension along which there are parts.
 bool is_outermost(const AttributeValues& a, std::span<const Shape> shapes) {
   const Shape& first = shapes[0];
@@ -221,8 +261,30 @@ std::vector<Op> concatenate_ops() {
              return std::vector{
                  topi::concatenate({in.begin(), in.end()}, static_cast<int>(a.integer("axis")))};
            },
+       .gradient = concatenate_gradient,
        .keeps_order = is_outermost,
        .identity = identity_if_alone},
+      {.name = "_concatenate_grad",
+       .doc = "The gradients of concatenate's inputs, an output each.",
+       .inputs = {{"args", "the gradient of the output, then what concatenate was given"}},
+       .variadic = true,
+       .least_inputs = 2,
+       .attributes = {{"axis", Int, "1", "a dimension"},
+                      {"num_args", Int, {}, "how many tensors there were"}},
+       .num_outputs = [](const AttributeValues& a) { return a.integer("num_args"); },
+       .infer_shape = infer_concatenate_gradient,
+       .infer_type = same_type,
+       .layout = natural_layouts,
+       .pattern = Pattern::Injective,
+       .compute = compute_concatenate_gradient,
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             Entries of_inputs = flat_gradient(node, g);
+             of_inputs[0] =
+                 n("concatenate", g, {{"axis", fmt::format("{}", n.attributes().integer("axis"))}});
+             return of_inputs;
+           }},
       {.name = "split",
        .doc = "The parts of a tensor along a dimension, an output each.",
        .inputs = {{"data", "any shape"}},
@@ -240,6 +302,7 @@ std::vector<Op> concatenate_ops() {
            [](const AttributeValues& a, Tensors in) {
              return topi::split(in[0], sections_of(a), static_cast<int>(a.integer("axis")));
            },
+       .gradient = split_gradient,
        .keeps_order = is_outermost,
        .identity = identity_if_same_shape},
   };

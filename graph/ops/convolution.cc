@@ -139,6 +139,23 @@ Entries conv2d_gradient(const NodeRef& node, const Entries& g) {
   return of_inputs;
 }
 
+// The two gradients are linear in `grad` and one of data and weight each.
+Entries second_conv2d_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  Attributes forward(node->attributes);
+  forward.set("use_bias", "False");
+  const auto conv = [&](const Entry& data, const Entry& weight) {
+    return n("conv2d", {data, weight}, forward);
+  };
+  const auto back = [&](const Entry& data, const Entry& weight, uint32_t output) {
+    const Entry both = n("_conv2d_grad", {n.input(0), data, weight}, Attributes(node->attributes));
+    return Entry{.node = both.node, .index = output};
+  };
+  const Entry &data = n.input(1), &weight = n.input(2);
+  return {n("elemwise_add", {conv(g[0], weight), conv(data, g[1])}), back(data, g[1], 0),
+          back(g[0], weight, 1)};
+}
+
 // Output channels are those of weight and bias; input channels those of the weight.
 std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape> inputs,
                                          const Shape&) {
@@ -228,7 +245,8 @@ std::vector<Op> convolution_ops() {
            },
        .layout = gradient_layout,
        .pattern = Pattern::Opaque,
-       .compute = compute_gradients},
+       .compute = compute_gradients,
+       .gradient = second_conv2d_gradient},
   };
 }
 

@@ -2,6 +2,7 @@
 // Convolutions on blocks of channels, and when they take the place of others.
 #include <fmt/format.h>
 
+#include "graph/ops/common.h"
 #include "graph/ops/convolution.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
@@ -115,6 +116,30 @@ bool log_prefers_plain(const AlterCandidate& c, const Node& blocked) {
   return before && after && *before < *after;
 }
 
+// That of the conv2d of plain layouts, with transforms around it.
+Entries blocked_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const Layouts l = layouts_of(*node, n.attributes());
+  const auto moved = [&](const Entry& e, std::string_view from, std::string_view to) {
+    if (from == to) return e;
+    return n("__layout_transform__", {e},
+             {{"src_layout", std::string(from)}, {"dst_layout", std::string(to)}});
+  };
+  Attributes attributes(node->attributes);
+  attributes.erase("out_layout");
+  attributes.set("layout", "NCHW");
+  attributes.set("kernel_layout", "OIHW");
+  const Entry both = n("_conv2d_grad",
+                       {moved(g[0], l.out.text(), "NCHW"), moved(n.input(0), l.data.text(), "NCHW"),
+                        moved(n.input(1), l.weight.text(), "OIHW")},
+                       attributes);
+  Entries of_inputs = {moved(both, "NCHW", l.data.text()),
+                       moved({.node = both.node, .index = 1}, "OIHW", l.weight.text())};
+  // Channels of the output are dimension 1, and 4 within a block.
+  if (node->inputs.size() > 2) of_inputs.push_back(n("sum", {g[0]}, {{"axis", "(0, 2, 3)"}}));
+  return of_inputs;
+}
+
 }  // namespace
 
 std::vector<Op> blocked_convolution_ops() {
@@ -142,7 +167,8 @@ std::vector<Op> blocked_convolution_ops() {
              c.give(0, l.out);
            },
        .pattern = Pattern::OutEWiseFusable,
-       .compute = compute_blocked},
+       .compute = compute_blocked,
+       .gradient = blocked_gradient},
   };
 }
 

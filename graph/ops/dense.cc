@@ -48,6 +48,20 @@ void infer_matmul(ShapeInference& s) {
   s.narrow_output(0, Shape({a[0], b[1]}));
 }
 
+// C = A B, so that A's is G Bᵀ and B's is AᵀG; of operands that stand transposed, transposed.
+Entries matmul_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const bool ta = n.attributes().flag("transpose_a"), tb = n.attributes().flag("transpose_b");
+  const auto product = [&](const Entry& a, bool turn_a, const Entry& b, bool turn_b) {
+    return n(
+        "matmul", {a, b},
+        {{"transpose_a", turn_a ? "true" : "false"}, {"transpose_b", turn_b ? "true" : "false"}});
+  };
+  const Entry &a = n.input(0), &b = n.input(1);
+  return {ta ? product(b, tb, g[0], true) : product(g[0], false, b, !tb),
+          tb ? product(g[0], true, a, ta) : product(a, !ta, g[0], false)};
+}
+
 }  // namespace
 
 std::vector<Op> dense_ops() {
@@ -91,7 +105,8 @@ std::vector<Op> dense_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::nn::matmul(in[0], in[1], {}, {}, a.flag("transpose_a"),
                                                  a.flag("transpose_b"))};
-           }},
+           },
+       .gradient = matmul_gradient},
   };
 }
 

@@ -110,6 +110,60 @@ std::vector<te::Tensor> compute_expand_like(const AttributeValues& a, Tensors in
   return {topi::broadcast_to(data, in[1].shape())};
 }
 
+Entries expand_like_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const Entry total = n("sum", {g[0]}, Attributes(node->attributes));
+  return {n.shaped_as_input(total), n.zeros(1)};
+}
+
+Entries collapsed_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  Entries of_inputs = flat_gradient(node, g);
+  of_inputs[0] = n("collapse_sum", {g[0], n.input(0)});
+  return of_inputs;
+}
+
+// `large` is what `small` is repeated to, by NumPy's rule.
+void infer_broadcast(ShapeInference& s, const Shape& small, const Shape& large) {
+  if (!small.has_rank() || !large.has_rank()) return;
+  const auto fail = [&] {
+    s.fail(fmt::format("shape {} does not broadcast to {}", to_string(small), to_string(large)),
+           "extents that are equal, 1 or missing");
+  };
+  if (small.rank() > large.rank()) fail();
+  const size_t added = large.rank() - small.rank();
+  for (size_t k = 0; k < small.rank(); ++k) {
+    const int64_t whole = large[added + k];
+    if (small[k] != 1 && small[k] != kUnknown && whole != kUnknown && small[k] != whole) fail();
+  }
+}
+
+void infer_collapse_sum(ShapeInference& s) {
+  s.narrow_output(0, s.input(1));
+  s.narrow_input(1, s.output(0));
+  infer_broadcast(s, s.input(1), s.input(0));
+}
+
+std::vector<te::Tensor> compute_collapse_sum(const AttributeValues&, Tensors in) {
+  const std::vector<Expr> whole = in[0].shape(), part = in[1].shape();
+  const size_t added = whole.size() - part.size();
+  std::vector<int> axes;
+  for (size_t k = 0; k < whole.size(); ++k) {
+    const bool repeated = k < added || (is_one(part[k - added]) && !is_one(whole[k]));
+    if (repeated) axes.push_back(static_cast<int>(k));
+  }
+  if (axes.empty()) return {topi::identity(in[0])};
+  if (axes.size() == added) return {topi::sum(in[0], axes)};
+  const te::Tensor sum = topi::sum(in[0], axes, true);
+  return {added == 0 ? sum : topi::reshape(sum, part)};
+}
+
+void infer_broadcast_to_like(ShapeInference& s) {
+  s.narrow_output(0, s.input(1));
+  s.narrow_input(1, s.output(0));
+  infer_broadcast(s, s.input(0), s.input(1));
+}
+
 // Extents are aligned at the last; 0 is that of data.
 void infer_broadcast_to(ShapeInference& s) {
   Extents shape = s.attributes().tuple("shape");
@@ -164,6 +218,7 @@ std::vector<Op> dimension_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::squeeze(in[0], to_ints(a.tuple("axis")))};
            },
+       .gradient = reshaped_gradient,
        .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
@@ -181,6 +236,7 @@ std::vector<Op> dimension_ops() {
              return std::vector{topi::expand_dims(in[0], static_cast<int>(a.integer("axis")),
                                                   static_cast<int>(a.integer("num_newaxis")))};
            },
+       .gradient = reshaped_gradient,
        .is_reshape = true,
        .inplace = {{0, 0}}},
       {.name = "expand_like",
@@ -196,6 +252,34 @@ std::vector<Op> dimension_ops() {
        .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_expand_like,
+       .gradient = expand_like_gradient,
+       .identity = identity_if_same_shape},
+      {.name = "collapse_sum",
+       .doc = "The sum over what repeats a tensor of the shape of shape_like in that of data, by "
+              "NumPy's rule.",
+       .inputs = {{"data", "what the shape of shape_like broadcasts to"},
+                  {"shape_like", "any shape and type"}},
+       .infer_shape = infer_collapse_sum,
+       .infer_type = first_type,
+       .layout = natural_layouts,
+       .pattern = Pattern::CommReduce,
+       .compute = compute_collapse_sum,
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             return Entries{n("broadcast_to_like", {g[0], n.input(0)}), n.zeros(1)};
+           },
+       .identity = identity_if_same_shape},
+      {.name = "broadcast_to_like",
+       .doc = "data repeated to the shape of shape_like, by NumPy's rule.",
+       .inputs = {data, {"shape_like", "any shape and type"}},
+       .infer_shape = infer_broadcast_to_like,
+       .infer_type = first_type,
+       .layout = natural_layouts,
+       .pattern = Pattern::Broadcast,
+       .compute = [](const AttributeValues&,
+                     Tensors in) { return std::vector{topi::broadcast_to(in[0], in[1].shape())}; },
+       .gradient = collapsed_gradient,
        .identity = identity_if_same_shape},
       {.name = "broadcast_to",
        .doc = "data repeated to a shape, by NumPy's rule.",
@@ -206,6 +290,7 @@ std::vector<Op> dimension_ops() {
        .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_broadcast_to,
+       .gradient = collapsed_gradient,
        .identity = identity_if_same_shape},
   };
 }

@@ -37,6 +37,11 @@ struct Binary {
   decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
+Entry flat(const GradientOf& n, const Entry&) { return n.zeros(0); }
+Entries flat_in_both(const GradientOf& n, const Entry&) { return {n.zeros(0), n.zeros(1)}; }
+
+bool is_number(const std::string& scalar, double value) { return *read_double(scalar) == value; }
+
 // Numbers of attributes, computed on.
 std::string less_one(const std::string& scalar) {
   return fmt::format("{}", *read_double(scalar) - 1);
@@ -118,23 +123,36 @@ std::vector<Op> elementwise_ops() {
        [](const GradientOf& n, const Entry& g) { return n("negative", {g}); },
        scales_as_sum,
        identity_if_twice},
-      {"abs", {}, "absolute value", [](const te::Tensor& x) { return topi::abs(x); }},
+      {"abs",
+       {},
+       "absolute value",
+       [](const te::Tensor& x) { return topi::abs(x); },
+       [](const GradientOf& n, const Entry& g) { return n.product(g, n("sign", {n.input(0)})); }},
+      {"sign",
+       {},
+       "1, 0 or -1 by the sign of x",
+       [](const te::Tensor& x) { return topi::sign(x); },
+       flat},
       {"floor",
        {},
        "greatest integral value not above x",
-       [](const te::Tensor& x) { return topi::floor(x); }},
+       [](const te::Tensor& x) { return topi::floor(x); },
+       flat},
       {"ceil",
        {},
        "least integral value not below x",
-       [](const te::Tensor& x) { return topi::ceil(x); }},
+       [](const te::Tensor& x) { return topi::ceil(x); },
+       flat},
       {"trunc",
        {},
        "integral value towards zero",
-       [](const te::Tensor& x) { return topi::trunc(x); }},
+       [](const te::Tensor& x) { return topi::trunc(x); },
+       flat},
       {"round",
        {},
        "nearest integral value, halves away from zero",
-       [](const te::Tensor& x) { return topi::round(x); }},
+       [](const te::Tensor& x) { return topi::round(x); },
+       flat},
       {"copy",
        {"identity"},
        "x",
@@ -145,15 +163,18 @@ std::vector<Op> elementwise_ops() {
       {"block_grad",
        {},
        "x, through which no gradient flows back",
-       [](const te::Tensor& x) { return topi::identity(x); }},
+       [](const te::Tensor& x) { return topi::identity(x); },
+       flat},
       {"ones_like",
        {},
        "1 for each element of x",
-       [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); }},
+       [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); },
+       flat},
       {"zeros_like",
        {},
        "0 for each element of x",
-       [](const te::Tensor& x) { return topi::full_like(x, Expr(0)); }},
+       [](const te::Tensor& x) { return topi::full_like(x, Expr(0)); },
+       flat},
   };
   static const Binary kBinary[] = {
       {"elemwise_add",
@@ -189,11 +210,13 @@ std::vector<Op> elementwise_ops() {
        "1 where a > b, else 0, in the type of a",
        [](const te::Tensor& a, const te::Tensor& b) {
          return mask(topi::greater(a, b), a.dtype());
-       }},
+       },
+       flat_in_both},
       {"less",
        {},
        "1 where a < b, else 0, in the type of a",
-       [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::less(a, b), a.dtype()); }},
+       [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::less(a, b), a.dtype()); },
+       flat_in_both},
   };
   static const WithScalar kWithScalar[] = {
       {"__add_scalar__", "data + scalar",
@@ -230,6 +253,7 @@ std::vector<Op> elementwise_ops() {
        },
        // Not by dividing the output, which is 0 / 0 where data is 0.
        [](const GradientOf& n, const Entry& g, const std::string& c) {
+         if (is_number(c, 0)) return n.zeros(0);
          const Entry power = n("__pow_scalar__", {n.input(0)}, {{"scalar", less_one(c)}});
          return n("elemwise_mul", {g, n("__mul_scalar__", {power}, {{"scalar", c}})});
        }},
@@ -239,6 +263,7 @@ std::vector<Op> elementwise_ops() {
          return topi::power(c, x);
        },
        [](const GradientOf& n, const Entry& g, const std::string& c) {
+         if (is_number(c, 0)) return n.zeros(0);
          const Entry slope = n("__mul_scalar__", {n.output()}, {{"scalar", logarithm(c)}});
          return n("elemwise_mul", {g, slope});
        }},

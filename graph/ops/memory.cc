@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that are about where values lie rather than what they are.
+#include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -16,6 +17,8 @@ std::vector<Op> memory_ops() {
        .pattern = Pattern::Opaque,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::identity(in[1])}; },
+       .gradient = [](const NodeRef& node,
+                      const Entries& g) { return Entries{GradientOf(node).zeros(0), g[0]}; },
        .mutates = {0}},
       {.name = "__copy",
        .doc = "x on the device of the node; PlaceDevice puts it between devices.",
@@ -24,7 +27,8 @@ std::vector<Op> memory_ops() {
        .infer_type = same_type,
        .pattern = Pattern::Opaque,
        .compute = [](const AttributeValues&,
-                     Tensors in) { return std::vector{topi::identity(in[0])}; }},
+                     Tensors in) { return std::vector{topi::identity(in[0])}; },
+       .gradient = [](const NodeRef&, const Entries& g) { return g; }},
   };
 }
 

@@ -77,6 +77,32 @@ Entries simplify_batch_norm(const NodeRef& node, std::span<const Shape> shapes) 
           variance};
 }
 
+// Of x * f + shift with f = gamma / sqrt(variance + epsilon), as inference has it: of mean and
+// variance too, which are inputs like others.
+Entries batch_norm_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const AttributeValues a = n.attributes();
+  const std::string axis = tuple_text({a.integer("axis")});
+  const Attributes channels{{"axis", axis}, {"exclude", "True"}};
+  const auto spread = [&](const Entry& e) { return n("expand_like", {e, n.input(0)}, channels); };
+  const auto total = [&](const Entry& e) { return n("sum", {e}, channels); };
+  const Entry &gamma = n.input(1), &mean = n.input(3), &variance = n.input(4);
+  const Entry shifted =
+      n("__add_scalar__", {variance}, {{"scalar", fmt::format("{}", a.real("epsilon"))}});
+  const Entry inverse = n("__pow_scalar__", {shifted}, {{"scalar", "-0.5"}});
+  const Entry factor = a.flag("scale") ? n.product(inverse, gamma) : inverse;
+  const Entry normal = n.product(n("elemwise_sub", {n.input(0), spread(mean)}), spread(inverse));
+  const Entry of_shift = total(g[0]), of_normal = total(n.product(g[0], normal));
+  // d f / d variance = -f / (2 (variance + epsilon)), times x - mean.
+  Entry of_variance = n("elemwise_div", {of_normal, shifted});
+  if (a.flag("scale")) of_variance = n.product(of_variance, gamma);
+  of_variance = n("__mul_scalar__", {of_variance}, {{"scalar", "-0.5"}});
+  const Entry of_mean = n("negative", {n.product(of_shift, factor)});
+  return {n.product(g[0], spread(factor)), a.flag("scale") ? of_normal : n.zeros(1),
+          a.flag("center") ? of_shift : n.zeros(2), n("elemwise_add", {of_mean, g[1]}),
+          n("elemwise_add", {of_variance, g[2]})};
+}
+
 }  // namespace
 
 std::vector<Op> normalization_ops() {
@@ -103,6 +129,7 @@ std::vector<Op> normalization_ops() {
        .infer_type = same_type,
        .layout = channel_layout,
        .compute = compute_batch_norm,
+       .gradient = batch_norm_gradient,
        .simplify = simplify_batch_norm},
       {.name = "dropout",
        .doc = "Drops elements while a network is trained; inference drops none. Further "
@@ -118,6 +145,7 @@ std::vector<Op> normalization_ops() {
            [](const AttributeValues&, Tensors in) {
              return std::vector{topi::identity(in[0]), topi::full_like(in[0], Expr(1))};
            },
+       .gradient = [](const NodeRef&, const Entries& g) { return Entries{g[0]}; },
        .simplify =
            [](const NodeRef& node, std::span<const Shape>) {
              const Entry& data = node->inputs[0];

@@ -4,6 +4,7 @@
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "ir/expr.h"
+#include "schedule/topi/common.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -29,6 +30,53 @@ Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
   const AttributeValues values(node.op->attributes, node.attributes, node.name);
   return n("expand_like", {g, n.input(0)},
            {{"exclude", values.flag("exclude") ? "1" : "0"}, {"axis", axis ? *axis : "[]"}});
+}
+
+// The same reduction of something of the shape of the data.
+Entry reduced(const GradientOf& n, std::string_view op, const Entry& e, const Node& node) {
+  return n(op, {e}, Attributes(node.attributes));
+}
+
+// The elements that are the extreme one have equal shares, as in PyTorch's amax.
+Entry extreme_gradient(const GradientOf& n, const Entry& g, const Node& node) {
+  const Entry chosen = n("broadcast_equal", {n.input(0), expanded(n, n.output(), node)});
+  const Entry share = n("elemwise_div", {g, reduced(n, "sum", chosen, node)});
+  return n.product(chosen, expanded(n, share, node));
+}
+
+Entry mean_gradient(const GradientOf& n, const Entry& g, const Node& node) {
+  return n("_mean_grad", {g, n.input(0)}, Attributes(node.attributes));
+}
+
+// The product of all others: with one zero among them only that has a gradient, with several none.
+Entry product_gradient(const GradientOf& n, const Entry& g, const Node& node) {
+  const Entry &x = n.input(0), zeros = n.zeros(0);
+  const Entry is_zero = n("broadcast_equal", {x, zeros});
+  const Entry others = n("elemwise_add", {x, is_zero});  // none is 0
+  const Entry product = expanded(n, n.product(g, reduced(n, "prod", others, node)), node);
+  const Entry count = expanded(n, reduced(n, "sum", is_zero, node), node);
+  const Entry none = n("broadcast_equal", {count, zeros}),
+              one = n("broadcast_equal", {count, n("ones_like", {x})});
+  const Entry counts = n("elemwise_add", {none, n.product(one, is_zero)});
+  return n.product(n("elemwise_div", {product, others}), counts);
+}
+
+void infer_mean_gradient(ShapeInference& s) {
+  s.narrow_output(0, s.input(1));
+  s.narrow_input(1, s.output(0));
+}
+
+std::vector<te::Tensor> compute_mean_gradient(const AttributeValues& a, Tensors in) {
+  topi::require_float({"_mean_grad", "grad"}, in[0]);
+  const std::vector<Expr> shape = in[1].shape();
+  te::Tensor grad = in[0];
+  Expr count = 1;
+  for (int axis : named_axes(a, shape.size())) {
+    if (!a.flag("keepdims")) grad = topi::expand_dims(grad, axis);
+    count = count * shape[static_cast<size_t>(axis)];
+  }
+  const te::Tensor share = topi::divide(grad, cast(grad.dtype(), max(count, Expr(1))));
+  return {topi::broadcast_to(share, shape)};
 }
 
 void infer_int32(TypeInference& t) { t.narrow_output(0, int_type(32)); }
@@ -100,19 +148,23 @@ std::vector<Op> reduction_ops() {
       {"max", "The greatest over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::max(x, axes, keep);
-       }},
+       },
+       extreme_gradient},
       {"min", "The least over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::min(x, axes, keep);
-       }},
+       },
+       extreme_gradient},
       {"mean", "The mean over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::mean(x, axes, keep);
-       }},
+       },
+       mean_gradient},
       {"prod", "The product over dimensions.",
        [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
          return topi::prod(x, axes, keep);
-       }},
+       },
+       product_gradient},
   };
   static const Row kPositions[] = {
       {"argmax",
@@ -125,25 +177,30 @@ std::vector<Op> reduction_ops() {
          return topi::argmin(x, axes, keep);
        }},
   };
+  const std::vector<AttributeSpec> attributes = {
+      {"axis", Tuple, "()", "the dimensions; none: all"},
+      {"keepdims", Bool, "False", "whether they stay, with extent 1"},
+      {"exclude", Bool, "False", "whether all others are meant"}};
   std::vector<Op> ops;
   const auto add = [&](const Row& row, bool position) {
     ops.push_back({.name = row.name,
                    .doc = row.doc,
                    .inputs = {{"data", "any shape"}},
-                   .attributes = {{"axis", Tuple, "()", "the dimensions; none: all"},
-                                  {"keepdims", Bool, "False", "whether they stay, with extent 1"},
-                                  {"exclude", Bool, "False", "whether all others are meant"}},
+                   .attributes = attributes,
                    .infer_shape = infer_reduction,
                    .infer_type = position ? infer_int32 : same_type,
                    .layout = position ? position_layout : reduction_layout,
                    .pattern = Pattern::CommReduce,
-                   .compute = [f = row.compute, position](const AttributeValues& a, Tensors in) {
-                     // Of no dimension a reduction changes nothing, and the position is 0.
-                     const auto axes = named_axes(a, in[0].shape().size());
-                     if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
-                     return std::vector{position ? topi::full(in[0].shape(), int_type(32), Expr(0))
-                                                 : topi::identity(in[0])};
-                   }});
+                   .compute =
+                       [f = row.compute, position](const AttributeValues& a, Tensors in) {
+                         // Of no dimension a reduction changes nothing, and the position is 0.
+                         const auto axes = named_axes(a, in[0].shape().size());
+                         if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
+                         return std::vector{position
+                                                ? topi::full(in[0].shape(), int_type(32), Expr(0))
+                                                : topi::identity(in[0])};
+                       },
+                   .gradient = no_gradient});
     if (row.gradient) {
       ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
         return Entries{f(GradientOf(node), g[0], *node)};
@@ -152,6 +209,20 @@ std::vector<Op> reduction_ops() {
   };
   for (const Row& row : kRows) add(row, false);
   for (const Row& row : kPositions) add(row, true);
+  ops.push_back(
+      {.name = "_mean_grad",
+       .doc = "The gradient of mean's data; attributes are those of the mean.",
+       .inputs = {{"grad", "the gradient of the output"}, {"data", "what mean was given"}},
+       .attributes = attributes,
+       .infer_shape = infer_mean_gradient,
+       .infer_type = first_type,
+       .layout = natural_layouts,
+       .pattern = Pattern::Broadcast,
+       .compute = compute_mean_gradient,
+       .gradient = [](const NodeRef& node, const Entries& g) {
+         const GradientOf n(node);
+         return Entries{reduced(n, "mean", g[0], *node), n.zeros(1)};
+       }});
   return ops;
 }
 

@@ -160,6 +160,7 @@ std::vector<Op> reshape_ops() {
        .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = compute_reshape,
+       .gradient = reshaped_gradient,
        .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},
@@ -172,6 +173,11 @@ std::vector<Op> reshape_ops() {
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::reshape(in[0], in[1].shape())}; },
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             return Entries{n.shaped_as_input(g[0]), n.zeros(1)};
+           },
        .is_reshape = true,
        .identity = identity_if_same_shape,
        .inplace = {{0, 0}}},

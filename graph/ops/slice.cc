@@ -5,6 +5,7 @@
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
+#include "ir/expr.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
@@ -151,20 +152,90 @@ void pad_layout(LayoutChoice& c) {
   c.set_attribute("pad_width", fmt::format("({})", fmt::join(texts, ", ")));
 }
 
+Entries strided_slice_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  return {n("_strided_slice_grad", {g[0], n.input(0)}, Attributes(node->attributes))};
+}
+
+// The element at `position` of a dimension, if it is one that the slice takes, in the slice.
+struct Taken {
+  Expr holds, at;
+};
+Taken taken(const Expr& position, int64_t begin, int64_t stride, const Expr& whole,
+            const Expr& count) {
+  const int64_t extent = *as_const_int(whole);
+  int64_t first = begin < 0 ? begin + extent : begin;
+  first = std::clamp<int64_t>(first, stride < 0 ? -1 : 0, stride < 0 ? extent - 1 : extent);
+  const Expr begins = make_const(position.dtype(), first),
+             step = make_const(position.dtype(), std::abs(stride));
+  const Expr distance = stride < 0 ? begins - position : position - begins;
+  const Expr at = floor_div(distance, step);
+  return {floor_mod(distance, step) == Expr(0) && Expr(0) <= at && at < count, at};
+}
+
+std::vector<te::Tensor> compute_strided_slice_gradient(const AttributeValues& a, Tensors in) {
+  const Extents &begin = a.tuple("begin"), &stride = a.tuple("stride");
+  const std::vector<Expr> shape = in[1].shape(), part = in[0].shape();
+  return {te::compute(
+      shape,
+      [&](const std::vector<Var>& i) {
+        std::vector<Expr> at(i.begin(), i.end());
+        Expr inside = make_bool(true);
+        for (size_t d = 0; d < begin.size(); ++d) {
+          const Taken t =
+              taken(i[d], begin[d], d < stride.size() ? stride[d] : 1, shape[d], part[d]);
+          inside = inside && t.holds;
+          at[d] = t.at;
+        }
+        return if_then_else(inside, in[0](at), make_zero(in[0].dtype()));
+      },
+      "strided_slice_grad", topi::kInjective)};
+}
+
+void infer_strided_slice_gradient(ShapeInference& s) {
+  s.narrow_output(0, s.input(1));
+  s.narrow_input(1, s.output(0));
+}
+
+// What the padding was put around.
+Entries pad_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  Extents begin, end;
+  const AttributeValues a = n.attributes();
+  for (const Extents& width : a.tuples("pad_width")) {
+    begin.push_back(width[0]);
+    end.push_back(width[1] == 0 ? INT32_MAX : -width[1]);
+  }
+  return {n("strided_slice", {g[0]}, {{"begin", tuple_text(begin)}, {"end", tuple_text(end)}})};
+}
+
+// The sum over the copies of a pixel.
+Entries upsampling_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const AttributeValues a = n.attributes();
+  const int64_t scale = a.integer("scale");
+  const std::string window = tuple_text({scale, scale});
+  const Entry mean = n("avg_pool2d", {g[0]},
+                       {{"pool_size", window}, {"strides", window}, {"layout", a.text("layout")}});
+  return {n("__mul_scalar__", {mean}, {{"scalar", fmt::format("{}", scale * scale)}})};
+}
+
 }  // namespace
 
 std::vector<Op> slice_ops() {
   using enum AttributeType;
   const InputSpec data{"data", "any shape"};
+  const std::vector<AttributeSpec> slice_attributes = {
+      {"begin", Tuple, {}, "first elements; from the end where negative"},
+      {"end", Tuple, {}, "elements no longer taken; from the end where negative"},
+      {"stride", Tuple, "()", "from one element to the next; missing ones: 1"}};
   return {
       {.name = "strided_slice",
        .doc = "The elements begin:end:stride of each dimension, as NumPy has it; dimensions behind "
               "the "
               "tuples are taken whole.",
        .inputs = {data},
-       .attributes = {{"begin", Tuple, {}, "first elements; from the end where negative"},
-                      {"end", Tuple, {}, "elements no longer taken; from the end where negative"},
-                      {"stride", Tuple, "()", "from one element to the next; missing ones: 1"}},
+       .attributes = slice_attributes,
        .infer_shape = infer_strided_slice,
        .infer_type = same_type,
        .layout = strided_slice_layout,
@@ -174,11 +245,26 @@ std::vector<Op> slice_ops() {
              return std::vector{
                  topi::strided_slice(in[0], a.tuple("begin"), a.tuple("end"), a.tuple("stride"))};
            },
+       .gradient = strided_slice_gradient,
        .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
          const AttributeValues a(node.op->attributes, node.attributes, node.name);
          const bool turns = std::ranges::any_of(a.tuple("stride"), [](int64_t s) { return s < 0; });
          return turns ? std::nullopt : identity_if_same_shape(node, known);
        }},
+      {.name = "_strided_slice_grad",
+       .doc = "The gradient of strided_slice's data; attributes are those of the slice.",
+       .inputs = {{"grad", "the gradient of the output"}, {"data", "what was cut"}},
+       .attributes = slice_attributes,
+       .infer_shape = infer_strided_slice_gradient,
+       .infer_type = first_type,
+       .layout = natural_layouts,
+       .pattern = Pattern::Injective,
+       .compute = compute_strided_slice_gradient,
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             return Entries{n("strided_slice", {g[0]}, Attributes(node->attributes)), n.zeros(1)};
+           }},
       {.name = "flip",
        .doc = "The elements along a dimension from the last to the first.",
        .inputs = {data},
@@ -191,6 +277,10 @@ std::vector<Op> slice_ops() {
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::flip(in[0], static_cast<int>(a.integer("axis")))};
            },
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             return Entries{GradientOf(node)("flip", {g[0]}, Attributes(node->attributes))};
+           },
        .identity = identity_if_twice},
       {.name = "pad",
        .doc = "data with elements of one value around it.",
@@ -202,6 +292,7 @@ std::vector<Op> slice_ops() {
        .layout = pad_layout,
        .pattern = Pattern::Injective,
        .compute = compute_pad,
+       .gradient = pad_gradient,
        .identity = identity_if_same_shape},
       {.name = "upsampling",
        .doc = "Each pixel `scale` times below itself and as often beside.",
@@ -221,6 +312,7 @@ std::vector<Op> slice_ops() {
                return topi::nn::upsampling(images, scale, scale);
              })};
            },
+       .gradient = upsampling_gradient,
        .identity = identity_if_same_shape},
   };
 }

@@ -60,6 +60,15 @@ std::vector<size_t> axes_of(const Node& node, size_t rank) {
   return axes;
 }
 
+Entries transpose_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const size_t rank = n.attributes().tuple("axes").size();
+  const std::vector<size_t> axes = axes_of(*node, rank);
+  std::vector<int64_t> back(rank);
+  for (size_t k = 0; k < rank; ++k) back[axes[k]] = static_cast<int64_t>(k);
+  return {n("transpose", {g[0]}, {{"axes", tuple_text(back)}})};
+}
+
 // Itself, or with the transposition before it, leaves each dimension where it was.
 std::optional<Entry> transpose_identity(const Node& node, const Known& known) {
   if (!known.output.has_rank()) return std::nullopt;
@@ -108,6 +117,7 @@ std::vector<Op> transform_ops() {
              for (int& axis : axes) axis += axis < 0 ? static_cast<int>(in[0].shape().size()) : 0;
              return std::vector{topi::transpose(in[0], axes)};
            },
+       .gradient = transpose_gradient,
        .identity = transpose_identity},
   };
 }

@@ -15,12 +15,12 @@
 
 #include "graph/build.h"
 #include "graph/byoc/function.h"
-#include "graph/byoc/region_module.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
 #include "graph/rewrite.h"
 #include "lower/llvm/compile.h"
+#include "runtime/region_module.h"
 
 namespace tw::graph {
 namespace {
@@ -68,7 +68,9 @@ class Rewriter {
     describe(result);
     std::vector<std::shared_ptr<Module>> modules;
     for (const BuiltKernel& kernel : built.kernels) modules.push_back(kernel.built.module);
-    compiled_->module = with_regions(join(std::move(modules)), std::move(regions_));
+    std::shared_ptr<Module> ours;
+    if (!modules.empty() || regions_.empty()) ours = join(std::move(modules));
+    compiled_->module = with_regions(std::move(ours), std::move(regions_));
     compiled_->kernels = std::move(built.kernels);
     result = apply(std::move(result), "PlanMemory");
     std::erase_if(result.attributes, [](const auto& a) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradient: reverse-mode differentiation. Each operator says what the gradients of its inputs are,
 // in the graph's own operators (Op::gradient); this pass walks the nodes from the outputs back and
-// adds up what several readers of one entry contribute.
+// adds up what several readers of one entry contribute. An operator may say that a gradient ends at
+// an input: casts to integers, positions. That is an error where no other way leads to an x.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -44,6 +46,7 @@ class Differentiation {
     std::vector<Entry> result;
     for (const Entry& x : xs_) {
       const auto known = contributions_.find(key(x));
+      if (known == contributions_.end()) require_independent(x);
       // What no output depends on does not change them.
       result.push_back(known == contributions_.end()
                            ? make_call("zeros_like", x.node->name + "_zeros", {x})
@@ -73,7 +76,14 @@ class Differentiation {
     contributions_[key(e)].push_back(std::move(gradient));
   }
 
-  static Entry sum_of(const std::vector<Entry>& terms, const std::string& name) {
+  static bool adds_nothing(const Entry& term) {
+    return !term.node->is_variable() && term.node->op->name == "zeros_like";
+  }
+
+  static Entry sum_of(std::vector<Entry> terms, const std::string& name) {
+    const Entry first = terms[0];
+    std::erase_if(terms, adds_nothing);
+    if (terms.empty()) return first;
     if (terms.size() == 1) return terms[0];
     return make_call("elemwise_sum", name + "_grad_sum", terms,
                      {{"num_args", fmt::format("{}", terms.size())}});
@@ -107,14 +117,54 @@ class Differentiation {
     TW_CHECK(of_inputs.size() == node->inputs.size(), node->op->name);
     for (size_t k = 0; k < of_inputs.size(); ++k) {
       const Entry& input = node->inputs[k];
-      if (of_inputs[k].node && moves_[index_.node_id(*input.node)]) add(input, of_inputs[k]);
+      if (!moves_[index_.node_id(*input.node)]) continue;
+      if (of_inputs[k].node) {
+        add(input, of_inputs[k]);
+      } else {
+        ends_.emplace(key(input), node.get());
+      }
     }
+  }
+
+  // Nothing has reached x: either no output depends on it, or every way to it ends.
+  void require_independent(const Entry& x) const {
+    std::vector<const Node*> way;
+    if (const Node* end = find_end(x, way)) {
+      std::string names = x.node->name;
+      for (const Node* node : way) names += fmt::format(" -> {}", node->name);
+      raise(
+          {.code = ErrorCode::NoGradient,
+           .what = fmt::format("no gradient reaches '{}': it ends at operator '{}', on the way {}",
+                               x.node->name, end->op->name, names),
+           .where = fmt::format("node '{}'", end->name),
+           .legal = "an x with a way to the outputs through operators that pass gradients on"});
+    }
+  }
+  // The node at which the gradient of what depends on x ended, and the nodes from x to it.
+  const Node* find_end(const Entry& x, std::vector<const Node*>& way) const {
+    std::map<const Node*, const Node*> before;  // on the way from x; look-ups only
+    std::set<Key> reached = {key(x)};
+    for (const NodeRef& node : index_.nodes()) {
+      for (const Entry& input : node->inputs) {
+        if (!reached.contains(key(input))) continue;
+        before.emplace(node.get(), input.node.get());
+        for (const Entry& output : entries_of(node)) reached.insert(key(output));
+        const auto end = ends_.find(key(input));
+        if (end == ends_.end()) continue;
+        before[end->second] = input.node.get();
+        for (const Node* n = end->second; n != x.node.get(); n = before.at(n)) way.push_back(n);
+        std::ranges::reverse(way);
+        return end->second;
+      }
+    }
+    return nullptr;
   }
 
   const std::vector<Entry>&ys_, &xs_;
   GraphIndex index_;
   std::vector<bool> moves_;
   std::map<Key, std::vector<Entry>> contributions_;  // look-ups only
+  std::map<Key, const Node*> ends_;                  // inputs whose gradient ends at that reader
 };
 
 }  // namespace

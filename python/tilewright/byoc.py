@@ -18,7 +18,7 @@ from . import symbol as _symbol
 
 _log = _logging.getLogger(__name__)
 
-__all__ = ["Fault", "annotate", "check_annotations", "codegens", "compiler_begin", "compiler_end", "explain_partition", "inline_functions",
+__all__ = ["Fault", "annotate", "check_annotations", "choices", "codegens", "compiler_begin", "compiler_end", "explain_partition", "inline_functions",
            "partition", "partition_graph", "pattern_tables", "register_codegen", "register_pattern_table"]
 
 
@@ -161,7 +161,7 @@ def register_codegen(compiler, library):
     ----------
     compiler: str
     library: str
-        The path of a shared library that `graph/byoc/codegen.h` describes; docs/byoc.md writes one.
+        The path of a shared library that `runtime/codegen.h` describes; docs/byoc.md writes one.
     """
     _core.register_graph_codegen(compiler, str(library))
 
@@ -188,7 +188,7 @@ def annotate(graph, pattern_table):
     return _for_compiler(graph, pattern_table).apply(["MergeComposite", "AnnotateTarget", "MergeCompilerRegions"])
 
 
-def partition(graph, pattern_table, shape=None, dtype="float32", params=None):
+def partition(graph, pattern_table, shape=None, dtype="float32", params=None, choose="all", log=None):
     """The graph with what a compiler can compute as functions: `annotate`, then `partition_graph`.
 
     Parameters
@@ -198,15 +198,73 @@ def partition(graph, pattern_table, shape=None, dtype="float32", params=None):
         The compiler's name.
     shape, dtype, params
         As `compiler.build` takes them, for patterns and predicates that ask.
+    choose: str
+        How much of that: "all"; "none"; or "measured", what is faster than our kernels here, for the active target and
+        number of threads. That takes some seconds for what no log says yet: see `choices`.
+    log: str, optional
+        Of "measured": the tuning log with choices, which keeps new ones; by default that of `autotune.apply_best`.
     """
-    return partition_graph(annotate(_described(graph, shape, dtype, params), pattern_table))
+    _require_way(choose)
+    graph = _described(graph, shape, dtype, params)
+    if choose == "none":
+        return graph
+    if choose == "all":
+        return partition_graph(annotate(graph, pattern_table))
+    chooser = _chooser(graph, pattern_table, params, log)
+    chooser.measure()
+    return partition_graph(chooser.partitioned())
 
 
-def explain_partition(graph, pattern_table, shape=None, dtype="float32", params=None):
-    """str: a line for each node, with the pattern that took it, its region and where that ends, or why no pattern did."""
+def choices(graph, pattern_table, shape=None, dtype="float32", params=None, log=None, measure=True):
+    """list of vendor_choice.Choice: what `partition(..., choose="measured")` goes by, each region in front of its parts.
+
+    Parameters
+    ----------
+    graph, pattern_table, shape, dtype, params, log
+        As `partition` takes them.
+    measure: bool
+        Whether choices that are in no log are made now; else they are left out.
+
+    Raises
+    ------
+    UserError (module-load)
+        Where the code generator's library is missing.
+    UserError (log-busy)
+        Where something must be timed and another process writes into the log.
+    """
+    chooser = _chooser(_described(graph, shape, dtype, params), pattern_table, params, log)
+    if measure:
+        chooser.measure()
+    else:
+        chooser.look_up()
+    return chooser.choices()
+
+
+def explain_partition(graph, pattern_table, shape=None, dtype="float32", params=None, choose="all", log=None):
+    """str: a line for each node, with the pattern that took it, its region and where that ends, or why no pattern did.
+
+    With `choose="measured"` the line says what was measured of the smallest part whose choice decided; nothing is timed.
+    """
+    _require_way(choose)
     graph = _described(graph, shape, dtype, params)
     rows = _core.explain_graph_partition(graph._native, pattern_table)
-    return "\n".join(f"{node}: {text}" for node, text in rows)
+    said = {}
+    if choose == "measured":
+        chooser = _chooser(graph, pattern_table, params, log)
+        chooser.look_up()
+        said = chooser.explanations()
+    return "\n".join(f"{node}: {text}{said.get(node, '')}" for node, text in rows)
+
+
+def _require_way(choose):
+    if choose not in ("all", "none", "measured"):
+        _core.raise_error("bad-argument", f"choose={choose!r}", "all, none, measured")
+
+
+def _chooser(graph, compiler, params, log):
+    from .vendor_choice import Chooser
+
+    return Chooser(_for_compiler(graph, compiler), compiler, params, log)
 
 
 def _described(graph, shape, dtype, params):

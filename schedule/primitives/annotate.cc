@@ -38,6 +38,14 @@ void require_constant(const PrimitiveCall& call, const IterVar& axis) {
 }
 
 void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
+  if (axis->kind == IterKind::Ordered) {
+    call.fail({.code = ErrorCode::ParallelReduction,
+               .what = fmt::format("'{}' of the steps of a scan, each of which reads what those "
+                                   "before it store",
+                                   call.primitive().name),
+               .axis = axis.name(),
+               .legal = "an axis of a stage that is computed in each step"});
+  }
   if (axis->kind != IterKind::Reduction) return;
   call.fail({.code = ErrorCode::ParallelReduction,
              .what = fmt::format("'{}' of a reduction axis, whose iterations write one element",

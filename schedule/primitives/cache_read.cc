@@ -7,6 +7,7 @@
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
+#include "schedule/scan_stages.h"
 
 namespace tw {
 namespace {
@@ -51,7 +52,9 @@ StepResults apply_cache_read(const PrimitiveCall& call) {
   }
   const te::Tensor tensor = source.op.output(static_cast<int>(output));
   std::vector<StageData*> legal = consumers_of(schedule, source);
-  std::erase_if(legal, [&](const StageData* s) { return !reads(schedule, *s, tensor); });
+  const StageData* holder = holder_of(schedule, source);
+  std::erase_if(legal,
+                [&](const StageData* s) { return s == holder || !reads(schedule, *s, tensor); });
   if (readers.empty()) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "cache_read for no reader",

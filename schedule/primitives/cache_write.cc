@@ -12,6 +12,7 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const std::string& scope = call.text(1);
   require_scope(call, scope);
+  require_compute(call);
   require_untouched(call, stage);
 
   // The cache takes the computation, reduction axes included, over data axes of its own.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/attributes.h"
+#include "schedule/scan_stages.h"
 
 namespace tw {
 namespace {
@@ -38,6 +39,15 @@ void require_scope(const PrimitiveCall& call, const std::string& scope) {
              .legal = "global, local, amx.tile"});
 }
 
+void require_own_memory(const PrimitiveCall& call) {
+  const StageData* holder = holder_of(call.schedule(), call.stage());
+  if (holder == nullptr) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of a stage that stores into '{}'", call.primitive().name,
+                                 holder->name()),
+             .legal = "cache_write, and the stage that it gives, or the stage that holds it"});
+}
+
 void require_untouched(const PrimitiveCall& call, const StageData& stage) {
   if (has_own_loops(stage)) {
     call.fail({.code = ErrorCode::CannotCache,
@@ -55,6 +65,8 @@ StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool aft
                         std::unique_ptr<StageData> stage) {
   auto at = std::find_if(schedule.stages.begin(), schedule.stages.end(),
                          [&](const auto& s) { return s.get() == &place; });
+  stage->scan = place.scan;
+  attach_at_home(*stage);
   if (after) ++at;
   return **schedule.stages.insert(at, std::move(stage));
 }

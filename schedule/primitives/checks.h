@@ -15,10 +15,13 @@ namespace tw {
 const te::ComputeNode& require_compute(const PrimitiveCall& call);
 // BadArgument for a storage scope that lowering does not know.
 void require_scope(const PrimitiveCall& call, const std::string& scope);
+// Refuses a stage that computes in the memory of another.
+void require_own_memory(const PrimitiveCall& call);
 // Refuses a stage whose relations, order of loops, marks or attached stages a new operation would
 // lose.
 void require_untouched(const PrimitiveCall& call, const StageData& stage);
-// The new stage, right before or right after `place` in the order of computation.
+// The new stage, right before or right after `place` in the order of computation, and in each step
+// of the scan that computes `place` in its steps.
 StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool after,
                         std::unique_ptr<StageData> stage);
 

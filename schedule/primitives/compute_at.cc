@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 
 namespace tw {
@@ -17,6 +18,14 @@ void attach(StageData& stage, AttachType type, StageData* parent = nullptr, Iter
   stage.attach_stage = parent;
   stage.attach_axis = std::move(axis);
   stage.storage.precomputed = false;
+}
+
+void refuse_part(const PrimitiveCall& call) {
+  const StageData* holder = holder_of(call.schedule(), call.stage());
+  if (holder == nullptr) return;
+  call.fail({.code = ErrorCode::BadAttach,
+             .what = fmt::format("it stores into '{}', where that says", holder->name()),
+             .legal = "a stage that it reads, or the scan"});
 }
 
 // A placeholder that the stage depends on and whose values only a call has; null if there is none.
@@ -40,6 +49,7 @@ const StageData* variable_input(const ScheduleData& schedule, const StageData& s
 StepResults apply_compute_at(const PrimitiveCall& call) {
   StageData &stage = call.stage(), &parent = call.stage(1);
   const IterVar& axis = call.axis(2);
+  refuse_part(call);
   if (&stage == &parent) {
     call.fail({.code = ErrorCode::BadAttach,
                .what = "a stage cannot be computed inside its own loops",
@@ -75,6 +85,7 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
     call.fail(
         {.code = ErrorCode::CannotInline, .what = std::move(what), .legal = std::move(legal)});
   };
+  refuse_part(call);
   if (stage.is_output) refuse("an output has to be stored", "a stage between inputs and outputs");
   if (stage.op->is_reduction()) refuse("a reduction has to be stored", "compute_at");
   const std::vector<Expr> origin(stage.op->output_shape(0).size(), Expr(0));
@@ -91,12 +102,15 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
 }
 
 StepResults apply_compute_root(const PrimitiveCall& call) {
+  refuse_part(call);
   attach(call.stage(), AttachType::GroupRoot);
+  attach_at_home(call.stage());
   return {};
 }
 
 StepResults apply_precompute(const PrimitiveCall& call) {
   StageData& stage = call.stage();
+  refuse_part(call);
   if (stage.is_output) {
     call.fail({.code = ErrorCode::NotConstant,
                .what = "an output is computed when the kernel is called",

@@ -9,6 +9,7 @@ namespace tw {
 namespace {
 
 std::string kind_name(IterKind kind) {
+  if (kind == IterKind::Ordered) return "an axis whose iterations run in order";
   return kind == IterKind::Reduction ? "a reduction axis" : "a data axis";
 }
 

@@ -32,7 +32,22 @@ StepResults apply_reorder(const PrimitiveCall& call) {
                  .legal = "each axis once"});
     }
   }
+  std::vector<IterVar> before = call.stage().leaf_axes;
   order_axes(call.stage(), axes);
+  const auto in_order = [](const IterVar& a) { return a->kind != IterKind::Ordered; };
+  std::vector<IterVar> after = call.stage().leaf_axes;
+  std::vector<IterVar> steps = before;
+  std::erase_if(steps, in_order);
+  std::erase_if(after, in_order);
+  if (!std::ranges::equal(steps, after, [](const IterVar& a, const IterVar& b) {
+        return a->var.same_as(b->var);
+      })) {
+    call.stage().leaf_axes = std::move(before);
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the steps of a scan would run in another order",
+               .axis = axes.front().name(),
+               .legal = names(steps)});
+  }
   return {};
 }
 

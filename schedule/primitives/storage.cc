@@ -15,6 +15,7 @@ namespace tw {
 StepResults apply_set_scope(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
+  require_own_memory(call);
   if (call.stage().storage.precomputed && scope != "global") {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "what is precomputed outlives a call",
@@ -33,6 +34,7 @@ StepResults apply_storage_align(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);
   const int64_t factor = call.integer(2), offset = call.integer(3);
+  require_own_memory(call);
   if (stage.is_output) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "the memory of an output belongs to the caller",

@@ -17,6 +17,7 @@ void visit_operation(const Operation& op, std::unordered_set<const OperationNode
                      std::vector<Operation>& order) {
   if (!seen.insert(op.get()).second) return;
   for (const Tensor& input : op->input_tensors()) visit_operation(input.op(), seen, order);
+  for (const Part& part : op->parts()) visit_operation(part.tensor.op(), seen, order);
   order.push_back(op);
 }
 
@@ -51,6 +52,8 @@ std::vector<Tensor> OperationNode::input_tensors() const {
 
 Expr OperationNode::value_at(int, const std::vector<Expr>&) const { return {}; }
 Stmt OperationNode::initialization(const VarMap&) const { return {}; }
+std::vector<Part> OperationNode::parts() const { return {}; }
+std::vector<Tensor> OperationNode::step_inputs() const { return {}; }
 
 Tensor Operation::output(int value_index) const {
   TW_CHECK(0 <= value_index && value_index < get()->num_outputs(), "no such output");
@@ -85,9 +88,16 @@ std::vector<Operation> operations(const std::vector<Tensor>& outputs) {
 }
 
 std::vector<Tensor> placeholders(const std::vector<Tensor>& outputs) {
-  std::vector<Tensor> result;
-  for (const Operation& op : operations(outputs)) {
-    if (op->is_placeholder()) result.push_back(op.output(0));
+  const std::vector<Operation> all = operations(outputs);
+  std::vector<Tensor> states, result;
+  for (const Operation& op : all) {
+    for (const Part& part : op->parts()) {
+      if (part.role == Part::Role::State) states.push_back(part.tensor);
+    }
+  }
+  for (const Operation& op : all) {
+    if (!op->is_placeholder()) continue;
+    if (std::ranges::find(states, op.output(0)) == states.end()) result.push_back(op.output(0));
   }
   return result;
 }

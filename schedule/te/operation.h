@@ -32,9 +32,11 @@ using ReadRewrite = std::function<Expr(const ProducerLoad& read)>;
 // Pairs of an axis and what takes its place.
 using AxisReplacement = std::vector<std::pair<IterVar, IterVar>>;
 
+struct Part;
+
 // What every kind of operation answers for itself, so that nobody asks which kind it is. A kind is
-// a file: compute.cc, placeholder.cc. `tag` and `attributes` are annotations for schedules and
-// layout passes; no meaning of the operation depends on them.
+// a file: compute.cc, placeholder.cc, scan.cc. `tag` and `attributes` are annotations for schedules
+// and layout passes; no meaning of the operation depends on them.
 struct OperationNode : Producer {
   std::string tag;
   Attributes attributes;
@@ -48,6 +50,14 @@ struct OperationNode : Producer {
   // reduction after them.
   virtual const std::vector<IterVar>& data_axes() const = 0;
   virtual const std::vector<IterVar>& root_axes() const = 0;
+  // The axis that walks each dimension of one output; empty where its dimensions have none.
+  virtual const std::vector<IterVar>& axes_of(int) const { return data_axes(); }
+  // What of the domain of an axis of data_axes() is computed so that `needed` of it is there.
+  virtual Range computed(const IterVar&, const Range& needed) const { return needed; }
+  // The tensors that its loops compute in its own outputs, or read back from them.
+  virtual std::vector<Part> parts() const;
+  // What is computed from these is computed with the parts that need it.
+  virtual std::vector<Tensor> step_inputs() const;
   bool is_reduction() const;
   // Whether there is an element to compute, or an axis of extent 0; whether its loops run. A
   // reduction over nothing has elements, the identity each, and no point: its body is not
@@ -71,7 +81,7 @@ struct OperationNode : Producer {
   // the values of the axes; undefined when there is nothing to prepare.
   virtual Stmt initialization(const VarMap& roots) const;
   // What each point of all loops executes. Adds to `conditions` those under which it does, if they
-  // can be tested outside of it.
+  // can be tested outside of it. Undefined when the parts do all.
   virtual Stmt update(const VarMap& roots, std::vector<Expr>& conditions) const = 0;
 
   // The same operation with other reads, over the same axes.
@@ -128,6 +138,18 @@ class Tensor {
   int value_index_ = 0;
 };
 
+// A tensor whose elements are stored in an output of another operation, at the same positions.
+struct Part {
+  enum class Role : uint8_t {
+    Init,    // computed once, before that operation's loops
+    Update,  // computed in each iteration of all its loops
+    State,   // a placeholder that stands for what earlier iterations have stored
+  };
+  Tensor tensor;
+  int output;
+  Role role;
+};
+
 // ---------------------------------------------------------------------------------------------
 // Building. Names are labels; the printer makes them unique.
 
@@ -162,8 +184,19 @@ Expr min(const Expr& source, const std::vector<IterVar>& axes, const Expr& condi
 std::vector<Expr> reduce(const CommReducer& combiner, const std::vector<Expr>& sources,
                          const std::vector<IterVar>& axes, const Expr& condition = {});
 
+// output[k](t, …) = init[k](t, …) for the rows t that init[k] has, and update[k](t, …) for those
+// after them, one t after the other; in the bodies that lead to the updates the placeholders
+// state[k] stand for output[k] as far as it is computed. The first dimension of states and updates
+// is time. `inputs`: what is computed from these on the way to the updates is computed in each step
+// too, unless it is scheduled elsewhere.
+std::vector<Tensor> scan(const std::vector<Tensor>& init, const std::vector<Tensor>& update,
+                         const std::vector<Tensor>& state, const std::vector<Tensor>& inputs = {},
+                         const std::string& name = "scan", const std::string& tag = "",
+                         const Attributes& attributes = {});
+
 // All operations that the tensors need, producers before consumers (post-order, deterministic).
 std::vector<Operation> operations(const std::vector<Tensor>& outputs);
+// Those among them whose values the caller gives: no states of scans.
 std::vector<Tensor> placeholders(const std::vector<Tensor>& outputs);
 
 }  // namespace tw::te

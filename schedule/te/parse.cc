@@ -14,6 +14,7 @@
 #include "runtime/error.h"
 #include "runtime/read_number.h"
 #include "schedule/te/placeholder.h"
+#include "schedule/te/scan.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -127,6 +128,8 @@ NamedReduction find_reduction(std::string_view name) {
   return nullptr;
 }
 
+constexpr std::string_view kDefinitions = "'var', 'placeholder', 'compute' or 'scan'";
+
 class Reader {
  public:
   Program program(std::string_view text) {
@@ -176,20 +179,34 @@ class Reader {
     }
     if (name != "arguments" && name != "outputs") line.expected("'='");
     std::vector<Tensor>& list = name == "outputs" ? program_.outputs : program_.arguments;
-    for (line.skip_spaces(); !line.at_end(); line.skip_spaces()) {
-      const size_t at = line.position();
-      const std::string tensor(line.word("the name of a tensor"));
-      const auto it = tensors_.find(tensor);
-      if (it == tensors_.end()) {
-        line.fail(fmt::format("unknown tensor '{}'", tensor), "a tensor defined above", at);
-      }
-      list.push_back(it->second);
-    }
+    for (line.skip_spaces(); !line.at_end(); line.skip_spaces()) list.push_back(read_tensor(line));
+  }
+
+  Tensor read_tensor(Line& line) const {
+    const size_t at = (line.skip_spaces(), line.position());
+    const std::string name(line.word("the name of a tensor"));
+    const auto it = tensors_.find(name);
+    if (it != tensors_.end()) return it->second;
+    line.fail(fmt::format("unknown tensor '{}'", name), "a tensor defined above", at);
+  }
+
+  // "key=[A, B.v1]"
+  std::vector<Tensor> read_tensors(Line& line, std::string_view key) const {
+    line.expect(key);
+    line.expect("=");
+    line.expect("[");
+    std::vector<Tensor> list;
+    if (line.accept("]")) return list;
+    do {
+      list.push_back(read_tensor(line));
+    } while (line.accept(","));
+    line.expect("]");
+    return list;
   }
 
   void define(Line& line, const std::string& name, size_t at) {
     const size_t kind_at = (line.skip_spaces(), line.position());
-    const std::string_view kind = line.word("'var', 'placeholder' or 'compute'");
+    const std::string_view kind = line.word(kDefinitions);
     line.expect("(");
     if (kind == "var") {
       define_variable(line, name, at);
@@ -197,9 +214,10 @@ class Reader {
       define_operation(line, read_placeholder(line, name), name, at);
     } else if (kind == "compute") {
       define_operation(line, read_compute(line, name), name, at);
+    } else if (kind == "scan") {
+      define_operation(line, read_scan(line, name), name, at);
     } else {
-      line.fail(fmt::format("unknown operation '{}'", kind), "'var', 'placeholder' or 'compute'",
-                kind_at);
+      line.fail(fmt::format("unknown operation '{}'", kind), std::string(kDefinitions), kind_at);
     }
     line.expect_end();
   }
@@ -290,6 +308,24 @@ class Reader {
     Attributes attributes;
     read_annotations(line, tag, attributes);
     return compute_op(name, std::move(axis), std::move(body), tag, attributes);
+  }
+
+  Operation read_scan(Line& line, const std::string& name) {
+    const std::vector<Tensor> init = read_tensors(line, "init");
+    line.expect(",");
+    const std::vector<Tensor> update = read_tensors(line, "update");
+    line.expect(",");
+    const std::vector<Tensor> state = read_tensors(line, "state");
+    std::vector<Tensor> inputs;
+    Line ahead = line;
+    if (ahead.accept(",") && ahead.peek("inputs")) {
+      line.expect(",");
+      inputs = read_tensors(line, "inputs");
+    }
+    std::string tag;
+    Attributes attributes;
+    read_annotations(line, tag, attributes);
+    return scan_op(name, init, update, state, inputs, tag, attributes);
   }
 
   static std::vector<IterVar> read_axes(Line& line, ParseScope& scope, IterKind kind) {

@@ -82,8 +82,8 @@ std::string Writer::program(const Program& p) {
     if (!anonymous_) annotations(*op.get());
     put(")\n");
   }
-  tensors("arguments", p.arguments);
-  tensors("outputs", p.outputs);
+  line("arguments", p.arguments);
+  line("outputs", p.outputs);
   return std::move(out_);
 }
 
@@ -187,11 +187,25 @@ void Writer::annotations(const OperationNode& op) {
   put("}");
 }
 
-void Writer::tensors(std::string_view what, const std::vector<Tensor>& tensors) {
+void Writer::tensor(const Tensor& t) {
+  put(names_.of(t.op().get()));
+  if (t.op()->num_outputs() != 1) put(".v", std::to_string(t.value_index()));
+}
+
+void Writer::tensors(const std::vector<Tensor>& list) {
+  put("[");
+  for (size_t i = 0; i < list.size(); ++i) {
+    put(i == 0 ? "" : ", ");
+    tensor(list[i]);
+  }
+  put("]");
+}
+
+void Writer::line(std::string_view what, const std::vector<Tensor>& tensors) {
   put(what);
   for (const Tensor& t : tensors) {
-    put(" ", names_.of(t.op().get()));
-    if (t.op()->num_outputs() != 1) put(".v", std::to_string(t.value_index()));
+    put(" ");
+    tensor(t);
   }
   put("\n");
 }

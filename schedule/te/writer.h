@@ -26,6 +26,8 @@ class Writer {
   // The names of what operations share. An operation copies them for those that are its own.
   const Names& names() const { return names_; }
   void list(const std::vector<Expr>& list, Names& scope);
+  // "[A, B.v1]"
+  void tensors(const std::vector<Tensor>& list);
   // "[i: 64, j: (1, n)]"
   void axes(const std::vector<IterVar>& axes, Names& scope);
   // "sum(…)", or "reduce(…)" where the combiner has no name.
@@ -37,7 +39,8 @@ class Writer {
   void declare(const std::vector<Expr>& extents, const VarSet& except);
   void declare_variables(const OperationNode& op);
   void annotations(const OperationNode& op);
-  void tensors(std::string_view what, const std::vector<Tensor>& tensors);
+  void line(std::string_view what, const std::vector<Tensor>& tensors);
+  void tensor(const Tensor& t);
 
   bool anonymous_;
   Names names_;

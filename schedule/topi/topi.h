@@ -9,6 +9,7 @@
 #include "schedule/topi/nn/dense.h"
 #include "schedule/topi/nn/normalization.h"
 #include "schedule/topi/nn/pad.h"
+#include "schedule/topi/nn/pool_grad.h"
 #include "schedule/topi/nn/pooling.h"
 #include "schedule/topi/nn/softmax.h"
 #include "schedule/topi/nn/upsampling.h"

@@ -16,6 +16,10 @@ TEST(JitFuzz, MachineCodeOfExtentsOfZeroComputesTheDefinition) {
   fuzz_schedules(jit_checks(Target::host()), 80, 0.8, 3, {.empty_percent = 15});
 }
 
+TEST(JitFuzz, MachineCodeOfScansComputesTheDefinition) {
+  fuzz_schedules(jit_checks(Target::host()), 40, 0.7, 4, {.scan_percent = 40});
+}
+
 // The same on a smaller vector unit without masks.
 TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");

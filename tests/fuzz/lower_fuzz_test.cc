@@ -13,5 +13,9 @@ TEST(LowerFuzz, EveryPassKeepsTheMeaningOfExtentsOfZero) {
   fuzz_schedules(lower_checks(), 100, 0.8, 1, {.empty_percent = 15});
 }
 
+TEST(LowerFuzz, EveryPassKeepsTheMeaningOfScans) {
+  fuzz_schedules(lower_checks(), 60, 0.7, 2, {.scan_percent = 40});
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -16,6 +16,10 @@ TEST(ScheduleFuzz, LoopNestOfExtentsOfZeroComputesTheDefinition) {
   test::fuzz_schedules(test::schedule_checks(), 400, 0.8, 1, {.empty_percent = 15});
 }
 
+TEST(ScheduleFuzz, LoopNestOfScansComputesTheDefinition) {
+  test::fuzz_schedules(test::schedule_checks(), 400, 0.7, 2, {.scan_percent = 40});
+}
+
 // The shrinker finds the one step and the one operation that a fault needs.
 TEST(ScheduleFuzz, ShrinksToWhatMatters) {
   const auto fails = [](const test::ScheduleCase& c) {

@@ -3,11 +3,9 @@
 import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,23 +18,11 @@ from tilewright.dataflow_pattern import is_op
 
 import check_graph
 import numpy_graph
+from codegens import SOURCE, library, register_relu, relu_by, values_for
 from random_graph import random_case
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = Path(tw.__file__).parent
-CASES = int(120 * float(os.environ.get("TW_FUZZ_SCALE", "1")))
+CASES = {compiler: int(n * float(os.environ.get("TW_FUZZ_SCALE", "1"))) for compiler, n in [("csource", 100), ("openblas", 200), ("onednn", 200)]}
 FIRST = 1_000_003 * int(os.environ.get("TW_FUZZ_SEED", "1"))
-
-
-def library(compiler):
-    """Where the library of a code generator is; the test is skipped where what it needs is not installed."""
-    folder = PACKAGE if (PACKAGE / "tilewright-worker").is_file() else PACKAGE.parents[1] / "build/release/python/tilewright"
-    path = folder / f"libtilewright_{compiler}.so"
-    if not path.is_file():
-        pytest.skip(f"{compiler} is not installed")
-    if compiler == "csource" and not shutil.which("cc"):
-        pytest.skip("there is no C compiler")
-    return path
 
 
 def run(net, inputs, params, compiler=None):
@@ -53,17 +39,6 @@ def run(net, inputs, params, compiler=None):
         executor.run()
     called = [node["attrs"]["func_name"] for node in graph.index.nodes if node["op"] == "tvm_op"]
     return [executor.get_output(k).numpy() for k in range(executor.get_num_outputs())], called
-
-
-def values_for(net, rng, **shapes):
-    """Random inputs of these shapes, and parameters for all other variables."""
-    names = net.list_input_names()
-    found = tw.compiler.graph_util.infer_shape(tw.graph.create(net), **shapes)[0]
-    values = {name: rng.normal(size=shape).astype("float32") for name, shape in zip(names, found, strict=True)}
-    for name in values:
-        if name.endswith("var"):
-            values[name] = np.abs(values[name]) + 0.5
-    return {n: v for n, v in values.items() if n in shapes}, {n: v for n, v in values.items() if n not in shapes}
 
 
 def require(net, compiler, regions, **shapes):
@@ -152,54 +127,58 @@ def test_a_region_between_our_kernels_is_profiled_by_name():
     assert check_graph.difference(found, numpy_graph.run(net, {**inputs, **params})) is None
 
 
-@pytest.mark.parametrize("compiler", ["csource", "openblas", "onednn"])
-def test_random_networks(compiler):
-    library(compiler)
+# What a random pattern table is drawn from; the code generators refuse some of it.
+OPERATORS = ["nn.conv2d", "nn.dense", "nn.matmul", "nn.relu", "tanh", "sigmoid", "exp", "add", "multiply", "nn.softmax",
+             "nn.max_pool2d", "concatenate", "nn.batch_flatten"]
 
-    def parted(case):
+
+def random_table(name, rng):
+    """Some operators, alone or with a relu behind them, of which some calls are taken."""
+    share = rng.uniform(0.3, 1)
+
+    def taken(match):
+        return match.dtype() == "float32" and rng.random() < share
+
+    patterns = [is_op(op) for op in rng.permutation(OPERATORS)[: rng.integers(3, len(OPERATORS))]]
+    patterns = [is_op("nn.relu")(p) | p if rng.random() < 0.5 else p for p in patterns]
+    byoc.register_pattern_table(name, [(f"{name}.{k}", p, taken) for k, p in enumerate(patterns)])
+
+
+@pytest.mark.parametrize("compiler", CASES)
+def test_random_networks(compiler, tmp_path):
+    """Half of them by random tables; each once more after an export, every other one with our kernels beside."""
+    byoc.register_codegen(f"random_{compiler}", library(compiler))
+
+    def outputs(executor, values):
+        executor.run(**{name: tw.nd.array(a) for name, a in values.items() if name in executor.input_names})
+        return [executor.get_output(k).numpy() for k in range(executor.get_num_outputs())]
+
+    def parted(case, seed):
         params = {name: tw.nd.array(case.inputs[name]) for name in case.params}
         others = {name: a for name, a in case.inputs.items() if name not in params}
         shape, dtype = {n: a.shape for n, a in others.items()}, {n: str(a.dtype) for n, a in others.items()}
         types = {**dtype, **{n: str(a.dtype) for n, a in params.items()}}
-        graph = byoc.partition(case.load(), compiler, shape, types, params)
+        table = compiler
+        if seed % 2:
+            table = f"random_{compiler}"
+            random_table(table, np.random.default_rng(seed))
+        graph = byoc.partition(case.load(), table, shape, types, params)
         graph, module, params = tw.compiler.build(graph, None, shape, dtype, params)
-        executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu(0))
-        names = set(graph.index.input_names)
-        executor.set_input(**params, **{name: tw.nd.array(a) for name, a in others.items() if name in names})
-        executor.run()
-        return [executor.get_output(k).numpy() for k in range(executor.get_num_outputs())]
+        executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu(0), params)
+        found = outputs(executor, others)
+        if module is not None:
+            executor.export(tmp_path / "net", fallback=seed % 4 > 1)
+            again = outputs(tw.contrib.graph_runtime.load(tmp_path / "net"), others)
+            assert check_graph.difference(again, found) is None
+        return found
 
-    for seed in range(FIRST, FIRST + CASES):
-        check_graph.require_same(random_case(seed, most_parts=6), parted, f"byoc_{compiler}_{seed}")
+    for seed in range(FIRST, FIRST + CASES[compiler]):
+        check_graph.require_same(random_case(seed, most_parts=6), lambda case, s=seed: parted(case, s), f"byoc_{compiler}_{seed}")
 
 
 # ---------------------------------------------------------------------------------------------
 # Code generators that misbehave: relu, with something wrong.
 
-SOURCE = """
-#include <csignal>
-#include <cstdio>
-#include <stdexcept>
-#include "graph/byoc/codegen.h"
-using namespace tw::vendor;
-struct Relu final : Kernel {
-  int64_t count, workspace;
-  int64_t workspace_bytes() const override { return workspace; }
-  void run(void* const* tensors, void* scratch) override {
-    const float* x = static_cast<const float*>(tensors[0]);
-    float* y = static_cast<float*>(tensors[1]);
-    for (int64_t i = 0; i < count; ++i) y[i] = x[i] > 0 ? x[i] : 0;
-    RUN
-  }
-};
-extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
-  auto* k = new Relu;
-  k->count = region.values[region.outputs[0]].elements();
-  k->workspace = 128;
-  BUILD
-  return k;
-}
-"""
 FAULTS = {
     "good": ("", "", None),
     "prints": ('std::puts("ok");', 'std::puts("not ok");', None),
@@ -211,23 +190,6 @@ FAULTS = {
     "takes_more_workspace": ("static_cast<volatile char*>(scratch)[workspace] = 1;", "", "was killed by"),
     "writes_behind_its_output": ("for (int64_t i = count; i < count + 2048; ++i) y[i] = 0;", "", "was killed by"),
 }
-
-
-def register_relu(folder, name, source):
-    """A code generator of that name, compiled in the folder, for relu."""
-    compiler = shutil.which("c++") or pytest.skip("there is no C++ compiler")
-    (folder / "relu.cc").write_text(source)
-    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", f"-I{ROOT}", "-o", folder / "relu.so", folder / "relu.cc"], check=True)
-    byoc.register_codegen(name, folder / "relu.so")
-    byoc.register_pattern_table(name, [(f"{name}.relu", is_op("nn.relu"))])
-
-
-def relu_by(name):
-    """The module of a relu of four ones by that code generator, and an executor that has its input."""
-    graph, module, _ = tw.compiler.build(byoc.partition(sym.relu(sym.Variable("x")), name, {"x": (4,)}), shape={"x": (4,)})
-    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu())
-    executor.set_input(x=tw.nd.array(np.ones(4, "float32")))
-    return module, executor
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -15,7 +15,7 @@ from tilewright.testing import zoo
 import numpy_graph
 
 sys.path.insert(0, str(Path(__file__).parent))
-from numpy_graph_test import CASES, sample  # noqa: E402
+from operator_cases import CASES, sample  # noqa: E402
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

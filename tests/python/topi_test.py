@@ -84,3 +84,15 @@ def test_numbers_of_any_kind():
     assert tuple(map(int, topi.sum(x, axis=np.int64(0), keepdims=np.True_).shape)) == (1, 6)
     assert tuple(map(int, topi.expand_dims(x, te.const(1)).shape)) == (4, 1, 6)
     assert topi.nn.leaky_relu(x, te.const(0.5)).dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("max", [[0, 0, 0, 0], [0, 2, 4, 0], [0, 0, 0, 0]]), ("avg", [[0.25, 0.5, 0.5, 0.25], [0.5, 1, 1, 0.5], [0.25, 0.5, 0.5, 0.25]])],
+)
+def test_the_gradient_of_pooling(kind, expected):
+    x = np.array([[0, 1, 2, 3], [4, 5, 6, 0], [1, 2, 3, 4]], "float32").reshape(1, 1, 3, 4)
+    g, data = te.placeholder((1, 1, 2, 3), name="g"), te.placeholder(x.shape, name="x")
+    result, out = topi.nn.pool_grad(g, data, 2, 1, 0, kind), np.zeros(x.shape, "float32")
+    tw.build(te.create_schedule(result.op), [g, data, result])(np.ones((1, 1, 2, 3), "float32"), x, out)
+    np.testing.assert_array_equal(out[0, 0], expected)

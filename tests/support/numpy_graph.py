@@ -187,6 +187,63 @@ def _mean_of_windows(a, x, border, rest, taps):
     return sum(x[at].astype("float64") for at in taps) / np.maximum(sum(counted[at] for at in taps), 1)
 
 
+def _windows(a, images):
+    """Of a pooling: for each window (row, column) the rows and columns of the images that it covers. A pool_size of () is one
+    window over all."""
+    h, w = images.shape[2:]
+    kernel = a.pair("pool_size") if a.ints("pool_size") else (h, w)
+    stride = a.pair("strides") if a.ints("pool_size") else (1, 1)
+    border = _border(a.ints("padding"))
+    for extent, k, s, before, after in zip((h, w), kernel, stride, border[:2], border[2:], strict=True):
+        room = extent + before + after - k + (s - 1 if a.ceil_mode else 0)
+        yield [(p * s - before, p * s - before + k, before, after, extent) for p in range(room // s + 1)]
+
+
+def _inside(window):
+    first, end, _, _, extent = window
+    return range(max(first, 0), min(end, extent))
+
+
+def _greatest_places(a, images):
+    """For each image and window with elements, the first place of its greatest."""
+    rows, columns = _windows(a, images)
+    for (i, row), (j, column) in itertools.product(enumerate(rows), enumerate(columns)):
+        covered = [(y, x) for y in _inside(row) for x in _inside(column)]
+        for n, c in np.ndindex(*images.shape[:2]) if covered else ():
+            y, x = max(covered, key=lambda at: images[n, c, at[0], at[1]])
+            yield (n, c, i, j), (n, c, y, x)
+
+
+def _max_pool2d_grad(a, grad, data):
+    grad, data = relayout(grad, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
+    result = np.zeros_like(data)
+    for window, place in _greatest_places(a, data):
+        result[place] += grad[window]
+    return relayout(result, "NCHW", a.layout)
+
+
+def _max_pool2d_select(a, values, data):
+    values, data = relayout(values, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
+    result = np.zeros((*data.shape[:2], *map(len, _windows(a, data))), data.dtype)
+    for window, place in _greatest_places(a, data):
+        result[window] = values[place]
+    return relayout(result, "NCHW", a.layout)
+
+
+def _avg_pool2d_grad(a, grad, data):
+    grad, data = relayout(grad, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
+    result = np.zeros(data.shape)
+    rows, columns = _windows(a, data)
+    for (i, row), (j, column) in itertools.product(enumerate(rows), enumerate(columns)):
+        count = 1
+        for window in (row, column):
+            first, end, before, after, extent = window
+            count *= min(end, extent + after) - max(first, -before) if a.count_include_pad else len(_inside(window))
+        for y, x in itertools.product(_inside(row), _inside(column)):
+            result[:, :, y, x] += grad[:, :, i, j] / max(count, 1)
+    return relayout(result.astype(data.dtype), "NCHW", a.layout)
+
+
 def _over_images(function):
     def compute(a, x):
         return relayout(function(relayout(x, a.layout, "NCHW"), axis=(2, 3), keepdims=True), "NCHW", a.layout)
@@ -306,6 +363,30 @@ def _broadcast_to(a, x):
     return np.broadcast_to(x, [e or o for e, o in zip(shape, own, strict=True)])
 
 
+def _collapse_sum(a, x, like):
+    added = x.ndim - like.ndim
+    repeated = tuple(k for k, e in enumerate(x.shape) if k < added or (like.shape[k - added] == 1 and e != 1))
+    return x.sum(repeated, dtype=x.dtype).reshape(like.shape)
+
+
+def _mean_grad(a, grad, x):
+    axes = _named(a, x.ndim)
+    kept = [1 if k in axes else e for k, e in enumerate(x.shape)]
+    return np.broadcast_to(grad.reshape(kept) / np.asarray(max(math.prod(x.shape[k] for k in axes), 1), x.dtype), x.shape)
+
+
+def _concatenate_grad(a, grad, *parts):
+    return np.split(grad, np.cumsum([p.shape[a.axis] for p in parts])[:-1], a.axis)
+
+
+def _strided_slice_grad(a, grad, x):
+    result = np.zeros_like(x)
+    begin, end, stride = a.ints("begin"), a.ints("end"), a.ints("stride")
+    stride += (1,) * (len(begin) - len(stride))
+    result[tuple(map(slice, begin, end, stride))] = grad
+    return result
+
+
 def _split(a, x):
     return np.split(x, a.indices_or_sections, a.axis)
 
@@ -383,6 +464,17 @@ OPERATORS = {
     "zeros_like": _elements(np.zeros_like),
     **{f"elemwise_{name}": _elements(_BINARY[name]) for name in ("add", "sub", "mul", "div")},
     **{f"broadcast_{name}": _elements(function) for name, function in _BINARY.items()},
+    **{f"broadcast_{name}": _elements(getattr(np, name)) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")},
+    "sign": _elements(np.sign),
+    "cast_like": lambda a, x, like: x.astype(like.dtype),
+    "collapse_sum": _collapse_sum,
+    "broadcast_to_like": lambda a, x, like: np.broadcast_to(x, like.shape),
+    "_mean_grad": _mean_grad,
+    "_concatenate_grad": _concatenate_grad,
+    "_strided_slice_grad": _strided_slice_grad,
+    "_max_pool2d_grad": _max_pool2d_grad,
+    "_max_pool2d_select": _max_pool2d_select,
+    "_avg_pool2d_grad": _avg_pool2d_grad,
     "greater": _elements(np.greater),
     "less": _elements(np.less),
     "elemwise_sum": _elements(_total),

@@ -71,7 +71,8 @@ NEEDS = {
     **dict.fromkeys(("floor", "ceil", "trunc"), _far_from_steps),
     "cast": _far_from_steps,
     "round": lambda x: _far_from_steps(x, 0.5),
-    **dict.fromkeys(("greater", "less"), lambda x, y: (np.abs(x - y) > MARGIN).all()),
+    "sign": lambda x: (np.abs(x) > MARGIN).all(),
+    **dict.fromkeys(("greater", "less", *(f"broadcast_{c}" for c in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))), lambda x, y: (np.abs(x - y) > MARGIN).all()),
     **dict.fromkeys(("elemwise_div", "broadcast_div"), lambda x, y: _far_from_zero(y)),
     "__rdiv_scalar__": _far_from_zero,
     **dict.fromkeys(("log", "sqrt"), lambda x: (x > 0.25).all()),
@@ -90,6 +91,7 @@ class Network:
         # both means something else than its operators one by one.
         self._layout = "NHWC" if random.random() < 0.2 else "NCHW"
         self.inputs: dict[str, np.ndarray] = {}
+        self._variables: dict[str, sym.Symbol] = {}
         self.params: list[str] = []
         self.values: list[Value] = []
 
@@ -110,7 +112,8 @@ class Network:
         self.inputs[name] = self._random.uniform(low, high, shape).astype("float32")
         if param:
             self.params.append(name)
-        return Value(sym.Variable(name), self.inputs[name])
+        self._variables[name] = sym.Variable(name)
+        return Value(self._variables[name], self.inputs[name])
 
     def weight(self, shape, fan) -> Value:
         return self.variable(shape, -1.5 / fan**0.5, 1.5 / fan**0.5, param=self.chance(0.8))
@@ -167,7 +170,7 @@ class Network:
     # Parts, each of which keeps what it made.
 
     def unary(self):
-        op = self.one_of(("relu", "relu", "sigmoid", "tanh", "exp", "negative", "abs", "floor", "ceil", "trunc", "round", "copy", "block_grad"))
+        op = self.one_of(("relu", "relu", "sigmoid", "tanh", "exp", "negative", "abs", "sign", "floor", "ceil", "trunc", "round", "copy", "block_grad"))
         self.keep(self.call(op, self.pick_of_rank(0, 1, 2, 3, 4)))
 
     def unary_of_positive(self):
@@ -203,7 +206,7 @@ class Network:
         x = self.pick_of_rank(0, 1, 2, 3, 4)
         less = [1 if self.chance(0.4) else e for e in x.shape][self._random.integers(x.array.ndim + 1):]
         y = self.pick(lambda v: v.shape == tuple(less)) or self.variable(less, param=self.chance(0.6))
-        op = self.one_of(("add", "add", "sub", "mul", "mul", "div", "max", "min", "pow"))
+        op = self.one_of(("add", "add", "sub", "mul", "mul", "div", "max", "min", "pow", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))
         if op in ("div", "pow"):
             x, y = self.positive(x), self.positive(y)
         self.keep(self.call(f"broadcast_{op}", *((x, y) if self.chance(0.7) else (y, x))))
@@ -331,6 +334,11 @@ class Network:
 
     def shape_of_another(self):
         x, like = self.pick_of_rank(1, 2, 3, 4), self.pick_of_rank(2, 3, 4)
+        if self.chance(0.3):
+            less = self.call("mean", like, axis=int(self._random.integers(like.array.ndim)), keepdims=True)
+            op = self.one_of(("collapse_sum", "broadcast_to_like", "cast_like"))
+            self.keep(self.call(op, *((like, less) if op == "collapse_sum" else (less, like))))
+            return
         if x.array.size == like.array.size:
             self.keep(self.call("reshape_like", x, like))
         elif x.shape == like.shape[1:]:
@@ -373,6 +381,30 @@ class Network:
         again = self.call(op, x if self.chance(0.5) else first, **(attributes if self.chance(0.5) else back)) if first else None
         self.keep(first, again)
 
+    def slope(self):
+        """The gradient of a value by one of the variables, whose own functions of elements are safe to compare too."""
+        y = self.pick(lambda v: v.symbol.list_input_names())
+        if y is None:
+            return
+        x = self.one_of(y.symbol.list_input_names())
+        try:
+            gradient, = tw.compiler.graph_util.gradients(y.symbol, [self._variables[x]])
+        except tw.UserError as error:  # it ends at whole numbers
+            assert error.code == "no-gradient"
+            return
+        graph = tw.graph.create(gradient)
+        if len(graph.index.nodes) > 60:
+            return
+        values = numpy_graph.run_all(graph, self.inputs)
+        for node, results in zip(graph.index.nodes, values, strict=True):
+            need = NEEDS.get(node["op"])
+            if any(not np.isfinite(r).all() or r.size > MOST_ELEMENTS or np.abs(r).max(initial=0) > MOST for r in results):
+                return
+            if need and not need(*(values[k][output] for k, output, *_ in node["inputs"])):
+                return
+        (at, output, *_), = graph.index.output_entries
+        self.keep(Value(gradient, values[at][output]))
+
     def filled(self):
         op = self.one_of(("zeros", "ones", "full"))
         self.keep(self.call(op, shape=self.one_of([(3,), (1, 5), (2, 3, 5)]), **({"fill_value": 0.5} if op == "full" else {})))
@@ -382,7 +414,7 @@ class Network:
             [self.convolution] * 6 + [self.activated, self.pooling, self.broadcast, self.shape] * 2
             + [self.unary, self.unary_of_positive, self.with_attributes, self.converted, self.pointwise, self.total, self.slopes,
                self.product, self.product, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
-               self.joined, self.parts, self.residual, self.residual, self.twice, self.filled])
+               self.joined, self.parts, self.slope, self.slope, self.residual, self.residual, self.twice, self.filled])
         part()
 
     def case(self) -> Case:

@@ -22,6 +22,7 @@ struct RandomProgramOptions {
   int64_t most_elements = 300;  // of one tensor
   bool symbolic = true;         // some programs have an extent that is a variable
   int empty_percent = 0;        // extents that are 0
+  int scan_percent = 0;         // operations that are scans
 };
 
 struct ProgramCase {
@@ -155,6 +156,7 @@ class RandomProgram {
   static std::vector<Expr> indices(const std::vector<Var>& v) { return {v.begin(), v.end()}; }
 
   void step() {
+    if (options_.scan_percent > 0 && random_.chance(options_.scan_percent)) return scan();
     switch (random_.between(0, 15)) {
       case 0:
       case 1:
@@ -428,6 +430,61 @@ class RandomProgram {
       return te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k});
     };
     add(te::compute_many(exprs(shape), f, fresh_name()), shape, bound);
+  }
+
+  // A recurrence over the rows of a matrix: one or two states, a cell of one or several operations,
+  // columns that stay apart or meet, one or two rows to begin with.
+  void scan() {
+    const Node x = source(2, 2);
+    if (!is_const(x.shape[0].expr) || x.shape[0].value < 2) return;
+    const int back =
+        static_cast<int>(random_.between(1, std::min<int64_t>(2, x.shape[0].value - 1)));
+    const int states = static_cast<int>(random_.between(1, 2));
+    const bool meet = random_.chance(50), through = random_.chance(50), given = random_.chance(30);
+    const bool other = states == 2 && random_.chance(50);
+    if (!fits(x.shape, 1000)) return;
+    Shape first = {constant(back), x.shape[1]};
+    std::vector<te::Tensor> state, init, update;
+    const std::string name = fresh_name();
+    for (int k = 0; k < states; ++k) {
+      const std::string part = name + (k == 0 ? "a" : "b");
+      state.push_back(te::placeholder(exprs(x.shape), int_type(32), part + "s"));
+      const auto begin = [&](const std::vector<Var>& i) -> Expr {
+        return given ? x.tensor(i[0], i[1]) : Expr(i[1]) + k;
+      };
+      init.push_back(te::compute(exprs(first), begin, part + "i"));
+    }
+    for (int k = 0; k < states; ++k) {
+      const std::string part = name + (k == 0 ? "a" : "b");
+      const IterVar j = te::reduce_axis({0, x.shape[1].expr}, "j");
+      const auto early = [&](size_t of, const Expr& t, const Expr& i) {
+        return state[of](max(t - back, Expr(0)), i);
+      };
+      te::Tensor carried;
+      if (meet || through) {
+        carried = te::compute(
+            exprs(x.shape),
+            [&](const std::vector<Var>& i) -> Expr {
+              return meet ? te::sum(early(size_t(k), i[0], j.var()), {j})
+                          : early(size_t(k), i[0], i[1]) + 1;
+            },
+            part + "c");
+      }
+      update.push_back(te::compute(
+          exprs(x.shape),
+          [&](const std::vector<Var>& i) -> Expr {
+            const Expr before =
+                carried.defined() ? carried(i[0], i[1]) : early(size_t(k), i[0], i[1]);
+            Expr value = before + x.tensor(i[0], i[1]);
+            if (other) value = value - early(size_t(1 - k), i[0], i[1]);
+            if (k == 1 && through) value = value + update[0](i[0], i[1]);
+            return floor_mod(value, Expr(97));
+          },
+          part + "u"));
+    }
+    std::vector<te::Tensor> inputs;
+    if (random_.chance(30)) inputs.push_back(x.tensor);
+    add(te::scan(init, update, state, inputs, name), x.shape, std::max<int64_t>(97, x.bound + 16));
   }
 
   Random& random_;

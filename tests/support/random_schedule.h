@@ -19,6 +19,7 @@
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
 #include "schedule/primitive.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule.h"
 #include "schedule/schedule_data.h"
 #include "schedule/te/compute.h"
@@ -206,7 +207,9 @@ class RandomSchedule {
       } catch (const UserError& error) {
         if (error.code() != ErrorCode::BadAttach) return;
         for (const Stage& stage : schedule_.stages()) {
-          if (stage.data().name() == error.info().stage) stage.compute_root();
+          if (stage.data().name() != error.info().stage) continue;
+          if (holder_of(schedule_.data(), stage.data()) != nullptr) return;  // it cannot move
+          stage.compute_root();
         }
       }
     }

@@ -11,11 +11,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <stdexcept>
 
-#include "graph/byoc/codegen.h"
+#include "runtime/codegen.h"
 
 namespace {
 
@@ -189,33 +190,62 @@ void compile(const std::filesystem::path& source, const std::filesystem::path& l
   if (status != 0) throw std::runtime_error("the C compiler '" + compiler + "' failed");
 }
 
+// A folder that is there while this lives. No two libraries are loaded by one name, which the
+// loader would take for the same.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tilewright-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw std::runtime_error("there is no folder for C source");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A library as the bytes of its file.
+std::string compile(const std::string& source) {
+  const Folder folder;
+  std::ofstream(folder / "region.c") << source;
+  compile(folder / "region.c", folder / "region.so");
+  std::ifstream in(folder / "region.so", std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::shared_ptr<void> load(const std::string& bytes) {
+  const Folder folder;
+  std::ofstream(folder / "region.so", std::ios::binary) << bytes;
+  void* const library = dlopen((folder / "region.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error("the compiled C source cannot be loaded");
+  return {library, [](void* l) { dlclose(l); }};
+}
+
+// `saved` is the library, where there is one already.
 class CompiledSource final : public Kernel {
  public:
-  explicit CompiledSource(const Region& region) {
+  CompiledSource(const Region& region, std::string_view saved) {
     Writer writer(region);
     const std::string source = writer.source();
     constants_ = writer.constants();
     workspace_ = writer.workspace_bytes();
-    std::string folder = (std::filesystem::temp_directory_path() / "tilewright-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr)
-      throw std::runtime_error("there is no folder for C source");
-    const auto path = std::filesystem::path(folder);
-    try {
-      std::ofstream(path / "region.c") << source;
-      compile(path / "region.c", path / "region.so");
-      void* const library = dlopen((path / "region.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library != nullptr) library_ = {library, [](void* l) { dlclose(l); }};
-    } catch (...) {
-      std::filesystem::remove_all(path);
-      throw;
-    }
-    std::filesystem::remove_all(path);
-    if (library_ != nullptr) run_ = reinterpret_cast<Run*>(dlsym(library_.get(), "run"));
-    if (run_ == nullptr) throw std::runtime_error("the compiled C source cannot be loaded");
+    code_ = std::make_shared<const std::string>(saved.empty() ? compile(source) : saved);
+    library_ = load(*code_);
+    run_ = reinterpret_cast<Run*>(dlsym(library_.get(), "run"));
+    if (run_ == nullptr) throw std::runtime_error("the compiled C source has no 'run'");
   }
 
   int64_t workspace_bytes() const override { return workspace_; }
   Kernel* clone() const override { return new CompiledSource(*this); }
+  std::string save() const override { return *code_; }
   void run(void* const* tensors, void* workspace) override {
     run_(tensors, constants_.data(), workspace);
   }
@@ -224,12 +254,15 @@ class CompiledSource final : public Kernel {
   using Run = void(void* const*, const void* const*, void*);
   std::vector<const void*> constants_;
   int64_t workspace_ = 0;
+  std::shared_ptr<const std::string> code_;
   std::shared_ptr<void> library_;
   Run* run_ = nullptr;
 };
 
+Kernel* build(const Region& region, std::string_view saved) {
+  return new CompiledSource(region, saved);
+}
+
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
-  return new CompiledSource(region);
-}
+TILEWRIGHT_CODEGEN(build)

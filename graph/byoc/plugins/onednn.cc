@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "graph/byoc/codegen.h"
+#include "runtime/codegen.h"
 
 namespace {
 
@@ -582,12 +582,14 @@ class Builder {
 
 Network::Network(const Region& region) { Builder(region, *this); }
 
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
+Kernel* build(const Region& region, std::string_view) {
   try {
     return new Network(region);
   } catch (const dnnl::error& e) {
     refuse(e.message);
   }
 }
+
+}  // namespace
+
+TILEWRIGHT_CODEGEN(build)

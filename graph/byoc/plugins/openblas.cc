@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "graph/byoc/codegen.h"
+#include "runtime/codegen.h"
 
 extern "C" void openblas_set_num_threads(int);
 
@@ -98,8 +98,8 @@ class Products final : public Kernel {
   int64_t floats_ = 0;
 };
 
+Kernel* build(const Region& region, std::string_view) { return new Products(region); }
+
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Kernel* tilewright_build(const Region& region) {
-  return new Products(region);
-}
+TILEWRIGHT_CODEGEN(build)

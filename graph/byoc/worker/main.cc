@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program that builds and runs regions of a code generator before our own process does
-// (graph/byoc/try_regions.cc): tilewright-codegen LIBRARY, a region a line on standard input. What
-// a kernel writes and its scratch memory end where memory ends that can be touched.
-#include <dlfcn.h>
+// (runtime/try_regions): `tilewright-codegen LIBRARY`, a region a line on standard input, or
+// `tilewright-codegen DIRECTORY REGION` for one of an exported network. What a kernel writes and
+// its scratch memory end where memory ends that can be touched.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,15 +10,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "graph/byoc/codegen.h"
-#include "graph/byoc/load_codegen.h"
-#include "graph/byoc/region_json.h"
+#include "runtime/codegen_library.h"
+#include "runtime/error.h"
+#include "runtime/region_directory.h"
+#include "runtime/region_json.h"
 
 namespace {
 
@@ -50,15 +52,27 @@ int64_t bytes_of(const Value& v) {
   return v.elements() * std::max<int64_t>(bits / 8, 1);
 }
 
-void try_region(BuildFunction* build, const std::string& text, const void* constants) {
-  const Region region = from_json(text, constants);
-  const std::unique_ptr<Kernel> kernel(build(region));
-  if (!kernel) throw std::runtime_error("the code generator gave nothing");
+void run_twice(Kernel& kernel, const Region& region) {
   std::vector<void*> tensors;
   for (size_t v : region.inputs) tensors.push_back(guarded(bytes_of(region.values[v])));
   for (size_t v : region.outputs) tensors.push_back(guarded(bytes_of(region.values[v])));
-  void* const workspace = guarded(kernel->workspace_bytes());
-  for (int k = 0; k < 2; ++k) kernel->run(tensors.data(), workspace);
+  void* const workspace = guarded(kernel.workspace_bytes());
+  for (int k = 0; k < 2; ++k) kernel.run(tensors.data(), workspace);
+}
+
+// "ok", or what body() throws, as a line.
+template <class Body>
+std::string outcome(Body body) {
+  std::string said = "ok";
+  try {
+    body();
+  } catch (const tw::Error& e) {
+    said = e.info().what;
+  } catch (const std::exception& e) {
+    said = e.what();
+  }
+  std::ranges::replace(said, '\n', ' ');
+  return said;
 }
 
 }  // namespace
@@ -67,26 +81,30 @@ int main(int count, char** arguments) {
   // What a library prints is none of our lines.
   std::FILE* const results = fdopen(dup(STDOUT_FILENO), "w");
   if (results == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr) return 1;
-  void* const library = count == 2 ? tw::graph::load_codegen(arguments[1]) : nullptr;
-  const char* const why = library == nullptr ? dlerror() : nullptr;
-  auto* const build = library == nullptr
-                          ? nullptr
-                          : reinterpret_cast<BuildFunction*>(dlsym(library, "tilewright_build"));
+  const auto say = [&](const std::string& line) {
+    std::fprintf(results, "%s\n", line.c_str());
+    std::fflush(results);
+  };
+  if (count == 3) {
+    alarm(kSeconds);
+    say(outcome([&] {
+      const tw::BuiltRegion built = tw::build_saved_region(arguments[1], arguments[2]);
+      run_twice(*built.kernel, built.region);
+    }));
+    return 0;
+  }
+  if (count != 2) return 1;
+  const std::string name = std::filesystem::path(arguments[1]).filename().string();
+  const tw_codegen* codegen = nullptr;
+  const std::string loaded = outcome([&] { codegen = &load_codegen(name, arguments[1]); });
   const void* const constants = map(kConstants);
   std::string line;
   while (std::getline(std::cin, line)) {
     alarm(kSeconds);
-    std::string said = "ok";
-    try {
-      if (build == nullptr)
-        throw std::runtime_error(why != nullptr ? why : "the library exports no tilewright_build");
-      try_region(build, line, constants);
-    } catch (const std::exception& e) {
-      said = e.what();
-      std::ranges::replace(said, '\n', ' ');
-    }
-    std::fprintf(results, "%s\n", said.c_str());
-    std::fflush(results);
+    say(codegen == nullptr ? loaded : outcome([&] {
+      const Region region = from_json(line, [&](size_t) { return constants; });
+      run_twice(*build_kernel(*codegen, region), region);
+    }));
   }
   return 0;
 }

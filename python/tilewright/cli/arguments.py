@@ -18,6 +18,7 @@ examples:
   autotune resnet18 --trials=200                     all kernels of a network
   autotune network.json --trials=200                 the same of a saved graph
   autotune --resume --trials=500                     go on where the log ends
+  autotune resnet18 --vendor=onednn                  and which parts go to oneDNN
   autotune --replay gemm:bert.ffn                    time the best of the log
 
 Every trial is in the log as soon as it is known, so a run may be stopped at any
@@ -80,6 +81,8 @@ def parse(argv):
     add("--policy", choices=POLICIES, default="evolutionary", help="what proposes candidates: %(choices)s (evolutionary)")
     add("--executor", metavar="KIND:ADDRESS", type=_text, default=None,
         help="where candidates are measured: dask:tcp://scheduler:8786, processes:N (this machine's cores in turn)")
+    add("--vendor", metavar="CODEGEN", type=_text, default=None,
+        help="such as onednn: which parts of the networks it computes faster than our kernels; kept in the log")
     add("--workers", metavar="N", type=_count, default=0, help="processes that compile (one per core)")
     add("--version", action="version", version=f"autotune {__version__}")
     # Options and workloads may stand in any order.

@@ -13,6 +13,7 @@ from ..target import Target
 from . import report
 from .items import items_of
 from .networks import print_network, time_network
+from .vendor import choose_parts, print_choices, require_vendor
 from .arguments import parse, replay_command, typed
 from .output import peak_of, rates, write_file, write_json
 from .progress import make_progress
@@ -26,6 +27,8 @@ def run(argv):
     target = Target(arguments.target)
     threads = arguments.threads or _core.num_threads()
     items = items_of(arguments.workloads, target)
+    if arguments.vendor is not None:
+        require_vendor(arguments.vendor, items.networks, arguments.replay)
     if arguments.replay:
         return replay(items.items, target, threads, arguments)
     return _tune(items, target, threads, arguments)
@@ -81,6 +84,11 @@ def _tune(named, target, threads, arguments):
     report.print_result(result, stream)
     for network in result.get("networks", ()):
         print_network(network, stream)
+    if arguments.vendor is not None and not signals:
+        result["vendor"] = []
+        for network in named.networks:
+            result["vendor"].append(choose_parts(network, arguments.vendor, target, threads, arguments.log))
+            print_choices(result["vendor"][-1], stream)
     if arguments.json:
         write_json(result, arguments.json)
     if signals:

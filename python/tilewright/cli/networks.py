@@ -25,8 +25,7 @@ class Timed:
     """
 
     def __init__(self, network, target, threads, log=None):
-        best = autotune.apply_best(log, threads) if log else contextlib.nullcontext()
-        with target, build_config(opt_level=3), best:
+        with target, build_config(opt_level=3), best_of(log, threads):
             graph, module, params, kernels = build_kernels(network.graph, network.shape, network.dtype, network.params)
         self._programs = {k.name: k.program.workload for k in kernels}
         self._executor = graph_runtime.create(graph, module, params=params)
@@ -50,6 +49,11 @@ class Timed:
     def seconds(self):
         """Of a run, the median."""
         return statistics.median(self._runs)
+
+
+def best_of(log, threads):
+    """Where builds find the records of a log, if there is one."""
+    return autotune.apply_best(log, threads) if log else contextlib.nullcontext()
 
 
 def _set_inputs(executor, params):

@@ -42,13 +42,20 @@ def create(graph_json_str, libmod, device=None, params=None):
     return GraphModule(_core.GraphExecutor(_json_of(graph_json_str), libmod, dict(params or {})))
 
 
-def export(directory, graph_json_str, libmod, params):
+def export(directory, graph_json_str, libmod, params, fallback=False):
     """Writes what `create` takes as a directory, which `load` and the C functions tw_graph_* read.
 
     It appears in one step, also in the place of one that an earlier export wrote: who reads meanwhile finds the old one or
     the new one. `GraphModule.export` is the same for a network that is there already.
+
+    Parameters
+    ----------
+    fallback: bool
+        Of what other code generators compute, the directory has our kernels too, built now, for the active target: they are
+        taken where a code generator's library is missing or fails. Constants of such parts are in it twice.
     """
-    _core.export_graph(directory, _json_of(graph_json_str), libmod, dict(params))
+    fallbacks = _fallbacks(_core.module_regions(libmod)) if fallback else []
+    _core.export_graph(directory, _json_of(graph_json_str), libmod, dict(params), fallbacks)
 
 
 def load(directory, verify=False):
@@ -57,12 +64,14 @@ def load(directory, verify=False):
     Parameters
     ----------
     verify: bool
-        Reads all parameters and compares their checksum. Without it damage to their values stays unnoticed.
+        Reads all parameters and compares their checksum. Without it damage to their values stays unnoticed. Parts that other
+        code generators compute are first tried in a process of their own.
 
     Raises
     ------
     UserError (bad-graph, bad-parameters, module-load)
-        Where a file is missing, cut short, newer than this version, or of another export.
+        Where a file is missing, cut short, newer than this version, or of another export, and where a code generator's
+        library is missing or fails (docs/byoc.md).
     """
     return GraphModule(_core.load_executor(directory, verify))
 
@@ -81,6 +90,18 @@ def load_param_dict(param_bytes):
         Where the bytes are damaged, cut short, newer, or something else.
     """
     return _core.load_param_dict(bytes(param_bytes))
+
+
+def _fallbacks(regions):
+    from .. import graph as _graph
+    from ..compiler import build
+
+    built = []
+    for name, body, inputs, constants in regions:
+        shape = {n: s for n, (s, _) in inputs.items()}
+        graph, module, params = build(_graph.load_json(body), None, shape, {n: d for n, (_, d) in inputs.items()}, constants)
+        built.append((name, graph.json(), module, params))
+    return built
 
 
 def _json_of(graph):
@@ -208,9 +229,12 @@ class GraphModule:
             self.set_input(**input_dict)
         return Profile(self._executor.profile(repeat))
 
-    def export(self, directory, params=None):
-        """Writes a directory for `load`, with the parameters that the network was created with and those given here."""
-        self._executor.export(directory, dict(params or {}))
+    def export(self, directory, params=None, fallback=False):
+        """Writes a directory for `load`, with the parameters that the network was created with and those given here.
+
+        `fallback` as for the function `export`.
+        """
+        self._executor.export(directory, dict(params or {}), _fallbacks(self._executor.regions) if fallback else [])
 
     def __repr__(self):
         e = self._executor

@@ -213,6 +213,21 @@ def global_pool(data: Tensor, pool_type: str, layout: str = 'NCHW') -> Tensor:
     """
 
 
+def pool_grad(grads: Tensor, data: Tensor, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, pool_type: str, ceil_mode: bool = False, count_include_pad: bool = True, layout: str = 'NCHW') -> Tensor:
+    r"""The gradient of pool2d's data: [N, C, H, W]. Of equal elements of a window the first in row-major order is the greatest, as in PyTorch.
+
+    grads (Tensor): the gradient of the result, of its shape
+    data (Tensor): [N, C, H, W], what was pooled
+    kernel (int | collections.abc.Sequence[int]): one extent, or (vertical, horizontal)
+    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    padding (int | collections.abc.Sequence[int] | str)
+    pool_type (str): "max" or "avg"
+    ceil_mode (bool): a last window that does not fit whole counts too
+    count_include_pad (bool): means are over padding too
+    layout (str): "NCHW"
+    """
+
+
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     r"""Exp(x - max) / sum(exp(x - max)) along axis. ONNX Softmax (opset 13).
 

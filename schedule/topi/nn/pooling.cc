@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "schedule/topi/nn/pad.h"
+#include "schedule/topi/nn/pooling_windows.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
@@ -12,52 +13,7 @@ namespace {
 
 constexpr std::string_view kOp = "pool2d";
 
-// Windows along one dimension.
-struct Windows {
-  Expr extent;  // of the data
-  int64_t kernel, stride, dilation;
-  int64_t before = 0, after = 0;  // padding
-  int64_t added = 0;              // elements behind it that the last window reaches when rounded up
-  Expr positions = {};
-
-  Expr span() const { return window_span(make_const(extent.dtype(), kernel), dilation); }
-
-  void place(Rounding rounding) {
-    added = rounding == Rounding::Down ? 0 : stride - 1;
-    positions = window_positions(extent, span(), stride, before + after + added);
-    if (rounding == Rounding::UpInside) {
-      // A window begins before the end of the data.
-      const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-      const Expr begin = floor_div(extent + constant(before - 1), constant(stride)) + constant(1);
-      positions = tw::min(positions, begin);
-    }
-    const auto count = as_const_int(positions);
-    if (count && *count <= 0) {
-      bad_shape({kOp, "kernel"},
-                fmt::format("a window of {} taps over {} elements", kernel, *as_const_int(extent)),
-                "a kernel no larger than the padded data");
-    }
-  }
-
-  // How many taps of the window at `position` lie on elements [low, high) of the data.
-  Expr taps(const Expr& position, const Expr& low, const Expr& high) const {
-    const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-    const Expr start = position * constant(stride) - constant(before);
-    const auto first_from = [&](const Expr& bound) {  // first tap at or behind `bound`
-      return floor_div(bound - start + constant(dilation - 1), constant(dilation));
-    };
-    return tw::min(first_from(high), constant(kernel)) - tw::max(first_from(low), constant(0));
-  }
-  Expr counted(const Expr& position, bool include_pad) const {
-    const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-    if (include_pad) {
-      if (added == 0) return constant(kernel);
-      return taps(position, constant(-before), extent + constant(after));
-    }
-    if (before == 0 && after == 0 && added == 0) return constant(kernel);
-    return taps(position, constant(0), extent);
-  }
-};
+}  // namespace
 
 PoolType pool_type_of(std::string_view op, const std::string& name) {
   if (name == "max") return PoolType::Max;
@@ -73,8 +29,6 @@ Rounding rounding_of(bool ceil_mode, const std::string& rule) {
   return rule == "tvm" ? Rounding::Up : Rounding::UpInside;
 }
 
-}  // namespace
-
 Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
               const std::vector<int64_t>& stride, const std::vector<int64_t>& dilation,
               const Padding& padding, PoolType type, Rounding rounding, bool count_include_pad) {
@@ -86,8 +40,8 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
   if (average) require_float({kOp, "data"}, data);
 
   const std::vector<Expr> in = data.shape();
-  Windows rows{.extent = in[2], .kernel = size.h, .stride = step.h, .dilation = spread.h};
-  Windows columns{.extent = in[3], .kernel = size.w, .stride = step.w, .dilation = spread.w};
+  PoolWindows rows{.extent = in[2], .kernel = size.h, .stride = step.h, .dilation = spread.h};
+  PoolWindows columns{.extent = in[3], .kernel = size.w, .stride = step.w, .dilation = spread.w};
   const Border border = normalize_padding({kOp, "padding"}, padding, rows.span(), columns.span());
   rows.before = border.top, rows.after = border.bottom;
   columns.before = border.left, columns.after = border.right;
@@ -109,7 +63,7 @@ Tensor pool2d(const Tensor& data, const std::vector<int64_t>& kernel,
 
   const IterVar ry = te::reduce_axis({0, amount(size.h)}, "rv0");
   const IterVar rx = te::reduce_axis({0, amount(size.w)}, "rv1");
-  const auto at = [](const Var& position, const Windows& w, const IterVar& tap) {
+  const auto at = [](const Var& position, const PoolWindows& w, const IterVar& tap) {
     return position * make_const(position.dtype(), w.stride) +
            tap.var() * make_const(tap.var().dtype(), w.dilation);
   };

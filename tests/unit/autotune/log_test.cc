@@ -71,11 +71,11 @@ Record record(const std::string& workload = "0123456789abcdef", double seconds =
   return r;
 }
 
-// Which had no races, and nothing about caches.
+// Which had no races and choices, and nothing about caches.
 void make_version_2(const Database& log) {
   for (const char* sql :
-       {"DROP VIEW records", "DROP VIEW winners", "DROP TABLE race_times", "DROP TABLE races",
-        "ALTER TABLE trials DROP COLUMN caches",
+       {"DROP TABLE choices", "DROP VIEW records", "DROP VIEW winners", "DROP TABLE race_times",
+        "DROP TABLE races", "ALTER TABLE trials DROP COLUMN caches",
         "CREATE VIEW records AS SELECT id, median FROM trials", "PRAGMA user_version = 2"}) {
     log.execute(sql);
   }

@@ -57,19 +57,50 @@ TEST(Gradient, OfWhatDoesNotMatterIsZero) {
             "Graph(%y) {\n  %1 = zeros_like(%y)\n  ret %1\n}");
 }
 
-TEST(Gradient, IsAskedOnlyOfOperatorsInBetween) {
-  const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
-  // greater has none, and is no function of x.
-  const Symbol z = call("elemwise_mul", "m", {call("exp", "e", {x}), call("greater", "g", {y, y})});
-  EXPECT_EQ(gradient_of(z, {x}).outputs.size(), 1u);
+ErrorInfo error_of(const Symbol& y, const std::vector<Symbol>& xs) {
   try {
-    gradient_of(z, {y});
-    ADD_FAILURE();
+    gradient_of(y, xs);
   } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::NoGradient);
-    EXPECT_EQ(e.info().what, "operator 'greater' has no gradient");
-    EXPECT_EQ(e.info().where, "node 'g'");
+    return e.info();
   }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+TEST(Gradient, IsAskedOnlyOfOperatorsInBetween) {
+  static const Op kWithout{.name = "without", .inputs = {{"data"}}};
+  const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
+  Node node;
+  node.op = &kWithout;
+  node.name = "f";
+  node.inputs = y.outputs();
+  const NodeRef without = make_node(std::move(node));
+  const Symbol z = call("elemwise_mul", "m", {call("exp", "e", {x}), Symbol({{.node = without}})});
+  EXPECT_EQ(gradient_of(z, {x}).outputs.size(), 1u);
+  const ErrorInfo error = error_of(z, {y});
+  EXPECT_EQ(error.code, ErrorCode::NoGradient);
+  EXPECT_EQ(error.what, "operator 'without' has no gradient");
+  EXPECT_EQ(error.where, "node 'f'");
+}
+
+TEST(Gradient, ThatEndsOnAllWaysNamesOne) {
+  const Symbol x = Symbol::variable("x"), y = Symbol::variable("y");
+  const Symbol t = call("tanh", "t", {call("exp", "e", {x})});
+  const Symbol c = call("cast", "c", {t}, {{"dtype", "int32"}});
+  const Symbol z = call("elemwise_add", "z", {call("copy", "d", {c}), y});
+  const ErrorInfo error = error_of(z, {y, x});
+  EXPECT_EQ(error.code, ErrorCode::NoGradient);
+  EXPECT_EQ(error.what,
+            "no gradient reaches 'x': it ends at operator 'cast', on the way x -> e -> t -> c");
+  EXPECT_EQ(error.where, "node 'c'");
+  // Another way to x is enough.
+  EXPECT_EQ(gradient_of(call("elemwise_add", "a", {z, t}), {x}).outputs.size(), 1u);
+}
+
+TEST(Gradient, ZerosAreNotAdded) {
+  const Symbol x = Symbol::variable("x");
+  const Symbol z = call("elemwise_add", "z", {call("floor", "f", {x}), call("exp", "e", {x})});
+  EXPECT_THAT(to_text(gradient_of(z, {x})), testing::Not(testing::HasSubstr("elemwise_sum")));
 }
 
 TEST(Gradient, NeedsItsSymbols) {

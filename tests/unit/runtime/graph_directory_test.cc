@@ -208,10 +208,10 @@ TEST_F(Directory, NewerFilesAreRefused) {
   std::string json = content(target / "graph.json");
   const size_t version = json.find("\"export_version\"");
   ASSERT_NE(version, json.npos);
-  json.replace(json.find('1', version), 1, "2");
+  json.replace(json.find('1', version), 1, "3");
   overwrite(target / "graph.json", json);
   EXPECT_THAT(refusal(ErrorCode::BadGraph),
-              HasSubstr("it is an export of version 2; legal: up to 1"));
+              HasSubstr("it is an export of version 3; legal: up to 2"));
   write(1);
   std::string parameters = content(target / "graph.params");
   parameters[8] = 2;

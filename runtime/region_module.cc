@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/byoc/region_module.h"
+#include "runtime/region_module.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -13,7 +14,7 @@
 #include "runtime/last_error.h"
 #include "runtime/workspace.h"
 
-namespace tw::graph {
+namespace tw {
 namespace {
 
 // What one call at a time has.
@@ -23,9 +24,8 @@ struct Caller {
 };
 
 struct State {
+  BuiltRegion built;  // clones of whose kernel run
   FunctionInfo info;
-  std::vector<NDArray> constants;
-  std::unique_ptr<vendor::Kernel> kernel;  // whose clones run
   int64_t workspace = 0;
   std::mutex running;  // held while the kernel itself runs, where it has no clones
   std::mutex mutex;    // of what follows; never held in a run
@@ -38,7 +38,7 @@ class OneAtATime final : public vendor::Kernel {
   explicit OneAtATime(State& state) : state_(state) {}
   void run(void* const* tensors, void* workspace) override {
     const std::lock_guard alone(state_.running);
-    state_.kernel->run(tensors, workspace);
+    state_.built.kernel->run(tensors, workspace);
   }
 
  private:
@@ -57,7 +57,7 @@ class Lease {
         return;
       }
     }
-    caller_.kernel.reset(state.kernel->clone());
+    caller_.kernel.reset(state.built.kernel->clone());
     if (!caller_.kernel) caller_.kernel = std::make_unique<OneAtATime>(state);
     caller_.tensors.resize(state.info.arguments.size());
   }
@@ -72,6 +72,36 @@ class Lease {
  private:
   State& state_;
   Caller caller_;
+};
+
+// Scratch memory of a call, with a line behind it that nobody shall write.
+class Scratch {
+ public:
+  explicit Scratch(const State& state) : bytes_(state.workspace) {
+    if (bytes_ == 0) return;
+    memory_.reset(static_cast<char*>(workspace_alloc(bytes_ + kBehind)));
+    if (!memory_) {
+      raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + state.info.name});
+    }
+    std::memset(memory_.get() + bytes_, kUntouched, kBehind);
+  }
+  void* get() const { return memory_.get(); }
+  bool is_exceeded() const {
+    const char* const behind = memory_.get() + bytes_;
+    return bytes_ > 0 && !std::all_of(behind, behind + kBehind, [](char c) {
+             return static_cast<unsigned char>(c) == kUntouched;
+           });
+  }
+
+  static constexpr int64_t kBehind = 64;
+
+ private:
+  static constexpr unsigned char kUntouched = 0xa5;
+  struct Free {
+    void operator()(char* memory) const { workspace_free(memory); }
+  };
+  int64_t bytes_;
+  std::unique_ptr<char, Free> memory_;
 };
 
 void* elements_of(const State& state, size_t k, const void* argument) {
@@ -104,16 +134,18 @@ int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
     Lease caller(state);
     for (size_t k = 0; k < caller->tensors.size(); ++k)
       caller->tensors[k] = elements_of(state, k, arguments[k]);
-    const std::unique_ptr<void, void (*)(void*)> workspace(
-        state.workspace > 0 ? workspace_alloc(state.workspace) : nullptr, &workspace_free);
-    if (state.workspace > 0 && !workspace) {
-      raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + state.info.name});
-    }
-    try {
-      caller->kernel->run(caller->tensors.data(), workspace.get());
-    } catch (const std::exception& e) {
+    const Scratch scratch(state);
+    const auto failed = [&](std::string_view why) {
       raise({.code = ErrorCode::RunCrashed,
-             .what = fmt::format("{} failed: {}", state.info.name, e.what())});
+             .what = fmt::format("{} failed: {}", state.info.name, why)});
+    };
+    try {
+      caller->kernel->run(caller->tensors.data(), scratch.get());
+    } catch (const std::exception& e) {
+      failed(e.what());
+    }
+    if (scratch.is_exceeded()) {
+      failed(fmt::format("it wrote behind its {} bytes of scratch memory", state.workspace));
     }
     return 0;
   });
@@ -133,6 +165,7 @@ class RegionModule final : public Module {
     if (name != state_->info.name) unknown(name, function_names());
     return Function(state_->info, &run_region, state_);
   }
+  const BuiltRegion& region() const { return state_->built; }
 
  private:
   std::shared_ptr<State> state_;
@@ -166,9 +199,17 @@ class ModuleWithRegions final : public Module {
     std::vector<std::string> names;
     for (const auto& [name, module] : places_) names.push_back(name);
     raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("kernels of other code generators cannot be exported: {}",
+           .what = fmt::format("a library cannot hold kernels of other code generators: {}",
                                fmt::join(names, ", ")),
-           .legal = "a build of byoc.inline_functions(graph)"});
+           .legal = "graph_runtime.export, which keeps them, or a build of "
+                    "byoc.inline_functions(graph)"});
+  }
+  const Module* ours() const { return ours_.get(); }
+  std::vector<const BuiltRegion*> regions() const {
+    std::vector<const BuiltRegion*> built;
+    for (const auto& [name, module] : places_)
+      built.push_back(&dynamic_cast<const RegionModule&>(*module).region());
+    return built;
   }
 
  private:
@@ -179,32 +220,43 @@ class ModuleWithRegions final : public Module {
 
 }  // namespace
 
-std::shared_ptr<const Module> make_region_module(const vendor::Region& region,
-                                                 std::unique_ptr<vendor::Kernel> kernel,
-                                                 std::vector<NDArray> constants) {
+std::shared_ptr<const Module> make_region_module(BuiltRegion built) {
   auto state = std::make_shared<State>();
+  const vendor::Region& region = built.region;
   state->info.name = region.name;
   const auto add = [&](size_t value, bool output) {
     const vendor::Value& v = region.values[value];
     ArgumentInfo& info = state->info.arguments.emplace_back();
-    info.name = fmt::format("{}{}", output ? "output" : "input", state->info.arguments.size() - 1);
+    info.name =
+        !output && value < built.parameters.size()
+            ? built.parameters[value]
+            : fmt::format("{}{}", output ? "output" : "input", state->info.arguments.size() - 1);
     info.dtype = parse_dtype(v.dtype);
     info.shape.assign(v.shape.begin(), v.shape.end());
     info.output = output;
   };
   for (size_t v : region.inputs) add(v, false);
   for (size_t v : region.outputs) add(v, true);
-  state->workspace = kernel->workspace_bytes();
-  state->info.workspace.call = state->workspace;
-  state->kernel = std::move(kernel);
-  state->constants = std::move(constants);
+  state->workspace = built.kernel->workspace_bytes();
+  state->info.workspace.call = state->workspace + (state->workspace > 0 ? Scratch::kBehind : 0);
+  state->built = std::move(built);
   return std::make_shared<RegionModule>(std::move(state));
 }
 
 std::shared_ptr<Module> with_regions(std::shared_ptr<Module> ours,
                                      std::vector<std::shared_ptr<const Module>> regions) {
-  if (regions.empty()) return ours;
+  if (ours && regions.empty()) return ours;
   return std::make_shared<ModuleWithRegions>(std::move(ours), std::move(regions));
 }
 
-}  // namespace tw::graph
+const Module* without_regions(const Module& module) {
+  const auto* both = dynamic_cast<const ModuleWithRegions*>(&module);
+  return both != nullptr ? both->ours() : &module;
+}
+
+std::vector<const BuiltRegion*> regions_of(const Module& module) {
+  const auto* both = dynamic_cast<const ModuleWithRegions*>(&module);
+  return both != nullptr ? both->regions() : std::vector<const BuiltRegion*>();
+}
+
+}  // namespace tw

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graph/byoc/region_json.h"
+#include "runtime/region_json.h"
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace tw::vendor {
 namespace {
@@ -34,6 +35,15 @@ Attribute attribute_of(size_t kind, const Json& value) {
   return std::monostate();
 }
 
+// Each number is that of a value.
+std::vector<size_t> numbers(const Json& list, const Region& region) {
+  const auto read = list.get<std::vector<size_t>>();
+  for (size_t v : read) {
+    if (v >= region.values.size()) throw std::runtime_error("a region without such a value");
+  }
+  return read;
+}
+
 }  // namespace
 
 std::string to_json(const Region& region) {
@@ -60,19 +70,22 @@ std::string to_json(const Region& region) {
   return json.dump();
 }
 
-Region from_json(const std::string& text, const void* constants) {
+Region from_json(const std::string& text,
+                 const std::function<const void*(size_t value)>& constant) {
   const Json json = Json::parse(text);
   Region region{.name = json.at("name"),
                 .values = {},
-                .inputs = json.at("inputs"),
-                .outputs = json.at("outputs"),
+                .inputs = {},
+                .outputs = {},
                 .composites = {},
                 .threads = json.at("threads")};
   for (const Json& v : json.at("values")) {
-    region.values.push_back({.shape = v.at("shape"),
-                             .dtype = v.at("dtype"),
-                             .constant = v.at("constant").get<bool>() ? constants : nullptr});
+    region.values.push_back({.shape = v.at("shape"), .dtype = v.at("dtype"), .constant = nullptr});
+    if (v.at("constant").get<bool>())
+      region.values.back().constant = constant(region.values.size() - 1);
   }
+  region.inputs = numbers(json.at("inputs"), region);
+  region.outputs = numbers(json.at("outputs"), region);
   for (const Json& c : json.at("composites")) {
     Composite& composite = region.composites.emplace_back();
     composite.pattern = c.at("pattern");
@@ -80,8 +93,8 @@ Region from_json(const std::string& text, const void* constants) {
       Step& step = composite.steps.emplace_back();
       step.op = s.at("op");
       step.node = s.at("node");
-      step.inputs = s.at("inputs").get<std::vector<size_t>>();
-      step.outputs = s.at("outputs").get<std::vector<size_t>>();
+      step.inputs = numbers(s.at("inputs"), region);
+      step.outputs = numbers(s.at("outputs"), region);
       for (const auto& [name, a] : s.at("attributes").items())
         step.attributes[name] = attribute_of(a.at(0).get<size_t>(), a.at(1));
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions are first built and run in the program tilewright-codegen (graph/byoc/worker): it reads a
-// region a line and writes a line for each, "ok" or what went wrong. Where it ends before, the
-// region in work is what ended it, and another process goes on behind that.
+// The program tilewright-codegen (graph/byoc/worker) reads a region a line and writes a line for
+// each, "ok" or what went wrong. Where it ends before, the region in work is what ended it, and
+// another process goes on behind that.
+#include "runtime/try_regions.h"
+
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -13,12 +16,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "autotune/worker_process.h"
-#include "graph/byoc/codegens.h"
-#include "graph/byoc/region_json.h"
 #include "runtime/error.h"
+#include "runtime/region_json.h"
 
-namespace tw::graph {
+namespace tw::vendor {
 namespace {
 
 class File {
@@ -60,20 +61,28 @@ class File {
   int descriptor_;
 };
 
+std::filesystem::path worker_program() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<const void*>(&try_regions), &info) == 0 || info.dli_fname == nullptr)
+    return "tilewright-codegen";
+  std::error_code ignored;
+  return std::filesystem::absolute(info.dli_fname, ignored).parent_path() / "tilewright-codegen";
+}
+
 // Writes a line for each region until it ends; says how.
-std::string run_worker(const std::string& library, const File& in, const File& out) {
-  const std::string program =
-      (std::filesystem::path(autotune::worker_program("")).parent_path() / "tilewright-codegen")
-          .string();
+std::string run_worker(std::vector<std::string> arguments, const File& in, const File& out) {
+  const std::string program = worker_program().string();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = "tilewright-codegen", argument = library;
-  char* arguments[] = {name.data(), argument.data(), nullptr};
+  std::string name = "tilewright-codegen";
+  std::vector<char*> words{name.data()};
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ);
+  const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     raise({.code = ErrorCode::WorkerLost,
@@ -90,20 +99,28 @@ std::string run_worker(const std::string& library, const File& in, const File& o
 
 }  // namespace
 
-std::vector<std::string> try_regions(const Codegen& codegen,
-                                     const std::vector<vendor::Region>& regions) {
+std::vector<std::string> try_regions(const std::string& library,
+                                     const std::vector<Region>& regions) {
   std::vector<std::string> problems;
   while (problems.size() < regions.size()) {
     const File in("regions"), out("results");
     std::string text;
-    for (size_t k = problems.size(); k < regions.size(); ++k)
-      text += vendor::to_json(regions[k]) + "\n";
+    for (size_t k = problems.size(); k < regions.size(); ++k) text += to_json(regions[k]) + "\n";
     in.write(text);
-    const std::string end = run_worker(library_path(codegen), in, out);
+    const std::string end = run_worker({library}, in, out);
     for (const std::string& line : out.lines()) problems.push_back(line == "ok" ? "" : line);
     if (problems.size() < regions.size()) problems.push_back("the process that built it " + end);
   }
   return problems;
 }
 
-}  // namespace tw::graph
+std::string try_saved_region(const std::filesystem::path& folder, std::string_view region) {
+  if (!std::filesystem::exists(worker_program())) return "";
+  const File in("regions"), out("results");
+  const std::string end = run_worker({folder.string(), std::string(region)}, in, out);
+  const std::vector<std::string> lines = out.lines();
+  if (lines.empty()) return "the process that built it " + end;
+  return lines.front() == "ok" ? "" : lines.front();
+}
+
+}  // namespace tw::vendor

@@ -1,0 +1,154 @@
+"""Gradients of every operator, of first and second order, against differences of the NumPy reference in float64."""
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.graph
+import tilewright.symbol as sym
+
+import numpy_graph
+from node_program import run
+from operator_cases import CASES, COMPUTED, OPERATORS, sample
+
+# What passes no gradient on, with what a user is told.
+ENDS = {"argmax", "argmin"}
+# What has no inputs.
+SOURCES = {"zeros", "ones", "full"}
+# Whose gradient is not the slope, as users ask for.
+DECIDED = {"block_grad"}
+DIFFERENTIABLE = sorted(set(COMPUTED) - ENDS - SOURCES - DECIDED)
+STEP = 1e-6
+
+
+def gradients(y, xs):
+    return tw.compiler.graph_util.gradients(y, xs)
+
+
+def total(outputs, heads):
+    """The sum of all elements, each with a weight of its own."""
+    terms = [sym.sum(sym.elemwise_mul(y, head)) for y, head in zip(outputs, heads, strict=True)]
+    return terms[0] if len(terms) == 1 else sym.elemwise_sum(*terms, num_args=len(terms))
+
+
+def evaluate(symbols, values):
+    graph = tw.graph.create(sym.Group(list(symbols)))
+    return numpy_graph.run(graph.symbol, {name: values[name] for name in graph.index.input_names})
+
+
+def random_like(shapes, seed):
+    return [np.random.default_rng(seed + k).uniform(-1, 1, shape) for k, shape in enumerate(shapes)]
+
+
+def agrees_with_differences(loss, xs, values, note):
+    """The gradients of a number by variables, along random directions."""
+    found = evaluate(gradients(loss, [sym.Variable(x) for x in xs] if isinstance(xs, dict) else list(xs)), values)
+    for x, gradient in zip(xs, found, strict=True):
+        name = x.list_input_names()[0]
+        assert gradient.shape == values[name].shape, note
+        for direction in random_like([values[name].shape] * 2, 77):
+            sides = [float(evaluate([loss], values | {name: values[name] + sign * STEP * direction})[0]) for sign in (1, -1)]
+            expected = (sides[0] - sides[1]) / (2 * STEP)
+            np.testing.assert_allclose(np.sum(gradient * direction), expected, rtol=2e-6, atol=2e-6, err_msg=f"{note}, {name}")
+    return found
+
+
+def case_of(operator, shapes, attributes):
+    """Variables, values, the loss, and which of the variables are inputs of the operator."""
+    values = {f"x{k}": sample(shape, k, "float64") for k, shape in enumerate(shapes)}
+    xs = [sym.Variable(name) for name in values]
+    y = getattr(sym, operator)(*xs, **attributes)
+    outputs = [y[k] for k in range(len(y))] if len(y) > 1 else [y]
+    heads = random_like([o.shape for o in evaluate(outputs, values)], 5)
+    names = [f"head{k}" for k in range(len(heads))]
+    values |= dict(zip(names, heads, strict=True))
+    return xs, values, total(outputs, [sym.Variable(n) for n in names])
+
+
+def float_cases(operator):
+    """But for windows without elements, whose greatest is minus infinity."""
+    return [c for c in CASES[operator] if c[1].get("dtype") not in ("int32", 5) and not (operator == "max_pool2d" and c[1].get("ceil_mode"))]
+
+
+@pytest.mark.parametrize("operator", DIFFERENTIABLE)
+def test_first_order(operator):
+    for shapes, attributes in float_cases(operator):
+        xs, values, loss = case_of(operator, shapes, attributes)
+        found = agrees_with_differences(loss, xs, values, f"{operator} {shapes} {attributes}")
+        # What the operators of the gradient compute by themselves is what the reference says.
+        for ours, theirs in zip(run(tw.graph.create(sym.Group(gradients(loss, xs))).symbol, values), found, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("operator", DIFFERENTIABLE)
+def test_second_order(operator):
+    for shapes, attributes in float_cases(operator):
+        xs, values, loss = case_of(operator, shapes, attributes)
+        first = gradients(loss, xs)
+        weights = random_like([values[x.list_input_names()[0]].shape for x in xs], 11)
+        names = [f"weight{k}" for k in range(len(xs))]
+        values |= dict(zip(names, weights, strict=True))
+        slope = total(first, [sym.Variable(n) for n in names])
+        agrees_with_differences(slope, xs, values, f"{operator} {shapes} {attributes}")
+
+
+def test_every_operator_has_a_gradient_or_says_why_not():
+    for name in OPERATORS.keys() - numpy_graph.NOT_COMPUTED.keys() - SOURCES - ENDS - DECIDED:
+        assert name in DIFFERENTIABLE
+    assert OPERATORS.keys() & ENDS == ENDS
+
+
+@pytest.mark.parametrize(
+    ("function", "end"),
+    [(lambda x: sym.argmax(x, axis=0), "argmax"), (lambda x: sym.cast(x, dtype="int32"), "cast"),
+     (lambda x: sym.cast(sym.cast(sym.exp(x), dtype="int32"), dtype="float32"), "cast")],
+)
+def test_a_gradient_that_ends_names_the_way(function, end):
+    x = sym.Variable("x", shape=(3,))
+    with pytest.raises(tw.UserError, match=rf"no gradient reaches 'x': it ends at operator '{end}', on the way x -> ") as error:
+        gradients(function(x), [x])
+    assert error.value.code == "no-gradient"
+    # Another way is enough, and what nothing depends on gets zeros.
+    both = sym.elemwise_add(sym.cast(function(x), dtype="float32"), sym.sum(sym.exp(x))) if end == "argmax" else None
+    if both is not None:
+        np.testing.assert_allclose(evaluate(gradients(both, [x]), {"x": np.ones(3)})[0], np.exp(np.ones(3)))
+    z = sym.Variable("z", shape=(2,))
+    np.testing.assert_array_equal(evaluate(gradients(function(x), [z]), {"z": np.ones(2)})[0], np.zeros(2))
+
+
+def at(function, *arrays):
+    """The gradients of the sum of a function's results at points."""
+    xs = [sym.Variable(f"x{k}") for k in range(len(arrays))]
+    values = {f"x{k}": np.asarray(a, "float64") for k, a in enumerate(arrays)}
+    return [g.tolist() for g in run(tw.graph.create(sym.Group(gradients(sym.sum(function(*xs)), xs))).symbol, values)]
+
+
+def test_at_kinks_as_pytorch():
+    """torch 2: abs, relu, clamp, maximum, amax, max_pool2d, pow, prod, leaky_relu at points where they have no slope."""
+    assert at(sym.abs, [-2, 0, 3]) == [[-1, 0, 1]]
+    assert at(sym.relu, [-2, 0, 3]) == [[0, 0, 1]]
+    assert at(lambda x: sym.clip(x, a_min=-1, a_max=1), [-2, -1, 0, 1, 2]) == [[0, 1, 1, 1, 0]]
+    assert at(lambda x: sym.leaky_relu(x, alpha=0.5), [-1, 0, 1]) == [[0.5, 0.5, 1]]
+    assert at(sym.broadcast_max, [1, 2, 3], [3, 2, 1]) == [[0, 0.5, 1], [1, 0.5, 0]]
+    assert at(sym.broadcast_min, [1, 2, 3], [3, 2, 1]) == [[1, 0.5, 0], [0, 0.5, 1]]
+    assert at(lambda x: sym.max(x, axis=1), [[1, 4, 4], [2, 2, 2]]) == [[[0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3]]]
+    assert at(sym.prod, [2, 0, 3]) == [[0, 6, 0]]
+    assert at(sym.prod, [0, 0, 3]) == [[0, 0, 0]]
+    assert at(lambda x: x**0, [0, 2]) == [[0, 0]]
+    assert at(lambda x: x**2, [0, 2]) == [[0, 4]]
+    assert at(sym.broadcast_pow, [0, 0, 2], [2, 0, 0]) == [[0, 0, 0], [0, 0, np.log(2)]]
+    assert at(lambda x: sym.max_pool2d(x, pool_size=2, strides=(1, 1)), np.ones((1, 1, 2, 3))) == [[[[[1, 1, 0], [0, 0, 0]]]]]
+    assert at(sym.floor, [0, 0.5]) == [[0, 0]]
+    assert at(sym.block_grad, [1, 2]) == [[0, 0]]
+
+
+def test_sums_of_gradients():
+    """The gradient of a sum is the sum of gradients, and the head scales it."""
+    x = sym.Variable("x")
+    values = {"x": sample((3, 4), 1, "float64"), "head": np.full((3, 4), 2.5)}
+    f, g = sym.tanh(x), sym.softmax(x)
+    both, = evaluate(gradients(sym.elemwise_add(f, g), [x]), values)
+    parts = evaluate([*gradients(f, [x]), *gradients(g, [x])], values)
+    np.testing.assert_allclose(both, parts[0] + parts[1], rtol=1e-12, atol=1e-15)
+    scaled, = evaluate(tw.compiler.graph_util.gradients(f, [x], [sym.Variable("head")]), values)
+    np.testing.assert_allclose(scaled, 2.5 * parts[0], rtol=1e-12)
