@@ -121,6 +121,9 @@ void measure_compile(const Options& options, Results& results) {
                  .samples = std::move(by_phase[phase]),
                  .labels = {{"phase", phase}}});
   }
+  std::vector<Trace> traces;
+  for (size_t k = 0; k < std::min<size_t>(draws.size(), 60); ++k) traces.push_back(draws[k].trace);
+  measure_scheduling(task, traces, results);
 }
 
 void measure_cold_compile(const Options& options, Results& results) {

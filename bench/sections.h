@@ -2,6 +2,7 @@
 // The subjects of the benchmark program, each a file of its own and a row of the table in main.cc.
 #pragma once
 
+#include "autotune/task.h"
 #include "bench/options.h"
 #include "bench/results.h"
 
@@ -15,6 +16,9 @@ void measure_fork_join(const Options& options, Results& results);
 void measure_rests(const Options& options, Results& results);
 // compile_latency.cc: te text and trace to callable, by phase; cold, warm, and memory over many.
 void measure_compile(const Options& options, Results& results);
+// scheduling.cc: checking a schedule against lowering it, and a nest of sixty operations.
+void measure_scheduling(const autotune::Task& task, const std::vector<Trace>& traces,
+                        Results& results);
 void measure_cold_compile(const Options& options, Results& results);
 void measure_soak(const Options& options, Results& results);
 // vector_math.cc: errors and rates of mathematical functions.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ir/expr.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {
@@ -17,6 +18,17 @@ std::optional<int64_t> spread(const Expr& e, const std::vector<IterVar>& vars,
   const Interval values = analyzer.interval(e, relaxed);
   if (!values.is_bounded()) return std::nullopt;
   return as_const_int(analyzer.simplify(values.greatest - values.least));
+}
+
+// Whether the loop has one iteration, were the stage computed whole.
+bool runs_once(const StageData& stage, const IterVar& leaf) {
+  DomainMap domains;
+  Analyzer analyzer;
+  for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
+  for (const RelationRef& relation : stage.relations)
+    relation->domain_down(domains, analyzer, ScheduleOptions());
+  const auto extent = as_const_int(domains.at(leaf->var).extent);
+  return extent && *extent <= 1;
 }
 
 }  // namespace
@@ -45,7 +57,7 @@ std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf) {
 
 IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
   for (const IterVar& root : roots_of(stage, leaf)) {
-    if (is_dependent(root->kind)) return root;
+    if (is_dependent(root->kind)) return runs_once(stage, leaf) ? IterVar() : root;
   }
   return {};
 }

@@ -21,7 +21,8 @@ bool is_dependent(IterKind kind);
 
 // The root axes that the leaf's values are part of, in the order of the operation.
 std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf);
-// That of them whose iterations depend on each other; undefined when there is none.
+// That of them whose iterations depend on each other; undefined when there is none, as where the
+// loop has a single iteration.
 IterVar dependent_root(const StageData& stage, const IterVar& leaf);
 
 // Whether the regions of `stage` that two iterations of `loop` compute are proven to have no

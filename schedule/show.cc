@@ -32,13 +32,19 @@ class Rows {
   Rows(const ScheduleData& schedule, const DomainMap& domains, const Culprit* culprit = nullptr)
       : schedule_(schedule), domains_(domains), culprit_(culprit) {
     for (const auto& stage : schedule_.stages) {
-      if (stage->attach_type != AttachType::Scope) continue;
       // One that is attached to what is no loop is shown at the outermost level.
       const StageData* parent = stage->attach_stage;
-      if (parent != nullptr && is_leaf(*parent, stage->attach_axis) && !is_inlined(*parent)) {
+      if (parent == nullptr || is_inlined(*parent)) continue;
+      if (stage->attach_type == AttachType::ScanInit) {
+        before_[parent].push_back(stage.get());
+      } else if (stage->attach_type == AttachType::ScanUpdate) {
+        inside_[parent->leaf_axes.back()->var].push_back(stage.get());
+      } else if (stage->attach_type == AttachType::Scope && is_leaf(*parent, stage->attach_axis)) {
         inside_[stage->attach_axis->var].push_back(stage.get());
-        attached_.insert(stage.get());
+      } else {
+        continue;
       }
+      attached_.insert(stage.get());
     }
   }
 
@@ -85,6 +91,9 @@ class Rows {
     }
     head.is_marked = culprit_ && culprit_->axis.empty() && culprit_->stage == stage.name();
     rows_.push_back(std::move(head));
+    if (const auto here = before_.find(&stage); here != before_.end()) {
+      for (const StageData* s : here->second) nest(*s, depth + 1);
+    }
     for (const IterVar& leaf : stage.leaf_axes) {
       loop(stage, leaf, ++depth);
       const auto here = inside_.find(leaf->var);
@@ -114,6 +123,7 @@ class Rows {
                    : fmt::format("{} ({}, {}, {})", kind, leaf.name(),
                                  to_string(domain->second.min), to_string(domain->second.extent));
     if (leaf->kind == IterKind::Reduction) row.notes.emplace_back("reduction");
+    if (leaf->kind == IterKind::Ordered) row.notes.emplace_back("in order");
     if (marks != nullptr) {
       for (const auto& [name, value] : marks->pragmas)
         row.notes.push_back(fmt::format("pragma {} = {}", name, to_string(value)));
@@ -135,12 +145,13 @@ class Rows {
   std::vector<NestRow> rows_;
   std::vector<const StageData*> open_;
   std::unordered_set<const StageData*> attached_;
+  std::unordered_map<const StageData*, std::vector<const StageData*>> before_;
   std::unordered_map<Var, std::vector<const StageData*>, IdentityHash, IdentityEqual> inside_;
 };
 
 // The domains of what is computed whole, as far as they are known without inferring bounds.
 void add_own_domains(const StageData& stage, DomainMap& domains) {
-  if (is_placeholder(stage) || stage.attach_type == AttachType::Scope) return;
+  if (is_placeholder(stage) || stage.attach_type != AttachType::GroupRoot) return;
   Analyzer analyzer;
   for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
   for (const RelationRef& relation : stage.relations)
@@ -150,7 +161,7 @@ void add_own_domains(const StageData& stage, DomainMap& domains) {
 // The stage at the outermost level in whose nest this one stands.
 const StageData* outermost(const StageData* stage) {
   for (int depth = 0; depth < 1000; ++depth) {
-    if (stage->attach_type != AttachType::Scope || stage->attach_stage == nullptr) break;
+    if (stage->attach_type == AttachType::GroupRoot || stage->attach_stage == nullptr) break;
     stage = stage->attach_stage;
   }
   return stage;

@@ -12,6 +12,7 @@
 
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/compute.h"
 
 namespace tw {
 namespace {
@@ -77,6 +78,8 @@ class Script {
   std::string axis(const AxisRef& ref) const {
     if (ref.step >= 0) return axes_.at({ref.step, ref.index});
     const te::Operation& op = schedule_.stage(ref.stage).op();
+    if (te::as_op<te::ComputeNode>(op) == nullptr)
+      return fmt::format("{}.all_iter_vars[{}]", stage(ref.stage), ref.index);
     const auto data = static_cast<int>(op->data_axes().size());
     return ref.index < data
                ? fmt::format("{}.op.axis[{}]", stage(ref.stage), ref.index)

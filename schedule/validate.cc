@@ -47,6 +47,7 @@ class Validation {
     order();
     bool placed = true;
     for (const auto& stage : schedule_.stages) placed &= place(*stage);
+    if (placed) scans();
     for (const auto& stage : schedule_.stages) {
       if (placed) visibility(*stage);
       if (!has_loops(*stage)) continue;
@@ -83,6 +84,14 @@ class Validation {
     }
   }
 
+  void scans() {
+    try {
+      validate_scans(schedule_);
+    } catch (const UserError& error) {
+      report_(error.info());
+    }
+  }
+
   // The error about where a stage is computed.
   void misplaced(const StageData& stage, std::string what, std::string legal) {
     report_({.code = ErrorCode::BadAttach,
@@ -103,8 +112,7 @@ class Validation {
     const StageData* parent = stage.attach_stage;
     const char* const consumer = "compute_root, or a loop of a stage that consumes it";
     if (parent == &stage) return bad("a stage cannot be computed inside its own loops", consumer);
-    if (std::ranges::none_of(schedule_.stages, [&](const auto& s) { return s.get() == parent; }))
-      return bad("computed inside a stage that is not of this schedule", consumer);
+    if (parent == nullptr) return bad("computed inside the loop of no stage", consumer);
     if (!has_loops(*parent)) {
       return bad(fmt::format("'{}' is {} and has no loops", parent->name(),
                              is_placeholder(*parent) ? "a placeholder" : "inlined"),
@@ -121,8 +129,7 @@ class Validation {
                  "compute_root");
     }
     size_t depth = 0;
-    for (const StageData* s = parent; s != nullptr && s->attach_type == AttachType::Scope;
-         s = s->attach_stage) {
+    for (const StageData* s = parent; s != nullptr && is_region(*s); s = s->attach_stage) {
       if (++depth <= schedule_.stages.size()) continue;
       return bad(fmt::format("'{}' is itself computed inside this stage", parent->name()),
                  "compute_root of one of them");
@@ -150,7 +157,7 @@ class Validation {
     std::vector<const StageData*> around;  // the first consumer, and what it is computed in
     for (const StageData* s = readers.empty() ? nullptr : readers.front();
          s != nullptr && s != &stage && around.size() < schedule_.stages.size();
-         s = s->attach_type == AttachType::Scope ? s->attach_stage : nullptr) {
+         s = is_region(*s) ? s->attach_stage : nullptr) {
       if (has_loops(*s)) around.push_back(s);
     }
     std::string points;
@@ -197,6 +204,7 @@ class Validation {
         legal += (legal.empty() ? "" : ", ") + other.name();
     }
     const bool reduces = root->kind == IterKind::Reduction;
+    if (!reduces && legal.empty()) legal = "an axis of a stage that is computed in each step";
     if (reduces)
       legal += fmt::format("{}a data axis that rfactor makes of it", legal.empty() ? "" : ", or ");
     report_({.code = ErrorCode::ParallelReduction,
@@ -237,10 +245,9 @@ void check_stored(const Schedule& normalized, const DomainMap& domains,
                   const std::vector<te::Tensor>& stored, Report report) {
   for (const te::Tensor& tensor : stored) {
     const StageData& stage = *find_stage(normalized.data(), tensor.op().get());
-    if (stage.attach_type != AttachType::Scope) continue;
     std::vector<IterVar> inner;
-    const StageData* s = &stage;
-    while (s->attach_type == AttachType::Scope) {
+    for (const StageData* s = &stage; is_region(*s); s = s->attach_stage) {
+      if (s->attach_type == AttachType::ScanInit) continue;  // none of its loops stands around
       const StageData* parent = s->attach_stage;
       for (size_t k = leaf_position(*parent, s->attach_axis) + 1; k-- > 0;) {
         const IterVar& leaf = parent->leaf_axes[k];
@@ -260,7 +267,6 @@ void check_stored(const Schedule& normalized, const DomainMap& domains,
         }
         inner.push_back(leaf);
       }
-      s = parent;
     }
   }
 }
@@ -277,7 +283,6 @@ bool runs_inside(const StageData& stage, const StageData& parent, const IterVar&
 }
 
 void validate(const ScheduleData& schedule) {
-  validate_scans(schedule);
   Validation(schedule, [&](ErrorInfo error) { raise_in(schedule, std::move(error)); }).run();
 }
 
@@ -293,15 +298,10 @@ std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tenso
   const auto report = [&](ErrorInfo error) {
     findings.push_back(finding_of(data, std::move(error)));
   };
-  try {
-    validate_scans(data);
-  } catch (const UserError& error) {
-    report(error.info());
-  }
-  Validation(data, report).run();
+  const Schedule tried = schedule.copy();
+  Validation(normalize(tried).data(), report).run();
   // Bounds of a schedule that is wrong so far would be wrong too.
   if (!findings.empty()) return findings;
-  const Schedule tried = schedule.copy();
   for (bool again = true; again;) {
     again = false;
     try {

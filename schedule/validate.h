@@ -26,7 +26,7 @@ struct Finding {
 //   and every other code by which lowering refuses a schedule
 std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored = {});
 
-// Raises the first of the findings that need no bounds.
+// Raises the first of the findings that need no bounds. The schedule is normalised.
 void validate(const ScheduleData& schedule);
 // ParallelReduction when iterations of a parallel or vectorized loop might write the same element
 // of a tensor of `stored`: one that is computed inside the loop and kept outside.

@@ -108,12 +108,29 @@ TEST(Validate, AFusedAxisThatMixes) {
 
 TEST(Validate, LoopsThatMustRunInOrder) {
   const Schedule s = scheduled(
-      "A = placeholder(int32, [8])\nB = compute([t: 8], (A(t) + 1))\n"
-      "arguments A B\noutputs B\n");
-  StageData& b = stage(s, "B");
-  EXPECT_FALSE(dependent_root(b, b.leaf_axes[0]).defined());
-  EXPECT_TRUE(is_dependent(IterKind::Ordered));
-  EXPECT_TRUE(is_dependent(IterKind::Opaque));
+      "I = compute([t: 1, i: 4], i)\n"
+      "X = placeholder(int32, [6, 4])\n"
+      "S = placeholder(int32, [6, 4])\n"
+      "U = compute([t: 6, i: 4], (S(max((t - 1), 0), i) + X(t, i)))\n"
+      "R = scan(init=[I], update=[U], state=[S])\n"
+      "arguments X R\noutputs R\n");
+  mark(stage(s, "R"), 0, ForKind::Parallel);
+  const ErrorInfo e = only_finding(s);
+  EXPECT_EQ(to_string(e.code), "parallel-reduction");
+  EXPECT_EQ(e.stage, "R");
+  EXPECT_EQ(e.legal, "an axis of a stage that is computed in each step");
+  mark(stage(s, "R"), 0, ForKind::Serial);
+  mark(stage(s, "U"), 1, ForKind::Parallel);
+  EXPECT_TRUE(check(s).empty());
+}
+
+// A loop of one iteration depends on none.
+TEST(Validate, AReductionThatRunsOnce) {
+  const Schedule s = scheduled(kProgram, "split@1(s3, s3:2, factor=6)");
+  mark(stage(s, "C"), 2, ForKind::Parallel);
+  EXPECT_TRUE(check(s).empty());
+  mark(stage(s, "C"), 3, ForKind::Parallel);
+  EXPECT_EQ(only_finding(s).axis, "k.inner");
 }
 
 TEST(Validate, AConsumerOutside) {
@@ -167,11 +184,11 @@ TEST(Validate, PlacesThatAreNone) {
               attach(stage(s, "D"), stage(s, "C"), stage(s, "C").leaf_axes[0]);
             }),
             "'D' is itself computed inside this stage");
-  const Schedule other = scheduled(kProgram);
   EXPECT_EQ(refused([&](const Schedule& s) {
-              attach(stage(s, "C"), stage(other, "D"), stage(other, "D").leaf_axes[0]);
+              attach(stage(s, "C"), stage(s, "D"), stage(s, "D").leaf_axes[0]);
+              stage(s, "C").attach_stage = nullptr;
             }),
-            "computed inside a stage that is not of this schedule");
+            "computed inside the loop of no stage");
 }
 
 TEST(Validate, CyclesAndTwoProducers) {
