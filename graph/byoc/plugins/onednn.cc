@@ -597,17 +597,15 @@ class Builder {
     call(dnnl::layer_normalization_forward(p), std::move(arguments));
   }
 
-  // Values stay as they are where their layouts are all without blocks, or all of blocks that are
-  // full, so that blocks stay blocks.
+  // Values stay as they are where all are without blocks, or all of full blocks, which stay blocks.
   void concatenate(const Step& s) {
     constexpr int64_t kBlock = 16;
     const auto blocks = [&](size_t v) {
       return values_.at(v).get_desc().data.format_desc.blocking.inner_nblks;
     };
+    const bool blocked = blocks(s.inputs[0]) > 0;
     const bool as_they_are = std::ranges::all_of(s.inputs, [&](size_t v) {
-      return blocks(v) == 0
-                 ? blocks(s.inputs[0]) == 0
-                 : blocks(s.inputs[0]) > 0 && dims(v).size() == 4 && dims(v)[1] % kBlock == 0;
+      return (blocks(v) > 0) == blocked && (!blocked || dims(v)[1] % kBlock == 0);
     });
     std::vector<Desc> sources;
     Arguments arguments;
