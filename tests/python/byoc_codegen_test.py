@@ -81,6 +81,12 @@ def grouped(y, groups, weight):
     return sym.conv2d(y, weight=weight, channels=16, kernel_size=(3, 3), padding=(1, 1), groups=groups, use_bias=False)
 
 
+def residual_of_two(y):
+    """Both sums have the same residual."""
+    first = sym.elemwise_add(conv(sym.tanh(y), 16), y)
+    return sym.relu(conv(sym.elemwise_add(conv(first, 16), y), 16))
+
+
 NETWORKS = {
     "bias_relu": sym.relu(conv(x, 24)),
     "clip": sym.clip(conv(x, 8, kernel=1), a_min=0, a_max=6),
@@ -105,12 +111,16 @@ NETWORKS = {
     "layer_norm_without_shift": sym.broadcast_mul(normalised(x), sym.Variable("gamma", shape=(1, 11))),
     "layer_norm_alone": normalised(x),
     "residual": residual(residual(conv(x, 16))),
+    "residual_read_twice": residual_of_two(sym.relu(conv(x, 16))),
     "max_pool": sym.max_pool2d(conv(x, 16), pool_size=(3, 3), strides=(2, 2), padding=(1, 1)),
     "max_pool_up": sym.max_pool2d(x, pool_size=(2, 2), strides=(2, 2), ceil_mode=True),
     "avg_pool": sym.avg_pool2d(conv(x, 16), pool_size=(3, 3), padding=(1, 1)),
     "avg_pool_padding": sym.avg_pool2d(x, pool_size=(3, 3), padding=(1, 1), count_include_pad=True),
     "global_pool": sym.global_avg_pool2d(sym.relu(conv(x, 16))),
     "concat": sym.concatenate(conv(x, 16), sym.relu(conv(x, 32)), axis=1),
+    "concat_between": conv(sym.concatenate(conv(x, 5), sym.relu(conv(x, 7)), conv(x, 4), axis=1), 8),
+    "concat_of_pixels": sym.relu(conv(sym.concatenate(conv(x, 16), sym.relu(conv(x, 16)), axis=2), 8)),
+    "concat_of_one_input": sym.concatenate(x, conv(x, 16), axis=1),
     "concat_of_broken_blocks": sym.concatenate(conv(x, 5), sym.relu(conv(x, 7)), axis=1),
     "activations": sym.sqrt(sym.abs(sym.exp(sym.sigmoid(sym.tanh(x))))),
     "softmax": sym.softmax(x, axis=1),
@@ -126,6 +136,23 @@ def test_onednn_images(name):
 
 def test_onednn_of_rank_0():
     require(sym.elemwise_add(sym.tanh(sym.Variable("y")), sym.Variable("z")), "onednn", 1, y=(), z=())
+
+
+@pytest.mark.parametrize("compiler", ["onednn", "openblas"])
+def test_a_variable_that_the_network_writes_is_no_constant(compiler):
+    library(compiler)
+    weight = sym.Variable("w", shape=(3, 7))
+    net = sym.Group([sym.dense(sym.Variable("y"), weight=weight, units=3, use_bias=False), sym._assign(weight, weight * 2)])
+    rng = np.random.default_rng(0)
+    y, w = rng.normal(size=(4, 7)).astype("float32"), rng.normal(size=(3, 7)).astype("float32")
+    params = {"w": tw.nd.array(w)}
+    graph = byoc.partition(net, compiler, {"y": y.shape}, params=params)
+    graph, module, params = tw.compiler.build(graph, shape={"y": y.shape}, params=params)
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu(), params)
+    for k in range(3):
+        executor.run(y=tw.nd.array(y))
+        assert check_graph.difference([executor.get_output(0).numpy()], [y @ (w * 2**k).T]) is None
+    assert f"{compiler}_0" in [node["attrs"]["func_name"] for node in graph.index.nodes if node["op"] == "tvm_op"]
 
 
 @pytest.mark.parametrize("compiler", ["onednn", "openblas"])
@@ -206,6 +233,16 @@ def test_a_residual_block_needs_no_reorders(tmp_path):
     found = found[len(found) - 11:]
     assert found.count("convolution") == 7 and found.count("batch_normalization") == 3, found
     assert "eltwise" not in found and "reorder" not in found, found
+
+
+def test_concatenations_need_no_reorders(tmp_path):
+    library("onednn")
+    y = conv(x, 16, kernel=1)
+    fire = sym.concatenate(sym.relu(conv(y, 32, kernel=1)), sym.relu(conv(y, 32)), axis=1)
+    net, shape = sym.global_avg_pool2d(conv(fire, 16)), (1, 32, 14, 14)
+    _, params = values_for(net, np.random.default_rng(0), x=shape)
+    found = primitives(net, shape, params, tmp_path)[-6:]
+    assert found == ["convolution"] * 3 + ["concat", "convolution", "pooling_v2"], found
 
 
 @pytest.mark.parametrize("name", ["bias_relu", "strides", "dilation", "groups", "depthwise_plain"])

@@ -597,18 +597,21 @@ class Builder {
     call(dnnl::layer_normalization_forward(p), std::move(arguments));
   }
 
-  // Blocks of channels that are full in each input stay blocks.
+  // Values stay as they are where all are without blocks, or all of full blocks, which stay blocks.
   void concatenate(const Step& s) {
     constexpr int64_t kBlock = 16;
-    const bool full = std::ranges::all_of(s.inputs, [&](size_t v) {
-      return dims(v).size() == 4 && dims(v)[1] % kBlock == 0 &&
-             values_.at(v).get_desc().data.format_desc.blocking.inner_nblks > 0;
+    const auto blocks = [&](size_t v) {
+      return values_.at(v).get_desc().data.format_desc.blocking.inner_nblks;
+    };
+    const bool blocked = blocks(s.inputs[0]) > 0;
+    const bool as_they_are = std::ranges::all_of(s.inputs, [&](size_t v) {
+      return (blocks(v) > 0) == blocked && (!blocked || dims(v)[1] % kBlock == 0);
     });
     std::vector<Desc> sources;
     Arguments arguments;
     for (size_t k = 0; k < s.inputs.size(); ++k) {
       const size_t v = s.inputs[k];
-      const memory m = full ? values_.at(v) : take(v, plain(v));
+      const memory m = as_they_are ? values_.at(v) : take(v, plain(v));
       sources.push_back(m.get_desc());
       arguments[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(k)] = m;
     }
