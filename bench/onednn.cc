@@ -2,16 +2,16 @@
 // oneDNN in a comparison. It chooses the layouts it likes best for everything that a network would
 // keep in them: weights are packed before anything is timed, images stay in its blocked layout, and
 // bias and relu are fused. Where weights are no constants, matrices stay as they are.
+#include "bench/onednn.h"
+
 #include "bench/contestant.h"
 
 #if TW_HAVE_ONEDNN
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
-#include <dnnl.hpp>
 #include <functional>
 #include <thread>
 
@@ -26,18 +26,7 @@ using Tag = memory::format_tag;
 constexpr auto kFloat = memory::data_type::f32;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
-// oneDNN computes on OpenMP's threads.
-void set_openmp_threads(int threads) {
-  static const auto set =
-      reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  TW_CHECK(set != nullptr, "oneDNN without OpenMP");
-  set(threads);
-}
+const dnnl::engine& engine() { return onednn_engine(); }
 
 memory::data_type type_of(const NDArray& array) {
   const DType type = array.dtype();

@@ -6,17 +6,16 @@
 #include "bench/sections.h"
 
 #if TW_HAVE_ONEDNN
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <dnnl.hpp>
 #include <functional>
 #include <memory>
 #include <random>
 
 #include "bench/google_benchmark.h"
+#include "bench/onednn.h"
 #include "graph/byoc/build_regions.h"
 #include "graph/byoc/function.h"
 #include "graph/pass.h"
@@ -41,17 +40,7 @@ constexpr auto kInference = dnnl::prop_kind::forward_inference;
 // Sums are rounded in another order: in parts of the largest element.
 constexpr double kTolerance = 1e-5;
 
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
-void set_openmp_threads(int threads) {
-  static const auto set =
-      reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  TW_CHECK(set != nullptr, "oneDNN without OpenMP");
-  set(threads);
-}
+const dnnl::engine& engine() { return onednn_engine(); }
 
 Dims dims_of(const NDArray& array) { return {array.shape().begin(), array.shape().end()}; }
 Desc row_major(const Dims& dims) {
