@@ -177,15 +177,16 @@ Stmt settled(const IntrinBuffer& buffer, const std::vector<Expr>& shape, const S
 std::vector<te::Tensor> extern_tensors(const std::string& name,
                                        const std::vector<te::Tensor>& inputs,
                                        const std::vector<std::vector<Expr>>& shapes,
-                                       const std::vector<DType>& dtypes,
-                                       const std::vector<IntrinBuffer>& buffers, Stmt body,
-                                       const std::string& tag, const py::dict& attributes) {
+                                       const std::vector<DType>& dtypes, const py::list& buffers,
+                                       Stmt body, const std::string& tag,
+                                       const py::dict& attributes) {
   te::ExternParts parts{
       .name = name, .inputs = inputs, .tag = tag, .attributes = to_attributes(attributes)};
   for (size_t k = 0; k < buffers.size(); ++k) {
     const size_t output = k - inputs.size();
-    body = settled(buffers[k], k < inputs.size() ? inputs[k].shape() : shapes[output], body, name);
-    parts.memory.push_back(buffers[k].data);
+    const auto& buffer = buffers[k].cast<const IntrinBuffer&>();
+    body = settled(buffer, k < inputs.size() ? inputs[k].shape() : shapes[output], body, name);
+    parts.memory.push_back(buffer.data);
   }
   for (size_t k = 0; k < shapes.size(); ++k) parts.outputs.push_back({shapes[k], dtypes[k]});
   parts.body = std::move(body);

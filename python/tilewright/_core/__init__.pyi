@@ -775,6 +775,21 @@ class ComputeOp(Operation):
     ...
 
 
+class ExternOp(Operation):
+    @property
+    def body(self) -> tilewright._core.Stmt:
+        ...
+
+
+class ScanOp(Operation):
+    @property
+    def fixed_axes(self) -> list[list[bool]]:
+        """For each state and each of its dimensions after the first, whether a position depends on the same position of earlier steps only."""
+    @property
+    def scan_axis(self) -> tilewright._core.IterVar:
+        """The axis of the steps."""
+
+
 class Program:
     """A te program: arguments in call order, outputs among them."""
     def __getitem__(self, arg0: int) -> tilewright._core.Tensor:
@@ -1373,11 +1388,62 @@ class GraphExecutor:
     def workspace_bytes(self) -> int:
         ...
 
+
+class VendorKey:
+    def __init__(self, arg0: str, arg1: str, arg2: str, arg3: str, arg4: int) -> None:
+        ...
+    @property
+    def program(self) -> str:
+        ...
+
+
+class VendorChoice:
+    def __init__(self, key: tilewright._core.VendorKey, name: str, kernels: collections.abc.Mapping[str, int], seconds: collections.abc.Mapping[str, collections.abc.Sequence[float]], message: str = '') -> None:
+        ...
+    @property
+    def chosen(self) -> str:
+        ...
+    @property
+    def message(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    def ratio(self, way: str, base: str) -> typing.Any:
+        ...
+    @property
+    def seconds(self) -> dict[str, list[float]]:
+        ...
+
+
+class Race:
+    def __init__(self, arg0: int) -> None:
+        ...
+    def add(self, arg0: collections.abc.Sequence[float]) -> None:
+        ...
+    @property
+    def running(self) -> list[int]:
+        ...
+    def seconds(self, arg0: int) -> list[float]:
+        ...
+
 ExprLike: typing.TypeAlias = PrimExpr | IterVar | TensorSlice | Tensor | int | float
 ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object with __dlpack__
 
 
 def allocate(arg0: tilewright._core.Var, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike], arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def append_vendor_choice(arg0: tilewright._core.autotune.LogFile, arg1: tilewright._core.VendorChoice) -> None:
+    ...
+
+
+def assert_stmt(arg0: tilewright._core.ExprLike, arg1: str, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def attr_stmt(arg0: str, arg1: tilewright._core.ExprLike, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
     ...
 
 
@@ -1418,6 +1484,10 @@ def cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExp
 
 
 def check_graph_annotations(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
+def codegen_version(arg0: str) -> str:
     ...
 
 
@@ -1481,6 +1551,14 @@ def export_graph(directory: typing.Any, graph_json: str, module: tilewright._cor
     ...
 
 
+def extern(arg0: str, arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[collections.abc.Sequence[tilewright._core.ExprLike]], arg3: collections.abc.Sequence[str], arg4: list, arg5: tilewright._core.Stmt, arg6: str, arg7: dict) -> list[tilewright._core.Tensor]:
+    ...
+
+
+def find_vendor_choice(arg0: tilewright._core.autotune.LogFile, arg1: tilewright._core.VendorKey, arg2: collections.abc.Mapping[str, int]) -> tuple:
+    ...
+
+
 def floor_div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
@@ -1533,6 +1611,10 @@ def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module 
     ...
 
 
+def graph_of_part(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Sequence[int], arg2: collections.abc.Set[int]) -> tilewright._core.NativeGraph:
+    ...
+
+
 def graph_operators() -> list:
     ...
 
@@ -1541,7 +1623,15 @@ def graph_pack(arg0: tilewright._core.NativeGraph, arg1: dict) -> dict[str, tile
     ...
 
 
+def graph_part_hash(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> str:
+    ...
+
+
 def graph_passes() -> list:
+    ...
+
+
+def graph_pieces(arg0: tilewright._core.NativeGraph) -> list[list[list[int]]]:
     ...
 
 
@@ -1558,6 +1648,14 @@ def if_then_else(cond: tilewright._core.ExprLike, t: tilewright._core.ExprLike, 
 
 
 def intrinsic(arg0: str, arg1: collections.abc.Sequence[tilewright._core.ExprLike]) -> tilewright._core.PrimExpr:
+    ...
+
+
+def keep_composites(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[int]) -> tilewright._core.NativeGraph:
+    ...
+
+
+def let_stmt(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
     ...
 
 
@@ -1762,6 +1860,10 @@ def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._c
 
 
 def save_param_dict(parameters: dict) -> bytes:
+    ...
+
+
+def scan(arg0: collections.abc.Sequence[tilewright._core.Tensor], arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[tilewright._core.Tensor], arg3: collections.abc.Sequence[tilewright._core.Tensor], arg4: str, arg5: str, arg6: dict) -> list[tilewright._core.Tensor]:
     ...
 
 

@@ -205,6 +205,7 @@ TEST(Scan, WhatItsStagesCannotBeIsRefused) {
   };
   fails(ErrorCode::ParallelReduction, kCumsum, "parallel@1(s4, s4:0)");
   fails(ErrorCode::ParallelReduction, kCumsum, "vectorize@1(s4, s4:0)");
+  fails(ErrorCode::ParallelReduction, kCumsum, "bind@1(s4, s4:0, \"threadIdx.x\")");
   fails(ErrorCode::BadArgument, kCumsum,
         "split@1(s4, s4:0, factor=2)\nreorder@1(s4, [t0.1, t0.0])");
   fails(ErrorCode::BadArgument, kCumsum,
