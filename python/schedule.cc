@@ -178,7 +178,9 @@ class Recorder {
         if (PyIndex_Check(object.ptr()) && p.type == ParameterType::Size) return integer(p, object);
         if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();
         const std::optional<Expr> e = try_expr(object);
-        if (!e) wrong(p, object, p.type == ParameterType::Size ? "an integer" : "a condition");
+        const bool fits =
+            e && (p.type == ParameterType::Size ? e->dtype().is_int() : e->dtype().is_bool());
+        if (!fits) wrong(p, object, p.type == ParameterType::Size ? "an integer" : "a condition");
         if (const auto constant = as_const_int(*e); constant && p.type == ParameterType::Size) {
           return *constant;
         }

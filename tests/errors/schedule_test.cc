@@ -301,6 +301,52 @@ TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
   }
 }
 
+TEST(ScheduleErrors, SizesThatAreNoSizes) {
+  refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=\"v0\")");
+  refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=\"(3 +\")");
+  refused(ErrorCode::BadArgument, "split@1(s3, s3:0, factor=\"threadIdx.x\")");
+}
+
+TEST(ScheduleErrors, ThreadsThatAreNone) {
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "bind@1(s3, s3:0, \"threadIdx.w\")").what,
+            "'threadIdx.w' is no thread axis");
+  refused(ErrorCode::BadArgument, "bind@1(s3, s3:0, \"threadIdx.x[0]\")");
+  refused(ErrorCode::BadArgument, "bind@1(s3, s3:0, \"threadIdx.x[4\")");
+  EXPECT_EQ(refused(ErrorCode::ParallelReduction, "bind@1(s3, s3:2, \"blockIdx.x\")").axis, "k");
+  refused(ErrorCode::ParallelReduction, "bind@1(s3, s3:2, \"vthread\")");
+  EXPECT_EQ(refused(ErrorCode::BadArgument, "bind@1(s3, s3:1, \"threadIdx.x\")",
+                    "bind@1(s3, s3:0, \"threadIdx.x\")")
+                .legal,
+            "one axis of a stage for each thread axis; fuse them first");
+  refused(ErrorCode::BadArgument, "env_threads@1(s3, [\"threadIdx.x\"])");
+  refused(ErrorCode::BadArgument, "env_threads@1(s3, [\"vthread[2]\"])");
+  refused(ErrorCode::BadArgument, "set_store_predicate@1(s3, \"(y == 0)\")");
+  refused(ErrorCode::BadArgument, "set_store_predicate@1(s3, \"(threadIdx.x + 1)\")");
+  refused(ErrorCode::BadArgument, "double_buffer@1(s4)");
+  // Known with the extents.
+  for (const char* trace :
+       {"bind@1(s3, s3:0, \"threadIdx.x[2]\")",
+        "env_threads@1(s3, [\"threadIdx.x[2]\"])\nbind@1(s3, s3:0, \"threadIdx.x\")",
+        "bind@1(s3, s3:0, \"threadIdx.x\")\n"
+        "set_store_predicate@1(s3, \"(threadIdx.x == 0)\")"}) {
+    const Schedule s = scheduled(kProgram, trace);
+    EXPECT_EQ(expect_error(ErrorCode::BadArgument, [&] { loops(s); }).stage, "C") << trace;
+  }
+  // One of the threads that reduce together stores; all of these threads compute all.
+  loops(kProgram,
+        "bind@1(s3, s3:2, \"threadIdx.x\")\nset_store_predicate@1(s3, \"(threadIdx.x == 3)\")");
+}
+
+TEST(ScheduleErrors, GroupsThatCannotBe) {
+  const std::string group = "create_group@1(s3, [s3], [s1])";  // C alone
+  EXPECT_EQ(refused(ErrorCode::BadAttach, "compute_at@1(s3, s4, s4:0)", group).what,
+            "'D' is outside the group of 'C'");
+  refused(ErrorCode::BadAttach, "compute_at@1(t0.0, s3, s3:0)", group);
+  refused(ErrorCode::BadArgument, "split@1(t0.0, s3:0, factor=2)", group);
+  refused(ErrorCode::BadAttach, "compute_at@1(t0.0, s4, s4:0)", "create_group@1(s4, [s4], [s3])");
+  loops(kProgram, group + "\ncompute_at@1(t0.0, s4, s4:0)");
+}
+
 TEST(ScheduleErrors, WhatCannotBeFactored) {
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:0)").legal, "k");
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s4, s4:0)").legal, "a reduction");

@@ -276,9 +276,9 @@ def test_what_a_stage_does_not_have(program):
     _, _, C, s = program
     with pytest.raises(AttributeError, match=r"errors_test.py:\d+: 'Stage' has no 'vectorise'; the nearest is 'vectorize'"):
         s[C].vectorise(C.op.axis[0])
-    with pytest.raises(AttributeError, match="'Schedule' has no 'create_group'"):
-        s.create_group(outputs=C, inputs=C)
-    assert not hasattr(s[C], "bind")
+    with pytest.raises(AttributeError, match="'Schedule' has no 'create_groups'"):
+        s.create_groups(outputs=C, inputs=C)
+    assert not hasattr(s[C], "binds")
 
 
 def test_axes_in_a_list(program):

@@ -136,6 +136,25 @@ for (x_2, 0, 2) {
 )");
 }
 
+// Where extents are constants each part is known to be inside or outside: no condition is left.
+TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
+  for (std::string_view condition :
+       {"likely((x == 3))", "(likely((2 <= x)) && likely((x < 10)))", "likely((x == (y + 2)))",
+        "(likely((x < 7)) && likely((x == 5)))",
+        "(likely((1 <= y)) && likely((((y*12) + x) < 40)))"}) {
+    const std::string text = "declare A: float32*\nfor (y, 0, 4) {\n  for (x, 0, 12) {\n    if (" +
+                             std::string(condition) +
+                             ") {\n      A[((y*12) + x)] = 1.000000f\n    }\n  }\n}\n";
+    Kernel kernel{.body = parse_stmt(text)};
+    const PassOptions options{.partition_const_loop = true};
+    for (KernelPass pass : {pass::loop_partition, pass::simplify, pass::remove_no_op})
+      kernel = run_pass(pass, std::move(kernel), options);
+    const std::string result = to_string(kernel.body);
+    EXPECT_EQ(result.find("if ("), std::string::npos) << condition << "\n" << result;
+    EXPECT_NE(result.find("A["), std::string::npos) << condition;
+  }
+}
+
 TEST(LoopPartition, ParallelLoopsStayWhole) {
   EXPECT_EQ(partitioned(R"(declare A: float32*
 parallel (y, 0, 4) {

@@ -130,6 +130,49 @@ TEST(Split, SymbolicExtent) {
 )");
 }
 
+TEST(Split, SymbolicExtentThatDivides) {
+  EXPECT_EQ(loops("m = var(int32)\n"
+                  "A = placeholder(int32, [(m*8)])\n"
+                  "B = compute([i: (m*8)], (A(i) + 1))\n"
+                  "arguments A B\noutputs B\n",
+                  "split@1(s1, s1:0, factor=8)\nsplit@1(s1, t0.1, factor=4)"),
+            R"(produce B {
+  for (i.outer, 0, m) {
+    for (i.inner.outer, 0, 2) {
+      for (i.inner.inner, 0, 4) {
+        B(((i.outer*8) + ((i.inner.outer*4) + i.inner.inner))) = (A(((i.outer*8) + ((i.inner.outer*4) + i.inner.inner))) + 1)
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(Split, BySymbols) {
+  EXPECT_EQ(
+      loops("n = var(int32)\nm = var(int32)\n"
+            "A = placeholder(int32, [n, m])\n"
+            "B = compute([i: n, j: m], (A(i, j) + 1))\n"
+            "arguments A B\noutputs B\n",
+            "split@1(s1, s1:1, factor=\"v0\")\nsplit@1(s1, s1:0, nparts=\"floordiv(v1, 2)\")"),
+      R"(produce B {
+  for (i.outer, 0, max(floordiv(m, 2), 1)) {
+    for (i.inner, 0, (floordiv((n + -1), max(floordiv(m, 2), 1)) + 1)) {
+      for (j.outer, 0, (floordiv((m + -1), max(n, 1)) + 1)) {
+        for (j.inner, 0, max(n, 1)) {
+          if (likely((((i.outer*(floordiv((n + -1), max(floordiv(m, 2), 1)) + 1)) + i.inner) < n))) {
+            if (likely((((j.outer*max(n, 1)) + j.inner) < m))) {
+              B(((i.outer*(floordiv((n + -1), max(floordiv(m, 2), 1)) + 1)) + i.inner), ((j.outer*max(n, 1)) + j.inner)) = (A(((i.outer*(floordiv((n + -1), max(floordiv(m, 2), 1)) + 1)) + i.inner), ((j.outer*max(n, 1)) + j.inner)) + 1)
+            }
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
 // The stage is computed in the same iterations as before.
 TEST(Split, OfAnAxisThatAStageIsComputedAt) {
   EXPECT_EQ(loops("A = placeholder(int32, [8, 6])\n"
