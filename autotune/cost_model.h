@@ -20,6 +20,12 @@ struct Sample {
   double spread = 0;
 };
 
+// Scores of candidates, larger is better, and how far the true ones may be from them (a standard
+// deviation, in scores).
+struct Opinion {
+  std::vector<double> score, deviation;
+};
+
 class CostModel {
  public:
   virtual ~CostModel();
@@ -27,17 +33,20 @@ class CostModel {
   virtual void train(const std::vector<Sample>& samples) = 0;
   // Larger is better; only the order within a task means anything.
   virtual std::vector<double> predict(const std::vector<const Features*>& candidates) const = 0;
-  // How far the true score may be from the predicted one (a standard deviation, in scores); zeros
-  // of a model that does not know.
-  virtual std::vector<double> uncertainty(const std::vector<const Features*>& candidates) const;
+  // The same with what is not sure about it: without deviations, as here, of a model that cannot
+  // tell. Policies use such a model as one that is sure of all it says.
+  virtual Opinion opinion(const std::vector<const Features*>& candidates) const;
   // False until there was something to learn from; the prior ranks until then.
   virtual bool trained() const = 0;
 };
 
-// The rows of the table in cost_models.cc. Log throughput by the prior and by an ensemble of
-// XGBoost's boosted trees, which learn what the prior misses; `shuffled` trains it on shuffled
-// labels.
-std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed);
+class Experience;
+
+// The rows of the table in cost_models.cc. Log throughput by the prior, by what other tasks teach
+// (null: nothing), and by an ensemble of XGBoost's boosted trees, which learn what both miss;
+// `shuffled` trains it on shuffled labels.
+std::unique_ptr<CostModel> make_xgboost_model(bool shuffled, uint64_t seed,
+                                              std::shared_ptr<const Experience> experience = {});
 // Scores drawn at random.
 std::unique_ptr<CostModel> make_random_model(uint64_t seed);
 // The analytical prior alone.

@@ -8,7 +8,9 @@ namespace {
 
 constexpr ModelRow kModels[] = {
     {"xgboost", "gradient-boosted trees that learn the order of what was measured",
-     [](const ModelContext& c) { return make_xgboost_model(false, c.seed); }},
+     [](const ModelContext& c) {
+       return make_xgboost_model(false, c.seed, c.experience ? c.experience() : nullptr);
+     }},
     {"shuffled", "the same trained on shuffled labels: what it would be worth by luck",
      [](const ModelContext& c) { return make_xgboost_model(true, c.seed); }},
     {"random", "scores drawn at random",

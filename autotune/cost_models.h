@@ -16,6 +16,8 @@ namespace tw::autotune {
 struct ModelContext {
   const Task* task = nullptr;
   uint64_t seed = 0;
+  // What other tasks teach, found when it is first asked for; null, or empty: nothing.
+  std::function<std::shared_ptr<const Experience>()> experience = {};
 };
 
 // A user's own model is a factory that is in no table.

@@ -10,6 +10,7 @@
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "runtime/thread_pool.h"
 #include "schedule/te/text.h"
 
 namespace tw::autotune {
@@ -57,29 +58,80 @@ Outline outline(const Task& task, const Schedule& schedule) {
           .loops = fmt::format("{}", fmt::join(loops.nests, "\n"))};
 }
 
+std::optional<Outline> DistinctPrograms::outline_of(const Point& point) const {
+  if (const auto known = outlines_.find(point); known != outlines_.end()) return known->second;
+  try {
+    return outline(task_, space_.schedule(point));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 std::string DistinctPrograms::kernel_of(const Point& point) const {
+  if (const auto known = kernels_.find(point); known != kernels_.end()) return known->second;
   return ir_hash(lower_program(task_.program, space_.schedule(point),
                                te::constants_of(task_.program), task_.target, "candidate")
                      .entry());
 }
 
-bool DistinctPrograms::add(const Point& point) {
-  try {
-    const Outline own = outline(task_, space_.schedule(point));
-    if (!codes_.insert(own.code).second) return false;
-    const auto [found, alone] = groups_.try_emplace(own.loops);
-    Group& group = found->second;
-    if (alone) {
-      group.waiting.push_back(point);
-      return true;
+void DistinctPrograms::prepare(const std::vector<Point>& points) {
+  const auto in_parallel = [](size_t count, const auto& work) {
+    if (count == 0) return;  // zero tasks would mean one a thread
+    parallel_for({.num_tasks = static_cast<int32_t>(count), .chunking = Chunking::Dynamic},
+                 [&](int32_t k, int32_t) { work(static_cast<size_t>(k)); });
+  };
+  outlines_.clear();
+  kernels_.clear();
+  std::vector<std::optional<Outline>> outlines(points.size());
+  in_parallel(points.size(), [&](size_t k) { outlines[k] = outline_of(points[k]); });
+  // Those whose loops others have too.
+  std::unordered_map<std::string, Point> alone;
+  std::unordered_set<uint64_t> codes = codes_;
+  std::set<Point> compared;
+  for (size_t k = 0; k < points.size(); ++k) {
+    const auto& own = outlines[k];
+    outlines_[points[k]] = own;
+    if (!own || !codes.insert(own->code).second) continue;
+    const auto group = groups_.find(own->loops);
+    const auto [other, first] = alone.try_emplace(own->loops, points[k]);
+    if (group != groups_.end()) {
+      compared.insert(points[k]);
+      compared.insert(group->second.waiting.begin(), group->second.waiting.end());
+    } else if (!first) {
+      compared.insert({points[k], other->second});
     }
+  }
+  const std::vector<Point> list(compared.begin(), compared.end());
+  std::vector<std::string> kernels(list.size());
+  in_parallel(list.size(), [&](size_t k) {
+    try {
+      kernels[k] = kernel_of(list[k]);
+    } catch (const Error&) {  // is said again by `add`
+    }
+  });
+  for (size_t k = 0; k < list.size(); ++k) {
+    if (!kernels[k].empty()) kernels_[list[k]] = std::move(kernels[k]);
+  }
+}
+
+bool DistinctPrograms::add(const Point& point) {
+  const std::optional<Outline> own = outline_of(point);
+  if (!own) return true;  // measured all the same, so that the log says why
+  if (!codes_.insert(own->code).second) return false;
+  const auto [found, alone] = groups_.try_emplace(own->loops);
+  Group& group = found->second;
+  if (alone) {
+    group.waiting.push_back(point);
+    return true;
+  }
+  try {
     for (; !group.waiting.empty(); group.waiting.pop_back()) {
       const Point other = group.waiting.back();
       group.kernels.insert(kernel_of(other));
     }
     return group.kernels.insert(kernel_of(point)).second;
   } catch (const Error&) {
-    return true;  // measured all the same, so that the log says why
+    return true;
   }
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -30,6 +32,8 @@ class DistinctPrograms {
  public:
   DistinctPrograms(const Task& task, const Space& space) : task_(task), space_(space) {}
 
+  // Lowers what `add` will have to look at, in parallel, where points are added in this order.
+  void prepare(const std::vector<Point>& points);
   // False where a point was added that lowers to the same kernel. A point that cannot be lowered is
   // like no other.
   bool add(const Point& point);
@@ -39,12 +43,17 @@ class DistinctPrograms {
     std::vector<Point> waiting;  // not lowered yet
     std::unordered_set<std::string> kernels;
   };
+  // Null where the point cannot be lowered. Found once for each point that is prepared.
+  using Outlines = std::map<Point, std::optional<Outline>>;
+  std::optional<Outline> outline_of(const Point& point) const;
   std::string kernel_of(const Point& point) const;
 
   const Task& task_;
   const Space& space_;
   std::unordered_set<uint64_t> codes_;
   std::unordered_map<std::string, Group> groups_;  // by loops
+  Outlines outlines_;                              // of the points that were prepared last
+  std::map<Point, std::string> kernels_;           // of those of them that have to be compared
 };
 
 }  // namespace tw::autotune

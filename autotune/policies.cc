@@ -121,7 +121,7 @@ class AnnealingPolicy : public SearchPolicy {
   explicit AnnealingPolicy(const PolicyContext& context) : proposer_(context), rng_(context.seed) {}
 
   std::vector<Proposal> propose(int count, const CostModel& model) override {
-    const auto& [task, space, options, seed, own] = proposer_.context();
+    const Space& space = proposer_.context().space;
     std::vector<Point> starts;
     for (const auto& [seconds, point] : measured_) {
       if (starts.size() >= kChains / 2) break;
@@ -214,8 +214,11 @@ std::vector<Proposer::Scored> Proposer::score(const std::vector<Point>& points,
         {points[k], -std::log(std::max(features[k]->prior_seconds, 1e-12)), features[k]});
   }
   if (!model.trained() || rows.empty()) return result;
-  const std::vector<double> scores = model.predict(rows);
-  for (size_t k = 0; k < result.size(); ++k) result[k].score = scores[k];
+  const Opinion opinion = model.opinion(rows);
+  for (size_t k = 0; k < result.size(); ++k) {
+    result[k].score = opinion.score[k];
+    if (!opinion.deviation.empty()) result[k].deviation = opinion.deviation[k];
+  }
   return result;
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
@@ -50,6 +50,7 @@ class Proposer {
     Point point;
     double score;
     std::shared_ptr<const Features> features;
+    std::optional<double> deviation = {};  // of the score; nothing of a model that cannot tell
   };
   // Those of the points that are legal, in their order.
   std::vector<Scored> score(const std::vector<Point>& points, const CostModel& model) const;

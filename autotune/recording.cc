@@ -109,6 +109,13 @@ Point Recording::mutate(const Point& p, std::mt19937_64& rng) const {
   return candidates_[near[static_cast<size_t>(u * u * double(near.size()))]].point;
 }
 
+// The nearest ones: of all that differ in one knob few were recorded.
+std::vector<Point> Recording::neighbours(const Point& p) const {
+  std::vector<Point> result;
+  for (const size_t k : nearest_[index_.at(p)]) result.push_back(candidates_[k].point);
+  return result;
+}
+
 Point Recording::crossover(const Point& a, const Point& b, std::mt19937_64& rng) const {
   const Point child = Space::crossover(a, b, rng);
   const std::vector<size_t>& own = of_sketch_[child.sketch];

@@ -40,6 +40,7 @@ class Recording : public Space {
   Point random(std::mt19937_64& rng) const override;
   Point random(size_t sketch, std::mt19937_64& rng) const override;
   Point mutate(const Point& p, std::mt19937_64& rng) const override;
+  std::vector<Point> neighbours(const Point& p) const override;
   Point crossover(const Point& a, const Point& b, std::mt19937_64& rng) const override;
   std::shared_ptr<const Features> known_features(const Point& p) const override;
 

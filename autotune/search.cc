@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kParents = 32;       // fastest measured points that seed a population
 constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
 constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
+constexpr size_t kSpareShare = 4;     // one more for so many, whose programs are looked at together
+constexpr size_t kDescended = 3;      // fastest measured points whose knobs are changed one by one
 constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
 // Before anything is measured sketches are tried in turn, those whose fittest point the prior holds
 // for at most so many times slower than the fittest of all; of each so many are looked at.
@@ -54,12 +56,26 @@ struct Search::State {
   // Features do not change; a point that comes back in a later round costs nothing. Null: illegal.
   std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
   const FeatureSet* own;
+  std::function<Budget()> budget;
   // Those that were proposed. Different points often lower to the same one: loops that are too long
   // to unroll by one limit are by the next, and packed constants are no part of it.
   DistinctPrograms programs{task, space};
 
   // Whether the point's program was proposed before; it is remembered as proposed now.
   bool repeats(const Point& p) { return options.distinct_programs && !programs.add(p); }
+
+  // Prepares the programs of the next points that may be taken, some more than are wanted, since
+  // some will repeat others. Gives how far it looked.
+  size_t look_ahead(const std::vector<Individual>& ranked, size_t from, size_t wanted) {
+    if (!options.distinct_programs) return ranked.size();
+    std::vector<Point> next;
+    size_t k = from;
+    for (; k < ranked.size() && next.size() < wanted + wanted / kSpareShare; ++k) {
+      if (!tried.contains(ranked[k].point)) next.push_back(ranked[k].point);
+    }
+    programs.prepare(next);
+    return k;
+  }
 
   // Features of those points that have none yet, in parallel.
   void prepare(const std::vector<Point>& points) {
@@ -86,10 +102,11 @@ struct Search::State {
     }
     if (result.empty()) return result;
     if (model.trained()) {
-      const std::vector<double> scores = model.predict(rows), doubts = model.uncertainty(rows);
+      const Opinion opinion = model.opinion(rows);
       for (size_t i = 0; i < result.size(); ++i) {
-        result[i].score = scores[i];
-        result[i].hope = scores[i] + doubts[i];
+        result[i].score = opinion.score[i];
+        const double doubt = opinion.deviation.empty() ? 0 : opinion.deviation[i];
+        result[i].hope = opinion.score[i] + doubt;
       }
     } else {
       for (size_t i = 0; i < result.size(); ++i) {
@@ -200,6 +217,21 @@ struct Search::State {
     return score(std::move(points), model);
   }
 
+  // Whether the budget nears its end: what is found by wandering further would not be refined.
+  bool descends() const { return budget && budget().spent >= options.descent_from; }
+
+  // Of each of the fastest measured points all that differ in one knob, fittest first.
+  std::vector<Individual> descent(const CostModel& model) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < std::min(kDescended, measured.size()); ++i) {
+      if (!std::isfinite(measured[i].first)) break;
+      for (Point& p : space.neighbours(measured[i].second)) {
+        if (!tried.contains(p)) points.push_back(std::move(p));
+      }
+    }
+    return score(std::move(points), model);
+  }
+
   Proposal proposal(const Individual& chosen, Origin origin) {
     tried.insert(chosen.point);
     return {.point = chosen.point,
@@ -213,8 +245,8 @@ struct Search::State {
 SearchPolicy::~SearchPolicy() = default;
 
 Search::Search(const PolicyContext& c)
-    : state_(
-          new State{c.task, c.space, c.options, std::mt19937_64(c.seed), {}, {}, {}, c.features}) {}
+    : state_(new State{
+          c.task, c.space, c.options, std::mt19937_64(c.seed), {}, {}, {}, c.features, c.budget}) {}
 Search::~Search() = default;
 
 std::vector<Proposal> Search::propose(int count, const CostModel& model) {
@@ -230,9 +262,10 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
     }
   };
   const auto take = [&](const std::vector<Individual>& ranked, size_t until) {
-    for (const Individual& one : ranked) {
-      if (result.size() >= until) break;
-      take_one(one, Origin::Search);
+    size_t looked_at = 0;
+    for (size_t k = 0; k < ranked.size() && result.size() < until; ++k) {
+      if (k == looked_at) looked_at = s.look_ahead(ranked, k, until - result.size());
+      take_one(ranked[k], Origin::Search);
     }
   };
   // Shares of less than one come about in as many batches.
@@ -244,7 +277,11 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
   if (s.measured.size() <= kUnsurveyed) {
     take(s.survey(model), chosen);
   } else {
-    if (model.trained()) take(s.neighbours(model), share(s.options.neighbour_share));
+    if (s.descends()) {
+      take(s.descent(model), std::min(chosen, share(s.options.descent_share)));
+    } else if (model.trained()) {
+      take(s.neighbours(model), share(s.options.neighbour_share));
+    }
     std::vector<Individual> all =
         s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model);
     const size_t hoped = model.trained() ? std::min(chosen, share(s.options.hope_share)) : 0;

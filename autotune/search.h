@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,10 +18,12 @@ namespace tw::autotune {
 struct SearchOptions {
   int population = 96;
   int generations = 3;
-  double mutation_share = 0.85;   // of offspring; the rest are crossovers
-  double neighbour_share = 0.3;   // of each batch: one step from the fastest measured points
-  double hope_share = 0.25;       // of each batch: what may be fastest though the model doubts it
-  double random_share = 0.06;     // of each batch, chosen blindly to keep exploring
+  double mutation_share = 0.85;  // of offspring; the rest are crossovers
+  double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
+  double hope_share = 0.25;      // of each batch: what may be fastest though the model doubts it
+  double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
+  // From this share of the budget on, and of each batch then: one knob changed of the few fastest.
+  double descent_from = 0.75, descent_share = 0.5;
   bool distinct_programs = true;  // of points that lower to one program only the first is proposed
 };
 
@@ -41,6 +44,12 @@ class SearchPolicy {
   virtual void observe(const Point& point, double seconds) = 0;
 };
 
+// Of a run, over all its tasks.
+struct Budget {
+  int trials_left = 0;
+  double spent = 0;  // share of the trials or of the time, whichever is nearer to its end: 0 … 1
+};
+
 // What a policy is made for; all but the numbers outlives it.
 struct PolicyContext {
   const Task& task;
@@ -48,6 +57,7 @@ struct PolicyContext {
   SearchOptions options = {};
   uint64_t seed = 0;
   const FeatureSet* features = nullptr;  // columns of the user's own; null: none
+  std::function<Budget()> budget = {};   // as it stands when asked; empty: no end is known
 };
 
 // The fastest of what was measured become parents.

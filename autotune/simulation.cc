@@ -30,8 +30,11 @@ class Run {
       : recording_(recording),
         model_(model),
         options_(options),
-        search_(options.policy(
-            {.task = task, .space = recording, .options = options.search, .seed = options.seed})),
+        search_(options.policy({.task = task,
+                                .space = recording,
+                                .options = options.search,
+                                .seed = options.seed,
+                                .budget = [this] { return budget(); }})),
         rng_(options.seed) {}
 
   Simulation run() {
@@ -63,6 +66,11 @@ class Run {
     result_.regret.push_back(best_ / recording_.best_seconds() - 1);
     search_->observe(c.point, shown);
     samples_.push_back({.features = c.features});
+  }
+
+  Budget budget() const {
+    const auto done = static_cast<int>(result_.asked.size());
+    return {.trials_left = options_.trials - done, .spent = double(done) / options_.trials};
   }
 
   void train() {

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "autotune/async_measurer.h"
@@ -83,21 +84,27 @@ struct TaskState {
   const Task* task;
   size_t index;
   Space space;
+  TaskSummary summary;
   std::unique_ptr<SearchPolicy> policy;
   std::unique_ptr<CostModel> model;
   std::vector<Sample> samples;         // throughput filled in before training
   std::vector<double> sample_seconds;  // infinity for failures
-  TaskSummary summary;
   bool prior_tried = false;
   int untrained = 0;  // samples since the model was trained, where candidates are proposed ahead
   TaskHistory history;
 
-  TaskState(const Task& t, size_t i, const TunerOptions& o)
+  TaskState(const Task& t, size_t i, const TunerOptions& o,
+            const std::function<Transfer(const Task&)>& transfer,
+            const std::function<Budget()>& budget)
       : task(&t),
         index(i),
         space(t, o.rules),
-        policy(o.policy({*task, space, o.search, o.seed + i, o.features.get()})),
-        model(o.model({.task = task, .seed = o.seed + i})) {
+        policy(o.policy({*task, space, o.search, o.seed + i, o.features.get(), budget})),
+        model(o.model({.task = task, .seed = o.seed + i, .experience = [&] {
+                         const Transfer found = transfer(*task);
+                         summary.transfer = found.source;
+                         return found.experience;
+                       }})) {
     summary.name = t.name;
     summary.workload = t.workload;
     if (!o.task_weights.empty()) history.weight = o.task_weights[i];
@@ -153,8 +160,10 @@ class Tuner {
         stop_(stop),
         measurer_(options.measurer != nullptr ? options.measurer
                                               : std::make_shared<LocalMeasurer>(options.measure)) {
+    const auto transfer = [&](const Task& task) { return transfer_to(task, tasks); };
+    const auto budget = [this] { return this->budget(); };
     for (size_t i = 0; i < tasks.size(); ++i) {
-      states_.push_back(std::make_unique<TaskState>(tasks[i], i, options));
+      states_.push_back(std::make_unique<TaskState>(tasks[i], i, options, transfer, budget));
     }
   }
 
@@ -178,7 +187,8 @@ class Tuner {
                        .seconds = clock_.seconds(),
                        .search_seconds = search_seconds_,
                        .train_seconds = train_seconds_,
-                       .stopped = trials_ < options_.trials && stopped()};
+                       .stopped = trials_ < options_.trials && stopped(),
+                       .notes = {notes_.begin(), notes_.end()}};
     for (auto& s : states_) report.tasks.push_back(s->summary);
     return report;
   }
@@ -187,6 +197,25 @@ class Tuner {
   bool stopped() const {
     return (stop_ != nullptr && stop_->load()) ||
            (options_.time_limit > 0 && clock_.seconds() >= options_.time_limit);
+  }
+
+  Budget budget() const {
+    const double trials = double(trials_) / options_.trials;
+    const double time = options_.time_limit > 0 ? clock_.seconds() / options_.time_limit : 0;
+    return {.trials_left = std::max(0, options_.trials - trials_),
+            .spent = std::min(1.0, std::max(trials, time))};
+  }
+
+  // Tasks that are measured in the same way learn from the same others, which are read once.
+  const Transfer& transfer_to(const Task& task, const std::vector<Task>& tuned) {
+    const auto [at, is_new] = transfers_.try_emplace(
+        fmt::format("{} {} {}", task.target_text, task.threads, to_string(task.caches)));
+    if (is_new) {
+      at->second =
+          find_transfer(options_.transfer, log_, task, tuned, measurer_->kind(), options_.seed);
+      if (!at->second.refusal.empty()) notes_.insert(at->second.refusal);
+    }
+    return at->second;
   }
 
   bool goes_on() const { return trials_ < options_.trials && !stopped(); }
@@ -456,8 +485,10 @@ class Tuner {
   const std::function<void(const TunerEvent&)>& on_event_;
   const std::atomic<bool>* stop_;
   std::shared_ptr<Measurer> measurer_;
-  std::vector<std::unique_ptr<TaskState>> states_;
+  std::map<std::string, Transfer> transfers_;  // by target, threads and caches
+  std::set<std::string> notes_;
   Stopwatch clock_;
+  std::vector<std::unique_ptr<TaskState>> states_;
   std::string run_;
   std::string kind_;                   // of the machines that are compared; "": not known yet
   std::deque<Flight> stock_;           // proposed, not submitted yet

@@ -15,6 +15,7 @@
 #include "autotune/policies.h"
 #include "autotune/space/rules.h"
 #include "autotune/task_scheduler.h"
+#include "autotune/transfer.h"
 
 namespace tw::autotune {
 
@@ -30,6 +31,7 @@ struct TunerOptions {
   // Rows of the tables, or a user's own.
   ModelFactory model = cost_model("xgboost");
   PolicyFactory policy = search_policy("evolutionary");
+  std::string transfer = "auto";               // what the model knows beforehand: transfer.h
   std::shared_ptr<const FeatureSet> features;  // for a model of the user's own; null: none
   std::vector<UserRule> rules;                 // sketch rules, asked before ours
   // Null: worker processes of this machine. Where it is asynchronous, candidates are proposed while
@@ -47,6 +49,7 @@ struct TaskSummary {
   std::string best_trace;
   int trials = 0;
   std::map<std::string, int> failures;  // by class: the ErrorCode's text id
+  std::string transfer;                 // what taught the model before the first trial; "": nothing
 };
 
 // What happened, for progress displays. `record` is null at the start of a task.
@@ -61,7 +64,8 @@ struct TunerReport {
   std::vector<TaskSummary> tasks;
   MeasureTimings timings;
   double seconds = 0, search_seconds = 0, train_seconds = 0;
-  bool stopped = false;  // by `stop` or the time limit
+  bool stopped = false;            // by `stop` or the time limit
+  std::vector<std::string> notes;  // what was refused and done without, a line each
 };
 
 // BadTrials unless trials >= 1; BadArgument for weights that are not one positive number a task;

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import tables
+import vendor_tables
 from samples import geometric_mean, mann_whitney, summarize
 from sections import NO_AMX
 
@@ -37,6 +38,9 @@ AGAINST_ONNXRUNTIME = {"untuned": 0.7, "tuned": 1.0}
 BUILD_SECONDS = {"untuned": 15, "tuned": 5}
 # Of the executor: the part of a run outside kernels, and seconds for each kernel.
 OVERHEAD_SHARE, OVERHEAD_OF_KERNEL = 0.02, 1e-6
+# Regions of one operator in parts of oneDNN's own time; networks with measured choices in parts of the better of all ours
+# and all the vendor's; seconds to partition a graph of 2,000 nodes.
+OF_DIRECT, OF_BETTER, PARTITION_SECONDS = 1.03, 1.03, 100e-3
 ALPHA = 0.05
 # Growth from a quarter of a run to its end that counts as flat.
 FLAT = 1.10
@@ -74,6 +78,8 @@ def goals(results: dict) -> list[Goal]:
         found += of_lowp(section)
     if section := sections.get("networks"):
         found += of_networks(section)
+    if section := sections.get("vendor"):
+        found += of_vendor(section)
     if section := sections.get("tasks"):
         found += of_tasks(section)
     if section := sections.get("live"):
@@ -256,6 +262,22 @@ def of_networks(section: dict) -> list[Goal]:
             if ours in by_name and tables.NETWORK_PEER in by_name:
                 ratio = median(by_name[ours]["samples"]) / median(by_name[tables.NETWORK_PEER]["samples"])
                 found.append(Goal(f"{network}, {text}: no more than ONNX Runtime's", f"{ratio:.2f} of it", ratio <= 1))
+    return found
+
+
+def of_vendor(section: dict) -> list[Goal]:
+    found = []
+    for threads, ratios in sorted(vendor_tables.operator_ratios(section).items()):
+        worst = max(ratios, key=lambda name: ratios[name])
+        text = f"vendor, {tables.threads_text(threads)}: each operator in {OF_DIRECT:g} of oneDNN's own time"
+        found.append(Goal(text, f"{ratios[worst]:.3f}, {worst}", ratios[worst] <= OF_DIRECT))
+    for (network, threads), ratio in sorted(vendor_tables.network_ratios(section).items()):
+        text = f"vendor, {network}, {tables.threads_text(threads)}: measured in {OF_BETTER:g} of the better of ours and all vendor"
+        found.append(Goal(text, f"{ratio:.3f}", ratio <= OF_BETTER))
+    if m := tables.named(section, "partition"):
+        seconds = median(m["samples"])
+        text = f"a graph of {m['labels']['nodes']:,} nodes partitioned in {PARTITION_SECONDS * 1e3:.0f} ms"
+        found.append(Goal(text, tables.with_unit(seconds, "s"), seconds <= PARTITION_SECONDS))
     return found
 
 

@@ -45,12 +45,16 @@ constexpr Section kSections[] = {
     {"collect", collect_candidates,
      "workload threads log random search visits seed time-limit run-budget",
      "candidates of workloads, each timed in several visits, into a log"},
-    {"study", study_models, "log workload models seeds trials batch",
+    {"study", study_models, "log workload models seeds trials batch descent-from descent-share",
      "searches replayed over recorded candidates: regret, rank correlation, mistakes"},
+    {"pretrain", pretrain_model, "log output of-task",
+     "the model of other tasks, made from recorded candidates, and what it chooses first"},
     {"calibrate", calibrate_prior, "log candidates folds",
      "the analytical prior's numbers, fitted to recorded candidates"},
     {"peers", measure_peers, "workload threads repetitions log onednn-isa unscheduled-limit",
      "ours against other libraries, in one process"},
+    {"vendor", measure_vendor_operators, "threads repetitions",
+     "operators that go to oneDNN against calling it directly"},
 };
 
 int run(const std::vector<std::string>& words) {

@@ -45,6 +45,13 @@ def model_path(options) -> Path:
     return Path(options.folder) / f"{options.network}.onnx"
 
 
+def records(log):
+    """Where builds find the records of a log, if there is one."""
+    import tilewright as tw
+
+    return tw.autotune.apply_best(str(log)) if log and Path(log).exists() else contextlib.nullcontext()
+
+
 def facts() -> dict:
     import tilewright as tw
 
@@ -70,8 +77,7 @@ class Ours:
 
         self._threads = threads
         self.prepare()
-        best = tw.autotune.apply_best(str(log)) if log else contextlib.nullcontext()
-        with tw.compiler.build_config(opt_level=3), tw.Target("llvm"), best:
+        with tw.compiler.build_config(opt_level=3), tw.Target("llvm"), records(log):
             graph, library, params, kernels = build_module.build_kernels(network.symbol, network.shape, network.dtype, network.params)
         self.untuned = [k.name for k in kernels if k.origin != "record"]
         self._start(tw.contrib.graph_runtime.create(graph, library, tw.cpu(), params), network)

@@ -37,9 +37,13 @@ void measure_winners(const Options& options, Results& results);
 void collect_candidates(const Options& options, Results& results);
 // study.cc: cost models compared by replaying searches over such a log.
 void study_models(const Options& options, Results& results);
+// pretrain.cc: the model of other tasks that comes with the library.
+void pretrain_model(const Options& options, Results& results);
 // calibrate.cc: the analytical prior fitted to such a log.
 void calibrate_prior(const Options& options, Results& results);
 // peers.cc: ours against others in one process.
 void measure_peers(const Options& options, Results& results);
+// vendor_operators.cc: regions of one operator against the same primitives of oneDNN.
+void measure_vendor_operators(const Options& options, Results& results);
 
 }  // namespace tw::bench

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -78,6 +79,8 @@ MIXED_LAYERS = (
 MODELS = ("xgboost", "prior", "shuffled", "random")
 NETWORKS = ("resnet18", "mobilenet", "squeezenet", "resnet50", "vgg16", "mobilenet_v2", "mlp")
 QUICK_NETWORKS = NETWORKS[:2]
+# Those in which parts go to another code generator, and the nodes of the graph whose partition is timed.
+VENDOR_NETWORKS, VENDOR_NODES = NETWORKS[:3], 2000
 # Whose memory is looked at, and whose builds: of these the largest that is measured.
 LARGE_NETWORKS = ("resnet50", "resnet18")
 
@@ -116,6 +119,12 @@ class Context:
         given = {"network": network, "folder": self.folder, **options}
         words = [f"--{name}={value}" for name, value in given.items() if value is not None]
         return self._result(f"networks {step} {network}", [sys.executable, program, step, *words])
+
+    def vendor(self, step: str, **options) -> Result:
+        """One call of the benchmark program of choices, with the Python that runs this one."""
+        given = {"folder": self.folder, **options}
+        words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        return self._result(f"vendor {step} {options.get('network', '')}".strip(), [sys.executable, Path(__file__).with_name("vendor.py"), step, *words])
 
     def _result(self, name: str, command: list) -> Result:
         """What a program writes to the file that --json names."""
@@ -274,6 +283,26 @@ def networks(context: Context) -> Result:
     return result
 
 
+def vendor(context: Context) -> Result:
+    """Operators against oneDNN called directly; networks all ours, all oneDNN's and as measured; the time of a partition.
+    Our kernels are the best of --log, else the prior's; choices are made in the run."""
+    result = context.bench("vendor", threads=context.threads_option())
+    wrong = result["facts"].pop("wrong")
+    choices: dict = {}
+    for name in VENDOR_NETWORKS:
+        context.say(f"choosing and comparing {name}")
+        log = fresh_log(context, f"vendor-{name}")
+        if context.log:
+            shutil.copy(context.log, log)
+        found = context.vendor("networks", network=name, threads=context.threads_option(), log=log, repetitions=15 if context.quick else 41)
+        wrong += found["facts"].pop("wrong")
+        choices |= found["facts"].pop("choices")
+        result = join(result, found)
+    result = join(result, context.vendor("partition", nodes=VENDOR_NODES))
+    result["facts"] |= {"wrong": wrong, "choices": choices}
+    return result
+
+
 def tasks(context: Context) -> Result:
     """Records a run of each layer for each seed, in batches as small as those of a long list; then rules of spending
     trials over tasks replay them. The lists and the runs in them are drawn anew for each of the samples."""
@@ -372,6 +401,7 @@ SECTIONS = {
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "networks": Section(networks, "networks of the zoo against ONNX Runtime", in_quick=False),
+    "vendor": Section(vendor, "regions by oneDNN against calling it directly, and choices by measurement in networks", in_quick=False),
     "tasks": Section(tasks, "rules of spending trials over several tasks, on recorded runs", in_quick=False),
     "model": Section(model.study, "cost models compared by replaying searches over recorded candidates", in_quick=False),
     "calibrate": Section(model.calibrate, "the prior's numbers, fitted to recorded candidates", in_quick=False),

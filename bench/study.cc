@@ -12,6 +12,7 @@
 #include "autotune/cost_models.h"
 #include "autotune/log.h"
 #include "autotune/simulation.h"
+#include "autotune/transfer.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
@@ -27,6 +28,7 @@ constexpr int kTrials[] = {8, 16, 32, 64, 128, 200};  // after which the regret 
 constexpr size_t kLookTrials = 64;                    // after which the model is asked about all
 constexpr size_t kBest = 5;                           // of the truly best that are to be found
 constexpr size_t kReasons = 3;                        // columns that explain errors best
+constexpr size_t kOfTask = 300;  // candidates of each other task that teach beforehand
 
 // Of one seed.
 struct Outcome {
@@ -58,10 +60,16 @@ std::vector<double> opinion(const Recording& recording, const autotune::CostMode
   return scores;
 }
 
+// Beside the rows of the table of models: XGBoost without what other tasks teach.
+constexpr std::string_view kAlone = "alone";
+
 Outcome play(const autotune::Task& task, const Recording& recording, const std::string& name,
-             uint64_t seed, const autotune::SimulationOptions& given) {
+             const std::shared_ptr<const autotune::Experience>& others, uint64_t seed,
+             const autotune::SimulationOptions& given) {
   Outcome result;
-  const auto model = autotune::cost_model(name)({.task = &task, .seed = seed});
+  const bool alone = name == kAlone;
+  const auto model = autotune::cost_model(alone ? "xgboost" : name)(
+      {.task = &task, .seed = seed, .experience = [&] { return alone ? nullptr : others; }});
   std::vector<double> thought;
   autotune::SimulationOptions options = given;
   options.seed = seed;
@@ -151,15 +159,16 @@ std::vector<double> each(const std::vector<Outcome>& outcomes, auto value) {
 
 // Seeds at once, as many as there are cores.
 std::vector<Outcome> play_all(const autotune::Task& task, const Recording& recording,
-                              const std::string& model, size_t seeds,
-                              const autotune::SimulationOptions& options) {
+                              const std::string& model,
+                              const std::shared_ptr<const autotune::Experience>& others,
+                              size_t seeds, const autotune::SimulationOptions& options) {
   std::vector<Outcome> outcomes(seeds);
   std::atomic<size_t> next = 0;
   std::vector<std::future<void>> threads;
   for (int t = 0; t < host().usable_cpus; ++t) {
     threads.push_back(std::async(std::launch::async, [&] {
       for (size_t k = next++; k < seeds; k = next++) {
-        outcomes[k] = play(task, recording, model, k + 1, options);
+        outcomes[k] = play(task, recording, model, others, k + 1, options);
       }
     }));
   }
@@ -186,9 +195,14 @@ double noise_of(const Recording& recording) {
 void study_models(const Options& options, Results& results) {
   const autotune::Log log(options.text("log", "study.db"), autotune::Log::Mode::Read);
   const auto seeds = static_cast<size_t>(options.count("seeds", options.flag("quick") ? 4 : 20));
-  const autotune::SimulationOptions simulation{.trials = options.count("trials", 200),
-                                               .batch = options.count("batch", 16)};
+  autotune::SimulationOptions simulation{.trials = options.count("trials", 200),
+                                         .batch = options.count("batch", 16)};
+  simulation.search.descent_from = options.number("descent-from", simulation.search.descent_from);
+  simulation.search.descent_share =
+      options.number("descent-share", simulation.search.descent_share);
   const std::string only = options.text("workload");
+  const autotune::Lessons lessons =
+      autotune::lessons_of(log, {.most_of_task = kOfTask, .most = SIZE_MAX, .seconds = INFINITY});
   nlohmann::json workloads = nlohmann::json::array();
   for (const autotune::Log::Workload& w : log.workloads()) {
     if (w.name.find(only) == std::string::npos) continue;
@@ -198,6 +212,12 @@ void study_models(const Options& options, Results& results) {
     const autotune::Task task = autotune::make_task(w.te_text, Target::parse(records[0].target),
                                                     records[0].threads, w.name);
     const Recording recording(task, records);
+    // What the pretrained model would be if this workload had not been recorded.
+    std::vector<autotune::Sample> rest = lessons.samples;
+    std::erase_if(rest, [&](const autotune::Sample& s) {
+      return lessons.workloads[static_cast<size_t>(s.task)] == w.id;
+    });
+    const auto others = autotune::Experience::learn(rest, 1);
     nlohmann::json facts = {
         {"workload", w.name},           {"candidates", recording.candidates().size()},
         {"visits", records.size()},     {"best", recording.best_seconds()},
@@ -206,8 +226,8 @@ void study_models(const Options& options, Results& results) {
          {std::pair(autotune::Origin::Random, "random"), {autotune::Origin::Search, "search"}}) {
       facts[name] = std::ranges::count(recording.candidates(), origin, &RecordedCandidate::origin);
     }
-    for (const std::string& model : options.list("models", "xgboost;prior;shuffled;random")) {
-      const auto outcomes = play_all(task, recording, model, seeds, simulation);
+    for (const std::string& model : options.list("models", "xgboost;alone;prior;shuffled;random")) {
+      const auto outcomes = play_all(task, recording, model, others, seeds, simulation);
       const auto add = [&](const std::string& what, std::vector<double> samples) {
         results.add({.name = fmt::format("{}/{}/{}", w.name, model, what),
                      .unit = "",

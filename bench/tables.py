@@ -593,6 +593,12 @@ def lost_time(section: dict) -> list[Table]:
     return tables
 
 
+def of_vendor(section: dict, results: dict) -> list[Table]:
+    import vendor_tables  # which needs Table
+
+    return vendor_tables.of_vendor(section)
+
+
 TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "peak": of_peak,
     "compile": of_compile,
@@ -607,6 +613,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
     "networks": of_networks,
+    "vendor": of_vendor,
     "tasks": of_tasks,
     "model": of_model,
     "calibrate": of_calibrate,

@@ -3,6 +3,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # LLVM, the shared library and its headers. The CMake package of LLVM imports some three hundred targets for the same two paths.
 find_program(TW_LLVM_CONFIG NAMES llvm-config-19 REQUIRED)

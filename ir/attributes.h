@@ -27,8 +27,18 @@ inline constexpr char kRowPitchOffset[] = "row_pitch_offset";
 // node: tensor_operands(part, operands…) of ir/intrinsics.def; value: string, the name of a tensor
 // intrinsic. The body is the loop nest that it stands for. Gone after the pass `tensorize`.
 inline constexpr char kTensorIntrin[] = "tensor_intrin";
+// node: buffer variable; value: the first element of a tensor, all of which is in memory. Below,
+// the variable is the tensor's memory, row-major without gaps. Gone after storage_flatten.
+inline constexpr char kBufferBind[] = "buffer_bind";
 // node: undefined; value: string, the Python or te line that the statements below come from.
 inline constexpr char kSourceLine[] = "source_line";
+// node: undefined; value: string, the thread axis that the loop below is, such as "threadIdx.x".
+// The loop means what it means without; gone after lower_threads.
+inline constexpr char kThread[] = "thread_axis";
+// node: int32 number of an output; value: 1. Around its Realize, later its Allocate: what is in
+// memory is computed for the next iteration of the loop around before this one reads it. Gone after
+// inject_double_buffer.
+inline constexpr char kDoubleBuffer[] = "double_buffer";
 // A scope of storage: tile registers of x86. Only tensor intrinsics reach it.
 inline constexpr char kTileScope[] = "amx.tile";
 // node: buffer; value: uint alignment in bytes that the address is known to have.

@@ -142,6 +142,13 @@ class Machine {
         return allocate(c);
       case Op::Realize:
         return realize(c);
+      case Op::BindBuffer: {
+        InterpreterBuffer* buffer =
+            c.region < 0 ? nullptr : regions_[static_cast<size_t>(c.region)].buffer;
+        if (buffer == nullptr) unbound(c);
+        slot(c.slot).i = reinterpret_cast<int64_t>(buffer);
+        return run(*c.a);
+      }
       case Op::Evaluate:
         for (int lane = 0; lane < c.type.lanes; ++lane) eval(*c.a, lane);
         return;

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "ir/attributes.h"
 #include "ir/interpret_program.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
@@ -138,6 +139,7 @@ class Compiler : public Visitor {
 
   void on(const LetStmt& op) override { let(op.var, op.value, op.body, DType{}); }
   void on(const AttrStmt& op) override {
+    if (op.key == attr::kBufferBind) return bind_buffer(op);
     const Variable* task = bound_by(op);
     if (task == nullptr) return visit(op.body);
     const Code* extent = compile(op.value);
@@ -236,6 +238,22 @@ class Compiler : public Visitor {
   }
 
  private:
+  // A variable for the memory of a tensor that is realized whole.
+  void bind_buffer(const AttrStmt& op) {
+    const Var buffer(bound_by(op));
+    const ProducerLoad& tensor = *as<ProducerLoad>(op.value);
+    const int region = region_of(tensor.producer, tensor.value_index);
+    const auto saved = save({buffer});
+    const int slot = new_slot(buffer);
+    const Code* body = compile(op.body);
+    restore(saved);
+    Code& c = add(Op::BindBuffer, tensor.dtype);
+    c.name = tensor.producer->name;
+    c.slot = slot;
+    c.region = region;
+    c.a = body;
+  }
+
   Code& add(Op op, DType type) {
     Code& c = program_.codes.emplace_back();
     c.op = op;

@@ -46,6 +46,7 @@ enum class Op : uint8_t {
   Allocate,     // slot; extents args, body a
   Store,        // slot; index a, value b, predicate c
   RegionStore,  // region; value a, indices args
+  BindBuffer,   // slot for the memory of region; body a
   Realize,      // region; args: min, extent of each dimension; body a
   Assert,       // a, message b, body c; the message may be an argument_error
   Block,        // args
@@ -60,7 +61,8 @@ struct Code {
   DType operand;       // of the operands, where it differs from the result
   NodeKind kind = {};  // of Binary
   ForKind for_kind = ForKind::Serial;
-  int slot = -1;  // also: number of a region
+  int slot = -1;    // also: number of a region
+  int region = -1;  // of BindBuffer
   scalar::Scalar value = {.i = 0};
   const Code* a = nullptr;
   const Code* b = nullptr;

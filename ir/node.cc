@@ -65,7 +65,8 @@ std::string_view to_string(ForKind kind) {
 }
 
 const Variable* bound_by(const AttrStmt& op) {
-  return attr::is_parallel_launch(op.key) ? as<Variable>(op.node) : nullptr;
+  const bool binds = attr::is_parallel_launch(op.key) || op.key == attr::kBufferBind;
+  return binds ? as<Variable>(op.node) : nullptr;
 }
 
 void destroy(const ExprBase* node) {

@@ -271,6 +271,18 @@ Stmt Parser::attr(std::string_view close) {
     unbind();
     return build(start, [&] { return make(node); });
   }
+  if (is_symbol("]", 1) && peek(2).text == attr::kBufferBind) {
+    const Token name = expect_kind(Token::Kind::Word, "the name of a buffer");
+    take();
+    node.key = take().text;
+    expect("=");
+    node.value = expr();
+    const Var buffer = bind(name, handle_type(), node.value.dtype());
+    node.node = buffer;
+    node.body = body(close);
+    unbind();
+    return build(start, [&] { return make(node); });
+  }
   if (!is_symbol("]")) node.node = expr();
   expect("]");
   node.key = expect_label();
@@ -435,5 +447,8 @@ Expr parse_expr(std::string_view text, const ParseScope& scope) {
   return words::Parser(text, scope).whole_expr();
 }
 Stmt parse_stmt(std::string_view text) { return words::Parser(text).whole_stmt(); }
+Stmt parse_stmt(std::string_view text, const ParseScope& scope) {
+  return words::Parser(text, scope).whole_stmt();
+}
 
 }  // namespace tw

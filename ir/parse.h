@@ -21,5 +21,6 @@ struct ParseScope {
   int line = 1, column = 1;  // of the first character
 };
 Expr parse_expr(std::string_view text, const ParseScope& scope);
+Stmt parse_stmt(std::string_view text, const ParseScope& scope);
 
 }  // namespace tw

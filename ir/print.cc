@@ -513,6 +513,14 @@ std::string to_string(const Expr& e, Names& names) {
   return p.out;
 }
 
+std::string to_string(const Stmt& s, Names& names) {
+  Printer p;
+  std::swap(p.names, names);
+  p.print(s);
+  std::swap(p.names, names);
+  return p.out;
+}
+
 std::string to_string(const Expr& e, const PrintOptions& options) {
   return print(as_tree(e), options);
 }

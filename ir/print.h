@@ -51,5 +51,6 @@ class Names {
 
 // One expression of a text whose names are kept in `names`.
 std::string to_string(const Expr& e, Names& names);
+std::string to_string(const Stmt& s, Names& names);
 
 }  // namespace tw

@@ -286,7 +286,7 @@ class HoistedStorage : public Visitor {
   }
   void on(const AttrStmt& op) override {
     const int outer = serial_loops_;
-    if (bound_by(op) != nullptr) serial_loops_ = 0;
+    if (attr::is_parallel_launch(op.key)) serial_loops_ = 0;
     Visitor::on(op);
     serial_loops_ = outer;
   }

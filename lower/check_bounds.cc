@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/attributes.h"
@@ -30,11 +31,23 @@ struct Test {
 using Output = std::pair<const Producer*, int>;
 using Extents = std::map<Output, std::vector<Range>>;  // look-ups only
 
+// Memory that statements address by element, and how many there are.
+struct Elements {
+  std::string tensor;
+  Expr count;
+};
+using Memory = std::unordered_map<const Variable*, Elements>;
+
 // The tests of all reads in an expression, those that others depend on first.
 class Reads : public GuardedVisitor {
  public:
-  Reads(const Extents& realized, Analyzer& analyzer) : realized_(realized), analyzer_(analyzer) {}
+  Reads(const Extents& realized, const Memory& memory, Analyzer& analyzer)
+      : realized_(realized), memory_(memory), analyzer_(analyzer) {}
   std::vector<Test> tests;
+
+  void element(const Expr& index, const Elements& elements) {
+    test(index, {make_zero(index.dtype()), elements.count}, elements.tensor, 0);
+  }
 
  protected:
   using GuardedVisitor::on;
@@ -45,6 +58,15 @@ class Reads : public GuardedVisitor {
     for (size_t k = before; k < tests.size(); ++k) {
       tests[k].holds = make(Let{.var = op.var, .value = op.value, .body = tests[k].holds});
     }
+  }
+  // An address reads nothing.
+  void on(const Call& op) override {
+    if (op.name != "address_of") GuardedVisitor::on(op);
+  }
+  void on(const Load& op) override {
+    GuardedVisitor::on(op);
+    const auto it = memory_.find(op.buffer.operator->());
+    if (it != memory_.end() && !op.index.dtype().is_vector()) element(op.index, it->second);
   }
   void on(const ProducerLoad& op) override {
     GuardedVisitor::on(op);
@@ -83,6 +105,7 @@ class Reads : public GuardedVisitor {
   }
 
   const Extents& realized_;
+  const Memory& memory_;
   Analyzer& analyzer_;
 };
 
@@ -90,8 +113,31 @@ class CheckBounds : public ScopedMutator {
  protected:
   using ScopedMutator::on;
   Stmt on(const AttrStmt& op, const Stmt& self) override {
-    return op.key == attr::kTensorIntrin ? self : ScopedMutator::on(op, self);
+    if (op.key == attr::kTensorIntrin) return self;
+    if (op.key != attr::kBufferBind) return ScopedMutator::on(op, self);
+    const ProducerLoad& tensor = *as<ProducerLoad>(op.value);
+    Expr size = 1;
+    for (const Expr& extent : tensor.producer->output_shape(tensor.value_index))
+      size = size * cast(size.dtype(), extent);
+    const Variable* buffer = bound_by(op);
+    memory_[buffer] = {tensor.producer->name, analyzer_.simplify(size)};
+    const Stmt result = ScopedMutator::on(op, self);
+    memory_.erase(buffer);
+    return result;
   }
+  // Of statements that address memory what they store is tested too.
+  Stmt on(const Store& op, const Stmt& self) override {
+    Stmt result = tested({op.value, op.index}, self);
+    const auto it = memory_.find(op.buffer.operator->());
+    if (it == memory_.end() || op.index.dtype().is_vector()) return result;
+    Reads reads(realized_, memory_, analyzer_);
+    reads.element(op.index, it->second);
+    return with_tests(reads.tests, result);
+  }
+  Stmt on(const For& op, const Stmt& self) override {
+    return tested({op.min, op.extent}, ScopedMutator::on(op, self));
+  }
+  Stmt on(const Evaluate& op, const Stmt& self) override { return tested({op.value}, self); }
   Stmt on(const Realize& op, const Stmt& self) override {
     const Output output{op.producer.get(), op.value_index};
     realized_[output] = op.bounds;
@@ -109,10 +155,13 @@ class CheckBounds : public ScopedMutator {
 
  private:
   Stmt tested(const std::vector<Expr>& values, Stmt body) {
-    Reads reads(realized_, analyzer_);
+    Reads reads(realized_, memory_, analyzer_);
     for (const Expr& e : values) reads.visit(e);
-    for (size_t k = reads.tests.size(); k-- > 0;) {
-      const Test& test = reads.tests[k];
+    return with_tests(reads.tests, body);
+  }
+  static Stmt with_tests(const std::vector<Test>& tests, Stmt body) {
+    for (size_t k = tests.size(); k-- > 0;) {
+      const Test& test = tests[k];
       body = make(AssertStmt{.condition = test.holds,
                              .message = make(StringImm{.value = test.message}),
                              .body = body});
@@ -121,6 +170,7 @@ class CheckBounds : public ScopedMutator {
   }
 
   Extents realized_;
+  Memory memory_;
 };
 
 }  // namespace

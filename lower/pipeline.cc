@@ -26,6 +26,9 @@ using enum Property;
 // - check_bounds first: an index still stands beside the dimension that it is an index of.
 // - tensorize right after storage_flatten: offsets and strides of an intrinsic's operands are read
 //   off the loop nest as schedule_ops wrote it.
+// - inject_virtual_thread before lower_threads: virtual threads of one thread are part of what it
+// runs.
+// - inject_double_buffer after both: what threads share is computed once then, in one place.
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
 //   as linear forms.
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
@@ -56,6 +59,12 @@ const std::vector<Pass>& table() {
        "tensors become buffers with one row-major index"},
       {"tensorize", pass::tensorize, {Flat}, {}, false,
        "tensor intrinsics get their statements, beside the loops that they stand for"},
+      {"inject_virtual_thread", pass::inject_virtual_thread, {Flat}, {}, true,
+       "virtual threads are interleaved, each with memory of its own"},
+      {"lower_threads", pass::lower_threads, {Flat}, {}, false,
+       "blocks run on the thread pool, and their threads in turn up to where they would wait"},
+      {"inject_double_buffer", pass::inject_double_buffer, {Flat}, {}, false,
+       "what is marked so is computed an iteration ahead, into a second buffer"},
       {"canonical_simplify", pass::canonical_simplify, {Flat}, {}, true,
        "expressions in normal form"},
       {"loop_partition", pass::loop_partition, {Flat}, {}, true,

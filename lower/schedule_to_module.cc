@@ -138,7 +138,7 @@ std::vector<LowerArgument> with_outputs(const Schedule& schedule,
 
 // Its loops run once and store each element once, unless a tensor intrinsic stands for them.
 bool is_written_once(const StageData& stage) {
-  return !stage.op->is_placeholder() && !stage.op->is_reduction() && stage.op->parts().empty() &&
+  return !stage.op->is_placeholder() && stage.op->stores_once() &&
          stage.attach_type == AttachType::GroupRoot;
 }
 

@@ -18,6 +18,7 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
 #include "runtime/error.h"
@@ -110,6 +111,7 @@ class Flatten : public ScopedMutator {
   }
 
   Stmt on(const AttrStmt& op, const Stmt& self) override {
+    if (op.key == attr::kBufferBind) return mutate(with_memory(op));
     if (op.key != attr::kRowPitch && op.key != attr::kRowPitchOffset) {
       return ScopedMutator::on(op, self);
     }
@@ -149,6 +151,25 @@ class Flatten : public ScopedMutator {
     std::vector<Expr> strides;  // empty: row-major without gaps
     bool is_argument = false;
   };
+
+  // The body with the tensor's memory in place of the variable that stands for it.
+  Stmt with_memory(const AttrStmt& op) {
+    const ProducerLoad& tensor = *as<ProducerLoad>(op.value);
+    const Buffer& buffer = find(tensor.producer, tensor.value_index);
+    const std::vector<Expr> shape = tensor.producer->output_shape(tensor.value_index);
+    bool whole = buffer.strides.empty();
+    for (size_t d = 0; d < shape.size(); ++d)
+      whole = whole && analyzer_.can_prove_equal(buffer.extents[d], shape[d]);
+    if (!whole) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = "statements address its memory, which is not row-major without gaps",
+             .stage = tensor.producer->name,
+             .legal = "no storage_align of what te.extern reads"});
+    }
+    const Variable* bound = bound_by(op);
+    return substitute(op.body,
+                      [&](const Var& v) { return v.get() == bound ? Expr(buffer.var) : Expr(); });
+  }
 
   // The pitch of a dimension is to leave `offset` on division by `factor`.
   struct Pitch {

@@ -114,6 +114,8 @@ void bind_tasks(py::module_& m) {
       .def_readonly("best_trace", &TaskSummary::best_trace)
       .def_readonly("trials", &TaskSummary::trials)
       .def_readonly("failures", &TaskSummary::failures, "Number by class.")
+      .def_readonly("transfer", &TaskSummary::transfer,
+                    "What taught the model before the first trial; \"\": nothing.")
       .def("__repr__", [](const TaskSummary& s) {
         return fmt::format("TaskSummary({}: {:.4g} s untuned, {:.4g} s best, {} trials)", s.name,
                            s.untuned_seconds, s.best_seconds, s.trials);
@@ -132,6 +134,7 @@ void bind_tasks(py::module_& m) {
                              [](const TunerReport& r) { return r.timings.reference; })
       .def_property_readonly("race_seconds", [](const TunerReport& r) { return r.timings.race; })
       .def_readonly("stopped", &TunerReport::stopped, "By the stop flag or the time limit.")
+      .def_readonly("notes", &TunerReport::notes, "What was refused and done without, a line each.")
       .def("__repr__", [](const py::object& self) {
         return fmt::format("TunerReport({:.3g} s, {})", self.cast<const TunerReport&>().seconds,
                            std::string(py::repr(self.attr("tasks"))));
@@ -205,6 +208,7 @@ void bind_tuner(py::module_& m) {
       .def_readwrite("batch", &TunerOptions::batch)
       .def_readwrite("seed", &TunerOptions::seed)
       .def_readwrite("resume", &TunerOptions::resume)
+      .def_readwrite("transfer", &TunerOptions::transfer)
       .def_readwrite("command", &TunerOptions::command)
       .def_readwrite("task_weights", &TunerOptions::task_weights)
       .def_property(

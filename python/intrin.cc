@@ -124,11 +124,21 @@ ForKind for_kind(const std::string& name) {
   raise({.code = ErrorCode::BadArgument,
          .what = fmt::format("there are no loops of kind '{}'", name),
          .where = caller(),
-         .legal = "serial, unroll, vectorize"});
+         .legal = "serial, parallel, unroll, vectorize"});
 }
 
 void bind_statements(py::module_& m) {
   m.def("evaluate", [](const Expr& value) { return make(Evaluate{.value = value}); });
+  m.def("attr_stmt", [](const std::string& key, const Expr& value, const Stmt& body) {
+    return make(AttrStmt{.node = {}, .key = key, .value = value, .body = body});
+  });
+  m.def("let_stmt", [](const Var& var, const Expr& value, const Stmt& body) {
+    return make(LetStmt{.var = var, .value = value, .body = body});
+  });
+  m.def("assert_stmt", [](const Expr& condition, const std::string& message, const Stmt& body) {
+    return make(AssertStmt{
+        .condition = condition, .message = make(StringImm{.value = message}), .body = body});
+  });
   m.def("block", [](const std::vector<Stmt>& list) {
     return list.empty() ? make(Evaluate{.value = make_zero(int_type(32))}) : block(list);
   });

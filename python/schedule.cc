@@ -10,6 +10,7 @@
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
 #include "schedule/show.h"
+#include "schedule/symbols.h"
 #include "schedule/tensor_intrin.h"
 #include "schedule/trace_json.h"
 #include "schedule/trace_python.h"
@@ -61,7 +62,7 @@ class Recorder {
   }
   StageRef stage(const Parameter& p, py::handle object) {
     Stage given = named_stage(p, object);
-    if (p.type == ParameterType::Stage) nearest_ = given;
+    if (p.type == ParameterType::Stage || p.type == ParameterType::Place) nearest_ = given;
     return on_.schedule.ref_of(given);
   }
   static bool names_stage(py::handle object) {
@@ -112,6 +113,15 @@ class Recorder {
     return intrin->name;
   }
 
+  // What te.thread_axis gives, as text: its tag, and its extent where it has one.
+  std::string thread(const Parameter& p, py::handle object) const {
+    if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as in a trace
+    if (!py::hasattr(object, "thread_tag")) {
+      wrong(p, object, "a thread axis, such as te.thread_axis(\"threadIdx.x\")");
+    }
+    return py::str(object.attr("_text")).cast<std::string>();
+  }
+
   Argument argument(const Parameter& p, py::handle object) {
     const auto list = [&](const char* legal) {
       if (!py::isinstance<py::tuple>(object) && !py::isinstance<py::list>(object)) {
@@ -122,6 +132,7 @@ class Recorder {
     switch (p.type) {
       case ParameterType::Stage:
       case ParameterType::Producer:
+      case ParameterType::Place:
         return stage(p, object);
       case ParameterType::Axis:
         return axis(p, object);
@@ -162,6 +173,27 @@ class Recorder {
       }
       case ParameterType::Intrin:
         return intrin_name(object);
+      case ParameterType::Size:
+      case ParameterType::Condition: {
+        if (PyIndex_Check(object.ptr()) && p.type == ParameterType::Size) return integer(p, object);
+        if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as in a trace
+        const std::optional<Expr> e = try_expr(object);
+        if (!e) wrong(p, object, p.type == ParameterType::Size ? "an integer" : "a condition");
+        if (const auto constant = as_const_int(*e); constant && p.type == ParameterType::Size) {
+          return *constant;
+        }
+        const SourceScope here(step_.where);
+        return symbolic_text(on_.schedule.data(), *e);
+      }
+      case ParameterType::Thread:
+        return thread(p, object);
+      case ParameterType::Threads: {
+        std::vector<std::string> texts;
+        for (py::handle t : list("thread axes")) texts.push_back(thread(p, t));
+        return texts;
+      }
+      case ParameterType::Group:
+        break;
     }
     return {};
   }
@@ -182,6 +214,10 @@ py::object apply_primitive(const PyStage& on, const std::string& name,
   for (const StepResult& r : results) {
     if (r.stage == nullptr) {
       objects.append(py::cast(r.axis));
+      continue;
+    }
+    if (r.stage->is_group()) {
+      objects.append(py::cast(PyStage{on.schedule, Stage(&on.schedule.data(), r.stage)}));
       continue;
     }
     for (int k = 0; k < r.stage->op->num_outputs(); ++k) objects.append(r.stage->op.output(k));

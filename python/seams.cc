@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -46,7 +47,9 @@ py::array_t<float> matrix(const std::vector<const Features*>& candidates) {
 
 class PythonModel : public CostModel {
  public:
-  explicit PythonModel(Held model) : model_(std::move(model)) {}
+  explicit PythonModel(Held model) : model_(std::move(model)) {
+    tells_uncertainty_ = model_->attr("tells_uncertainty").cast<bool>();
+  }
 
   void train(const std::vector<Sample>& samples) override {
     if (samples.empty()) return;
@@ -67,10 +70,17 @@ class PythonModel : public CostModel {
     py::gil_scoped_acquire lock;
     return model_->attr("predict")(matrix(candidates)).cast<std::vector<double>>();
   }
+  Opinion opinion(const std::vector<const Features*>& candidates) const override {
+    if (!tells_uncertainty_) return {.score = predict(candidates)};
+    py::gil_scoped_acquire lock;
+    auto [score, deviation] = model_->attr("predict_with_uncertainty")(matrix(candidates))
+                                  .cast<std::pair<std::vector<double>, std::vector<double>>>();
+    return {std::move(score), std::move(deviation)};
+  }
 
  private:
   Held model_;
-  bool trained_ = false;
+  bool trained_ = false, tells_uncertainty_ = false;
 };
 
 // A space as Python holds it: with its task and a source of random numbers.
@@ -107,22 +117,39 @@ struct PyScores {
   const CostModel* model;  // null once the proposal is made
 
   py::array_t<double> scores(const std::vector<Point>& points) const {
+    return values(ask(points), points, &Proposer::Scored::score,
+                  -std::numeric_limits<double>::infinity());
+  }
+
+  // None where the model cannot tell.
+  py::object uncertainty(const std::vector<Point>& points) const {
+    const auto scored = ask(points);
+    if (!std::ranges::all_of(scored, [](const auto& s) { return s.deviation.has_value(); })) {
+      return py::none();
+    }
+    return values(scored, points, [](const auto& s) { return *s.deviation; }, 0);
+  }
+
+ private:
+  std::vector<Proposer::Scored> ask(const std::vector<Point>& points) const {
     if (model == nullptr) {
       raise({.code = ErrorCode::BadArgument,
              .what = "a model was asked after propose returned",
              .legal = "asking inside propose"});
     }
-    std::vector<Proposer::Scored> scored;
-    {
-      py::gil_scoped_release release;
-      scored = proposer->score(points, *model);
-    }
+    py::gil_scoped_release release;
+    return proposer->score(points, *model);
+  }
+
+  // `otherwise` for points that the schedule refuses, which are missing in `scored`.
+  static py::array_t<double> values(const std::vector<Proposer::Scored>& scored,
+                                    const std::vector<Point>& points, const auto& value,
+                                    double otherwise) {
     py::array_t<double> result(static_cast<py::ssize_t>(points.size()));
     size_t next = 0;
     for (size_t i = 0; i < points.size(); ++i) {
       const bool legal = next < scored.size() && scored[next].point == points[i];
-      result.mutable_at(i) =
-          legal ? scored[next++].score : -std::numeric_limits<double>::infinity();
+      result.mutable_at(i) = legal ? std::invoke(value, scored[next++]) : otherwise;
     }
     return result;
   }
@@ -133,7 +160,8 @@ class PythonPolicy : public SearchPolicy {
   PythonPolicy(const PolicyContext& context, const py::object& factory) : proposer_(context) {
     const PySpace space{context.task, std::make_shared<Space>(context.space),
                         std::mt19937_64(context.seed)};
-    policy_ = hold(factory(context.task, space, context.seed));
+    const auto budget = [asked = context.budget] { return asked ? asked() : Budget{}; };
+    policy_ = hold(factory(context.task, space, context.seed, py::cpp_function(budget)));
   }
 
   std::vector<Proposal> propose(int count, const CostModel& model) override {
@@ -424,7 +452,13 @@ void bind_space(py::module_& m) {
       m, "Scores", "What a policy asks of the model, inside propose.")
       .def("scores", &PyScores::scores, py::arg("points"),
            "An array of numbers, larger is better: the model's, or the prior's until the model is "
-           "trained; -inf for a point that the schedule refuses.");
+           "trained; -inf for a point that the schedule refuses.")
+      .def("uncertainty", &PyScores::uncertainty, py::arg("points"),
+           "An array of standard deviations of these scores, or None where the model cannot tell.");
+  py::class_<Budget>(m, "Budget", "What is left of a run, over all its tasks.")
+      .def_readonly("trials_left", &Budget::trials_left)
+      .def_readonly("spent", &Budget::spent,
+                    "Share of the trials or of the time, whichever is nearer to its end: 0 to 1.");
 }
 
 void bind_context(py::module_& m) {

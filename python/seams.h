@@ -17,7 +17,7 @@ namespace tw::python {
 
 // Names of rows, or factories: (task, seed) -> object with fit and predict.
 autotune::ModelFactory model_factory(const py::object& given);
-// (task, space, seed) -> object with propose and observe.
+// (task, space, seed, budget) -> object with propose and observe.
 autotune::PolicyFactory policy_factory(const py::object& given);
 // An object with names and extract; null for None.
 std::shared_ptr<const autotune::FeatureSet> feature_set(const py::object& given);

@@ -10,6 +10,9 @@
 #include "python/bind.h"
 #include "python/named_axes.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/extern.h"
+#include "schedule/te/scan.h"
+#include "schedule/tensor_intrin.h"
 #include "schedule/topi/common.h"
 
 namespace tw::python {
@@ -22,14 +25,37 @@ struct PlaceholderOp : te::Operation {
 struct ComputeOp : te::Operation {
   using te::Operation::Operation;
 };
+struct ScanOp : te::Operation {
+  using te::Operation::Operation;
+};
+struct ExternOp : te::Operation {
+  using te::Operation::Operation;
+};
 
-const te::ComputeNode& compute_node(const te::Operation& op) {
-  const auto* node = te::as_op<te::ComputeNode>(op);
-  if (node == nullptr) {
+const te::OperationNode& computed(const te::Operation& op) {
+  if (op->is_placeholder()) {
     raise({.code = ErrorCode::PlaceholderStage,
            .what = "a placeholder is not computed and has no axes",
            .stage = op.name(),
-           .legal = "an operation made by te.compute"});
+           .legal = "an operation that computes"});
+  }
+  return *op;
+}
+
+std::vector<IterVar> reduction_axes(const te::Operation& op) {
+  std::vector<IterVar> axes = computed(op).root_axes();
+  std::erase_if(axes, [](const IterVar& a) { return a->kind != IterKind::Reduction; });
+  return axes;
+}
+
+template <class Node>
+const Node& node_of(const te::Operation& op, const char* kind) {
+  const auto* node = te::as_op<Node>(op);
+  if (node == nullptr) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "an operation of another kind",
+           .stage = op.name(),
+           .legal = fmt::format("an operation made by te.{}", kind)});
   }
   return *node;
 }
@@ -116,6 +142,59 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
   return outputs;
 }
 
+// The statements with what their buffers leave open: the shapes of the tensors, strides without
+// gaps, and the first element at the beginning of the memory.
+Stmt settled(const IntrinBuffer& buffer, const std::vector<Expr>& shape, const Stmt& body,
+             const std::string& name) {
+  VarMap values;
+  const auto settle = [&](const Expr& declared, const Expr& is, const char* what) {
+    if (const Variable* v = as<Variable>(declared)) {
+      values.emplace(Var(v), cast(v->type, is));
+      return;
+    }
+    const auto a = as_const_int(declared), b = as_const_int(is);
+    if (!a || !b || *a == *b) return;
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("buffer '{}' has {} {}, and the tensor's memory {}", buffer.name,
+                               what, *a, *b),
+           .stage = name,
+           .legal = "a buffer of the tensor's shape, row-major without gaps"});
+  };
+  if (buffer.shape.size() != shape.size()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("buffer '{}' of {} dimensions for a tensor of {}", buffer.name,
+                               buffer.shape.size(), shape.size()),
+           .stage = name});
+  }
+  const std::vector<Expr> strides = compact_strides(shape);
+  for (size_t d = 0; d < shape.size(); ++d) settle(buffer.shape[d], shape[d], "the extent");
+  for (size_t d = 0; d < buffer.strides.size(); ++d)
+    settle(buffer.strides[d], strides[d], "the stride");
+  settle(buffer.elem_offset, 0, "the offset");
+  return values.empty() ? body : substitute(body, values);
+}
+
+std::vector<te::Tensor> extern_tensors(const std::string& name,
+                                       const std::vector<te::Tensor>& inputs,
+                                       const std::vector<std::vector<Expr>>& shapes,
+                                       const std::vector<DType>& dtypes,
+                                       const std::vector<IntrinBuffer>& buffers, Stmt body,
+                                       const std::string& tag, const py::dict& attributes) {
+  te::ExternParts parts{
+      .name = name, .inputs = inputs, .tag = tag, .attributes = to_attributes(attributes)};
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    const size_t output = k - inputs.size();
+    body = settled(buffers[k], k < inputs.size() ? inputs[k].shape() : shapes[output], body, name);
+    parts.memory.push_back(buffers[k].data);
+  }
+  for (size_t k = 0; k < shapes.size(); ++k) parts.outputs.push_back({shapes[k], dtypes[k]});
+  parts.body = std::move(body);
+  const te::Operation op = te::extern_op(std::move(parts));
+  std::vector<te::Tensor> outputs;
+  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
+  return outputs;
+}
+
 Expr reduce_expr(const std::string& name, const Expr& source, const std::vector<IterVar>& axes,
                  py::object where) {
   const Expr condition = where.is_none() ? Expr() : to_expr(where);
@@ -157,10 +236,12 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
             return op.output(k);
           },
           py::arg("index"))
-      .def_property_readonly("axis", [](const te::Operation& op) { return compute_node(op).axis; })
-      .def_property_readonly("reduce_axis",
-                             [](const te::Operation& op) { return compute_node(op).reduce_axis; })
-      .def_property_readonly("body", [](const te::Operation& op) { return compute_node(op).body; })
+      .def_property_readonly("axis",
+                             [](const te::Operation& op) { return computed(op).data_axes(); })
+      .def_property_readonly("reduce_axis", &reduction_axes)
+      .def_property_readonly(
+          "body",
+          [](const te::Operation& op) { return node_of<te::ComputeNode>(op, "compute").body; })
       .def("same_as", [](const te::Operation& a, const te::Operation& b) { return a.same_as(b); })
       .def("__eq__",
            [](const te::Operation& a, py::handle b) {
@@ -168,11 +249,32 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
            })
       .def("__hash__", [](const te::Operation& op) { return std::hash<const void*>()(op.get()); })
       .def("__repr__", [](const te::Operation& op) {
-        return fmt::format("{}({})", te::as_op<te::ComputeNode>(op) ? "compute" : "placeholder",
-                           op.name());
+        const char* kind = te::as_op<te::ComputeNode>(op)  ? "compute"
+                           : te::as_op<te::ScanNode>(op)   ? "scan"
+                           : te::as_op<te::ExternNode>(op) ? "extern"
+                                                           : "placeholder";
+        return fmt::format("{}({})", kind, op.name());
       });
   py::class_<PlaceholderOp, te::Operation>(m, "PlaceholderOp");
   py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
+  py::class_<ExternOp, te::Operation>(m, "ExternOp")
+      .def_property_readonly("body", [](const te::Operation& op) {
+        return node_of<te::ExternNode>(op, "extern").body;
+      });
+  py::class_<ScanOp, te::Operation>(m, "ScanOp")
+      .def_property_readonly(
+          "scan_axis",
+          [](const te::Operation& op) { return node_of<te::ScanNode>(op, "scan").time; },
+          "The axis of the steps.")
+      .def_property_readonly(
+          "fixed_axes",
+          [](const te::Operation& op) {
+            const auto& scan = node_of<te::ScanNode>(op, "scan");
+            return te::fix_point(scan.updates, scan.states).fixed;
+          },
+          "For each state and each of its dimensions after the first, whether a position depends "
+          "on "
+          "the same position of earlier steps only.");
 }
 
 void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice) {
@@ -238,6 +340,8 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
 
 py::object wrap(const te::Operation& op) {
   if (te::as_op<te::ComputeNode>(op)) return py::cast(ComputeOp(op.get()));
+  if (te::as_op<te::ScanNode>(op)) return py::cast(ScanOp(op.get()));
+  if (te::as_op<te::ExternNode>(op)) return py::cast(ExternOp(op.get()));
   return py::cast(PlaceholderOp(op.get()));
 }
 
@@ -276,6 +380,12 @@ void bind_te(py::module_& m) {
   m.def("placeholder", &te::placeholder, py::arg("shape"), py::arg("dtype"), py::arg("name"),
         py::arg("constant"));
   m.def("compute", &compute);
+  m.def("scan", [](const std::vector<te::Tensor>& init, const std::vector<te::Tensor>& update,
+                   const std::vector<te::Tensor>& state, const std::vector<te::Tensor>& inputs,
+                   const std::string& name, const std::string& tag, const py::dict& attributes) {
+    return te::scan(init, update, state, inputs, name, tag, to_attributes(attributes));
+  });
+  m.def("extern", &extern_tensors);
   m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));
   m.def("reduce_expr", &reduce_expr);
   m.def("reduce",

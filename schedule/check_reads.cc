@@ -18,7 +18,10 @@ class Regions {
   Regions(const ScheduleData& schedule, const DomainMap& domains) : domains_(domains) {
     for (const auto& stage : schedule.stages) {
       if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
-      for (const IterVar& leaf : stage->leaf_axes) analyzer_.bind(leaf->var, domains.at(leaf->var));
+      for (const IterVar& leaf : stage->leaf_axes) {
+        analyzer_.bind(leaf->var, domains.at(leaf->var));
+        loops_[leaf->var] = domains.at(leaf->var);
+      }
     }
   }
 
@@ -27,7 +30,14 @@ class Regions {
     for (const IterVar& axis : stage.op->data_axes()) {
       const Range& region = domains_.at(axis->var);
       const auto min = as_const_int(axis->domain.min), extent = as_const_int(axis->domain.extent);
-      if (!is_known(region) || !min || !extent) continue;
+      if (!is_known(region)) continue;
+      if (!min || !extent) {
+        // The rows that are given are not computed, however many others there are.
+        const Range start = IndexRange(loops_, analyzer_)(region.min);
+        if (stage.scan != nullptr && is_known(start))
+          result[axis->var] = {start.min, start.extent + region.extent - 1};
+        continue;
+      }
       const ConstBound first = analyzer_.const_bound(region.min),
                        end = analyzer_.const_bound(analyzer_.simplify(region.min + region.extent));
       const int64_t low = std::max(first.least, *min);
@@ -41,6 +51,7 @@ class Regions {
 
  private:
   const DomainMap& domains_;
+  DomainMap loops_;
   Analyzer analyzer_;
 };
 

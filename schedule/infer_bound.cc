@@ -151,6 +151,9 @@ class BoundInference {
                        values_where_fused(*consumer, stage), analyzer_, region);
       for (const Expr& e : consumer->op->evaluated()) reads.visit(e);
     }
+    for (std::optional<Range>& range : region) {
+      if (range) range = for_all_threads(stage, *range);
+    }
     for (size_t d = 0; d < region.size(); ++d) {
       const IterVar& axis = axes[d];
       // Where each of several reads begins elsewhere, the expressions double from stage to stage.
@@ -171,6 +174,29 @@ class BoundInference {
     DomainMap ranges;
     for (const IterVar& root : consumer.op->root_axes()) ranges[root->var] = domains_.at(root->var);
     return ranges;
+  }
+
+  // Of what the threads of a block share, the part that all of them need.
+  Range for_all_threads(const StageData& stage, const Range& range) {
+    const std::string_view memory = memory_of(stage.storage.scope);
+    if ((memory != "shared" && memory != "warp") || !is_known(range)) return range;
+    DomainMap threads;
+    for (const StageData* s = &stage; s->attach_type == AttachType::Scope; s = s->attach_stage) {
+      const StageData& around = *s->attach_stage;
+      for (size_t k = 0; k <= leaf_position(around, s->attach_axis); ++k) {
+        const IterVar& leaf = around.leaf_axes[k];
+        const AxisAttributes* marks = around.attributes_of(leaf);
+        if (marks == nullptr || leaf->kind == IterKind::Reduction) continue;
+        const bool shares = memory == "warp" ? marks->thread == "threadIdx.x"
+                                             : marks->thread.starts_with("threadIdx.") ||
+                                                   marks->thread.ends_with("thread");
+        if (shares) threads[leaf->var] = domains_.at(leaf->var);
+      }
+    }
+    if (threads.empty()) return range;
+    const Range start = IndexRange(threads, analyzer_)(range.min);
+    if (!is_known(start)) return {};
+    return {start.min, start.extent + range.extent - 1};
   }
 
   std::optional<RootValues> values_where_fused(const StageData& consumer,

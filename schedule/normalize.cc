@@ -16,6 +16,21 @@ bool is_inlined(const StageData& stage) {
   return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
 }
 
+// A stage without a place of its own is computed where the innermost group around it that has one
+// is.
+void place_groups(ScheduleData& schedule) {
+  for (const auto& stage : schedule.stages) {
+    if (stage->attach_type != AttachType::GroupRoot) continue;
+    const StageData* group = stage->group;
+    while (group != nullptr && group->attach_type != AttachType::Scope) group = group->group;
+    if (group == nullptr) continue;
+    stage->attach_type = AttachType::Scope;
+    stage->attach_stage = group->attach_stage;
+    stage->attach_axis = group->attach_axis;
+  }
+  for (const auto& group : schedule.groups) group->attach_type = AttachType::GroupRoot;
+}
+
 // Producers stand before consumers: a stage's reads are rewritten once, by bodies that are final.
 void inline_stages(ScheduleData& schedule) {
   const bool any = std::any_of(schedule.stages.begin(), schedule.stages.end(),
@@ -78,6 +93,7 @@ Schedule normalize(const Schedule& schedule) { return normalize(schedule.copy())
 
 Schedule normalize(Schedule&& schedule) {
   ScheduleData& data = schedule.data();
+  place_groups(data);
   inline_stages(data);
   attach_updates(data);
   for (const auto& stage : data.stages) {

@@ -20,6 +20,9 @@ constexpr std::pair<std::string_view, ParameterType> kTypeNames[] = {
     {"stages", ParameterType::Stages}, {"int", ParameterType::Int},
     {"ints", ParameterType::Ints},     {"float", ParameterType::Float},
     {"str", ParameterType::Str},       {"intrin", ParameterType::Intrin},
+    {"place", ParameterType::Place},   {"size", ParameterType::Size},
+    {"thread", ParameterType::Thread}, {"threads", ParameterType::Threads},
+    {"group", ParameterType::Group},   {"condition", ParameterType::Condition},
 };
 
 ParameterType type_named(std::string_view name) {
@@ -134,8 +137,10 @@ class Binder {
     switch (parameter.type) {
       case ParameterType::Stage:
       case ParameterType::Producer:
+      case ParameterType::Place:
         if (auto* ref = std::get_if<StageRef>(&argument)) {
-          return stage(*ref, parameter.type == ParameterType::Producer);
+          return stage(*ref, parameter.type == ParameterType::Producer,
+                       parameter.type == ParameterType::Place);
         }
         break;
       case ParameterType::Axis:
@@ -167,7 +172,18 @@ class Binder {
         break;
       case ParameterType::Str:
       case ParameterType::Intrin:
+      case ParameterType::Condition:
+      case ParameterType::Thread:
         if (auto* v = std::get_if<std::string>(&argument)) return *v;
+        break;
+      case ParameterType::Size:
+        if (auto* v = std::get_if<int64_t>(&argument)) return *v;
+        if (auto* v = std::get_if<std::string>(&argument)) return *v;
+        break;
+      case ParameterType::Threads:
+        if (auto* v = std::get_if<std::vector<std::string>>(&argument)) return *v;
+        break;
+      case ParameterType::Group:
         break;
     }
     fail({.code = ErrorCode::BadArgument,
@@ -176,8 +192,15 @@ class Binder {
           .legal = std::string(to_string(parameter.type))});
   }
 
-  StageData* stage(const StageRef& ref, bool placeholder_allowed) {
+  StageData* stage(const StageRef& ref, bool placeholder_allowed, bool group_allowed = false) {
     StageData* result = resolve_stage(schedule_, ref, step_.where);
+    if (result->is_group()) {
+      if (group_allowed) return stage_ = result;
+      fail({.code = ErrorCode::BadArgument,
+            .what = fmt::format("'{}' of a group of stages", primitive_.name),
+            .stage = result->name(),
+            .legal = "compute_at or compute_root of the group, or a stage"});
+    }
     // A placeholder as a later argument is the primitive's to judge.
     if (!placeholder_allowed && called_on_ == nullptr && is_placeholder(*result)) {
       fail({.code = ErrorCode::PlaceholderStage,
@@ -194,7 +217,8 @@ class Binder {
     const IterVar axis = resolve_axis(schedule_, ref, step_.where);
     TW_CHECK(stage_ != nullptr, "an axis parameter stands after a stage parameter");
     const StageData& stage = *stage_;
-    if (is_leaf(stage, axis)) return axis;
+    // Of which kind the axis is depends on the stage: rfactor makes data of a reduction's loop.
+    if (is_leaf(stage, axis)) return stage.leaf_axes[leaf_position(stage, axis)];
     const std::string legal =
         fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes));
     for (size_t r = stage.relations.size(); r-- > 0;) {

@@ -21,6 +21,7 @@ struct ScheduleData;
 
 enum class ParameterType : uint8_t {
   Stage,     // a stage that computes
+  Place,     // such a stage, or a group of stages
   Producer,  // any stage, placeholders included
   Axis,      // a leaf axis of the stage named by the nearest stage parameter before it
   Axes,      // several such axes
@@ -29,7 +30,12 @@ enum class ParameterType : uint8_t {
   Ints,
   Float,
   Str,
-  Intrin,  // the name of a tensor intrinsic
+  Intrin,     // the name of a tensor intrinsic
+  Size,       // an integer, or the text of an expression over the program's extents (symbols.h)
+  Condition,  // the text of one over thread axes
+  Thread,     // "threadIdx.x", or with an extent "threadIdx.x[64]"
+  Threads,
+  Group,  // as a result: a group of stages
 };
 std::string_view to_string(ParameterType type);
 
@@ -84,9 +90,9 @@ Step upgraded(Step step, std::string_view where);
 void require_known_version(const Primitive& primitive, int version, std::string_view where);
 
 // An argument with its references resolved; monostate for an optional one that was not given.
-using BoundArgument =
-    std::variant<std::monostate, int64_t, double, std::string, StageData*, IterVar,
-                 std::vector<IterVar>, std::vector<StageData*>, std::vector<int64_t>>;
+using BoundArgument = std::variant<std::monostate, int64_t, double, std::string, StageData*,
+                                   IterVar, std::vector<IterVar>, std::vector<StageData*>,
+                                   std::vector<int64_t>, std::vector<std::string>>;
 
 // What apply_<name> gets: arguments that have the types of the row. It checks what only it knows,
 // raising through `fail`, and only then changes the schedule, so that a failed primitive leaves
@@ -119,6 +125,10 @@ class PrimitiveCall {
   const std::vector<int64_t>& integers(size_t k) const {
     return std::get<std::vector<int64_t>>(arguments_[k]);
   }
+  const std::vector<std::string>& texts(size_t k) const {
+    return std::get<std::vector<std::string>>(arguments_[k]);
+  }
+  bool is_text(size_t k) const { return std::holds_alternative<std::string>(arguments_[k]); }
   int64_t integer(size_t k) const { return std::get<int64_t>(arguments_[k]); }
   const std::string& text(size_t k) const { return std::get<std::string>(arguments_[k]); }
   bool given(size_t k) const { return !std::holds_alternative<std::monostate>(arguments_[k]); }

@@ -82,4 +82,17 @@ struct RebaseRelation : Relation {
   void overrun_up(VarSet&, std::vector<IterVar>&, const DomainMap&, Analyzer&) const override;
 };
 
+// One iteration around everything; of no axis.
+struct SingletonRelation : Relation {
+  IterVar axis;
+  std::vector<IterVar> parents() const override { return {}; }
+  std::vector<IterVar> children() const override { return {axis}; }
+  void domain_down(DomainMap& domains, Analyzer& analyzer,
+                   const ScheduleOptions& options) const override;
+  void domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const override;
+  void index_up(VarMap& offsets, const DomainMap& domains) const override;
+  void index_down(VarMap& offsets, const DomainMap& domains) const override;
+  void overrun_up(VarSet&, std::vector<IterVar>&, const DomainMap&, Analyzer&) const override;
+};
+
 }  // namespace tw

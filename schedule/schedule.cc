@@ -7,6 +7,7 @@
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/schedule_error.h"
+#include "schedule/symbols.h"
 #include "schedule/te/check_bounds.h"
 
 namespace tw {
@@ -62,6 +63,11 @@ struct Shift {
 const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
   auto it = axis_attributes.find(axis->var);
   return it == axis_attributes.end() ? nullptr : &it->second;
+}
+
+const std::string& StageData::name() const {
+  static const std::string kGroup = "group";
+  return is_group() ? kGroup : op->name;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -178,6 +184,11 @@ Stage::Pair Stage::split_nparts(const IterVar& axis, int64_t nparts) const {
   const StepResults& r = Recorder(schedule_, data_, "split")(axis).none()(nparts).apply();
   return {r[0].axis, r[1].axis};
 }
+Stage::Pair Stage::split_by(const IterVar& axis, const Expr& factor) const {
+  const StepResults& r =
+      Recorder(schedule_, data_, "split")(axis)(symbolic_text(*schedule_, factor)).apply();
+  return {r[0].axis, r[1].axis};
+}
 IterVar Stage::fuse(const std::vector<IterVar>& axes) const {
   return Recorder(schedule_, data_, "fuse")(axes).apply()[0].axis;
 }
@@ -197,6 +208,9 @@ void Stage::parallel(const IterVar& axis) const {
 }
 void Stage::unroll(const IterVar& axis) const {
   Recorder(schedule_, data_, "unroll")(axis).apply();
+}
+void Stage::bind(const IterVar& axis, const std::string& thread) const {
+  Recorder(schedule_, data_, "bind")(axis)(thread).apply();
 }
 void Stage::pragma(const IterVar& axis, const std::string& name,
                    std::optional<int64_t> value) const {
@@ -412,13 +426,19 @@ Schedule Schedule::copy() const {
   result.data_ = std::make_shared<ScheduleData>();
   ScheduleData& to = *result.data_;
   std::unordered_map<const StageData*, StageData*> moved;
-  for (const auto& stage : data_->stages) {
-    to.stages.push_back(std::make_unique<StageData>(*stage));
-    moved[stage.get()] = to.stages.back().get();
+  for (const auto& [from, into] :
+       {std::pair(&data_->stages, &to.stages), std::pair(&data_->groups, &to.groups)}) {
+    for (const auto& stage : *from) {
+      into->push_back(std::make_unique<StageData>(*stage));
+      moved[stage.get()] = into->back().get();
+    }
   }
-  for (const auto& stage : to.stages) {
-    if (stage->attach_stage) stage->attach_stage = moved.at(stage->attach_stage);
-    if (stage->scan) stage->scan = moved.at(stage->scan);
+  for (const auto* stages : {&to.stages, &to.groups}) {
+    for (const auto& stage : *stages) {
+      if (stage->attach_stage) stage->attach_stage = moved.at(stage->attach_stage);
+      if (stage->scan) stage->scan = moved.at(stage->scan);
+      if (stage->group) stage->group = moved.at(stage->group);
+    }
   }
   to.outputs = data_->outputs;
   for (const StageData* stage : data_->program_stages) to.program_stages.push_back(moved.at(stage));

@@ -25,6 +25,12 @@ enum class AttachType : uint8_t {
   ScanUpdate,      // inside all loops of attach_stage; normalize makes it Scope
 };
 
+// A variable that stands for a thread axis.
+struct ThreadVar {
+  std::string tag;
+  Var var;
+};
+
 // In each iteration of a loop: fetch what iteration + offset reads of the tensor. With a scope, a
 // loop around that one whose iterations are dealt into groups of `offset`: an equal share of what
 // the next group reads. A tensor of the stage that has the loop, or the scope, is stored there
@@ -42,7 +48,16 @@ struct AxisAttributes {
   std::string where;                                  // script line that gave the kind, where known
   std::vector<std::pair<std::string, Expr>> pragmas;  // name without "pragma_", value
   std::vector<PrefetchMark> prefetches;
-  TensorIntrin intrin;  // in place of this loop and those inside it
+  TensorIntrin intrin;        // in place of this loop and those inside it
+  std::string thread;         // the thread axis that the loop is, such as "threadIdx.x"; "": none
+  int64_t thread_extent = 0;  // that the thread axis was given; 0: any
+};
+
+// Which of the threads that compute the same element store it; over variables that stand for
+// thread axes.
+struct StorePredicate {
+  Expr condition;  // undefined: all
+  std::vector<ThreadVar> threads;
 };
 
 // The row pitch of a dimension, in elements, is `offset` more than a multiple of `factor`.
@@ -56,6 +71,7 @@ struct Storage {
   std::string scope;                  // "" (chosen by lowering), "global", "local", …
   std::vector<RowPitch> row_pitches;  // of dimensions that are padded
   bool precomputed = false;           // computed once when the kernel is built, and kept
+  bool double_buffer = false;         // computed for the next iteration while this one reads it
 };
 
 struct StageData {
@@ -75,10 +91,15 @@ struct StageData {
   IterVar attach_axis;
   StageData* scan = nullptr;  // each step of which computes the stage, where it is not placed
   Storage storage;
+  StorePredicate store_predicate;
+  std::vector<std::string> env_threads;  // thread axes that a device starts around the stage
+  StageData* group = nullptr;            // the innermost group that it is in
   bool is_output = false;
   std::string where;  // script line of the last step on this stage, where known
 
-  const std::string& name() const { return op->name; }
+  // A group of stages has a place and nothing else; its operation is undefined.
+  bool is_group() const { return !op.defined(); }
+  const std::string& name() const;
   // Null when the axis has no marks.
   const AxisAttributes* attributes_of(const IterVar& axis) const;
 };
@@ -106,6 +127,8 @@ class Stage {
   };
   Pair split(const IterVar& axis, int64_t factor) const;
   Pair split_nparts(const IterVar& axis, int64_t nparts) const;
+  // By an expression of the program's symbolic extents, taken as 1 where it is less.
+  Pair split_by(const IterVar& axis, const Expr& factor) const;
   IterVar fuse(const std::vector<IterVar>& axes) const;
   void reorder(const std::vector<IterVar>& axes) const;
   struct Tile {
@@ -115,6 +138,8 @@ class Stage {
   void vectorize(const IterVar& axis) const;
   void parallel(const IterVar& axis) const;
   void unroll(const IterVar& axis) const;
+  // "threadIdx.x", or with the extent that the axis must have "threadIdx.x[64]".
+  void bind(const IterVar& axis, const std::string& thread) const;
   void pragma(const IterVar& axis, const std::string& name,
               std::optional<int64_t> value = {}) const;
   void compute_at(const Stage& consumer, const IterVar& axis) const;

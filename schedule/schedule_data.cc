@@ -101,11 +101,31 @@ std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const Sta
   return result;
 }
 
+const StageData* reader_of_memory(const ScheduleData& schedule, const StageData& stage) {
+  for (const StageData* reader : consumers_of(schedule, stage)) {
+    for (const Expr& e : reader->op->evaluated()) {
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr || find_stage(schedule, load->producer.get()) != &stage) continue;
+      const auto is_whole = [](const Expr& index) { return !index.defined(); };
+      if (std::ranges::any_of(load->indices, is_whole)) return reader;
+      // A single element is whole in any reader; that of a compute can be taken apart.
+      const std::vector<Expr> origin(reader->op->output_shape(0).size(), Expr(0));
+      if (load->indices.empty() && !reader->op->is_reduction() &&
+          !reader->op->value_at(0, origin).defined()) {
+        return reader;
+      }
+    }
+  }
+  return nullptr;
+}
+
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage) {
   std::vector<StageData*> result;
-  for (const auto& other : schedule.stages) {
-    if (other->attach_type == AttachType::Scope && other->attach_stage == &stage) {
-      result.push_back(other.get());
+  for (const auto* stages : {&schedule.stages, &schedule.groups}) {
+    for (const auto& other : *stages) {
+      if (other->attach_type == AttachType::Scope && other->attach_stage == &stage) {
+        result.push_back(other.get());
+      }
     }
   }
   return result;
@@ -187,7 +207,8 @@ const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis
 
 void add_relation(StageData& stage, RelationRef relation, int step) {
   const std::vector<IterVar> parents = relation->parents(), children = relation->children();
-  const size_t at = leaf_position(stage, parents.front());
+  // What comes from no axis is the outermost loop.
+  const size_t at = parents.empty() ? 0 : leaf_position(stage, parents.front());
   TW_CHECK(at + parents.size() <= stage.leaf_axes.size());
   const auto begin = stage.leaf_axes.begin() + static_cast<std::ptrdiff_t>(at);
   stage.leaf_axes.erase(begin, begin + static_cast<std::ptrdiff_t>(parents.size()));
@@ -198,15 +219,14 @@ void add_relation(StageData& stage, RelationRef relation, int step) {
   stage.relation_steps.push_back(step);
 }
 
-void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
-  for (const StageData* other : attached_to(call.schedule(), stage)) {
-    if (!other->attach_axis->var.same_as(axis->var)) continue;
-    call.fail({.code = ErrorCode::BadAttach,
-               .what = fmt::format("stage '{}' is computed at this axis, so '{}' cannot consume it",
-                                   other->name(), call.primitive().name),
-               .axis = axis.name(),
-               .legal = fmt::format("'{}' before compute_at", call.primitive().name)});
+void move_attached(const ScheduleData& schedule, const StageData& stage, const IterVar& from,
+                   const IterVar& to) {
+  for (StageData* inside : attached_to(schedule, stage)) {
+    if (inside->attach_axis->var.same_as(from->var)) inside->attach_axis = to;
   }
+}
+
+void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
   if (stage.attributes_of(axis)) {
     call.fail(
         {.code = ErrorCode::BadArgument,
@@ -218,6 +238,8 @@ void require_unmarked(const PrimitiveCall& call, const StageData& stage, const I
          .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
   }
 }
+
+std::string_view memory_of(std::string_view scope) { return scope.substr(0, scope.find(':')); }
 
 std::string names(const std::vector<IterVar>& axes) {
   std::string result;

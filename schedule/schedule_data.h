@@ -15,7 +15,8 @@ namespace tw {
 struct ScheduleData {
   std::vector<te::Tensor> outputs;                 // as rewritten by cache stages and inlining
   std::vector<std::unique_ptr<StageData>> stages;  // producers first
-  std::vector<StageData*> program_stages;          // by number in the program's canonical order
+  std::vector<std::unique_ptr<StageData>> groups;
+  std::vector<StageData*> program_stages;  // by number in the program's canonical order
   // Every operation that a stage has or had; `operations_kept` keeps their addresses theirs.
   std::unordered_map<const Producer*, StageData*> stage_of;
   std::vector<te::Operation> operations_kept;
@@ -36,7 +37,9 @@ StageData* find_stage(const ScheduleData& schedule, const Producer* producer);
 std::vector<StageData*> consumers_of(const ScheduleData& schedule, const StageData& stage);
 // The same, with the consumers of consumers.
 std::vector<StageData*> all_consumers_of(const ScheduleData& schedule, const StageData& stage);
-// The stages computed inside a loop of `stage`.
+// A stage that addresses the memory of what this one stores; null when there is none.
+const StageData* reader_of_memory(const ScheduleData& schedule, const StageData& stage);
+// The stages, and groups of stages, computed inside a loop of `stage`.
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
 
 bool is_placeholder(const StageData& stage);
@@ -63,9 +66,13 @@ const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis
 
 // Replaces the relation's parents, which are adjacent leaf axes, by its children.
 void add_relation(StageData& stage, RelationRef relation, int step);
-// Refuses an axis that a relation may not consume: one that carries marks, or that another stage
-// is computed at.
+// What is computed at `from` is computed at `to`, another axis of the stage.
+void move_attached(const ScheduleData& schedule, const StageData& stage, const IterVar& from,
+                   const IterVar& to);
+// Refuses an axis that a relation may not consume: one that carries marks.
 void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis);
+// The memory that a scope names, without its tag: "global" of "global:tag".
+std::string_view memory_of(std::string_view scope);
 // "i.outer, j, k"
 std::string names(const std::vector<IterVar>& axes);
 std::string names(const std::vector<StageData*>& stages);

@@ -21,6 +21,7 @@
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/tensorized.h"
+#include "schedule/thread_loops.h"
 
 namespace tw {
 namespace {
@@ -55,6 +56,7 @@ class NestBuilder {
         analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
     overhang_.emplace(schedule_, domains_, analyzer_);
+    check_threads(schedule_, domains_, analyzer_);
   }
 
   Stmt build(const KernelPart& part) {
@@ -79,8 +81,16 @@ class NestBuilder {
       body = make(Realize{.producer = stage.op,
                           .value_index = k,
                           .bounds = stage.op->realized(k, domains_),
-                          .scope = stage.storage.scope.empty() ? "global" : stage.storage.scope,
+                          .scope = stage.storage.scope.empty()
+                                       ? "global"
+                                       : std::string(memory_of(stage.storage.scope)),
                           .body = body});
+      if (stage.storage.double_buffer) {
+        body = make(AttrStmt{.node = make_const(int_type(32), k),
+                             .key = attr::kDoubleBuffer,
+                             .value = make_const(int_type(32), 1),
+                             .body = body});
+      }
       for (size_t p = stage.storage.row_pitches.size(); p-- > 0;)
         body = pitched(stage.storage.row_pitches[p], body);
     }
@@ -140,7 +150,7 @@ class NestBuilder {
       if (k == 0) break;
       const size_t at = k - 1;
       if (auto it = inside_.find(leaves[at]->var); it != inside_.end()) {
-        body = guarded(necessary(main, at), pipelines(it->second, body));
+        body = guarded(necessary(stage, main, at, it->second), pipelines(it->second, body));
       }
       body = loop(stage, leaves[at], main.vars[at],
                   block({prefetches(schedule_, stage, at, domains_, analyzer_), body}));
@@ -165,14 +175,24 @@ class NestBuilder {
 
   // What must hold for any iteration of the loops inside leaf `k`: a tile that lies outside as a
   // whole needs none of the stages computed for it. Of symbolic extents it would be tested always.
-  std::vector<Expr> necessary(const Walk& walk, size_t k) {
+  // What threads share does not depend on whether one of them has nothing to do.
+  std::vector<Expr> necessary(const StageData& stage, const Walk& walk, size_t k,
+                              const std::vector<const StageData*>& inside) {
     std::vector<Expr> result;
+    VarSet threads;
+    const bool shared = std::ranges::any_of(
+        inside, [](const StageData* s) { return memory_of(s->storage.scope) == "shared"; });
+    for (size_t j = 0; shared && j <= k; ++j) {
+      const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[j]);
+      if (marks != nullptr && !marks->thread.empty()) threads.insert(walk.vars[j]);
+    }
     VarMap first;
     for (size_t j = k + 1; j < walk.vars.size(); ++j)
       first[walk.vars[j]] = make_zero(walk.vars[j].dtype());
     for (const Expr& condition : walk.conditions) {
       const Less* less = as<Less>(as<Call>(condition)->args[0]);
       if (less == nullptr || !as_const_int(less->b) || !grows_with(less->a, first)) continue;
+      if (uses_any(less->a, threads)) continue;
       const Expr least = analyzer_.simplify(substitute(less->a, first));
       const Expr test = least < less->b;
       if (!uses_any_of(less->a, first) || analyzer_.can_prove(test)) continue;
@@ -328,6 +348,13 @@ class NestBuilder {
                       .body = body});
     }
     if (marks == nullptr) return body;
+    // The iterations of a reduction run in turn, whichever threads they are of.
+    if (!elided && !marks->thread.empty() && leaf->kind != IterKind::Reduction) {
+      body = make(AttrStmt{.node = {},
+                           .key = attr::kThread,
+                           .value = make(StringImm{.value = marks->thread}),
+                           .body = body});
+    }
     for (size_t k = marks->pragmas.size(); k-- > 0;) {
       const auto& [name, value] = marks->pragmas[k];
       body = make(

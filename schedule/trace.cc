@@ -18,6 +18,8 @@ std::string list_text(const std::vector<T>& list) {
     if (i > 0) result += ", ";
     if constexpr (std::is_same_v<T, int64_t>) {
       result += fmt::format("{}", list[i]);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      result += quoted_text(list[i]);
     } else {
       result += to_text(list[i]);
     }
@@ -36,6 +38,7 @@ std::string argument_text(const Argument& argument) {
     std::string operator()(const std::vector<AxisRef>& v) const { return list_text(v); }
     std::string operator()(const std::vector<StageRef>& v) const { return list_text(v); }
     std::string operator()(const std::vector<int64_t>& v) const { return list_text(v); }
+    std::string operator()(const std::vector<std::string>& v) const { return list_text(v); }
   };
   return std::visit(Text{}, argument);
 }
@@ -193,6 +196,8 @@ class LineParser {
     switch (type) {
       case ParameterType::Stage:
       case ParameterType::Producer:
+      case ParameterType::Place:
+      case ParameterType::Group:
         return stage_ref();
       case ParameterType::Axis:
         return axis_ref();
@@ -208,7 +213,15 @@ class LineParser {
         return number<double>("a number");
       case ParameterType::Str:
       case ParameterType::Intrin:
+      case ParameterType::Condition:
+      case ParameterType::Thread:
         return string();
+      case ParameterType::Size:
+        skip_space();
+        if (at_ < line_.size() && line_[at_] == '"') return string();
+        return integer();
+      case ParameterType::Threads:
+        return list<std::string>([&] { return string(); });
     }
     return {};
   }

@@ -32,7 +32,8 @@ struct AxisRef {
 
 // One argument. Monostate: the optional argument was not given.
 using Argument = std::variant<std::monostate, int64_t, double, std::string, StageRef, AxisRef,
-                              std::vector<AxisRef>, std::vector<StageRef>, std::vector<int64_t>>;
+                              std::vector<AxisRef>, std::vector<StageRef>, std::vector<int64_t>,
+                              std::vector<std::string>>;
 
 // Arguments stand in the order of the primitive's parameters (schedule/primitives.def).
 struct Step {

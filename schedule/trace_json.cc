@@ -20,6 +20,7 @@ struct ToJson {
   Json operator()(double v) const { return v; }
   Json operator()(const std::string& v) const { return v; }
   Json operator()(const std::vector<int64_t>& v) const { return v; }
+  Json operator()(const std::vector<std::string>& v) const { return v; }
   Json operator()(const StageRef& v) const { return to_text(v); }
   Json operator()(const AxisRef& v) const { return to_text(v); }
   template <class T>
@@ -71,9 +72,15 @@ std::string argument_text(const Json& value, ParameterType type, const std::stri
     for (const Json& v : value) text += (text.empty() ? "" : ", ") + element(v);
     return "[" + text + "]";
   };
+  const auto text = [&](const Json& v) {
+    if (!v.is_string()) wrong();
+    return quoted_text(v.get<std::string>());
+  };
   switch (type) {
     case ParameterType::Stage:
     case ParameterType::Producer:
+    case ParameterType::Place:
+    case ParameterType::Group:
     case ParameterType::Axis:
       return reference(value);
     case ParameterType::Axes:
@@ -86,10 +93,15 @@ std::string argument_text(const Json& value, ParameterType type, const std::stri
     case ParameterType::Float:
       if (!value.is_number()) wrong();
       return fmt::format("{}", value.get<double>());
+    case ParameterType::Size:
+      return value.is_string() ? text(value) : integer(value);
+    case ParameterType::Threads:
+      return list(text);
     case ParameterType::Str:
     case ParameterType::Intrin:
-      if (!value.is_string()) wrong();
-      return quoted_text(value.get<std::string>());
+    case ParameterType::Condition:
+    case ParameterType::Thread:
+      return text(value);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "autotune/space/tails.h"
 #include "ir/arithmetic/analyzer.h"
@@ -108,6 +109,17 @@ std::map<size_t, ReadsOf> reads_by_producer(
   return result;
 }
 
+// Operations that no sketch touches.
+std::unordered_set<const Producer*> keep_their_loops(const std::vector<te::Operation>& ops) {
+  std::unordered_set<const Producer*> kept;
+  for (const te::Operation& op : ops) {
+    if (op->is_placeholder() || te::as_op<te::ComputeNode>(op) != nullptr) continue;
+    kept.insert(op.get());
+    for (const te::Operation& part : te::operations_of_parts(op)) kept.insert(part.get());
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::vector<OperationFacts> analyze(const te::Program& program) {
@@ -116,11 +128,20 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
   std::unordered_map<const Producer*, size_t> numbers;
   // All that read it are elementwise, and in its own shape.
   std::vector<bool> elementwise(ops.size(), true);
+  const std::unordered_set<const Producer*> kept = keep_their_loops(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
     OperationFacts& f = facts[i];
     numbers.emplace(ops[i].get(), i);
     f.op = ops[i];
-    f.compute = te::as_op<te::ComputeNode>(ops[i]);
+    if (kept.contains(ops[i].get())) {
+      for (const te::Tensor& t : ops[i]->input_tensors()) {
+        const size_t read = numbers.at(t.op().get());
+        facts[read].is_output = true;
+        elementwise[read] = false;
+      }
+    } else {
+      f.compute = te::as_op<te::ComputeNode>(ops[i]);
+    }
     for (const te::Tensor& t : program.outputs) f.is_output |= t.op().same_as(ops[i]);
     for (const Expr& e : ops[i]->output_shape(0)) {
       f.extents.push_back(constant_extent(ops[i], e, "shape"));

@@ -22,8 +22,10 @@ struct Consumer {
 
 struct OperationFacts {
   te::Operation op;
-  const te::ComputeNode* compute = nullptr;  // null for placeholders
-  bool is_output = false;
+  // Null for placeholders, and for what keeps the loops that it has: scans with the operations of
+  // their steps, and externs.
+  const te::ComputeNode* compute = nullptr;
+  bool is_output = false;  // or read by what keeps its loops: it is stored whole
   bool is_reduction = false;
   // A reduction whose inputs are each read for several points: tiling pays.
   bool has_reuse = false;

@@ -93,6 +93,22 @@ std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts) {
   return result;
 }
 
+std::vector<bool> axes_of_vectors(const te::ComputeNode& compute, std::span<const DataAxis> axes,
+                                  size_t vector_axis) {
+  const auto moves = [&compute](const Expr& load, const DataAxis& axis) {
+    return std::ranges::any_of(axis.axes,
+                               [&](size_t k) { return uses(load, compute.axis[k].var()); });
+  };
+  std::vector<bool> result(axes.size());
+  for (const Expr& body : compute.body) {
+    for_each_expr(body, [&](const Expr& e) {
+      if (as<ProducerLoad>(e) == nullptr || !moves(e, axes[vector_axis])) return;
+      for (size_t k = 0; k < axes.size(); ++k) result[k] = result[k] || moves(e, axes[k]);
+    });
+  }
+  return result;
+}
+
 std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute,
                                                    const DataAxis& axis) {
   std::vector<Operand> operands;

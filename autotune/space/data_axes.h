@@ -36,5 +36,9 @@ struct Operand {
 // or several reads of one tensor disagree.
 std::optional<std::vector<Operand>> operands_along(const te::ComputeNode& compute,
                                                    const DataAxis& axis);
+// By axis, whether some operand that moves along the vector axis moves along it too: there are
+// vectors of that one, and elements for all lanes of others.
+std::vector<bool> axes_of_vectors(const te::ComputeNode& compute, std::span<const DataAxis> axes,
+                                  size_t vector_axis);
 
 }  // namespace tw::autotune

@@ -212,6 +212,19 @@ Point Space::mutate(const Point& p, std::mt19937_64& rng) const {
   return p;
 }
 
+std::vector<Point> Space::neighbours(const Point& p) const {
+  const Sketch& sketch = sketches_[p.sketch];
+  std::vector<Point> result;
+  for (size_t k = 0; k < sketch.knobs.size(); ++k) {
+    for (size_t c = 0; c < sketch.knobs[k].size(); ++c) {
+      Point next = p;
+      next.choice[k] = c;
+      if (c != p.choice[k] && within_limits(next)) result.push_back(std::move(next));
+    }
+  }
+  return result;
+}
+
 Point Space::crossover(const Point& a, const Point& b, std::mt19937_64& rng) const {
   TW_CHECK(a.sketch == b.sketch);
   Point child = a;

@@ -104,6 +104,8 @@ class Space {
   virtual Point random(size_t sketch, std::mt19937_64& rng) const;
   // One knob changed, more often to a near value than to a far one; within the limits.
   virtual Point mutate(const Point& p, std::mt19937_64& rng) const;
+  // Every point with one knob set differently, within the limits.
+  virtual std::vector<Point> neighbours(const Point& p) const;
   // Knob by knob from either parent, both of one sketch; `a` when that breaks a limit.
   virtual Point crossover(const Point& a, const Point& b, std::mt19937_64& rng) const;
   // What the cost model sees of the point, where that is known beforehand; null: it is extracted.

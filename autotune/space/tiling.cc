@@ -229,8 +229,10 @@ class TiledLoops {
 
   void split_sums(size_t member) {
     const Stage& sums = sums_[member];
-    std::vector<IterVar> r1, s3, terms, lanes;
+    std::vector<IterVar> r1, s3, of_vectors, terms, lanes;
     std::vector<IterVar>& s2 = s2_.emplace_back();
+    const std::vector<bool> moves_vectors =
+        axes_of_vectors(*facts(member).compute, tiling_.axes, tiling_.vector_axis);
     for (size_t position = 0; position < order_.size(); ++position) {
       const auto k = static_cast<size_t>(order_[position]);
       const IterVar root = sums.axis(static_cast<int>(position));
@@ -243,12 +245,12 @@ class TiledLoops {
       add_values(knob, [](const Tiles& t) { return t[2]; });
       s2.push_back(outer);
       if (!is_vector_axis(k)) {
-        s3.push_back(inner);
+        (moves_vectors[k] ? of_vectors : s3).push_back(inner);
         continue;
       }
       const auto [vectors, lane] = b_.split(knob, sums, inner);
       add_values(knob, [this](const Tiles& t) { return lanes_of(t[2]); });
-      s3.push_back(vectors);
+      of_vectors.push_back(vectors);
       lanes.push_back(lane);
     }
     const OperationFacts& f = facts(member);
@@ -277,6 +279,9 @@ class TiledLoops {
       r1.push_back(inner);
       knobs_.push_back(std::move(knob));
     }
+    // Straight code keeps what its inner loops read while the outer ones go on: the few vectors,
+    // and of the other factor one element at a time.
+    s3.insert(s3.end(), of_vectors.begin(), of_vectors.end());
     std::vector<IterVar> order = r0;
     for (const auto* list : {&s2, &r1, &s3, &terms, &lanes}) {
       order.insert(order.end(), list->begin(), list->end());

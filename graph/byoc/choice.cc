@@ -12,16 +12,16 @@
 
 #include "graph/byoc/annotation.h"
 #include "graph/byoc/function.h"
-#include "graph/byoc/load_codegen.h"
 #include "graph/byoc/pattern_table.h"
 #include "graph/byoc/readers.h"
 #include "graph/byoc/region.h"
-#include "graph/byoc/region_json.h"
 #include "graph/dtypes.h"
 #include "graph/pass.h"
 #include "graph/rewrite.h"
 #include "runtime/checksum.h"
+#include "runtime/codegen_library.h"
 #include "runtime/error.h"
+#include "runtime/region_json.h"
 
 namespace tw::graph {
 namespace {
@@ -177,14 +177,10 @@ std::string part_hash(const Graph& part, const std::set<std::string>& constants)
 }
 
 std::string codegen_version(const Codegen& codegen) {
-  void* library = load_codegen(library_path(codegen).c_str());
-  if (library == nullptr) {
-    raise({.code = ErrorCode::ModuleLoad,
-           .what = fmt::format("the code generator '{}' cannot be loaded: {}", codegen.name,
-                               dlerror())});
-  }
+  const tw_codegen& loaded = vendor::load_codegen(codegen.name, library_path(codegen));
   link_map* own = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&own)) != 0) return "";
+  Dl_info info;
+  if (dladdr1(&loaded, &info, reinterpret_cast<void**>(&own), RTLD_DL_LINKMAP) == 0) return "";
   // What is loaded, by the names that libraries ask for.
   std::map<std::string, std::filesystem::path> files;
   link_map* first = own;

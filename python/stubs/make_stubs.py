@@ -32,7 +32,8 @@ ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object w
 PARAMETERS = {
     "stage": "Stage", "producer": "Stage | Tensor | Operation", "axis": "IterVar", "axes": "collections.abc.Sequence[IterVar]",
     "stages": "collections.abc.Sequence[Stage]", "int": "int", "ints": "collections.abc.Sequence[int]", "float": "float",
-    "str": "str", "intrin": "TensorIntrin | str"}
+    "str": "str", "intrin": "TensorIntrin | str", "place": "Stage", "size": "int | PrimExpr", "condition": "PrimExpr",
+    "thread": "tilewright.te.thread.ThreadAxis", "threads": "collections.abc.Sequence[tilewright.te.thread.ThreadAxis]", "group": "Stage"}
 SKIPPED = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__hash__", "__getattr__", "__qualname__", "__repr__", "__str__",
            "__bool__", "__annotations__"}
 

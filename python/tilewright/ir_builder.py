@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of tensor intrinsics, written in order: `tir.ir_builder.create()`, as in TVM."""
+"""Statements of tensor intrinsics and of te.extern, written in order: `tir.ir_builder.create()`, as in TVM."""
 
 from contextlib import contextmanager
 
@@ -7,20 +7,35 @@ from . import _core
 
 
 class BufferVar:
-    """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors."""
+    """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors.
 
-    def __init__(self, builder, data, dtype, offset=0):
+    With an index for each dimension, `p[i, j]`, the rows lie side by side.
+    """
+
+    def __init__(self, builder, data, dtype, offset=0, shape=None):
         self._builder, self._data, self._dtype, self._offset = builder, data, dtype, offset
+        self._shape = shape
 
     @property
     def data(self):
         return self._data
 
     def __getitem__(self, index):
-        return _core.load(self._dtype, self._data, _core.const(index) + self._offset)
+        return _core.load(self._dtype, self._data, self._element(index))
 
     def __setitem__(self, index, value):
-        self._builder.emit(_core.store(self._data, _core.const(index) + self._offset, _core.const(value)))
+        self._builder.emit(_core.store(self._data, self._element(index), _core.const(value)))
+
+    def _element(self, index):
+        if not isinstance(index, (tuple, list)):
+            return _core.const(index) + self._offset
+        if self._shape is None or len(index) != len(self._shape):
+            rank = "unknown rank" if self._shape is None else f"rank {len(self._shape)}"
+            _core.raise_error("index-count", f"{len(index)} indices for memory of {rank}", "an index for each dimension, or one")
+        flat = 0
+        for i, extent in zip(index, self._shape):
+            flat = flat * extent + i
+        return _core.const(flat) + self._offset
 
 
 class IRBuilder:
@@ -43,7 +58,7 @@ class IRBuilder:
 
     @contextmanager
     def for_range(self, begin, end, name="i", dtype="int32", kind="serial"):
-        """`with ib.for_range(0, n) as i:` kind is serial, unroll or vectorize."""
+        """`with ib.for_range(0, n) as i:` kind is serial, parallel, unroll or vectorize."""
         var = _core.Var(name, dtype)
         begin, end = _core.cast(dtype, _core.const(begin)), _core.cast(dtype, _core.const(end))
         with self._block(lambda body: _core.for_loop(var, begin, end - begin, kind, body)):
@@ -74,11 +89,32 @@ class IRBuilder:
         shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]
         data = _core.buffer_var(name, dtype)
         self._blocks[-1].append(lambda body: _core.allocate(data, dtype, shape, scope, body))
-        return BufferVar(self, data, dtype)
+        return BufferVar(self, data, dtype, shape=shape)
 
-    def buffer_ptr(self, buffer):
-        """The elements of an intrinsic's buffer, counted from its first."""
-        return BufferVar(self, buffer.data, buffer.dtype, buffer.elem_offset)
+    def buffer_ptr(self, buffer, shape=None):
+        """The elements of a buffer, counted from its first."""
+        return BufferVar(self, buffer.data, buffer.dtype, buffer.elem_offset, buffer.shape if shape is None else shape)
+
+    def let(self, name, value):
+        """A variable for a value, in the statements that follow in this block."""
+        value = _core.const(value)
+        var = _core.Var(name, value.dtype)
+        self._blocks[-1].append(lambda body: _core.let_stmt(var, value, body))
+        return var
+
+    def scope_attr(self, node, attr_key, value):
+        """A pragma for the statements that follow in this block, such as "pragma_auto_unroll_max_step"; node is unused."""
+        if not attr_key.startswith("pragma_"):
+            _core.raise_error("bad-argument", f"an attribute {attr_key!r}", "one that begins with pragma_")
+        self._blocks[-1].append(lambda body: _core.attr_stmt(attr_key, _core.const(value), body))
+
+    def assert_(self, condition, message="an assertion does not hold"):
+        """What must hold here when the kernel runs; the call raises an error with the message otherwise."""
+        self._blocks[-1].append(lambda body: _core.assert_stmt(_core.const(condition), message, body))
+
+    def likely(self, cond):
+        """The condition, which is expected to hold."""
+        return _core.likely(cond)
 
     def get(self):
         """The statements."""

@@ -71,6 +71,7 @@ void require_known_pragma(const PrimitiveCall& call, const std::string& name) {
 StepResults mark(const PrimitiveCall& call, ForKind kind) {
   AxisAttributes& attributes = call.stage().axis_attributes[call.axis(1)->var];
   attributes.for_kind = kind;  // a loop is of one kind, the last that was asked for
+  attributes.thread.clear();
   attributes.where = call.where();
   return {};
 }

@@ -33,10 +33,14 @@ const te::ComputeNode& require_compute(const PrimitiveCall& call) {
 }
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
-  if (scope == "global" || scope == "local" || scope == attr::kTileScope) return;
+  const std::string_view memory = memory_of(scope);
+  if (memory == "global" || memory == "local" || memory == "shared" || memory == "warp" ||
+      scope == attr::kTileScope) {
+    return;
+  }
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
-             .legal = "global, local, amx.tile"});
+             .legal = "global, local, shared, warp, amx.tile"});
 }
 
 void require_own_memory(const PrimitiveCall& call) {
@@ -46,6 +50,15 @@ void require_own_memory(const PrimitiveCall& call) {
              .what = fmt::format("'{}' of a stage that stores into '{}'", call.primitive().name,
                                  holder->name()),
              .legal = "cache_write, and the stage that it gives, or the stage that holds it"});
+}
+
+void require_unaddressed(const PrimitiveCall& call) {
+  const StageData* reader = reader_of_memory(call.schedule(), call.stage());
+  if (reader == nullptr) return;
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("'{}' of what '{}' addresses in memory, row-major without gaps",
+                                 call.primitive().name, reader->name()),
+             .legal = "cache_read, and the stage that it gives for the other readers"});
 }
 
 void require_untouched(const PrimitiveCall& call, const StageData& stage) {

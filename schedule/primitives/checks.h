@@ -17,6 +17,8 @@ const te::ComputeNode& require_compute(const PrimitiveCall& call);
 void require_scope(const PrimitiveCall& call, const std::string& scope);
 // Refuses a stage that computes in the memory of another.
 void require_own_memory(const PrimitiveCall& call);
+// Refuses a stage whose memory is addressed by statements.
+void require_unaddressed(const PrimitiveCall& call);
 // Refuses a stage whose relations, order of loops, marks or attached stages a new operation would
 // lose.
 void require_untouched(const PrimitiveCall& call, const StageData& stage);

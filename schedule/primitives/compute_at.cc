@@ -28,6 +28,42 @@ void refuse_part(const PrimitiveCall& call) {
              .legal = "a stage that it reads, or the scan"});
 }
 
+// The stages of the group, those of groups in it too.
+std::vector<StageData*> members_of(const ScheduleData& schedule, const StageData& group) {
+  std::vector<StageData*> result;
+  for (const auto& stage : schedule.stages) {
+    for (const StageData* g = stage->group; g != nullptr; g = g->group) {
+      if (g == &group) result.push_back(stage.get());
+    }
+  }
+  return result;
+}
+
+// A stage of a group is computed inside that group, so that it moves with it; a group outside of
+// itself.
+void require_group(const PrimitiveCall& call, const StageData& stage, const StageData& parent,
+                   const IterVar& axis) {
+  const auto is_in = [&](const StageData* group) {
+    const StageData* g = parent.group;
+    while (g != nullptr && g != group) g = g->group;
+    return g == group;
+  };
+  if (stage.group != nullptr && !is_in(stage.group)) {
+    call.fail(
+        {.code = ErrorCode::BadAttach,
+         .what = fmt::format("'{}' is outside the group of '{}'", parent.name(), stage.name()),
+         .axis = axis.name(),
+         .legal = fmt::format("compute_at of the group, or inside one of its stages: {}",
+                              names(members_of(call.schedule(), *stage.group)))});
+  }
+  if (stage.is_group() && is_in(&stage)) {
+    call.fail({.code = ErrorCode::BadAttach,
+               .what = fmt::format("'{}' is a stage of the group itself", parent.name()),
+               .axis = axis.name(),
+               .legal = "a stage that consumes what the group computes"});
+  }
+}
+
 // A placeholder that the stage depends on and whose values only a call has; null if there is none.
 // `seen` are the stages that depend on none.
 const StageData* variable_input(const ScheduleData& schedule, const StageData& stage,
@@ -57,14 +93,21 @@ StepResults apply_compute_at(const PrimitiveCall& call) {
                .legal = fmt::format("a stage that consumes it: {}",
                                     names(all_consumers_of(call.schedule(), stage)))});
   }
-  if (stage.is_output) {
+  require_group(call, stage, parent, axis);
+  const std::vector<StageData*> members =
+      stage.is_group() ? members_of(call.schedule(), stage) : std::vector<StageData*>{&stage};
+  if (std::ranges::any_of(members, [](const StageData* s) { return s->is_output; })) {
     call.fail({.code = ErrorCode::BadAttach,
                .what = fmt::format("an output is computed whole, not inside '{}'", parent.name()),
                .axis = axis.name(),
                .legal = "compute_root"});
   }
-  const std::vector<StageData*> consumers = all_consumers_of(call.schedule(), stage);
-  if (std::find(consumers.begin(), consumers.end(), &parent) == consumers.end()) {
+  std::vector<StageData*> consumers;
+  for (const StageData* member : members) {
+    consumers = all_consumers_of(call.schedule(), *member);
+    if (std::ranges::find(consumers, &parent) != consumers.end()) break;
+  }
+  if (std::ranges::find(consumers, &parent) == consumers.end()) {
     call.fail({.code = ErrorCode::NotAConsumer,
                .what = fmt::format("'{}' does not consume it", parent.name()),
                .legal = names(consumers)});
@@ -91,6 +134,9 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
   const std::vector<Expr> origin(stage.op->output_shape(0).size(), Expr(0));
   if (!stage.op->is_reduction() && !stage.op->value_at(0, origin).defined()) {
     refuse("its elements are no expressions of their positions", "compute_at");
+  }
+  if (const StageData* reader = reader_of_memory(call.schedule(), stage)) {
+    refuse(fmt::format("'{}' addresses its memory", reader->name()), "compute_at");
   }
   if (stage.op->num_outputs() != 1) refuse("the operation has several outputs", "compute_at");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {

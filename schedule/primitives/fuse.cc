@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fuse
+// fuse. What is computed at one of the axes is computed at the fused one: there its region is that
+// of one iteration of all.
 #include <fmt/format.h>
 
+#include "ir/expr.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
 
@@ -13,14 +15,26 @@ std::string kind_name(IterKind kind) {
   return kind == IterKind::Reduction ? "a reduction axis" : "a data axis";
 }
 
+// The loop that a stage of rank 0 has anyway, so that `fuse(*axes)` gives one of any stage.
+IterVar add_singleton(StageData& stage, int step) {
+  auto* relation = new SingletonRelation;
+  relation->axis = IterVar({}, Var("singleton", int_type(32)), IterKind::DataParallel);
+  add_relation(stage, RelationRef(relation), step);
+  return relation->axis;
+}
+
 }  // namespace
 
 StepResults apply_fuse(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const std::vector<IterVar>& axes = call.axes(1);
   if (axes.empty()) {
-    call.fail(
-        {.code = ErrorCode::BadArgument, .what = "fuse of no axis", .legal = "at least one axis"});
+    if (!stage.op->data_axes().empty()) {
+      call.fail({.code = ErrorCode::BadArgument,
+                 .what = "fuse of no axis",
+                 .legal = "at least one axis, but for a stage of rank 0"});
+    }
+    return {add_singleton(stage, call.number())};
   }
   for (size_t k = 1; k < axes.size(); ++k) {
     for (size_t j = 0; j < k; ++j) {
@@ -60,6 +74,8 @@ StepResults apply_fuse(const PrimitiveCall& call) {
         fused->kind);
     relation->fused = fused;
     add_relation(stage, RelationRef(relation), call.number());
+    move_attached(call.schedule(), stage, relation->outer, fused);
+    move_attached(call.schedule(), stage, relation->inner, fused);
   }
   return {fused};
 }

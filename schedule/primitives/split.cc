@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// split, tile
+// split, tile. What is computed at the axis goes to the inner part: to the same iterations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/split.h"
 #include "schedule/schedule_data.h"
+#include "schedule/symbols.h"
 
 namespace tw {
 
@@ -35,6 +36,25 @@ void require_addable(const PrimitiveCall& call, const IterVar& axis, std::string
                                  value),
              .axis = axis.name(),
              .legal = fmt::format("1 to {}", kMost)});
+}
+
+// A constant, or an expression of symbols, of which the extent of a part is at least one.
+Expr size_of_part(const PrimitiveCall& call, const IterVar& axis, std::string_view name, size_t k) {
+  const DType type = axis->var.dtype();
+  Expr size = call.is_text(k) ? parse_symbolic(call, call.text(k))
+                              : make_const(int_type(64), call.integer(k));
+  if (const auto constant = as_const_int(size)) {
+    require_positive(call, axis, name, *constant);
+    require_addable(call, axis, name, *constant);
+    return make_const(type, *constant);
+  }
+  if (!size.dtype().is_int() || size.dtype().bits > type.bits) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("{} is of type {}", name, to_string(size.dtype())),
+               .axis = axis.name(),
+               .legal = fmt::format("an integer that {} holds", to_string(type))});
+  }
+  return max(cast(type, size), make_const(type, 1));
 }
 
 }  // namespace
@@ -65,13 +85,11 @@ StepResults apply_split(const PrimitiveCall& call) {
                .axis = parent.name(),
                .legal = "one of factor and nparts"});
   }
-  const int64_t size = call.integer(by_factor ? 2 : 3);
-  require_positive(call, parent, by_factor ? "factor" : "nparts", size);
-  require_addable(call, parent, by_factor ? "factor" : "nparts", size);
+  const Expr value = size_of_part(call, parent, by_factor ? "factor" : "nparts", by_factor ? 2 : 3);
   require_unmarked(call, stage, parent);
-  const Expr value = make_const(parent->var.dtype(), size);
   const auto [outer, inner] = split_axis(stage, parent, by_factor ? value : Expr(),
                                          by_factor ? Expr() : value, call.number());
+  move_attached(call.schedule(), stage, parent, inner);
   return {outer, inner};
 }
 
@@ -84,6 +102,12 @@ StepResults apply_tile(const PrimitiveCall& call) {
                .axis = x.name(),
                .legal = "two different axes"});
   }
+  if (x->kind == IterKind::Ordered || y->kind == IterKind::Ordered) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the steps of a scan would run in another order",
+               .axis = x.name(),
+               .legal = "split"});
+  }
   require_positive(call, x, "x_factor", call.integer(3));
   require_positive(call, y, "y_factor", call.integer(4));
   require_addable(call, x, "x_factor", call.integer(3));
@@ -95,6 +119,8 @@ StepResults apply_tile(const PrimitiveCall& call) {
   const auto [yo, yi] =
       split_axis(stage, y, make_const(y->var.dtype(), call.integer(4)), {}, call.number());
   order_axes(stage, {xo, yo, xi, yi});
+  move_attached(call.schedule(), stage, x, xi);
+  move_attached(call.schedule(), stage, y, yi);
   return {xo, yo, xi, yi};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// set_scope, storage_align, prefetch, prefetch_ahead: where and how a stage is stored, and how it
-// is fetched
+// set_scope, double_buffer, storage_align, prefetch, prefetch_ahead: where and how a stage is
+// stored, and how it is fetched
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,11 +30,23 @@ StepResults apply_set_scope(const PrimitiveCall& call) {
   return {};
 }
 
+StepResults apply_double_buffer(const PrimitiveCall& call) {
+  StageData& stage = call.stage();
+  if (stage.is_output) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = "the memory of an output belongs to the caller",
+               .legal = "a stage computed inside a loop"});
+  }
+  stage.storage.double_buffer = true;
+  return {};
+}
+
 StepResults apply_storage_align(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);
   const int64_t factor = call.integer(2), offset = call.integer(3);
   require_own_memory(call);
+  require_unaddressed(call);
   if (stage.is_output) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "the memory of an output belongs to the caller",

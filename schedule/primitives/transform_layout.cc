@@ -106,6 +106,7 @@ StepResults apply_transform_layout(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const te::ComputeNode& compute = require_compute(call);
   require_own_memory(call);
+  require_unaddressed(call);
   require_own_layout(call);
   if (call.given(1) != call.given(2) || (!call.given(1) && !call.given(3))) {
     call.fail({.code = ErrorCode::BadArgument,
@@ -173,6 +174,7 @@ StepResults apply_collapse_layout(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const te::ComputeNode& compute = require_compute(call);
   require_own_memory(call);
+  require_unaddressed(call);
   require_own_layout(call);
   const std::vector<IterVar>& collapsed = call.axes(1);
   if (collapsed.size() < 2) {

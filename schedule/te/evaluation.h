@@ -60,6 +60,7 @@ class Evaluation {
     TW_CHECK(it != tensors_.end(), "a body reads what is not in the program");
     return *it->second;
   }
+  const InterpreterScope& scalars() const { return scalars_; }
   const Value* scalar(const Var& var) const {
     const auto it = scalars_.values.find(var);
     return it == scalars_.values.end() ? nullptr : &it->second;

@@ -87,6 +87,36 @@ std::vector<Operation> operations(const std::vector<Tensor>& outputs) {
   return order;
 }
 
+std::vector<Operation> operations_of_parts(const Operation& op) {
+  std::vector<Tensor> updates, from = op->step_inputs(), inits;
+  for (const Part& part : op->parts()) {
+    (part.role == Part::Role::State    ? from
+     : part.role == Part::Role::Update ? updates
+                                       : inits)
+        .push_back(part.tensor);
+  }
+  std::unordered_set<const Producer*> reached, needed;
+  const std::vector<Operation> order = operations(updates);
+  for (const Operation& o : order) {
+    for (const Tensor& t : o->input_tensors()) {
+      const bool start = std::ranges::find(from, t) != from.end();
+      if (start || reached.contains(t.op().get())) reached.insert(o.get());
+    }
+  }
+  std::vector<Operation> result;
+  for (const Tensor& t : inits) result.push_back(t.op());
+  for (const Tensor& t : updates) needed.insert(t.op().get());
+  for (size_t k = order.size(); k-- > 0;) {
+    if (!needed.contains(order[k].get())) continue;
+    result.push_back(order[k]);
+    for (const Tensor& t : order[k]->input_tensors()) {
+      if (reached.contains(t.op().get())) needed.insert(t.op().get());
+    }
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
 std::vector<Tensor> placeholders(const std::vector<Tensor>& outputs) {
   const std::vector<Operation> all = operations(outputs);
   std::vector<Tensor> states, result;

@@ -59,6 +59,8 @@ struct OperationNode : Producer {
   // What is computed from these is computed with the parts that need it.
   virtual std::vector<Tensor> step_inputs() const;
   bool is_reduction() const;
+  // Whether its statements store each element once and read none of them.
+  virtual bool stores_once() const { return !is_reduction(); }
   // Whether there is an element to compute, or an axis of extent 0; whether its loops run. A
   // reduction over nothing has elements, the identity each, and no point: its body is not
   // evaluated.
@@ -198,5 +200,8 @@ std::vector<Tensor> scan(const std::vector<Tensor>& init, const std::vector<Tens
 std::vector<Operation> operations(const std::vector<Tensor>& outputs);
 // Those among them whose values the caller gives: no states of scans.
 std::vector<Tensor> placeholders(const std::vector<Tensor>& outputs);
+// The operations that are computed for `op`'s parts: what begins and what updates it, with all that
+// lies between a state, or an input of the steps, and an update. Producers before consumers.
+std::vector<Operation> operations_of_parts(const Operation& op);
 
 }  // namespace tw::te

@@ -13,6 +13,7 @@
 #include "ir/words.h"
 #include "runtime/error.h"
 #include "runtime/read_number.h"
+#include "schedule/te/extern.h"
 #include "schedule/te/placeholder.h"
 #include "schedule/te/scan.h"
 #include "schedule/te/text.h"
@@ -128,7 +129,7 @@ NamedReduction find_reduction(std::string_view name) {
   return nullptr;
 }
 
-constexpr std::string_view kDefinitions = "'var', 'placeholder', 'compute' or 'scan'";
+constexpr std::string_view kDefinitions = "'var', 'placeholder', 'compute', 'scan' or 'extern'";
 
 class Reader {
  public:
@@ -214,6 +215,8 @@ class Reader {
       define_operation(line, read_placeholder(line, name), name, at);
     } else if (kind == "compute") {
       define_operation(line, read_compute(line, name), name, at);
+    } else if (kind == "extern") {
+      define_operation(line, read_extern(line, name), name, at);
     } else if (kind == "scan") {
       define_operation(line, read_scan(line, name), name, at);
     } else {
@@ -326,6 +329,40 @@ class Reader {
     Attributes attributes;
     read_annotations(line, tag, attributes);
     return scan_op(name, init, update, state, inputs, tag, attributes);
+  }
+
+  // extern(inputs=[A], outputs=[float32: [4, n]], memory=[A, E], body="…")
+  Operation read_extern(Line& line, const std::string& name) {
+    ExternParts parts{.name = name, .inputs = read_tensors(line, "inputs")};
+    ParseScope scope = scope_;
+    line.expect(",");
+    line.expect("outputs=[");
+    while (!line.accept("]")) {
+      if (!parts.outputs.empty()) line.expect(",");
+      const DType type = read_type(line);
+      line.expect(":");
+      parts.outputs.push_back({read_list(line, scope), type});
+    }
+    line.expect(",");
+    line.expect("memory=[");
+    const size_t tensors = parts.inputs.size() + parts.outputs.size();
+    for (size_t k = 0; k < tensors; ++k) {
+      if (k != 0) line.expect(",");
+      const std::string buffer(line.word("the name of a tensor's memory"));
+      const DType type = k < parts.inputs.size() ? parts.inputs[k].dtype()
+                                                 : parts.outputs[k - parts.inputs.size()].dtype;
+      parts.memory.push_back(
+          scope.variables.emplace(buffer, buffer_var(buffer, type)).first->second);
+    }
+    line.expect("]");
+    line.expect(",");
+    line.expect("body=");
+    const std::string body = read_string(line);
+    scope.line = line.number();
+    scope.column = 1;
+    parts.body = parse_stmt(body, scope);
+    read_annotations(line, parts.tag, parts.attributes);
+    return extern_op(std::move(parts));
   }
 
   static std::vector<IterVar> read_axes(Line& line, ParseScope& scope, IterKind kind) {

@@ -30,6 +30,7 @@ struct ScanNode : OperationNode {
   const std::vector<IterVar>& root_axes() const override { return all_axes; }
   const std::vector<IterVar>& axes_of(int k) const override { return axes[static_cast<size_t>(k)]; }
   Range computed(const IterVar& axis, const Range& needed) const override;
+  bool stores_once() const override { return false; }
   std::vector<Part> parts() const override;
   std::vector<Tensor> step_inputs() const override { return inputs; }
   std::vector<Expr> evaluated() const override;

@@ -87,12 +87,41 @@ std::string Writer::program(const Program& p) {
   return std::move(out_);
 }
 
+namespace {
+
+[[noreturn]] void not_textual(const OperationNode& op, std::string what, std::string legal) {
+  raise({.code = ErrorCode::NotTextual,
+         .what = std::move(what),
+         .stage = op.name,
+         .legal = std::move(legal)});
+}
+
+void require_registered(const Call& call, const OperationNode& op) {
+  const Intrinsic* intrinsic = find_intrinsic(call.name);
+  if (intrinsic && intrinsic->kind == call.call_kind) return;
+  not_textual(op, fmt::format("a call of '{}', which is no registered intrinsic", call.name),
+              "the intrinsics of ir/intrinsics.def");
+}
+
+}  // namespace
+
+void Writer::check_textual(const Stmt& s, const std::vector<Var>& buffers,
+                           const OperationNode& op) const {
+  VarSet known = declared_;
+  known.insert(buffers.begin(), buffers.end());
+  for (const Var& v : free_vars(s)) {
+    if (known.contains(v)) continue;
+    not_textual(op, fmt::format("variable '{}', which no shape declares", v.name()),
+                "variables of the program's shapes");
+  }
+  for_each_expr(s, [&](const Expr& e) {
+    if (const Call* call = as<Call>(e)) require_registered(*call, op);
+  });
+}
+
 void Writer::check_textual(const Expr& e, const OperationNode& op) const {
   const auto fail = [&](std::string what, std::string legal) {
-    raise({.code = ErrorCode::NotTextual,
-           .what = std::move(what),
-           .stage = op.name,
-           .legal = std::move(legal)});
+    not_textual(op, std::move(what), std::move(legal));
   };
   VarSet known = declared_;
   for (const IterVar& a : op.root_axes()) known.insert(a.var());
@@ -102,13 +131,7 @@ void Writer::check_textual(const Expr& e, const OperationNode& op) const {
          "axes of the compute and variables of the program's shapes");
   }
   for_each_expr(e, [&](const Expr& sub) {
-    if (const Call* call = as<Call>(sub)) {
-      const Intrinsic* intrinsic = find_intrinsic(call->name);
-      if (!intrinsic || intrinsic->kind != call->call_kind) {
-        fail(fmt::format("a call of '{}', which is no registered intrinsic", call->name),
-             "the intrinsics of ir/intrinsics.def");
-      }
-    }
+    if (const Call* call = as<Call>(sub)) require_registered(*call, op);
     if (is<Load>(sub)) fail("a load from a buffer", "reads of tensors");
   });
 }

@@ -34,6 +34,8 @@ class Writer {
   void reduction(const Reduce& op, Names& scope);
   // NotTextual when the expression of `op` holds what only this process knows.
   void check_textual(const Expr& e, const OperationNode& op) const;
+  // The same of statements that address the buffers.
+  void check_textual(const Stmt& s, const std::vector<Var>& buffers, const OperationNode& op) const;
 
  private:
   void declare(const std::vector<Expr>& extents, const VarSet& except);

@@ -62,6 +62,27 @@ def networks():
     return {"measurements": measurements, "facts": facts}
 
 
+def vendor():
+    """Of two operators one is slower than oneDNN itself; the choices of one network are as fast as the better, on four not."""
+    measurements = [
+        measurement(f"{name}/{who}/1", around(seconds), operator=name, contestant=who, threads=1)
+        for name, region in (("dense", 1e-4), ("relu", 1.2e-4))
+        for who, seconds in (("direct", 1e-4), ("region", region))
+    ]
+    for threads, seconds in ((1, {"ours": 0.02, "vendor": 0.03, "measured": 0.0202}), (4, {"ours": 0.01, "vendor": 0.009, "measured": 0.01})):
+        measurements += [
+            measurement(f"resnet18/{way}/run/{threads}", around(s), network="resnet18", contestant=way, what="run", threads=threads)
+            for way, s in seconds.items()
+        ]
+    measurements.append(measurement("partition", around(0.05), nodes=2000))
+    regions = [
+        {"name": "relu0 … pool", "depth": 0, "chosen": "parts", "seconds": {"ours": 0.02, "vendor": 0.03, "parts": 0.019}, "ratio": [1.5, 1.4, 1.6]},
+        {"name": "relu0", "depth": 1, "chosen": "ours", "seconds": {"ours": 0.01}, "ratio": None},
+    ]
+    choices = {"resnet18/1": {"seconds": 12.0, "regions": regions}}
+    return {"measurements": measurements, "facts": {"onednn": "2.6.3", "wrong": [{"name": "x", "difference": "1"}], "choices": choices}}
+
+
 @pytest.fixture
 def results():
     peak = [measurement(f"fma/{t}", around(t * 1e11), "flop/s", "higher", threads=t) for t in (1, 4)]
@@ -117,6 +138,7 @@ def results():
         "lowp": {"measurements": lowp, "facts": {"libraries": {"onednn": "2.6.3, avx512_core_amx"}, "wrong": [], "tunings": []}},
         "conv": {"measurements": peers, "facts": {"libraries": {}, "wrong": [{"name": "x", "difference": "1"}], "tunings": []}},
         "networks": networks(),
+        "vendor": vendor(),
         "tasks": {"measurements": spending, "facts": {"tasks": 12, "seeds": 3, "recorded_trials": 192, "powers": [0.1, 0.2]}},
         "live": {"measurements": models, "facts": facts},
     }
@@ -263,7 +285,7 @@ def test_goals_are_decided(results):
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
     assert found["after a rest, 4 threads: 30 regions at 0.95 of the steady speed at least"].met
     assert not found["after a rest, 4 threads: the first takes at most 20 µs more than the second"].met
-    assert len(found) == 11 + 4 + 6 + 12
+    assert len(found) == 11 + 4 + 6 + 12 + 4
 
 
 def test_a_limit_that_some_samples_miss_is_seen(results):
@@ -322,6 +344,24 @@ def test_networks_are_held_against_the_peer(results):
     }
 
 
+def test_choices_are_held_against_the_better_of_both(results):
+    found = {goal.text: (goal.found, goal.met) for goal in goals.of_vendor(results["sections"]["vendor"])}
+    assert found == {
+        "vendor, 1 thread: each operator in 1.03 of oneDNN's own time": ("1.200, relu", False),
+        "vendor, resnet18, 1 thread: measured in 1.03 of the better of ours and all vendor": ("1.010", True),
+        "vendor, resnet18, 4 threads: measured in 1.03 of the better of ours and all vendor": ("1.111", False),
+        "a graph of 2,000 nodes partitioned in 100 ms": ("50 ms", True),
+    }
+
+
+def test_operators_networks_and_choices_of_the_vendor(results):
+    operators, one, four, choices, partition = tables.of_section("vendor", results["sections"]["vendor"], results)
+    assert cell(operators, "relu", "ratio") == "1.200" and any("Wrong result, not timed: x" in note for note in operators.notes)
+    assert cell(one, "resnet18", "ratio") == "1.010" and cell(four, "resnet18", "vendor").startswith("9 ms")
+    assert cell(choices, "relu0 … pool", "ratio") == "1.50 (1.40 … 1.60)" and cell(choices, "  relu0", "vendor") == ""
+    assert cell(partition, "2,000 nodes", "median") == "50 ms"
+
+
 def test_networks_and_where_they_lose_time(results):
     section = results["sections"]["networks"]
     one, four, *lost, alone = tables.of_section("networks", section, results)
@@ -364,7 +404,7 @@ def test_what_only_one_file_has_is_left_out(results):
     after = copy.deepcopy(results)
     del after["sections"]["gemm"]
     after["sections"]["peak"]["measurements"].pop()
-    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "networks", "tasks", "prior", "live"}
+    assert {c.section for c in compare.changes(results, after)} == {"peak", "compile", "search", "lowp", "conv", "networks", "vendor", "tasks", "prior", "live"}
     [nothing] = compare.tables({"sections": {}}, results, "a", "b")
     assert nothing.rows == []
 

@@ -253,6 +253,90 @@ def test_what_is_wrong_is_said(tmp_path, parts, said):
     assert said in caught.value.what
 
 
+class Unsure(Model):
+    """Knows how unsure it is; which policies ask."""
+
+    asked = 0
+
+    def predict_with_uncertainty(self, X):
+        Unsure.asked += 1
+        return self.predict(X), np.ones(len(X))
+
+
+@pytest.mark.parametrize("policy", autotune.POLICIES)
+@pytest.mark.parametrize("model", [Model, Unsure])
+def test_models_work_with_every_policy_whether_or_not_they_know_their_doubts(tmp_path, policy, model):
+    Unsure.asked = 0
+    report = tune(tmp_path, 13, model=model, policy=policy, measurer=Fast())
+    assert report.tasks[0].trials == 13
+    assert (Unsure.asked > 0) == (model is Unsure)
+
+
+@pytest.mark.parametrize("model, told", [(Model, None), (Unsure, 1.0), ("xgboost", float), ("random", None)])
+def test_a_policy_hears_whether_the_model_knows_its_doubts(tmp_path, model, told):
+    heard = []
+
+    class Asking(Drawn):
+        def propose(self, count, model):
+            points = super().propose(count, model)
+            heard.append(model.uncertainty(points))
+            return points
+
+    tune(tmp_path, 13, model=model, policy=Asking, measurer=Fast())
+    last = heard[-1]
+    if told is None:
+        assert last is None
+    elif told is float:
+        assert (last > 0).any()
+    else:
+        assert (last == told).all()
+
+
+@pytest.mark.parametrize("answer, said", [
+    (lambda X: np.zeros(len(X)), "returned "), (lambda X: (np.zeros(len(X)), np.zeros(2)), "array of shape (2,)"),
+    (lambda X: (np.zeros(len(X)), -np.ones(len(X))), "a standard deviation below 0")])
+def test_wrong_doubts_are_said(tmp_path, answer, said):
+    class Wrong(Model):
+        def predict_with_uncertainty(self, X):
+            return answer(X)
+
+    with pytest.raises(UserError) as caught:
+        tune(tmp_path, 13, model=Wrong, measurer=Fast())
+    assert f"predict_with_uncertainty {said}" in caught.value.what or said in caught.value.what
+
+
+def test_a_policy_may_know_what_is_left(tmp_path):
+    left = []
+
+    class Thrifty(Drawn):
+        def __init__(self, task, space, seed, budget):
+            super().__init__(task, space, seed)
+            self.budget = budget
+
+        def propose(self, count, model):
+            left.append((self.budget().trials_left, self.budget().spent))
+            return super().propose(count, model)
+
+    tune(tmp_path, 13, policy=Thrifty, measurer=Fast())
+    assert left == [(12, 1 / 13), (8, 5 / 13), (4, 9 / 13)]
+
+
+def test_what_the_first_round_knows(tmp_path):
+    def taught(**options):
+        return tune(tmp_path, 5, measurer=Fast(), **options)
+
+    assert taught().tasks[0].transfer == "the shipped model"
+    assert taught(transfer="none").tasks[0].transfer == ""
+    assert taught(model="prior").tasks[0].transfer == "", "a model that does not ask"
+    with pytest.raises(UserError, match="unknown transfer 'pretraind'"):
+        taught(transfer="pretraind")
+    other = tmp_path / "model.bin"
+    other.write_bytes(b"tilewright experience 1 features 0000 members 1\n")
+    with pytest.warns(UserWarning, match="model.bin: a model of other tasks for features 0000"):
+        report = taught(transfer=other)
+    assert report.tasks[0].transfer == "" and report.tasks[0].trials == 5 and len(report.notes) == 1
+
+
 def test_names_are_listed(tmp_path):
     with pytest.raises(UserError) as caught:
         tune(tmp_path, policy="simplex")

@@ -24,6 +24,7 @@ LIBRARIES = {
     "LLVM": Library(r"(llvm|llvm-c|lld|clang)/", ("lower/llvm/",)),
     "XGBoost": Library(r"xgboost/", ("autotune/",), one_file=True),
     "SQLite": Library(r"sqlite3(ext)?\.h", ("autotune/",), one_file=True),
+    "zlib": Library(r"zlib\.h", ("autotune/",), one_file=True),
     "oneDNN": Library(r"(oneapi/dnnl/)?dnnl", ("graph/byoc/", "bench/"), one_file=True),
     "OpenBLAS": Library(r"(openblas/)?(cblas|f77blas)", ("graph/byoc/", "bench/")),
     "PyTorch": Library(r"(ATen|c10|torch)/", ("bench/",), one_file=True),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/expr.h"
+#include "schedule/te/extern.h"
 #include "schedule/te/operation.h"
 #include "schedule/te/text.h"
 #include "tests/support/random_ir.h"
@@ -22,7 +23,7 @@ struct RandomProgramOptions {
   int64_t most_elements = 300;  // of one tensor
   bool symbolic = true;         // some programs have an extent that is a variable
   int empty_percent = 0;        // extents that are 0
-  int scan_percent = 0;         // operations that are scans
+  int scan_percent = 0;         // operations that are scans or externs
 };
 
 struct ProgramCase {
@@ -156,7 +157,9 @@ class RandomProgram {
   static std::vector<Expr> indices(const std::vector<Var>& v) { return {v.begin(), v.end()}; }
 
   void step() {
-    if (options_.scan_percent > 0 && random_.chance(options_.scan_percent)) return scan();
+    if (options_.scan_percent > 0 && random_.chance(options_.scan_percent)) {
+      return random_.chance(70) ? scan() : statements();
+    }
     switch (random_.between(0, 15)) {
       case 0:
       case 1:
@@ -430,6 +433,45 @@ class RandomProgram {
       return te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k});
     };
     add(te::compute_many(exprs(shape), f, fresh_name()), shape, bound);
+  }
+
+  // Statements that add up what an input has before each element, in memory of the output or in
+  // place, and count the elements that are positive.
+  void statements() {
+    const Node x = source(1, 2);
+    const int64_t bound = x.bound * std::max<int64_t>(elements(x.shape), 16);
+    if (!fits(x.shape, bound)) return;
+    const DType type = int_type(32);
+    const bool in_place = random_.chance(40);
+    const Var from = buffer_var("from", type), to = in_place ? from : buffer_var("to", type),
+              count = buffer_var("count", type), i("i"), j("j");
+    const auto load = [&](const Var& buffer, const Expr& at) {
+      return tw::make(Load{.type = type, .buffer = buffer, .index = at});
+    };
+    const auto store = [](const Var& buffer, const Expr& value, const Expr& at) {
+      return tw::make(Store{.buffer = buffer, .value = value, .index = at});
+    };
+    Expr size = 1;
+    for (const Extent& e : x.shape) size = size * e.expr;
+    const Stmt add_up = store(
+        to, load(to, max(i - 1, Expr(0))) * (select(i > 0, Expr(1), Expr(0))) + load(from, i), i);
+    const Stmt counted = tw::make(IfThenElse{.condition = load(from, j) > 0,
+                                             .then_case = store(count, load(count, 0) + 1, 0)});
+    const auto over = [&](const Var& var, const Stmt& body) {
+      return tw::make(For{.var = var, .min = 0, .extent = size, .body = body});
+    };
+    // What is positive is counted before it is replaced.
+    Stmt first = in_place ? Stmt() : store(to, 0, 0);
+    if (x.shape.empty() || elements(x.shape) == 0) first = {};
+    const te::Operation op = te::extern_op(
+        {.name = fresh_name(),
+         .inputs = {x.tensor},
+         .outputs = {{exprs(x.shape), type}, {{}, type}},
+         .memory = {from, to, count},
+         .body = block({store(count, 0, 0), over(j, counted), first, over(i, add_up)})});
+    nodes_.push_back({op.output(0), x.shape, bound});
+    nodes_.push_back({op.output(1), {}, 1000});
+    ++computed_;
   }
 
   // A recurrence over the rows of a matrix: one or two states, a cell of one or several operations,

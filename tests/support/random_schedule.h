@@ -99,6 +99,12 @@ class RandomSchedule {
     return refs;
   }
 
+  std::string some_thread() {
+    static const std::vector<std::string> tags = {"threadIdx.x", "threadIdx.x", "threadIdx.y",
+                                                  "blockIdx.x",  "vthread",     "vthread"};
+    return random_.pick(tags);
+  }
+
   void try_step() {
     const auto table = primitives();
     // What makes structure comes more often than marks do.
@@ -106,9 +112,10 @@ class RandomSchedule {
         &table[static_cast<size_t>(random_.between(0, static_cast<int64_t>(table.size()) - 1))];
     if (random_.chance(40)) {
       static const std::vector<std::string> often = {
-          "split",   "split",      "compute_at",     "compute_at",
-          "reorder", "fuse",       "cache_read",     "transform_layout",
-          "rfactor", "precompute", "collapse_layout"};
+          "split",   "split",      "compute_at",      "compute_at",
+          "reorder", "fuse",       "cache_read",      "transform_layout",
+          "rfactor", "precompute", "collapse_layout", "bind",
+          "bind"};
       primitive = find_primitive(random_.pick(often));
     }
     // Loops seldom are what an intrinsic computes, and then nothing is lowered.
@@ -132,6 +139,7 @@ class RandomSchedule {
       switch (p.type) {
         case ParameterType::Stage:
         case ParameterType::Producer:
+        case ParameterType::Place:
           if (p.name == "tensor") {  // what the stage reads, or what is stored around it
             if (random_.chance(30)) {
               const Stage writer = random_.chance(50) ? stage : some_consumer(stage);
@@ -141,6 +149,13 @@ class RandomSchedule {
             if (stage.data().inputs.empty()) return;
             step.arguments.emplace_back(
                 schedule_.ref_of(schedule_[random_.pick(stage.data().inputs)]));
+            break;
+          }
+          // A group in place of a stage, now and then.
+          if (p.type == ParameterType::Place && !schedule_.data().groups.empty() &&
+              random_.chance(30)) {
+            StageData* group = random_.pick(schedule_.data().groups).get();
+            step.arguments.emplace_back(group->ref);
             break;
           }
           if (!first) stage = some_consumer(stage);
@@ -162,6 +177,13 @@ class RandomSchedule {
           break;
         }
         case ParameterType::Stages:
+          if (primitive->name == "create_group") {
+            const Stage member = p.name == "inputs" && !stage.data().inputs.empty()
+                                     ? schedule_[random_.pick(stage.data().inputs)]
+                                     : stage;
+            step.arguments.emplace_back(std::vector<StageRef>{schedule_.ref_of(member)});
+            break;
+          }
           step.arguments.emplace_back(some_readers(stage));
           break;
         case ParameterType::Int:
@@ -170,6 +192,27 @@ class RandomSchedule {
         case ParameterType::Ints:
           step.arguments.emplace_back(
               some_order(stage, !std::holds_alternative<std::monostate>(step.arguments.back())));
+          break;
+        case ParameterType::Size:
+          if (random_.chance(10)) {
+            step.arguments.emplace_back(random_.chance(50) ? std::string("v0")
+                                                           : std::string("floordiv(v0, 3)"));
+            break;
+          }
+          step.arguments.emplace_back(random_.between(1, random_.chance(80) ? 5 : 16));
+          break;
+        case ParameterType::Condition:
+          step.arguments.emplace_back(
+              std::string(random_.chance(80) ? "(threadIdx.x == 0)" : "(threadIdx.y < 2)"));
+          break;
+        case ParameterType::Thread:
+          step.arguments.emplace_back(some_thread());
+          break;
+        case ParameterType::Threads:
+          step.arguments.emplace_back(
+              std::vector<std::string>{"threadIdx.x[16]", "blockIdx.x[64]"});
+          break;
+        case ParameterType::Group:
           break;
         case ParameterType::Float:
           step.arguments.emplace_back(0.5);
@@ -181,7 +224,8 @@ class RandomSchedule {
           break;
         }
         case ParameterType::Str: {
-          static const std::vector<std::string> scopes = {"local", "global"};
+          static const std::vector<std::string> scopes = {"local", "global", "shared", "shared",
+                                                          "warp"};
           static const std::vector<std::string> pragmas = {
               "auto_unroll_max_step", "unroll_explicit", "parallel_dynamic", "store_nontemporal"};
           step.arguments.emplace_back(random_.pick(p.name == "scope" ? scopes : pragmas));

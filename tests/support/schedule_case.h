@@ -141,7 +141,7 @@ struct ScheduleCheck {
 
 inline bool is_refusal(const Error& error) {
   return error.code() == ErrorCode::BadAttach || error.code() == ErrorCode::SymbolicExtent ||
-         error.code() == ErrorCode::CannotTensorize;
+         error.code() == ErrorCode::CannotTensorize || error.code() == ErrorCode::BadArgument;
 }
 
 // Runs the statement that schedule_ops makes.

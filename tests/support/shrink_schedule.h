@@ -122,6 +122,15 @@ inline ScheduleCase shrink(ScheduleCase c, const std::function<bool(const Schedu
     }
     return false;
   };
+  // A scan keeps its parts, and they make no sense without it.
+  const auto is_part = [](const te::Operation& op, const std::vector<te::Operation>& all) {
+    for (const te::Operation& other : all) {
+      for (const te::Part& part : other->parts()) {
+        if (part.tensor.op().same_as(op)) return true;
+      }
+    }
+    return false;
+  };
   const auto identity = [&] {
     std::vector<int> stage_of(te::operations(c.program.outputs).size());
     for (size_t k = 0; k < stage_of.size(); ++k) stage_of[k] = static_cast<int>(k);
@@ -144,6 +153,7 @@ inline ScheduleCase shrink(ScheduleCase c, const std::function<bool(const Schedu
       if (compute == nullptr ||
           (c.program.outputs.size() == 1 && c.program.outputs[0].op().same_as(op)))
         continue;
+      if (is_part(op, operations)) continue;
       if (accept_program({op.output(0)}, {}) ||
           (op->num_outputs() == 1 && !is_output(op) && accept_program(c.program.outputs, op))) {
         changed = true;

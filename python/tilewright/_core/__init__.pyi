@@ -981,10 +981,10 @@ class Stage:
     @property
     def scope(self) -> str:
         ...
-    def split(self, parent: IterVar, factor: int | None = None, nparts: int | None = None) -> tuple[IterVar, IterVar]:
-        """Splits an axis of any extent into outer and inner; give factor (extent of inner) or nparts (extent of outer)."""
+    def split(self, parent: IterVar, factor: int | PrimExpr | None = None, nparts: int | PrimExpr | None = None) -> tuple[IterVar, IterVar]:
+        """Splits an axis of any extent into outer and inner; give factor (extent of inner) or nparts (extent of outer), which may be an expression of the program's symbolic extents: one below 1 is 1. What is computed at the axis is computed at the inner one."""
     def fuse(self, *axes: IterVar) -> IterVar:
-        """Fuses adjacent leaf axes of one kind, outermost first, into one."""
+        """Fuses adjacent leaf axes of one kind, outermost first, into one; none, of a stage of rank 0, into a loop of one iteration. What is computed at one of them is computed at the fused one."""
     def reorder(self, *axes: IterVar) -> None:
         """Puts the given leaf axes into this order; the others keep their places."""
     def tile(self, x_parent: IterVar, y_parent: IterVar, x_factor: int, y_factor: int) -> tuple[IterVar, IterVar, IterVar, IterVar]:
@@ -995,6 +995,12 @@ class Stage:
         """Runs a leaf axis on the thread pool; reduction axes are refused. Inside another parallel loop it is a serial loop, and shown as one."""
     def unroll(self, var: IterVar) -> None:
         """Unrolls a leaf axis of constant extent; one that would make more than 16384 statements of a nest stays a loop."""
+    def bind(self, ivar: IterVar, thread_ivar: tilewright.te.thread.ThreadAxis) -> None:
+        """Makes a leaf axis a thread axis: blockIdx.x (.y, .z), which runs on the thread pool; threadIdx.x (.y, .z), which a reduction axis may be too; or vthread, whose iterations are interleaved."""
+    def env_threads(self, threads: collections.abc.Sequence[tilewright.te.thread.ThreadAxis]) -> None:
+        """Says which thread axes a device starts around the stage; each has an extent."""
+    def set_store_predicate(self, predicate: PrimExpr) -> None:
+        """Of threads that compute the same element, only those store it for which a condition over thread axes holds; refused where an element would not be stored."""
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | None = None) -> None:
         """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
@@ -1006,11 +1012,15 @@ class Stage:
     def precompute(self) -> None:
         """Computes the stage, which depends on constant placeholders only, once when the kernel is built; where it is built without their values, at the outermost level."""
     def set_scope(self, scope: str) -> None:
-        """Sets where the stage is stored: global, local, or amx.tile (tile registers, for tensor intrinsics)."""
+        """Sets where the stage is stored: global, local, shared (once for all threads of a block), warp, or amx.tile (tile registers, for tensor intrinsics); a tag may follow, as in global:tag."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
     def collapse_layout(self, *axes: IterVar) -> None:
         """Stores the stage with neighbouring dimensions as one, outermost first; the stage's axes become those of the new layout."""
+    def create_group(self, outputs: collections.abc.Sequence[Stage], inputs: collections.abc.Sequence[Stage], include_inputs: int | None = None) -> IterVar:
+        """Makes a group of the stages between inputs and outputs; compute_at of the group moves those that have no place of their own."""
+    def double_buffer(self) -> None:
+        """Stores the stage twice, so that it is computed for the next iteration of the loop it stands in before this one reads it."""
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Pads the storage of the stage so that the pitch of a dimension is offset more than a multiple of factor, in elements."""
     def prefetch(self, tensor: Stage | Tensor | Operation, var: IterVar, offset: int, value_index: int | None = None) -> None:

@@ -130,6 +130,9 @@ class TaskSummary:
     def name(self) -> str:
         ...
     @property
+    def transfer(self) -> str:
+        """What taught the model before the first trial; "": nothing."""
+    @property
     def trials(self) -> int:
         ...
     @property
@@ -148,6 +151,9 @@ class TunerReport:
     @property
     def compile_wall_seconds(self) -> float:
         ...
+    @property
+    def notes(self) -> list[str]:
+        """What was refused and done without, a line each."""
     @property
     def race_seconds(self) -> float:
         ...
@@ -257,6 +263,18 @@ class Scores:
     """What a policy asks of the model, inside propose."""
     def scores(self, points: collections.abc.Sequence[tilewright._core.autotune.Point]) -> numpy.typing.NDArray[numpy.float64]:
         """An array of numbers, larger is better: the model's, or the prior's until the model is trained; -inf for a point that the schedule refuses."""
+    def uncertainty(self, points: collections.abc.Sequence[tilewright._core.autotune.Point]) -> typing.Any:
+        """An array of standard deviations of these scores, or None where the model cannot tell."""
+
+
+class Budget:
+    """What is left of a run, over all its tasks."""
+    @property
+    def spent(self) -> float:
+        """Share of the trials or of the time, whichever is nearer to its end: 0 to 1."""
+    @property
+    def trials_left(self) -> int:
+        ...
 
 
 class OperationFacts:
@@ -403,6 +421,11 @@ class TunerOptions:
         ...
     @timeout.setter
     def timeout(self, value: float) -> None: ...
+    @property
+    def transfer(self) -> str:
+        ...
+    @transfer.setter
+    def transfer(self, value: str) -> None: ...
     @property
     def trials(self) -> int:
         ...

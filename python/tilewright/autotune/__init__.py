@@ -8,6 +8,8 @@
         f = tw.build(task.program)
 """
 
+import warnings
+
 from .. import _core
 from .._core import Program, Trace
 from .._core.autotune import (
@@ -95,7 +97,8 @@ class Event:
 
 def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_limit=0.0, seed=0, resume=False,
          model="xgboost", batch=0, workers=0, timeout=10.0, callback=None, stop=None, command="", task_weights=None,
-         task_policy="expected_gain", policy="evolutionary", features=None, rules=(), measurer=None, executor=None):
+         task_policy="expected_gain", policy="evolutionary", features=None, rules=(), measurer=None, executor=None,
+         transfer="auto"):
     """Spends `trials` over tasks (or programs) and keeps every trial in the log; returns a TunerReport.
 
     time_limit: seconds, 0 for none. resume: trials of the log count and teach the model. model: one of MODELS, or
@@ -107,7 +110,11 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     timeout: seconds to compile, and to run, one candidate. callback(Event) is called after each trial. stop: a StopFlag
     that another thread may set; nothing is lost then. Ctrl-C in the main thread takes effect between trials.
     task_weights: how often the kernel of each task runs, 1 for all unless given. task_policy: "expected_gain" spends
-    trials where they should shorten the weighted sum of the best times most, "turns" equally.
+    trials where they should shorten the weighted sum of the best times most, "turns" equally. transfer: what the
+    "xgboost" model knows before the first trial: "log" what the log holds of other tasks on this kind of machine,
+    "shipped" the model that comes with the package, "auto" the log where it holds eight tasks or more, else the shipped
+    one, "none" nothing, or the path of a model's file (./tw bench model --pretrain). One that was made for other features
+    is ignored with a warning.
     """
     if isinstance(tasks, (Task, str, Program, _core.Tensor)):
         tasks = [tasks]
@@ -136,6 +143,7 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     options.command = command
     options.task_weights = [1.0] * len(tasks) if task_weights is None else list(task_weights)
     options.task_policy = task_policy
+    options.transfer = str(transfer)
 
     def on_event(*fields):
         if callback is not None:
@@ -143,7 +151,10 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
 
     file = log_file(log.path if isinstance(log, Log) else log, True)
     # An empty callback still runs Python, so that Ctrl-C is noticed.
-    return _native.tune(tasks, file, options, on_event, stop or StopFlag())
+    report = _native.tune(tasks, file, options, on_event, stop or StopFlag())
+    for note in report.notes:
+        warnings.warn(note, stacklevel=2)
+    return report
 
 
 class apply_best(Scoped):

@@ -59,10 +59,18 @@ def _name(owner):
     return owner.__name__ if inspect.isclass(owner) else type(owner).__name__
 
 
-def _make(factory, *arguments):
+def _has_parameter(function, name):
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(p.name == name or p.kind == p.VAR_KEYWORD for p in parameters)
+
+
+def _make(factory, *arguments, **named):
     """An object of a user's class or factory."""
     try:
-        return factory(*arguments)
+        return factory(*arguments, **named)
     except TilewrightError:
         raise
     except Exception as error:
@@ -83,27 +91,36 @@ class _Model:
 
     def __init__(self, model):
         self.model = _has(model, "a cost model", "fit", "predict")
-        try:
-            parameters = inspect.signature(model.fit).parameters.values()
-        except (TypeError, ValueError):
-            parameters = ()
-        self.takes_groups = any(p.name == "groups" or p.kind == p.VAR_KEYWORD for p in parameters)
+        self.takes_groups = _has_parameter(model.fit, "groups")
+        self.tells_uncertainty = callable(getattr(model, "predict_with_uncertainty", None))
 
     def fit(self, X, y, groups):
         _call(self.model, "fit", X, y, **({"groups": groups} if self.takes_groups else {}))
 
     def predict(self, X):
+        return self._scores("predict", _call(self.model, "predict", X), len(X))
+
+    def predict_with_uncertainty(self, X):
+        name = "predict_with_uncertainty"
+        given = _call(self.model, name, X)
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            _refuse(f"{_name(self.model)}.{name} returned {_core.describe(given)}", "a pair: scores and their standard deviations")
+        scores, deviations = (self._scores(name, part, len(X)) for part in given)
+        if any(d < 0 for d in deviations):
+            _refuse(f"{_name(self.model)}.{name} returned a standard deviation below 0", "0 or more")
+        return scores, deviations
+
+    def _scores(self, method, given, count):
         import numpy as np
 
-        scores = _call(self.model, "predict", X)
         try:
-            scores = np.asarray(scores, dtype=np.float64)
+            scores = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            _refuse(f"{_name(self.model)}.predict returned {_core.describe(scores)}", f"{len(X)} numbers")
-        if scores.shape not in ((len(X),), (len(X), 1)):
-            _refuse(f"{_name(self.model)}.predict returned an array of shape {scores.shape}", f"shape ({len(X)},)")
+            _refuse(f"{_name(self.model)}.{method} returned {_core.describe(given)}", f"{count} numbers")
+        if scores.shape not in ((count,), (count, 1)):
+            _refuse(f"{_name(self.model)}.{method} returned an array of shape {scores.shape}", f"shape ({count},)")
         if np.isnan(scores).any():
-            _refuse(f"{_name(self.model)}.predict returned a score that is no number", "finite numbers")
+            _refuse(f"{_name(self.model)}.{method} returned a score that is no number", "finite numbers")
         return scores.ravel().tolist()
 
 
@@ -225,12 +242,13 @@ def model_of(given):
 
 
 def policy_of(given):
-    """The name of a policy, or a function (task, space, seed) that makes one for a task."""
+    """The name of a policy, or a function (task, space, seed, budget) that makes one for a task."""
     if isinstance(given, str):
         return given
     if not callable(given):
         _refuse(f"{_core.describe(given)} is no search policy", "a name, or a class made of (task, space, seed)")
-    return lambda task, space, seed: _Policy(_make(given, task, space, seed))
+    takes_budget = _has_parameter(given, "budget")
+    return lambda task, space, seed, budget: _Policy(_make(given, task, space, seed, **({"budget": budget} if takes_budget else {})))
 
 
 def features_of(given):

@@ -4,9 +4,11 @@
 from .._core import (  # noqa: F401
     Buffer,
     ComputeOp,
+    ExternOp,
     Operation,
     PlaceholderOp,
     Program,
+    ScanOp,
     Schedule,
     Stage,
     Tensor,
@@ -63,6 +65,10 @@ from ..tir import (  # noqa: F401
     truncmod,
 )
 from .intrin import decl_buffer, decl_tensor_intrin, tensor_intrin, tensor_intrin_names  # noqa: F401
+from . import hybrid  # noqa: F401
+from .extern import extern, scan  # noqa: F401
 from .operation import comm_reducer, compute, max, min, placeholder, prod, reduce_axis, size_var, sum, var  # noqa: F401
+from .tag import tag_scope  # noqa: F401
 from .schedule import create_schedule, schedule_from_trace  # noqa: F401
+from .thread import thread_axis  # noqa: F401
 from .text import from_text, to_text, workload_hash  # noqa: F401

@@ -47,6 +47,17 @@ def _source(name, parameters, results, doc):
     return f'def {name}({", ".join(signature)}):\n    """{doc}"""\n    return {call}\n'
 
 
+def create_group(self, outputs, inputs, include_inputs=False):
+    """A group of the stages between the inputs and the outputs, and of the inputs' own if asked for.
+
+    Its compute_at(parent, axis) computes there all that have no place of their own. Groups may be inside others; a
+    stage of a group is computed inside stages of the same group only.
+    """
+    as_list = lambda t: list(t) if isinstance(t, (tuple, list)) else [t]  # noqa: E731
+    outputs, inputs = as_list(outputs), as_list(inputs)
+    return self[outputs[0]]._apply("create_group", (outputs, inputs, int(bool(include_inputs)) or None))
+
+
 def _first(tensor):
     """The tensor, or the first of a list, which must be outputs of one operation."""
     if not isinstance(tensor, (tuple, list)):
@@ -84,12 +95,15 @@ def _like(tensor, result):
 def _install():
     sources, owners = [], {}
     for name, _, parameters, results, doc in _core.primitives():
+        if "group" in results:
+            continue
         sources.append(_source(name, parameters, results, doc))
         owners[name] = _core.Schedule if "stage" in results else _core.Stage
     helpers = {"_first": _first, "_like": _like, "_value_index": _value_index}
     for name, function in functions_of(sources, __name__, helpers).items():
         function.__qualname__ = f"{owners[name].__name__}.{name}"
         setattr(owners[name], name, function)
+    _core.Schedule.create_group = create_group
     _core.Stage.__getattr__ = _core.Schedule.__getattr__ = _unknown
 
 

@@ -187,11 +187,12 @@ TEST(CostModel, KnowsWhereItDoesNotKnow) {
     samples.push_back({.features = made(0, x % 64), .throughput = known ? 0.5 : wild});
   }
   const auto model = make_xgboost_model(false, 1);
-  EXPECT_EQ(model->uncertainty({samples[0].features.get()})[0], 0) << "the prior has no doubts";
+  EXPECT_EQ(model->opinion({samples[0].features.get()}).deviation[0], 0)
+      << "the prior has no doubts";
   model->train(samples);
   std::vector<const Features*> rows;
   for (int x = 0; x < 64; ++x) rows.push_back(samples[static_cast<size_t>(x)].features.get());
-  const std::vector<double> doubt = model->uncertainty(rows);
+  const std::vector<double> doubt = model->opinion(rows).deviation;
   const auto mean = [&](size_t from, size_t to) {
     return std::accumulate(doubt.begin() + static_cast<std::ptrdiff_t>(from),
                            doubt.begin() + static_cast<std::ptrdiff_t>(to), 0.0) /

@@ -97,5 +97,45 @@ TEST(Learning, EachCandidateIsLearntWithItsOwnTimeInPartsOfTheBest) {
   }
 }
 
+TEST(Learning, PoliciesKnowWhatIsLeftOfTheBudget) {
+  std::string folder = (fs::temp_directory_path() / "tilewright-learning-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const Task task =
+      make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
+  // Draws at random, and looks at the budget whenever it is asked.
+  class Watching : public SearchPolicy {
+   public:
+    Watching(const PolicyContext& context, std::vector<Budget>& seen)
+        : budget_(context.budget), inner_(make_random_policy(context)), seen_(seen) {}
+    std::vector<Proposal> propose(int count, const CostModel& model) override {
+      seen_.push_back(budget_());
+      return inner_->propose(count, model);
+    }
+    void observe(const Point& p, double seconds) override { inner_->observe(p, seconds); }
+
+   private:
+    std::function<Budget()> budget_;
+    std::unique_ptr<SearchPolicy> inner_;
+    std::vector<Budget>& seen_;
+  };
+  std::vector<Budget> seen;
+  TunerOptions options;
+  options.trials = 25;
+  options.batch = 8;
+  options.measurer = std::make_shared<MadeMeasurer>();
+  options.policy = [&](const PolicyContext& c) { return std::make_unique<Watching>(c, seen); };
+  {
+    Log log(folder + "/log.db", Log::Mode::Write);
+    tune({task}, log, options);
+  }
+  fs::remove_all(folder);
+  ASSERT_EQ(seen.size(), 3u);
+  for (size_t k = 0; k < seen.size(); ++k) {
+    const int spent = 1 + 8 * static_cast<int>(k);
+    EXPECT_EQ(seen[k].trials_left, 25 - spent);
+    EXPECT_DOUBLE_EQ(seen[k].spent, spent / 25.0);
+  }
+}
+
 }  // namespace
 }  // namespace tw::autotune

@@ -123,6 +123,80 @@ TEST_F(SearchTest, NoProgramIsProposedTwice) {
   EXPECT_EQ(programs.size(), proposed);
 }
 
+// The number of knobs in which points of one sketch differ.
+size_t apart(const Point& a, const Point& b) {
+  if (a.sketch != b.sketch) return a.choice.size() + b.choice.size();
+  size_t n = 0;
+  for (size_t k = 0; k < a.choice.size(); ++k) n += a.choice[k] != b.choice[k];
+  return n;
+}
+
+TEST_F(SearchTest, NearTheEndOfTheBudgetKnobsOfTheFastestAreChangedOneByOne) {
+  const test::MadeTimes times(drawn_, 1);
+  const Oracle oracle(times);
+  const auto stepped = [&](double spent) {
+    Search search({.task = task_,
+                   .space = space_,
+                   .options = {.neighbour_share = 0, .random_share = 0, .descent_share = 0.5},
+                   .seed = 1,
+                   .budget = [&] { return Budget{.trials_left = 16, .spent = spent}; }});
+    // The fastest is slow by features, so that only descent leads to what is next to it.
+    std::vector<size_t> order(drawn_.points.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, std::greater{},
+                      [&](size_t i) { return times.seconds(*drawn_.features[i]); });
+    std::vector<Point> fastest;
+    for (size_t k = 0; k < 40; ++k) {
+      search.observe(drawn_.points[order[k]], static_cast<double>(k + 1));
+      if (k < 3) fastest.push_back(drawn_.points[order[k]]);
+    }
+    const auto proposals = search.propose(16, oracle);
+    EXPECT_EQ(proposals.size(), 16u);
+    std::set<Point> distinct;
+    for (const Proposal& p : proposals) EXPECT_TRUE(distinct.insert(p.point).second);
+    return std::ranges::count_if(proposals, [&](const Proposal& p) {
+      return std::ranges::any_of(fastest, [&](const Point& f) { return apart(f, p.point) == 1; });
+    });
+  };
+  EXPECT_GE(stepped(0.9), 8);
+  EXPECT_LT(stepped(0.5), 8);
+}
+
+// Within one knob of the fastest lies the best of all.
+TEST_F(SearchTest, DescentFindsTheBestNeighbourWhoeverMisleads) {
+  const Point start = drawn_.points[0];
+  const std::vector<Point> all = space_.neighbours(start);
+  ASSERT_GT(all.size(), 8u);
+  EXPECT_TRUE(std::ranges::all_of(all, [&](const Point& p) { return apart(start, p) == 1; }));
+  EXPECT_EQ(std::set<Point>(all.begin(), all.end()).size(), all.size());
+  Search search({.task = task_,
+                 .space = space_,
+                 .options = {.descent_from = 0, .descent_share = 1, .distinct_programs = false},
+                 .seed = 1,
+                 .budget = [] { return Budget{.spent = 1}; }});
+  const auto model = make_random_model(1);
+  search.observe(start, 1);
+  search.observe(drawn_.points[1], INFINITY);
+  std::set<Point> seen;
+  for (size_t batch = 0; batch < all.size(); batch += 8) {
+    for (const Proposal& p : search.propose(8, *model)) {
+      seen.insert(p.point);
+      search.observe(p.point, 2);
+    }
+  }
+  size_t legal = 0, found = 0;
+  for (const Point& p : all) {
+    try {
+      extract_features(task_, space_.schedule(p));
+    } catch (const UserError&) {
+      continue;
+    }
+    ++legal;
+    found += seen.contains(p);
+  }
+  EXPECT_GT(static_cast<double>(found), 0.6 * static_cast<double>(legal));
+}
+
 // Two models of one opinion, of which one doubts what it says of short loops.
 class Doubting : public CostModel {
  public:
@@ -134,10 +208,10 @@ class Doubting : public CostModel {
     for (const Features* f : candidates) scores.push_back(-std::log(f->prior_seconds));
     return scores;
   }
-  std::vector<double> uncertainty(const std::vector<const Features*>& candidates) const override {
-    std::vector<double> doubts;
-    for (const Features* f : candidates) doubts.push_back(unlikely(*f) ? doubt_ : 0);
-    return doubts;
+  Opinion opinion(const std::vector<const Features*>& candidates) const override {
+    Opinion result{.score = predict(candidates)};
+    for (const Features* f : candidates) result.deviation.push_back(unlikely(*f) ? doubt_ : 0);
+    return result;
   }
   static bool unlikely(const Features& f) { return f.rows.at(kColumn) % 3 == 0; }
   static constexpr size_t kColumn = 1;

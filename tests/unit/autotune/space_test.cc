@@ -8,9 +8,13 @@
 #include <algorithm>
 
 #include "autotune/features.h"
+#include "autotune/loop_nest.h"
 #include "autotune/space/data_axes.h"
 #include "autotune/workloads.h"
 #include "runtime/error.h"
+#include "schedule/infer_bound.h"
+#include "schedule/normalize.h"
+#include "schedule/schedule_ops.h"
 
 namespace tw::autotune {
 namespace {
@@ -217,6 +221,41 @@ TEST(Space, AxesThatAreWalkedTogetherAreOne) {
                                "sum(((A(k, y, x)*c) + y)))\n"
                                "arguments A C\noutputs C\n"),
             (Names{"c", "y", "x"}));
+}
+
+// Of a tile in straight code the inner loop is the one over its few vectors, in whichever order the
+// axes were written: the outer one then needs one element at a time, and registers hold sums.
+TEST(Space, VectorsOfATileStayWhileElementsPass) {
+  const Task task = make_task(
+      te::parse_program("te 1\nx = placeholder(float32, [4, 6, 6, 16])\n"
+                        "w = placeholder(float32, [4, 4, 16, 16])\n"
+                        "o = compute([f: 4, y: 6, z: 6, b: 16], reduce [c: 4, d: 16], "
+                        "sum((x(c, y, z, d)*w(f, c, d, b))))\narguments x w o\noutputs o\n"),
+      Target::parse("llvm -mcpu=x86-64-v4"), 1);
+  const Space space(task);
+  const Sketch& sketch = space.sketches()[0];
+  Point point{.sketch = 0, .choice = std::vector<size_t>(sketch.knobs.size())};
+  for (size_t k = 0; k < sketch.knobs.size(); ++k) {
+    const auto choose = [&](std::string_view label, const std::vector<int64_t>& tiles) {
+      const auto at = std::ranges::find(sketch.knobs[k].choices, tiles);
+      if (sketch.knobs[k].label == label)
+        point.choice[k] = size_t(at - sketch.knobs[k].choices.begin());
+    };
+    choose("o.f", {1, 1, 2});
+    choose("o.y.z", {1, 1, 12});
+    choose("o.b", {1, 1, 16});
+    choose("o.d", {16});
+  }
+  const Schedule normal = normalize(space.schedule(point));
+  const std::vector<NestStatement> nest = analyze_nest(schedule_ops(normal, infer_bound(normal)));
+  const auto sums = std::ranges::find_if(nest, [](const NestStatement& s) {
+    return std::ranges::any_of(s.loops, &NestLoop::reduces);
+  });
+  ASSERT_NE(sums, nest.end());
+  std::vector<int64_t> inner;
+  for (const NestLoop& loop : sums->loops) inner.push_back(loop.extent);
+  inner.erase(inner.begin(), inner.end() - 3);
+  EXPECT_EQ(inner, (std::vector<int64_t>{12, 2, 16}));
 }
 
 // What is packed in the call is packed as a whole, or inside a loop of what reads it; constants

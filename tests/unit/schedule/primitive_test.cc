@@ -40,14 +40,17 @@ TEST(Primitive, EveryRowIsCalledOnAStageAndGivesStagesOrAxes) {
     EXPECT_TRUE(seen.insert(p.name).second) << p.name;
     ASSERT_FALSE(p.parameters.empty()) << p.name;
     EXPECT_TRUE(p.parameters[0].type == ParameterType::Stage ||
-                p.parameters[0].type == ParameterType::Producer)
+                p.parameters[0].type == ParameterType::Producer ||
+                p.parameters[0].type == ParameterType::Place)
         << p.name;
     EXPECT_FALSE(p.parameters[0].optional) << p.name;
     EXPECT_GE(p.version, 1) << p.name;
     EXPECT_FALSE(p.doc.empty()) << p.name;
     EXPECT_NE(p.apply, nullptr) << p.name;
     for (ParameterType r : p.results) {
-      EXPECT_TRUE(r == ParameterType::Stage || r == ParameterType::Axis) << p.name;
+      EXPECT_TRUE(r == ParameterType::Stage || r == ParameterType::Axis ||
+                  r == ParameterType::Group)
+          << p.name;
     }
   }
 }
@@ -61,7 +64,7 @@ TEST(Primitive, ArgumentsAreCheckedByType) {
   };
   EXPECT_EQ(fails({b, int64_t{0}, int64_t{2}}).what,
             "argument 'parent' of 'split' has the wrong type");
-  EXPECT_EQ(fails({b, i, std::string("2")}).legal, "int");
+  EXPECT_EQ(fails({b, i, 2.5}).legal, "size");
   EXPECT_EQ(fails({b}).what, "argument 'parent' of 'split' is missing");
   EXPECT_EQ(fails({b, i, int64_t{2}, {}, {}}).what, "'split' takes 4 arguments, 5 were given");
   fails({StageRef{.index = 2}, i, int64_t{2}}, ErrorCode::UnknownStage);

@@ -126,6 +126,77 @@ TEST(CacheRead, OfACacheAndBesideCacheWrite) {
   EXPECT_EQ(s[panel.data().inputs.at(0)].op().name(), "A.global");
 }
 
+// The loops, with what is marked on them and computed in them, go with the computation.
+TEST(CacheWrite, TakesTheLoopsThatThereAre) {
+  EXPECT_EQ(loops("A = placeholder(int32, [6])\n"
+                  "P = compute([i: 6], (A(i) + 1))\n"
+                  "B = compute([i: 6], (P(i)*2))\n"
+                  "arguments A B\noutputs B\n",
+                  "split@1(s2, s2:0, factor=4)\nreorder@1(s2, [t0.1, t0.0])\n"
+                  "compute_at@1(s1, s2, t0.1)\nunroll@1(s2, t0.0)\ncache_write@1(s2, \"local\")"),
+            R"(realize B.local<local>([0, 4], [0, 2]) {
+  produce B.local {
+    for (i.inner.c, 0, 4) {
+      realize P<global>([i.inner.c, 5]) {
+        produce P {
+          for (i, 0, 5) {
+            if (likely(((i + i.inner.c) < 6))) {
+              P((i + i.inner.c)) = (A((i + i.inner.c)) + 1)
+            }
+          }
+        }
+        unrolled (i.outer.c, 0, 2) {
+          B.local(i.inner.c, i.outer.c) = tvm_if_then_else(likely((((i.outer.c*4) + i.inner.c) < 6)), (P(((i.outer.c*4) + i.inner.c))*2), 0)
+        }
+      }
+    }
+  }
+  produce B {
+    for (i_1, 0, 6) {
+      B(i_1) = B.local(floormod(i_1, 4), floordiv(i_1, 4))
+    }
+  }
+}
+)");
+}
+
+TEST(CacheWrite, KeepsTheLoopsOfAReduction) {
+  EXPECT_EQ(loops(kMatmul,
+                  "split@1(s2, s2:2, factor=4)\nsplit@1(s2, s2:1, factor=4)\n"
+                  "reorder@1(s2, [t1.0, t0.0, s2:0, t0.1, t1.1])\ncache_write@1(s2, \"local\")\n"
+                  "unroll@1(t3.0, t0.1)\nvectorize@1(t3.0, t3.0:2)"),
+            R"(realize C.local<local>([0, 2], [0, 4], [0, 4]) {
+  produce C.local {
+    for (x.outer.c, 0, 2) {
+      for (y.c.init, 0, 4) {
+        vectorized (x.inner.c.init, 0, 4) {
+          C.local(x.outer.c, y.c.init, x.inner.c.init) = 0
+        }
+      }
+      for (k.outer, 0, 2) {
+        for (y.c, 0, 4) {
+          unrolled (k.inner, 0, 4) {
+            if (likely((((k.outer*4) + k.inner) < 6))) {
+              vectorized (x.inner.c, 0, 4) {
+                C.local(x.outer.c, y.c, x.inner.c) = (C.local(x.outer.c, y.c, x.inner.c) + (A(y.c, ((k.outer*4) + k.inner))*B(((k.outer*4) + k.inner), ((x.outer.c*4) + x.inner.c))))
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  produce C {
+    for (y, 0, 4) {
+      for (x, 0, 8) {
+        C(y, x) = C.local(floordiv(x, 4), y, floormod(x, 4))
+      }
+    }
+  }
+}
+)");
+}
+
 TEST(SetScope, OfAStageBetween) {
   const Schedule s =
       scheduled(kMatmul, "cache_write@1(s2, \"local\")\nset_scope@1(t0.0, \"global\")");

@@ -264,6 +264,51 @@ TEST(RFactor, ExtentsThatDoNotDivide) {
 )");
 }
 
+// What a script holds it goes on with: loops of the reduction in the new stage, of data in the old.
+TEST(RFactor, AfterSplitsOfBothKinds) {
+  EXPECT_EQ(loops("A = placeholder(int32, [8, 12])\n"
+                  "P = compute([i: 8, k: 12], (A(i, k)*2))\n"
+                  "B = compute([i: 8], reduce [k: 12], sum(P(i, k)))\n"
+                  "arguments A B\noutputs B\n",
+                  "split@1(s2, s2:1, factor=3)\nsplit@1(s2, s2:0, factor=4)\n"
+                  "reorder@1(s2, [t1.0, t0.0, t1.1, t0.1])\nparallel@1(s2, t1.0)\n"
+                  "compute_at@1(s1, s2, t0.1)\nrfactor@1(s2, t0.0)\n"
+                  "compute_at@1(t5.0, s2, t1.1)\nsplit@1(t5.0, t0.1, factor=2)\n"
+                  "parallel@1(t5.0, t0.0)"),
+            R"(produce B {
+  parallel (i.outer, 0, 2) {
+    for (i.inner.init, 0, 4) {
+      B(((i.outer*4) + i.inner.init)) = 0
+    }
+    for (k.outer.v, 0, 4) {
+      for (i.inner, 0, 4) {
+        realize B.rf<global>([k.outer.v, 1], [((i.outer*4) + i.inner), 1]) {
+          produce B.rf {
+            B.rf(k.outer.v, ((i.outer*4) + i.inner)) = 0
+            for (k.inner.outer, 0, 2) {
+              for (k.inner.inner, 0, 2) {
+                realize P<global>([((i.outer*4) + i.inner), 1], [(((k.outer.v*3) + (k.inner.outer*2)) + k.inner.inner), 1]) {
+                  produce P {
+                    if (likely(((((k.outer.v*3) + (k.inner.outer*2)) + k.inner.inner) < 12))) {
+                      P(((i.outer*4) + i.inner), (((k.outer.v*3) + (k.inner.outer*2)) + k.inner.inner)) = (A(((i.outer*4) + i.inner), (((k.outer.v*3) + (k.inner.outer*2)) + k.inner.inner))*2)
+                    }
+                  }
+                  if (likely((((k.inner.outer*2) + k.inner.inner) < 3))) {
+                    B.rf(k.outer.v, ((i.outer*4) + i.inner)) = (B.rf(k.outer.v, ((i.outer*4) + i.inner)) + P(((i.outer*4) + i.inner), ((k.outer.v*3) + ((k.inner.outer*2) + k.inner.inner))))
+                  }
+                }
+              }
+            }
+          }
+          B(((i.outer*4) + i.inner)) = (B(((i.outer*4) + i.inner)) + B.rf(k.outer.v, ((i.outer*4) + i.inner)))
+        }
+      }
+    }
+  }
+}
+)");
+}
+
 TEST(RFactor, AWholeAxisAndItsPlace) {
   EXPECT_EQ(loops("A = placeholder(int32, [4, 12])\n"
                   "B = compute([i: 4], reduce [k: 12], sum(A(i, k)))\n"

@@ -130,6 +130,71 @@ TEST(Split, SymbolicExtent) {
 )");
 }
 
+// The stage is computed in the same iterations as before.
+TEST(Split, OfAnAxisThatAStageIsComputedAt) {
+  EXPECT_EQ(loops("A = placeholder(int32, [8, 6])\n"
+                  "P = compute([y: 8, x: 6], (A(y, x)*2))\n"
+                  "B = compute([y: 8, x: 6], (P(y, x) + 1))\n"
+                  "arguments A B\noutputs B\n",
+                  "compute_at@1(s1, s2, s2:0)\nsplit@1(s2, s2:0, factor=4)"),
+            R"(produce B {
+  for (y.outer, 0, 2) {
+    for (y.inner, 0, 4) {
+      realize P<global>([((y.outer*4) + y.inner), 1], [0, 6]) {
+        produce P {
+          for (x, 0, 6) {
+            P(((y.outer*4) + y.inner), x) = (A(((y.outer*4) + y.inner), x)*2)
+          }
+        }
+        for (x_1, 0, 6) {
+          B(((y.outer*4) + y.inner), x_1) = (P(((y.outer*4) + y.inner), x_1) + 1)
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(Fuse, OfAnAxisThatAStageIsComputedAt) {
+  EXPECT_EQ(loops("A = placeholder(int32, [8, 6])\n"
+                  "P = compute([y: 8, x: 6], (A(y, x)*2))\n"
+                  "B = compute([y: 8, x: 6], (P(y, x) + 1))\n"
+                  "arguments A B\noutputs B\n",
+                  "compute_at@1(s1, s2, s2:0)\nfuse@1(s2, [s2:0, s2:1])"),
+            R"(produce B {
+  for (y.x.fused, 0, 48) {
+    realize P<global>([floordiv(y.x.fused, 6), 1], [floormod(y.x.fused, 6), 1]) {
+      produce P {
+        P(floordiv(y.x.fused, 6), floormod(y.x.fused, 6)) = (A(floordiv(y.x.fused, 6), floormod(y.x.fused, 6))*2)
+      }
+      B(floordiv(y.x.fused, 6), floormod(y.x.fused, 6)) = (P(floordiv(y.x.fused, 6), floormod(y.x.fused, 6)) + 1)
+    }
+  }
+}
+)");
+}
+
+TEST(Fuse, OfNoAxisAtRankZero) {
+  ScheduleOptions options;
+  options.keep_trivial_loops = true;
+  EXPECT_EQ(loops("A = placeholder(int32, [8])\n"
+                  "B = compute([], reduce [k: 8], sum(A(k)))\n"
+                  "arguments A B\noutputs B\n",
+                  "fuse@1(s1, [])\nsplit@1(s1, t0.0, factor=4)\nparallel@1(s1, t1.0)", options),
+            R"(produce B {
+  parallel (singleton.outer, 0, 1) {
+    for (singleton.inner, 0, 1) {
+      B() = 0
+      for (k, 0, 8) {
+        B() = (B() + A(k))
+      }
+    }
+  }
+}
+)");
+}
+
 TEST(Tile, SplitsAndOrders) {
   EXPECT_EQ(loops(kMatrix, "tile@1(s1, s1:0, s1:1, 4, 3)"), R"(produce B {
   for (y.outer, 0, 2) {

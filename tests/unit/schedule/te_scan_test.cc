@@ -150,6 +150,18 @@ TEST(Scan, StagesOfACellAreComputedInEachStep) {
   EXPECT_NE(text.find("realize L.v1<global>([0, 6], [0, 2], [0, 4])"), std::string::npos) << text;
 }
 
+TEST(Scan, ExtentsMayBeSymbols) {
+  const std::string text = loops(
+      "m = var(int32)\nn = var(int32)\n"
+      "X = placeholder(int32, [m, n])\n"
+      "I = compute([t: 1, i: n], X(0, i))\n"
+      "S = placeholder(int32, [m, n])\n"
+      "U = compute([t: m, i: n], (S((t - 1), i) + X(t, i)))\n"
+      "R = scan(init=[I], update=[U], state=[S])\n"
+      "arguments X R\noutputs R\n");
+  EXPECT_NE(text.find("for (R.idx, 0, (m + -1))"), std::string::npos) << text;
+}
+
 // A consumer of a part of a fixed axis has that part computed.
 TEST(Scan, IsComputedInALoopForAPartOfAFixedAxis) {
   const std::string consumer =
@@ -195,6 +207,8 @@ TEST(Scan, WhatItsStagesCannotBeIsRefused) {
   fails(ErrorCode::ParallelReduction, kCumsum, "vectorize@1(s4, s4:0)");
   fails(ErrorCode::BadArgument, kCumsum,
         "split@1(s4, s4:0, factor=2)\nreorder@1(s4, [t0.1, t0.0])");
+  fails(ErrorCode::BadArgument, kCumsum,
+        "split@1(s4, s4:0, factor=2)\ntile@1(s4, t0.1, t0.0, 2, 2)");
   fails(ErrorCode::BadAttach, kCumsum, "compute_root@1(s3)");
   fails(ErrorCode::BadAttach, kCumsum, "compute_inline@1(s3)");
   fails(ErrorCode::BadAttach, kCumsum, "compute_inline@1(s1)");

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thread axes, which loops are bound to."""
+
+from .. import _core
+
+
+class ThreadAxis:
+    """A thread axis: `thread_tag` says which, `dom` is its range or None, and `var` stands for it in store predicates."""
+
+    iter_type = "thread_index"
+
+    def __init__(self, dom, tag, name):
+        self.dom, self.thread_tag, self.name = dom, tag, name
+        # A trace names it by its tag, which is why the variable is called so too.
+        self.var = _core.Var(tag, "int32")
+
+    @property
+    def _text(self):
+        return self.thread_tag if self.dom is None else f"{self.thread_tag}[{self.dom[1] - self.dom[0]}]"
+
+    def equal(self, other):
+        """The condition that it is this thread."""
+        return self.var.equal(other)
+
+    def __repr__(self):
+        return f"thread_axis({self._text})"
+
+
+def thread_axis(dom=None, tag="", name=""):
+    """A thread axis to bind loops to.
+
+    dom: None, an extent, or (0, extent); loops bound to it then have at most so many iterations.
+    tag: blockIdx, threadIdx (.x, .y, .z), or vthread. As in TVM 0.8, it may stand first.
+    """
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not isinstance(tag, str) or not tag:
+        _core.raise_error("bad-argument", f"{tag!r} is no tag of a thread axis", 'thread_axis("threadIdx.x")')
+    if not isinstance(name, str):
+        _core.raise_error("bad-argument", f"name is {name!r}", "a string")
+    if isinstance(dom, int):
+        dom = (0, dom)
+    if dom is not None:
+        pair = isinstance(dom, (tuple, list)) and len(dom) == 2 and all(isinstance(d, int) for d in dom)
+        if not pair or dom[0] != 0 or dom[1] <= 0:
+            _core.raise_error("bad-argument", f"a thread axis over {dom!r}", "an extent, or (0, extent)")
+        dom = tuple(dom)
+    return ThreadAxis(dom, tag, name or tag)

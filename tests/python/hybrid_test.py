@@ -1,0 +1,209 @@
+"""te.hybrid.script: a restricted Python function as a stage."""
+
+import numpy
+import pytest
+
+import tilewright as tvm
+from tilewright import te
+
+SCALE = 3  # a constant of the module
+
+
+@te.hybrid.script
+def outer_product(a, b):
+    """Its docstring is no statement."""
+    c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            c[i, j] = a[i] * b[j]
+    return c
+
+
+@te.hybrid.script
+def row_statistics(a):
+    total = output_tensor((a.shape[0],), "float32")
+    greatest = output_tensor((a.shape[0],), "float32")
+    for i in parallel(a.shape[0]):
+        best = a[i, 0]
+        total[i] = float32(0)
+        for j in range(a.shape[1]):
+            square = a[i, j] * a[i, j]
+            total[i] += sqrt(square) * SCALE
+            if a[i, j] > best:
+                best = a[i, j]
+            else:
+                best = max(best, a[i, j])
+        greatest[i] = best
+    return total, greatest
+
+
+@te.hybrid.script
+def pooled(a, width):
+    n = a.shape[0] // width
+    out = output_tensor((n,), "float32")
+    window = allocate((n, width), "float32", "local")
+    for i in range(n):
+        for j in vectorize(width):
+            window[i, j] = a[i * width + j]
+    for i in range(0, n):
+        out[i] = window[i, 0]
+        for j in const_range(1, width):
+            out[i] = out[i] + window[i, j] if 0 <= j < width else 0.0
+    return out
+
+
+def run(inputs, outputs, *arrays):
+    f = tvm.build(te.create_schedule([t.op for t in outputs]), [*inputs, *outputs])
+    results = [tvm.nd.array(numpy.zeros([int(e) for e in t.shape], str(t.dtype))) for t in outputs]
+    f(*[tvm.nd.array(a) for a in arrays], *results)
+    return [r.numpy() for r in results]
+
+
+def random(*shape):
+    return numpy.random.default_rng(1).standard_normal(shape).astype("float32")
+
+
+def test_the_same_as_python():
+    A, B = te.placeholder((5,), name="A"), te.placeholder((7,), name="B")
+    a, b = random(5), random(7)
+    C = outer_product(A, B)
+    assert C.op.name == "outer_product" and outer_product.__doc__.startswith("Its")
+    numpy.testing.assert_allclose(run([A, B], [C], a, b)[0], numpy.outer(a, b), rtol=1e-6)
+    numpy.testing.assert_allclose(outer_product(a, b), numpy.outer(a, b), rtol=1e-6)
+    text = te.to_text([C])
+    assert te.to_text(te.from_text(text)) == text
+
+
+def test_symbolic_shapes():
+    n = te.var("n")
+    A, B = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    C = outer_product(A, B)
+    f = tvm.build(te.create_schedule(C.op), [A, B, C])
+    for size in (1, 6):
+        a, b, out = random(size), random(size) + 1, tvm.nd.array(numpy.zeros((size, size), "float32"))
+        f(tvm.nd.array(a), tvm.nd.array(b), out)
+        numpy.testing.assert_allclose(out.numpy(), numpy.outer(a, b), rtol=1e-6)
+
+
+def test_scalars_conditions_and_several_outputs():
+    A = te.placeholder((4, 9), name="A")
+    a = random(4, 9)
+    total, greatest = run([A], list(row_statistics(A)), a)
+    numpy.testing.assert_allclose(total, 3 * numpy.abs(a).sum(1), rtol=1e-5)
+    numpy.testing.assert_allclose(greatest, a.max(1))
+
+
+def test_constants_allocations_and_loops_of_every_kind():
+    A = te.placeholder((12,), name="A")
+    a = random(12)
+    numpy.testing.assert_allclose(run([A], [pooled(A, 4)], a)[0], a.reshape(3, 4).sum(1), rtol=1e-5)
+    numpy.testing.assert_allclose(pooled(a, 4), a.reshape(3, 4).sum(1), rtol=1e-5)
+
+
+def test_beside_other_stages():
+    A = te.placeholder((6,), name="A")
+    B = te.compute((6,), lambda i: A[i] + 1, name="B")
+    C = outer_product(B, B)
+    D = te.compute((6, 6), lambda i, j: C[i, j] * 2, name="D")
+    s = te.create_schedule(D.op)
+    s[D].parallel(D.op.axis[0])
+    f = tvm.build(s, [A, D])
+    a, out = random(6), tvm.nd.array(numpy.zeros((6, 6), "float32"))
+    f(tvm.nd.array(a), out)
+    numpy.testing.assert_allclose(out.numpy(), 2 * numpy.outer(a + 1, a + 1), rtol=1e-5)
+
+
+def line_of(function, text):
+    import inspect
+    lines, first = inspect.getsourcelines(function)
+    return first + next(k for k, line in enumerate(lines) if text in line)
+
+
+def wrong(function, text, message):
+    """The error of a call names the line that has the text."""
+    script = te.hybrid.script(function)
+    with pytest.raises(tvm.UserError, match=message) as error:
+        script(te.placeholder((4,), name="A"))
+    assert f"hybrid_test.py:{line_of(function, text)}" in str(error.value)
+
+
+def test_errors_name_the_line():
+    def loops_while(a):
+        c = output_tensor((4,), "float32")
+        while True:
+            c[0] = a[0]
+        return c
+
+    def stores_into_an_input(a):
+        a[0] = 1.0
+        return a
+
+    def unknown_name(a):
+        c = output_tensor((4,), "float32")
+        c[0] = nobody
+        return c
+
+    def unknown_function(a):
+        c = output_tensor((4,), "float32")
+        c[0] = print(a[0])
+        return c
+
+    def out_of_its_block(a):
+        c = output_tensor((4,), "float32")
+        for i in range(4):
+            x = a[i] * 2
+        c[0] = x
+        return c
+
+    def wrong_rank(a):
+        c = output_tensor((4,), "float32")
+        c[0, 1] = a[0]
+        return c
+
+    def returns_early(a):
+        c = output_tensor((4,), "float32")
+        for i in range(4):
+            return c
+
+    def returns_nothing(a):
+        c = output_tensor((4,), "float32")
+        c[0] = a[0]
+
+    def wrong_type(a):
+        c = output_tensor((4,), "float33")
+        return c
+
+    def assigns_the_loop_variable(a):
+        c = output_tensor((4,), "float32")
+        for i in range(4):
+            i = i + 1
+        return c
+
+    wrong(loops_while, "while True", "a statement of kind While.*legal: for loops")
+    wrong(stores_into_an_input, "a[0] = 1", "a store into an input")
+    wrong(unknown_name, "nobody", "'nobody' has no value here")
+    wrong(unknown_function, "print", "a call of print; legal: len, ceil_div")
+    wrong(out_of_its_block, "c[0] = x", "'x' has no value here")
+    wrong(wrong_rank, "c[0, 1]", "2 indices for 1 dimensions")
+    wrong(returns_early, "            return c", "return inside a loop")
+    wrong(returns_nothing, "def returns_nothing", "nothing is returned")
+    wrong(wrong_type, "float33", "an element type 'float33'")
+    wrong(assigns_the_loop_variable, "i = i + 1", "which is a parameter, a loop variable")
+
+
+def test_an_assertion_stops_the_kernel():
+    @te.hybrid.script
+    def positive(a):
+        c = output_tensor((4,), "float32")
+        for i in range(4):
+            assert a[i] > 0, "a number that is not positive"
+            c[i] = sqrt(a[i])
+        return c
+
+    A = te.placeholder((4,), name="A")
+    C = positive(A)
+    f = tvm.build(te.create_schedule(C.op), [A, C])
+    out = tvm.nd.array(numpy.zeros(4, "float32"))
+    f(tvm.nd.array(numpy.ones(4, "float32")), out)
+    with pytest.raises(tvm.UserError, match="a number that is not positive"):
+        f(tvm.nd.array(-numpy.ones(4, "float32")), out)
