@@ -36,7 +36,8 @@ std::vector<te::Tensor> chain() {
     width -= stencil ? 2 : 0;
     tensors.push_back(te::compute({1024, width}, [&](const std::vector<Var>& i) -> Expr {
       const Expr sum = a(i[0], i[1]) + b(i[0], i[1]);
-      return stencil ? sum + a(i[0], i[1] + 1) + a(i[0], i[1] + 2) : max(sum, 0.0f);
+      return stencil ? sum + a(i[0], i[1] + 1) + a(i[0], i[1] + 2)
+                     : max(sum, make_zero(sum.dtype()));
     }));
   }
   return {tensors.back()};

@@ -9,8 +9,8 @@
 #include "python/schedule.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
-#include "schedule/symbols.h"
 #include "schedule/show.h"
+#include "schedule/symbols.h"
 #include "schedule/tensor_intrin.h"
 #include "schedule/trace_json.h"
 #include "schedule/trace_python.h"
@@ -115,7 +115,7 @@ class Recorder {
 
   // What te.thread_axis gives, as text: its tag, and its extent where it has one.
   std::string thread(const Parameter& p, py::handle object) const {
-    if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as it is in traces
+    if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as in a trace
     if (!py::hasattr(object, "thread_tag")) {
       wrong(p, object, "a thread axis, such as te.thread_axis(\"threadIdx.x\")");
     }
@@ -176,7 +176,7 @@ class Recorder {
       case ParameterType::Size:
       case ParameterType::Condition: {
         if (PyIndex_Check(object.ptr()) && p.type == ParameterType::Size) return integer(p, object);
-        if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();
+        if (PyUnicode_Check(object.ptr())) return object.cast<std::string>();  // as in a trace
         const std::optional<Expr> e = try_expr(object);
         const bool fits =
             e && (p.type == ParameterType::Size ? e->dtype().is_int() : e->dtype().is_bool());

@@ -33,7 +33,11 @@ bool runs_once(const StageData& stage, const IterVar& leaf) {
 
 }  // namespace
 
-bool is_concurrent(ForKind kind) { return kind != ForKind::Serial && kind != ForKind::Unrolled; }
+std::string concurrency(const AxisAttributes& marks) {
+  if (!marks.thread.empty()) return marks.thread;
+  const bool in_order = marks.for_kind == ForKind::Serial || marks.for_kind == ForKind::Unrolled;
+  return in_order ? "" : std::string(to_string(marks.for_kind));
+}
 
 bool is_dependent(IterKind kind) {
   return kind == IterKind::Reduction || kind == IterKind::Ordered || kind == IterKind::Opaque;
@@ -57,7 +61,11 @@ std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf) {
 
 IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
   for (const IterVar& root : roots_of(stage, leaf)) {
-    if (is_dependent(root->kind)) return runs_once(stage, leaf) ? IterVar() : root;
+    if (!is_dependent(root->kind)) continue;
+    const AxisAttributes* marks = stage.attributes_of(leaf);
+    const bool together = marks != nullptr && marks->thread.starts_with("threadIdx.") &&
+                          root->kind == IterKind::Reduction;
+    if (!together) return runs_once(stage, leaf) ? IterVar() : root;
   }
   return {};
 }

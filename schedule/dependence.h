@@ -8,21 +8,23 @@
 // each iteration anew; where its caller keeps it, the regions must be apart.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "schedule/schedule_data.h"
 
 namespace tw {
 
-// Iterations of these run in any order, or at once.
-bool is_concurrent(ForKind kind);
+// Whether iterations of a loop with these marks run in any order, or at once, and how it is called;
+// empty when they run one after the other.
+std::string concurrency(const AxisAttributes& marks);
 // Iterations over such an axis must run one after the other.
 bool is_dependent(IterKind kind);
 
 // The root axes that the leaf's values are part of, in the order of the operation.
 std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf);
 // That of them whose iterations depend on each other; undefined when there is none, as where the
-// loop has a single iteration.
+// loop has a single iteration. The threads of a block may reduce together.
 IterVar dependent_root(const StageData& stage, const IterVar& leaf);
 
 // Whether the regions of `stage` that two iterations of `loop` compute are proven to have no

@@ -6,8 +6,8 @@
 #include "schedule/primitive.h"
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
-#include "schedule/symbols.h"
 #include "schedule/schedule_error.h"
+#include "schedule/symbols.h"
 #include "schedule/te/check_bounds.h"
 
 namespace tw {

@@ -85,6 +85,9 @@ class Rows {
     if (stage.is_output) head.notes.emplace_back("output");
     if (!stage.storage.scope.empty()) head.notes.push_back(stage.storage.scope);
     if (stage.storage.precomputed) head.notes.emplace_back("precomputed");
+    if (stage.storage.double_buffer) head.notes.emplace_back("double buffer");
+    if (stage.store_predicate.condition.defined())
+      head.notes.push_back("stored if " + to_string(stage.store_predicate.condition));
     for (const RowPitch& p : stage.storage.row_pitches) {
       head.notes.push_back(
           fmt::format("pitch of dimension {} = {} mod {}", p.dimension, p.offset, p.factor));
@@ -125,6 +128,7 @@ class Rows {
     if (leaf->kind == IterKind::Reduction) row.notes.emplace_back("reduction");
     if (leaf->kind == IterKind::Ordered) row.notes.emplace_back("in order");
     if (marks != nullptr) {
+      if (!marks->thread.empty()) row.notes.push_back(marks->thread);
       for (const auto& [name, value] : marks->pragmas)
         row.notes.push_back(fmt::format("pragma {} = {}", name, to_string(value)));
       for (const PrefetchMark& p : marks->prefetches) {

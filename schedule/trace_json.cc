@@ -78,9 +78,9 @@ std::string argument_text(const Json& value, ParameterType type, const std::stri
   };
   switch (type) {
     case ParameterType::Stage:
+    case ParameterType::Producer:
     case ParameterType::Place:
     case ParameterType::Group:
-    case ParameterType::Producer:
     case ParameterType::Axis:
       return reference(value);
     case ParameterType::Axes:
@@ -93,15 +93,15 @@ std::string argument_text(const Json& value, ParameterType type, const std::stri
     case ParameterType::Float:
       if (!value.is_number()) wrong();
       return fmt::format("{}", value.get<double>());
+    case ParameterType::Size:
+      return value.is_string() ? text(value) : integer(value);
+    case ParameterType::Threads:
+      return list(text);
     case ParameterType::Str:
     case ParameterType::Intrin:
     case ParameterType::Condition:
     case ParameterType::Thread:
       return text(value);
-    case ParameterType::Threads:
-      return list(text);
-    case ParameterType::Size:
-      return value.is_string() ? text(value) : integer(value);
   }
   return {};
 }

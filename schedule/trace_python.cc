@@ -110,7 +110,7 @@ class Script {
         return in_list(list(v, [](int64_t i) { return fmt::format("{}", i); }));
       }
       std::string operator()(const std::vector<std::string>& v) const {
-        return in_list(list(v, python_string));
+        return in_list(list(v, [](const std::string& text) { return python_string(text); }));
       }
       std::string operator()(const std::vector<AxisRef>& v) const {
         return in_list(list(v, [this](const AxisRef& r) { return script.axis(r); }));
@@ -122,43 +122,52 @@ class Script {
     return std::visit(Text{*this, listed}, a);
   }
 
+  // A variable for what a step makes, and how many tensors it is.
+  struct Made {
+    std::string name;
+    int outputs = 0;
+  };
+  Made named(const StepResult& result, const std::pair<int, int>& place) {
+    if (result.stage == nullptr) return {axes_[place] = name_for(result.axis.name())};
+    const bool is_group = result.stage->is_group();
+    return {stages_[result.stage] = name_for(is_group ? "group" : result.stage->name()),
+            is_group ? 0 : result.stage->op->num_outputs()};
+  }
+
   void add(const Step& step) {
     const Primitive& primitive = *find_primitive(step.primitive);
-    const auto makes = [&](ParameterType type) {
-      return std::ranges::find(primitive.results, type) != primitive.results.end();
-    };
-    if (makes(ParameterType::Group)) return add_group(step);
-    const bool makes_stage = makes(ParameterType::Stage);
+    const bool makes_stage =
+        std::ranges::find(primitive.results, ParameterType::Stage) != primitive.results.end();
+    const bool makes_group =
+        std::ranges::find(primitive.results, ParameterType::Group) != primitive.results.end();
     const std::string& on = stage(std::get<StageRef>(step.arguments[0]));
     std::string call = makes_stage ? fmt::format("s.{}({}.op.output(0)", primitive.name, on)
                                    : fmt::format("{}.{}(", on, primitive.name);
+    // The method of the schedule takes tensors; this is what it calls.
+    if (makes_group) call = fmt::format("{}._apply(\"{}\", (", on, primitive.name);
     bool first = !makes_stage;
     for (size_t k = 1; k < step.arguments.size(); ++k) {
-      if (std::holds_alternative<std::monostate>(step.arguments[k])) continue;
+      if (std::holds_alternative<std::monostate>(step.arguments[k]) && !makes_group) continue;
       const Parameter& p = primitive.parameters[k];
       const bool is_list = p.type == ParameterType::Axes || p.type == ParameterType::Stages;
-      const bool spread = is_list && !makes_stage && k + 1 == primitive.parameters.size();
-      call += fmt::format("{}{}{}", first ? "" : ", ", p.optional ? fmt::format("{}=", p.name) : "",
+      const bool spread =
+          is_list && !makes_stage && !makes_group && k + 1 == primitive.parameters.size();
+      call += fmt::format("{}{}{}", first ? "" : ", ",
+                          p.optional && !makes_group ? fmt::format("{}=", p.name) : "",
                           argument(step.arguments[k], spread));
       first = false;
     }
-    call += ")";
+    call += makes_group ? "))" : ")";
 
     const auto number = static_cast<int>(schedule_.trace().steps.size());
     schedule_.apply(step);
     const StepResults& results = schedule_.data().results.back();
     std::string made;
     for (size_t r = 0; r < results.size(); ++r) {
-      const StepResult& result = results[r];
-      const std::string name = name_for(result.stage ? result.stage->name() : result.axis.name());
-      if (result.stage) {
-        stages_[result.stage] = name;
-        // Of an operation with several outputs the method gives a list.
-        call = fmt::format("s[{}{}]", call, result.stage->op->num_outputs() > 1 ? "[0]" : "");
-      } else {
-        axes_[{number, static_cast<int>(r)}] = name;
-      }
-      made += (made.empty() ? "" : ", ") + name;
+      const Made result = named(results[r], {number, static_cast<int>(r)});
+      // Of an operation with several outputs the method gives a list.
+      if (result.outputs > 0) call = fmt::format("s[{}{}]", call, result.outputs > 1 ? "[0]" : "");
+      made += (made.empty() ? "" : ", ") + result.name;
     }
     text_ += fmt::format("    {}{}{}", made, made.empty() ? "" : " = ", call);
     if (!step.where.empty()) {
@@ -166,20 +175,6 @@ class Script {
       for (char c : step.where) text_ += c == '\n' || c == '\r' ? ' ' : c;
     }
     text_ += "\n";
-  }
-
-  void add_group(const Step& step) {
-    const auto tensors = [&](size_t k) {
-      return list(std::get<std::vector<StageRef>>(step.arguments[k]),
-                  [&](const StageRef& r) { return stage(r) + ".op.output(0)"; });
-    };
-    const bool with_inputs = !std::holds_alternative<std::monostate>(step.arguments[3]);
-    std::string call = fmt::format("s.{}([{}], [{}]{})", step.primitive, tensors(1), tensors(2),
-                                   with_inputs ? ", include_inputs=True" : "");
-    schedule_.apply(step);
-    const StageData* group = schedule_.data().results.back().front().stage;
-    stages_[group] = name_for(group->name());
-    text_ += fmt::format("    {} = {}\n", stages_.at(group), call);
   }
 
   Schedule schedule_;

@@ -178,7 +178,7 @@ class Validation {
     const IterVar& leaf = stage.leaf_axes[k];
     const AxisAttributes* marks = stage.attributes_of(leaf);
     if (marks == nullptr) return;
-    if (is_concurrent(marks->for_kind)) iterations(stage, leaf, *marks);
+    if (!concurrency(*marks).empty()) iterations(stage, leaf, *marks);
     for (const PrefetchMark& mark : marks->prefetches) {
       if (!mark.scope.defined() || !placed) continue;
       const StageData* parent = stage_of_leaf(schedule_, mark.scope);
@@ -208,7 +208,7 @@ class Validation {
     if (reduces)
       legal += fmt::format("{}a data axis that rfactor makes of it", legal.empty() ? "" : ", or ");
     report_({.code = ErrorCode::ParallelReduction,
-             .what = fmt::format("a {} loop over '{}', {}", to_string(marks.for_kind), root.name(),
+             .what = fmt::format("a {} loop over '{}', {}", concurrency(marks), root.name(),
                                  reduces ? "a reduction axis, whose iterations write one element"
                                          : "whose iterations depend on those before them"),
              .stage = stage.name(),
@@ -252,13 +252,13 @@ void check_stored(const Schedule& normalized, const DomainMap& domains,
       for (size_t k = leaf_position(*parent, s->attach_axis) + 1; k-- > 0;) {
         const IterVar& leaf = parent->leaf_axes[k];
         const AxisAttributes* marks = parent->attributes_of(leaf);
-        if (marks != nullptr && is_concurrent(marks->for_kind) &&
+        if (marks != nullptr && !concurrency(*marks).empty() &&
             !regions_are_apart(stage, leaf, inner, domains)) {
           report(
               {.code = ErrorCode::ParallelReduction,
                .what = fmt::format("iterations of this {} loop might compute the same elements "
                                    "of '{}', an argument, which they share",
-                                   to_string(marks->for_kind), stage.name()),
+                                   concurrency(*marks), stage.name()),
                .stage = parent->name(),
                .axis = leaf.name(),
                .where = marks->where,

@@ -18,13 +18,12 @@ StepResults apply_bind(const PrimitiveCall& call) {
   const IterVar& axis = call.axis(1);
   const ThreadTag thread = parse_thread(call, call.text(2));
   if (axis->kind == IterKind::Ordered) {
-    call.fail(
-        {.code = ErrorCode::ParallelReduction,
-         .what = fmt::format("the steps of a scan as {}, each of which reads what those before "
-                             "it store",
-                             thread.tag),
-         .axis = axis.name(),
-         .legal = "an axis of a stage that is computed in each step"});
+    call.fail({.code = ErrorCode::ParallelReduction,
+               .what = fmt::format("the steps of a scan as {}, each of which reads what those "
+                                   "before it store",
+                                   thread.tag),
+               .axis = axis.name(),
+               .legal = "an axis of a stage that is computed in each step"});
   }
   if (axis->kind == IterKind::Reduction && !thread.is_thread()) {
     call.fail({.code = ErrorCode::ParallelReduction,

@@ -35,7 +35,10 @@ void mark(const Schedule& s, const Choice& choice, ForKind kind) {
 Schedule serial(const Schedule& s) {
   Schedule result = s.copy();
   for (const auto& stage : result.data().stages) {
-    for (auto& [axis, marks] : stage->axis_attributes) marks.for_kind = ForKind::Serial;
+    for (auto& [axis, marks] : stage->axis_attributes) {
+      marks.for_kind = ForKind::Serial;
+      marks.thread.clear();
+    }
   }
   return result;
 }

@@ -32,7 +32,7 @@ def random_steps(schedule, generator, count):
             axes = list(stage.leaf_iter_vars)
             if optional and generator.random() < 0.5:
                 arguments.append(None)
-            elif kind in ("stage", "producer"):
+            elif kind in ("stage", "producer", "place"):
                 stage = generator.choice(schedule.stages)
                 arguments.append(stage)
             elif kind == "axis":
@@ -42,7 +42,13 @@ def random_steps(schedule, generator, count):
                 arguments.append(axes[first:first + generator.randint(1, 3)])
             elif kind == "stages":
                 arguments.append(generator.sample(schedule.stages, generator.randint(1, 2)))
-            elif kind == "int":
+            elif kind == "thread":
+                arguments.append(generator.choice(["threadIdx.x", "threadIdx.y[3]", "blockIdx.x", "vthread"]))
+            elif kind == "threads":
+                arguments.append(["threadIdx.x[8]", "blockIdx.x[4]"])
+            elif kind == "condition":
+                arguments.append("(threadIdx.x == 0)")
+            elif kind in ("int", "size"):
                 arguments.append(generator.randint(0, 4))
             elif kind == "ints":
                 arguments.append(generator.sample(range(2), 2))
