@@ -18,6 +18,12 @@ constexpr PolicyRow kPolicies[] = {
      [](const PolicyContext& c) -> std::unique_ptr<SearchPolicy> {
        return std::make_unique<Search>(c);
      }},
+    {"descent", "the same, and near the end of the budget one knob changed of the fastest",
+     [](const PolicyContext& given) -> std::unique_ptr<SearchPolicy> {
+       PolicyContext c = given;
+       c.options.descent_share = 0.5;
+       return std::make_unique<Search>(c);
+     }},
     {"annealing", "simulated annealing on the model's scores", make_annealing_policy},
     {"random", "points drawn at random", make_random_policy},
     {"grid", "every point once, evenly spread", make_grid_policy},

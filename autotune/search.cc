@@ -218,7 +218,10 @@ struct Search::State {
   }
 
   // Whether the budget nears its end: what is found by wandering further would not be refined.
-  bool descends() const { return budget && budget().spent >= options.descent_from; }
+  bool descends() const {
+    if (options.descent_share <= 0) return false;
+    return budget && budget().spent >= options.descent_from;
+  }
 
   // Of each of the fastest measured points all that differ in one knob, fittest first.
   std::vector<Individual> descent(const CostModel& model) {

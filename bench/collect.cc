@@ -68,7 +68,9 @@ class Collection {
         budget_(budget),
         end_(end) {
     log_.add_task(task_);
-    for (const Record& r : log_.records(task_.workload, task_.target_text, 1)) add(r);
+    for (const Record& r : log_.records(task_.workload, task_.target_text, 1)) {
+      if (r.caches == task_.caches) add(r);
+    }
   }
 
   void begin_run(const std::string& run) { run_ = run; }

@@ -15,6 +15,7 @@ from pathlib import Path
 from samples import geometric_mean, summarize
 from tables import Table, with_unit
 
+SHIPPED = Path(__file__).resolve().parents[1] / "autotune/shipped_experience.bin"
 SAMPLE = Path(__file__).with_name("study_sample.db.gz")
 WORKLOADS = (
     "gemm:m=512,n=512,k=512,w=1", "gemm:m=128,n=768,k=768,w=1", "gemm:m=64,n=256,k=128,w=1",
@@ -27,7 +28,7 @@ WORKLOADS = (
 # Drawn at random, proposed by the search, visits of those that are not far behind: all workloads reach one level before
 # any goes on to the next, so that what a stopped collection leaves is even.
 LEVELS = ((300, 150, 3), (300, 150, 6), (600, 300, 3), (1000, 500, 3), (1000, 500, 6))
-MODELS = ("xgboost", "prior", "shuffled", "random")
+MODELS = ("xgboost", "prior", "alone", "shuffled", "random")
 TRIALS = (8, 16, 32, 64, 128, 200)
 
 
@@ -44,6 +45,11 @@ def collect(context, slice_seconds: float, pause: float) -> None:
             context.say(f"{random} + {search} candidates: {sum(w['visits'] for w in found)} visits in {len(found)} of {len(WORKLOADS)} workloads")
             if unfinished:
                 time.sleep(pause)
+
+
+def pretrain(context) -> dict:
+    """The model of other tasks that the library is built with, from all that the log holds; the same log gives the same file."""
+    return context.bench("pretrain", log=log_of(context), output=SHIPPED)
 
 
 def study(context) -> dict:
@@ -74,7 +80,8 @@ def log_of(context) -> Path:
 def short(workload: str) -> str:
     """For a column: the kind, and the sizes that tell it from others."""
     kind, _, sizes = workload.partition(":")
-    return f"{kind} {'×'.join(part.split('=')[1] for part in sizes.split(',') if not part.startswith('n=1,'))}"
+    parts = sizes.split(",")
+    return f"{kind.removesuffix('_bias_relu')} {'×'.join(part.split('=')[1] for part in parts if part != 'n=1')}"
 
 
 def by_workload(section: dict) -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -96,62 +103,83 @@ def over_workloads(section: dict, model: str, what: str) -> list[float]:
 
 
 def share(samples: list[float], places: int = 1) -> str:
-    """Median and interval, as percentages."""
+    """Median, and half the width of its interval, in per cent."""
     s = summarize(samples)
-    return f"{s.median:.{places}%} ({s.low * 100:.{places}f}–{s.high * 100:.{places}f})"
+    return f"{100 * s.median:.{places}f} ±{50 * (s.high - s.low):.{places}f}"
 
 
 def figure_of(samples: list[float]) -> str:
     s = summarize(samples)
-    return f"{s.median:.2f} ({s.low:.2f}–{s.high:.2f})"
+    return f"{s.median:.2f} ±{(s.high - s.low) / 2:.2f}"
 
 
 def study_tables(section: dict, results: dict) -> list[Table]:
-    facts = section["facts"]
-    models = [m for m in MODELS if any(m in of for of in by_workload(section).values())]
+    """All at most 80 columns wide, so that they can be read in a file."""
+    facts, found = section["facts"], by_workload(section)
+    models = [m for m in MODELS if any(m in of for of in found.values())]
     notes = [
-        f"{len(facts['workloads'])} workloads, {facts['seeds']} seeds: medians with 95 % intervals over the seeds. Regret: how much longer what looked"
-        " fastest truly takes than the best recorded, geometric mean over workloads. A search is shown one visit to each candidate that it asks for."
+        f"{len(facts['workloads'])} workloads, {facts['seeds']} seeds: medians with half their 95 % intervals over the seeds.",
+        "Regret, per cent: how much longer what looked fastest truly takes than the best recorded, geometric mean over workloads.",
+        "A search is shown one visit to each candidate that it asks for. alone: xgboost without what the other workloads teach.",
     ]
     if facts.get("sample"):
         notes.append("From the sample of the tree; ./tw bench model --collect measures this machine.")
     rows = [
-        [f"regret after {trials} trials", *(share(over_workloads(section, m, f"regret after {trials}")) for m in models)]
+        [f"regret at {trials}", *(share(over_workloads(section, m, f"regret after {trials}")) for m in models)]
         for trials in TRIALS
         if all(over_workloads(section, m, f"regret after {trials}") for m in models)
     ]
     look = facts["look"]
-    rows.append([f"rank correlation at {look}", *(figure_of(over_workloads(section, m, "rank correlation")) for m in models)])
-    rows.append([f"best found by {look}", *(share(over_workloads(section, m, "best found"), 0) for m in models)])
-    rows.append([f"best 5 found by {look}", *(share(over_workloads(section, m, "best 5 found"), 0) for m in models)])
+    rows.append([f"rank at {look}", *(figure_of(over_workloads(section, m, "rank correlation")) for m in models)])
+    rows.append([f"best found by {look}, %", *(share(over_workloads(section, m, "best found"), 0) for m in models)])
+    rows.append([f"best 5 found by {look}, %", *(share(over_workloads(section, m, "best 5 found"), 0) for m in models)])
     tables = [Table("Searches replayed over recorded candidates", ["", *models], rows, notes)]
 
-    rows = []
+    rows, ranks = [], []
     for w in facts["workloads"]:
-        of = by_workload(section).get(w["workload"], {})
-        regrets = [f"{summarize(of[m]['regret after 64']).median:.1%}" if "regret after 64" in of.get(m, {}) else "" for m in models]
-        ranks = [figure_of(of[m]["rank correlation"]).split()[0] if m in of else "" for m in models[:2]]
-        counts = f"{w['random']}+{w['search']}"
-        rows.append([short(w["workload"]), counts, with_unit(w["best"], "s"), f"{w['noise']:.0%}", *regrets, *ranks])
-    columns = ["", "candidates", "best", "noise", *models, *(f"rank, {m}" for m in models[:2])]
-    notes = ["Random + proposed candidates; noise: median spread of the visits to one candidate; median regret after 64 trials by model; rank correlation over candidates not asked for."]
-    tables.append(Table("By workload", columns, rows, notes))
+        of = found.get(w["workload"], {})
+        regrets = [f"{100 * summarize(of[m]['regret after 64']).median:.1f}" if "regret after 64" in of.get(m, {}) else "" for m in models]
+        ranks.append([short(w["workload"]), *(f"{summarize(of[m]['rank correlation']).median:.2f}" if m in of else "" for m in models)])
+        rows.append([short(w["workload"]), f"{w['random']}+{w['search']}", with_unit(w["best"], "s"), f"{w['noise']:.0%}"])
+        rows[-1] += regrets[:2]
+    notes = ["Drawn + proposed candidates; noise: median spread of the visits to one candidate; median regret after 64 trials, per cent."]
+    tables.append(Table("By workload", ["", "candidates", "best", "noise", *models[:2]], rows, notes))
+    tables.append(Table("Rank correlation by workload", ["", *models], ranks, ["Over candidates that were not asked for."]))
 
-    rows = []
+    rows, reasons = [], []
     for w in facts["workloads"]:
         for model in models[:2]:
-            found = w["mistakes"].get(model)
-            if found:
-                praised, missed = found["worst"]
-                reasons = ", ".join(f"{name} {'+' if sign > 0 else '−'}{abs(sign):.2f}" for name, sign in found["reasons"])
-                wrong = f"{praised['slowdown']:.1f}× ranked {praised['error']:.0%} too high"
-                rows.append([short(w["workload"]), model, wrong, f"{missed['slowdown']:.2f}× {-missed['error']:.0%} too low", reasons])
-    notes = [
-        "The candidate praised most wrongly (its slowdown against the best, and by how many places of all), the one missed most, and the columns of the"
-        " features whose values go with the errors (rank correlation; +: candidates with more of it are praised too much)."
-    ]
-    tables.append(Table("Where they are most wrong", ["", "model", "praised", "missed", "goes with"], rows, notes))
+            wrong = w["mistakes"].get(model)
+            if wrong:
+                praised, missed = wrong["worst"]
+                figures = (praised["slowdown"], praised["error"], missed["slowdown"], -missed["error"])
+                rows.append([short(w["workload"]), model, *(f"{x:.2f}×" if k % 2 == 0 else f"{x:.0%}" for k, x in enumerate(figures))])
+                name, sign = wrong["reasons"][0]
+                reasons.append([short(w["workload"]), model, name, f"{sign:+.2f}"])
+    notes = ["The candidate praised most wrongly and the one missed most: slowdown against the best, and by how many places of all they are wrong."]
+    tables.append(Table("Where they are most wrong", ["", "model", "praised", "by", "missed", "by"], rows, notes))
+    notes = ["The column of the features that goes most with the errors (rank correlation); +: candidates with more of it are praised too much."]
+    tables.append(Table("What their errors go with", ["", "model", "column", "corr."], reasons, notes))
     return tables
+
+
+def pretrain_tables(section: dict, results: dict) -> list[Table]:
+    """What a model of the other workloads chooses first, against the prior."""
+    found = by_workload(section)
+    whats = ("first 1", "first 8", "rank correlation")
+
+    def mean(samples: list[float]) -> float:
+        return sum(samples) / len(samples)
+
+    rows = [[short(name), *(f"{mean(of[model][what]):.2f}" for what in whats for model in ("prior", "pretrained"))] for name, of in found.items()]
+    for title, over in (("mean", mean), ("geometric mean", lambda x: geometric_mean(max(v, 0.01) for v in x)), ("median", lambda x: sorted(x)[len(x) // 2])):
+        rows.append([title, *(f"{over([mean(of[model][what]) for of in found.values()]):.3f}" for what in whats for model in ("prior", "pretrained"))])
+    facts = section["facts"]
+    notes = [
+        "Best of the first 1 and 8 in parts of the best there is, over halves of the recorded candidates, and rank correlation; p.: by the prior, t.: by the"
+        f" model of all other workloads. The model of all is {facts['bytes']:,} bytes, from {facts['samples']:,} candidates of {facts['workloads']} workloads."
+    ]
+    return [Table("First choices, taught by other workloads", ["", "1 p.", "1 t.", "8 p.", "8 t.", "rank", "t."], rows, notes)]
 
 
 def calibrate_tables(section: dict, results: dict) -> list[Table]:

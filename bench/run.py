@@ -33,6 +33,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     form.add_argument("--quick", action="store_true", help="at most 8 minutes on two cores; the form unless --full")
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
     parser.add_argument("--collect", action="store_true", help="with model: record candidates first, or go on with that")
+    parser.add_argument("--pretrain", action="store_true", help="make the shipped model of other tasks from what was recorded, and nothing else")
     parser.add_argument("--slice", type=float, default=1e9, metavar="SECONDS", help="of --collect: time for so long, then pause")
     parser.add_argument("--pause", type=float, default=0, metavar="SECONDS", help="of --collect: between slices")
     parser.add_argument("--resume", action="store_true", help="keep the sections of the last run of this form that this build finished")
@@ -138,6 +139,10 @@ def measure(arguments: argparse.Namespace) -> dict:
         resume=arguments.resume,
         say=lambda text: print(f"    {text}", file=sys.stderr, flush=True),
     )
+    if arguments.pretrain:
+        for table in model.pretrain_tables(model.pretrain(context), {}):
+            tables.show(table)
+        return 0
     if arguments.collect:
         model.collect(context, arguments.slice, arguments.pause)
     options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds")}

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cmath>
 #include <future>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "autotune/cost_models.h"
 #include "autotune/log.h"
@@ -190,6 +192,17 @@ double noise_of(const Recording& recording) {
   return spreads[spreads.size() / 2];
 }
 
+// Records that may be compared with each other: of one target, number of threads, state of the
+// caches, and kind of machine.
+using How = std::tuple<std::string, int, autotune::CacheState, std::string>;
+std::map<How, std::vector<autotune::Record>> apart(const std::vector<autotune::Record>& records) {
+  std::map<How, std::vector<autotune::Record>> groups;
+  for (const autotune::Record& r : records) {
+    groups[{r.target, r.threads, r.caches, r.kind}].push_back(r);
+  }
+  return groups;
+}
+
 }  // namespace
 
 void study_models(const Options& options, Results& results) {
@@ -206,47 +219,54 @@ void study_models(const Options& options, Results& results) {
   nlohmann::json workloads = nlohmann::json::array();
   for (const autotune::Log::Workload& w : log.workloads()) {
     if (w.name.find(only) == std::string::npos) continue;
-    const auto records = log.records(w.id);
-    if (records.empty()) continue;
-    // For the machine that the log is from, which need not be this one.
-    const autotune::Task task = autotune::make_task(w.te_text, Target::parse(records[0].target),
-                                                    records[0].threads, w.name);
-    const Recording recording(task, records);
-    // What the pretrained model would be if this workload had not been recorded.
-    std::vector<autotune::Sample> rest = lessons.samples;
-    std::erase_if(rest, [&](const autotune::Sample& s) {
-      return lessons.workloads[static_cast<size_t>(s.task)] == w.id;
-    });
-    const auto others = autotune::Experience::learn(rest, 1);
-    nlohmann::json facts = {
-        {"workload", w.name},           {"candidates", recording.candidates().size()},
-        {"visits", records.size()},     {"best", recording.best_seconds()},
-        {"noise", noise_of(recording)}, {"mistakes", nlohmann::json::object()}};
-    for (const auto& [origin, name] :
-         {std::pair(autotune::Origin::Random, "random"), {autotune::Origin::Search, "search"}}) {
-      facts[name] = std::ranges::count(recording.candidates(), origin, &RecordedCandidate::origin);
-    }
-    for (const std::string& model : options.list("models", "xgboost;alone;prior;shuffled;random")) {
-      const auto outcomes = play_all(task, recording, model, others, seeds, simulation);
-      const auto add = [&](const std::string& what, std::vector<double> samples) {
-        results.add({.name = fmt::format("{}/{}/{}", w.name, model, what),
-                     .unit = "",
-                     .higher_is_better = !what.starts_with("regret"),
-                     .samples = std::move(samples),
-                     .labels = {{"workload", w.name}, {"model", model}, {"what", what}}});
-      };
-      for (const int trials : kTrials) {
-        if (trials > simulation.trials) continue;
-        add(fmt::format("regret after {}", trials), each(outcomes, [&](const Outcome& o) {
-              return o.regret[std::min(o.regret.size(), static_cast<size_t>(trials)) - 1];
-            }));
+    for (const auto& [how, records] : apart(log.records(w.id))) {
+      const auto& [target, threads, caches, kind] = how;
+      const bool hot = caches == autotune::CacheState::Hot;
+      const std::string name_of_workload =
+          hot ? w.name : fmt::format("{}, {}", w.name, to_string(caches));
+      // For the machine that the log is from, which need not be this one.
+      const autotune::Task task =
+          autotune::make_task(w.te_text, Target::parse(target), threads, w.name, caches);
+      const Recording recording(task, records);
+      // What the pretrained model would be if this workload had not been recorded.
+      std::vector<autotune::Sample> rest = lessons.samples;
+      std::erase_if(rest, [&](const autotune::Sample& s) {
+        return lessons.workloads[static_cast<size_t>(s.task)] == w.id;
+      });
+      const auto others = autotune::Experience::learn(rest, 1);
+      nlohmann::json facts = {
+          {"workload", name_of_workload}, {"candidates", recording.candidates().size()},
+          {"visits", records.size()},     {"best", recording.best_seconds()},
+          {"noise", noise_of(recording)}, {"mistakes", nlohmann::json::object()}};
+      for (const auto& [origin, name] :
+           {std::pair(autotune::Origin::Random, "random"), {autotune::Origin::Search, "search"}}) {
+        facts[name] =
+            std::ranges::count(recording.candidates(), origin, &RecordedCandidate::origin);
       }
-      add("rank correlation", each(outcomes, [](const Outcome& o) { return o.rank; }));
-      add("best found", each(outcomes, [](const Outcome& o) { return o.found_one; }));
-      add("best 5 found", each(outcomes, [](const Outcome& o) { return o.found_five; }));
-      facts["mistakes"][model] = mistakes(recording, mean_error(outcomes));
+      for (const std::string& model :
+           options.list("models", "xgboost;alone;prior;shuffled;random")) {
+        const auto outcomes = play_all(task, recording, model, others, seeds, simulation);
+        const auto add = [&](const std::string& what, std::vector<double> samples) {
+          results.add(
+              {.name = fmt::format("{}/{}/{}", name_of_workload, model, what),
+               .unit = "",
+               .higher_is_better = !what.starts_with("regret"),
+               .samples = std::move(samples),
+               .labels = {{"workload", name_of_workload}, {"model", model}, {"what", what}}});
+        };
+        for (const int trials : kTrials) {
+          if (trials > simulation.trials) continue;
+          add(fmt::format("regret after {}", trials), each(outcomes, [&](const Outcome& o) {
+                return o.regret[std::min(o.regret.size(), static_cast<size_t>(trials)) - 1];
+              }));
+        }
+        add("rank correlation", each(outcomes, [](const Outcome& o) { return o.rank; }));
+        add("best found", each(outcomes, [](const Outcome& o) { return o.found_one; }));
+        add("best 5 found", each(outcomes, [](const Outcome& o) { return o.found_five; }));
+        facts["mistakes"][model] = mistakes(recording, mean_error(outcomes));
+      }
+      workloads.push_back(std::move(facts));
     }
-    workloads.push_back(std::move(facts));
   }
   if (workloads.empty()) {
     raise({.code = ErrorCode::NoRecord,

@@ -27,7 +27,7 @@ def show(table: Table) -> None:
     width = line_width(sys.stdout)
     lines = [table.title, "", *table_lines(table.columns, table.rows, width), ""]
     for note in table.notes:
-        lines += textwrap.wrap(note, width) if width else [note]
+        lines += textwrap.wrap(note, width or 80)
     if table.notes:
         lines.append("")
     sys.stdout.writelines(f"{line}\n" for line in lines)

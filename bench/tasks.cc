@@ -175,7 +175,9 @@ void measure_tasks(const Options& options, Results& results) {
     recorded.limit_seconds = task.operations / peak;
     for (const std::string& path : options.list("logs", "")) {
       const autotune::Log log(path, autotune::Log::Mode::Read);
-      auto run = best_so_far(log.records(task.workload, task.target_text, threads));
+      auto records = log.records(task.workload, task.target_text, threads);
+      std::erase_if(records, [&](const autotune::Record& r) { return r.caches != task.caches; });
+      auto run = best_so_far(records);
       if (run.empty() || !std::isfinite(run.back())) continue;
       powers.push_back(
           autotune::room_power({.limit_seconds = recorded.limit_seconds, .best = run}));

@@ -3,8 +3,11 @@
 `./tw bench` builds the program; nothing is timed."""
 
 import json
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +18,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 import model  # noqa: E402
 import pictures  # noqa: E402
 import tables  # noqa: E402
+from tilewright.autotune.log import log_file  # noqa: E402
+from tilewright.cli.output import table_lines  # noqa: E402
 
 PROGRAM = ROOT / "build/release/bench/tilewright-bench"
 WORKLOADS = 19
@@ -70,11 +75,41 @@ def test_more_trials_leave_less_regret(study):
 
 def test_the_tables_fit_a_terminal(study):
     shown = tables.of_section("model", study | {"facts": study["facts"] | {"sample": True}}, {})
-    assert [t.title for t in shown] == ["Searches replayed over recorded candidates", "By workload", "Where they are most wrong"]
+    assert [t.title for t in shown] == ["Searches replayed over recorded candidates", "By workload", "Rank correlation by workload",
+                                        "Where they are most wrong", "What their errors go with"]
+    lines = [line for t in shown for line in table_lines(t.columns, t.rows, None)]
+    assert max(map(len, lines)) <= 80, max(lines, key=len)
     assert all(len(row) == len(t.columns) for t in shown for row in t.rows)
     assert len(shown[1].rows) == WORKLOADS
     picture = pictures.of_section("model", study, {})[0]
     assert picture.svg.startswith("<svg")
+
+
+def test_hot_and_cold_records_are_studied_apart(log, tmp_path):
+    mixed = tmp_path / "mixed.db"
+    shutil.copy(log, mixed)
+    log_file(str(mixed), True)  # brings the tables up to date
+    with closing(sqlite3.connect(mixed)) as copy:
+        # Every other trial of one workload was timed with cold constants.
+        (key,) = copy.execute("SELECT id FROM tasks WHERE name LIKE 'softmax%'").fetchone()
+        copy.execute("UPDATE trials SET caches = 'cold-constants' WHERE task = ? AND id % 2 = 0", (key,))
+        copy.commit()
+    whole = run("study", log, "--seeds=1", "--trials=8", "--models=prior", "--workload=softmax")["facts"]["workloads"]
+    parts = run("study", mixed, "--seeds=1", "--trials=8", "--models=prior", "--workload=softmax")["facts"]["workloads"]
+    assert len(whole) == 1 and sorted(w["workload"] for w in parts) == ["softmax:m=1536,n=128", "softmax:m=1536,n=128, cold-constants"]
+    assert sum(w["visits"] for w in parts) == whole[0]["visits"]
+
+
+def test_a_model_of_the_other_workloads_is_made(log, tmp_path):
+    made = []
+    for name in ("a.bin", "b.bin"):
+        section = run("pretrain", log, f"--output={tmp_path / name}")
+        made.append((tmp_path / name).read_bytes())
+    assert made[0] == made[1] and made[0].startswith(b"tilewright experience 1 features ")
+    assert section["facts"]["bytes"] == len(made[0]) < 150_000 and section["facts"]["workloads"] == WORKLOADS
+    (table,) = model.pretrain_tables(section, {})
+    assert len(table.rows) == WORKLOADS + 3
+    assert max(map(len, table_lines(table.columns, table.rows, None))) <= 80
 
 
 def test_the_prior_is_calibrated(log):

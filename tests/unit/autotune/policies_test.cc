@@ -113,7 +113,7 @@ TEST(Policies, AnnealingFindsWhatChanceDoesNot) {
 TEST(Policies, AnUnknownNameListsTheRows) {
   const ErrorInfo info =
       tw::test::expect_error(ErrorCode::BadArgument, [] { search_policy("simplex"); });
-  EXPECT_EQ(info.legal, "evolutionary, annealing, random, grid");
+  EXPECT_EQ(info.legal, "evolutionary, descent, annealing, random, grid");
 }
 
 }  // namespace

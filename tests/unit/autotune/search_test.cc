@@ -194,7 +194,8 @@ TEST_F(SearchTest, DescentFindsTheBestNeighbourWhoeverMisleads) {
     ++legal;
     found += seen.contains(p);
   }
-  EXPECT_GT(static_cast<double>(found), 0.6 * static_cast<double>(legal));
+  // The rest are blind draws, and neighbours of what was proposed.
+  EXPECT_GT(static_cast<double>(found), 0.4 * static_cast<double>(legal));
 }
 
 // Two models of one opinion, of which one doubts what it says of short loops.
