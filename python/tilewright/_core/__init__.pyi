@@ -775,6 +775,21 @@ class ComputeOp(Operation):
     ...
 
 
+class ExternOp(Operation):
+    @property
+    def body(self) -> tilewright._core.Stmt:
+        ...
+
+
+class ScanOp(Operation):
+    @property
+    def fixed_axes(self) -> list[list[bool]]:
+        """For each state and each of its dimensions after the first, whether a position depends on the same position of earlier steps only."""
+    @property
+    def scan_axis(self) -> tilewright._core.IterVar:
+        """The axis of the steps."""
+
+
 class Program:
     """A te program: arguments in call order, outputs among them."""
     def __getitem__(self, arg0: int) -> tilewright._core.Tensor:
@@ -889,11 +904,11 @@ class Schedule:
     def trace(self) -> tilewright._core.ScheduleTrace:
         ...
     def cache_write(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str) -> typing.Any:
-        """Computes the stage's output in a new stage of the given scope; the stage copies from it."""
+        """Computes the stage's output in a new stage of the given scope, which takes the loops that there are and is stored in their order; the stage copies from it."""
     def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
         """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
     def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
-        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis."""
+        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one."""
 
 
 class Trace:
@@ -1328,7 +1343,7 @@ class GraphExecutor:
         ...
     def clone(self) -> tilewright._core.GraphExecutor:
         """Another instance, which shares code and parameters."""
-    def export(self, directory: typing.Any, parameters: dict) -> None:
+    def export(self, directory: typing.Any, parameters: dict, fallbacks: collections.abc.Sequence[tuple[str, str, tilewright._core.Module | None, dict]]) -> None:
         ...
     @property
     def graph_json(self) -> str:
@@ -1360,6 +1375,9 @@ class GraphExecutor:
         ...
     def profile(self, repeat: int) -> tilewright._core.GraphProfile:
         ...
+    @property
+    def regions(self) -> list:
+        ...
     def run(self) -> None:
         ...
     def set_input(self, index: int, value: typing.Any) -> None:
@@ -1370,11 +1388,62 @@ class GraphExecutor:
     def workspace_bytes(self) -> int:
         ...
 
+
+class VendorKey:
+    def __init__(self, arg0: str, arg1: str, arg2: str, arg3: str, arg4: int) -> None:
+        ...
+    @property
+    def program(self) -> str:
+        ...
+
+
+class VendorChoice:
+    def __init__(self, key: tilewright._core.VendorKey, name: str, kernels: collections.abc.Mapping[str, int], seconds: collections.abc.Mapping[str, collections.abc.Sequence[float]], message: str = '') -> None:
+        ...
+    @property
+    def chosen(self) -> str:
+        ...
+    @property
+    def message(self) -> str:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    def ratio(self, way: str, base: str) -> typing.Any:
+        ...
+    @property
+    def seconds(self) -> dict[str, list[float]]:
+        ...
+
+
+class Race:
+    def __init__(self, arg0: int) -> None:
+        ...
+    def add(self, arg0: collections.abc.Sequence[float]) -> None:
+        ...
+    @property
+    def running(self) -> list[int]:
+        ...
+    def seconds(self, arg0: int) -> list[float]:
+        ...
+
 ExprLike: typing.TypeAlias = PrimExpr | IterVar | TensorSlice | Tensor | int | float
 ArrayLike: typing.TypeAlias = typing.Any  # NDArray, NumPy array, or an object with __dlpack__
 
 
 def allocate(arg0: tilewright._core.Var, arg1: str, arg2: collections.abc.Sequence[tilewright._core.ExprLike], arg3: str, arg4: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def append_vendor_choice(arg0: tilewright._core.autotune.LogFile, arg1: tilewright._core.VendorChoice) -> None:
+    ...
+
+
+def assert_stmt(arg0: tilewright._core.ExprLike, arg1: str, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
+def attr_stmt(arg0: str, arg1: tilewright._core.ExprLike, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
     ...
 
 
@@ -1415,6 +1484,10 @@ def cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExp
 
 
 def check_graph_annotations(arg0: tilewright._core.NativeGraph) -> list:
+    ...
+
+
+def codegen_version(arg0: str) -> str:
     ...
 
 
@@ -1474,7 +1547,15 @@ def explain_graph_partition(arg0: tilewright._core.NativeGraph, arg1: str) -> li
     ...
 
 
-def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict) -> None:
+def export_graph(directory: typing.Any, graph_json: str, module: tilewright._core.Module, parameters: dict, fallbacks: collections.abc.Sequence[tuple[str, str, tilewright._core.Module | None, dict]]) -> None:
+    ...
+
+
+def extern(arg0: str, arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[collections.abc.Sequence[tilewright._core.ExprLike]], arg3: collections.abc.Sequence[str], arg4: collections.abc.Sequence[tw::IntrinBuffer], arg5: tilewright._core.Stmt, arg6: str, arg7: dict) -> list[tilewright._core.Tensor]:
+    ...
+
+
+def find_vendor_choice(arg0: tilewright._core.autotune.LogFile, arg1: tilewright._core.VendorKey, arg2: collections.abc.Mapping[str, int]) -> tuple:
     ...
 
 
@@ -1530,6 +1611,10 @@ def graph_module(arg0: tilewright._core.NativeGraph) -> tilewright._core.Module 
     ...
 
 
+def graph_of_part(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Sequence[int], arg2: collections.abc.Set[int]) -> tilewright._core.NativeGraph:
+    ...
+
+
 def graph_operators() -> list:
     ...
 
@@ -1538,7 +1623,15 @@ def graph_pack(arg0: tilewright._core.NativeGraph, arg1: dict) -> dict[str, tile
     ...
 
 
+def graph_part_hash(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[str]) -> str:
+    ...
+
+
 def graph_passes() -> list:
+    ...
+
+
+def graph_pieces(arg0: tilewright._core.NativeGraph) -> list[list[list[int]]]:
     ...
 
 
@@ -1555,6 +1648,14 @@ def if_then_else(cond: tilewright._core.ExprLike, t: tilewright._core.ExprLike, 
 
 
 def intrinsic(arg0: str, arg1: collections.abc.Sequence[tilewright._core.ExprLike]) -> tilewright._core.PrimExpr:
+    ...
+
+
+def keep_composites(arg0: tilewright._core.NativeGraph, arg1: collections.abc.Set[int]) -> tilewright._core.NativeGraph:
+    ...
+
+
+def let_stmt(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.Stmt) -> tilewright._core.Stmt:
     ...
 
 
@@ -1623,6 +1724,10 @@ def min(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> til
 
 
 def min_value(dtype: str) -> tilewright._core.PrimExpr:
+    ...
+
+
+def module_regions(module: tilewright._core.Module) -> list:
     ...
 
 
@@ -1755,6 +1860,10 @@ def saturating_cast(arg0: str, arg1: tilewright._core.ExprLike) -> tilewright._c
 
 
 def save_param_dict(parameters: dict) -> bytes:
+    ...
+
+
+def scan(arg0: collections.abc.Sequence[tilewright._core.Tensor], arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[tilewright._core.Tensor], arg3: collections.abc.Sequence[tilewright._core.Tensor], arg4: str, arg5: str, arg6: dict) -> list[tilewright._core.Tensor]:
     ...
 
 
