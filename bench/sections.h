@@ -5,6 +5,7 @@
 #include "autotune/task.h"
 #include "bench/options.h"
 #include "bench/results.h"
+#include "schedule/trace.h"
 
 namespace tw::bench {
 

@@ -904,11 +904,11 @@ class Schedule:
     def trace(self) -> tilewright._core.ScheduleTrace:
         ...
     def cache_write(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str) -> typing.Any:
-        """Computes the stage's output in a new stage of the given scope; the stage copies from it."""
+        """Computes the stage's output in a new stage of the given scope, which takes the loops that there are and is stored in their order; the stage copies from it."""
     def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
         """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
     def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
-        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis."""
+        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one."""
 
 
 class Trace:
