@@ -5,7 +5,7 @@ from .. import _core
 from ..arguments import as_list, expect
 from .intrin import decl_buffer
 from .operation import _shape
-from .tag import current_tag
+from .tag import tag_or_current
 
 
 def scan(init, update, state_placeholder, inputs=None, name="scan", tag="", attrs=None):
@@ -26,7 +26,7 @@ def scan(init, update, state_placeholder, inputs=None, name="scan", tag="", attr
         for tensor in given:
             expect(tensor, _core.Tensor, what, "tensors")
     attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
-    outputs = _core.scan(*map(list, lists), name, tag or current_tag(), attrs)
+    outputs = _core.scan(*map(list, lists), name, tag_or_current(tag), attrs)
     return outputs[0] if len(outputs) == 1 else outputs
 
 
@@ -55,7 +55,7 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
         body = _core.evaluate(body)
     expect(body, _core.Stmt, "fcompute", "a statement, such as ir_builder's get() gives, or a call")
     attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
-    outputs = _core.extern(name, inputs, shapes, dtypes, ins + outs, body, tag or current_tag(), attrs)
+    outputs = _core.extern(name, inputs, shapes, dtypes, ins + outs, body, tag_or_current(tag), attrs)
     return outputs if several else outputs[0]
 
 

@@ -5,7 +5,7 @@ import inspect
 
 from .. import _core
 from ..arguments import as_list, expect
-from .tag import current_tag
+from .tag import tag_or_current
 
 
 def _shape(shape):
@@ -53,7 +53,7 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
         return result
 
     attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
-    outputs = _core.compute(shape, body, name, tag or current_tag(), attrs, names)
+    outputs = _core.compute(shape, body, name, tag_or_current(tag), attrs, names)
     return outputs if several else outputs[0]
 
 

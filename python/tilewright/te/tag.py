@@ -35,6 +35,6 @@ def tag_scope(tag):
     return TagScope(tag)
 
 
-def current_tag():
-    """The tag of the scope around the caller, or an empty string."""
-    return _current[-1] if _current else ""
+def tag_or_current(tag):
+    """The tag that an operation was given; where that is empty, the tag of the scope around the caller, if any."""
+    return _current[-1] if _current and isinstance(tag, str) and not tag else tag
