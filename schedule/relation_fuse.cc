@@ -13,6 +13,12 @@ void FuseRelation::domain_down(DomainMap& domains, Analyzer&, const ScheduleOpti
 
 void FuseRelation::domain_up(DomainMap& parts, const DomainMap& domains, Analyzer& analyzer) const {
   const Range part = parts.at(fused->var);
+  // An axis of extent one has one offset, whatever the division would say.
+  if (is_one(domains.at(outer->var).extent)) {
+    parts[outer->var] = {make_zero(outer->var.dtype()), make_const(outer->var.dtype(), 1)};
+    parts[inner->var] = {cast(inner->var.dtype(), part.min), cast(inner->var.dtype(), part.extent)};
+    return;
+  }
   const Expr& size = domains.at(inner->var).extent;
   const auto whole = [&](const IterVar& axis) {
     return Range{make_zero(axis->var.dtype()), domains.at(axis->var).extent};
