@@ -6,6 +6,7 @@
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
+#include "lower/widened_access.h"
 #include "runtime/error.h"
 
 namespace tw {
@@ -239,13 +240,13 @@ class Distribute {
   bool failed_ = false;
 };
 
-class Widen : public Mutator {
+class Widen : public WidenedAccess {
  public:
   Widen(const For& loop, const VarMap& sizes, const std::vector<Var>& vars)
-      : loop_(loop), sizes_(sizes), vars_(vars.begin(), vars.end()) {}
+      : WidenedAccess(sizes), loop_(loop), vars_(vars.begin(), vars.end()) {}
 
  protected:
-  using Mutator::on;
+  using WidenedAccess::on;
   Stmt on(const For& op, const Stmt& self) override {
     if (!vars_.contains(op.var)) return Mutator::on(op, self);
     iteration_ = is_zero(loop_.min) ? Expr(op.var) : op.var - loop_.min;
@@ -253,29 +254,13 @@ class Widen : public Mutator {
     iteration_ = {};
     return s;
   }
-  Expr on(const Load& op, const Expr& self) override {
-    const Expr e = Mutator::on(op, self);
-    if (!sizes_.contains(op.buffer)) return e;
-    return with(e, [&](Load& l) { l.index = placed(l.buffer, l.index); });
-  }
-  Stmt on(const Store& op, const Stmt& self) override {
-    const Stmt s = Mutator::on(op, self);
-    if (!sizes_.contains(op.buffer)) return s;
-    return with(s, [&](Store& n) { n.index = placed(n.buffer, n.index); });
+  Expr part(const Var& buffer) const override {
+    TW_CHECK(iteration_.defined(), buffer.name());
+    return iteration_;
   }
 
  private:
-  Expr placed(const Var& buffer, const Expr& index) const {
-    TW_CHECK(iteration_.defined(), buffer.name());
-    const DType type = index.dtype().element();
-    Expr begin = cast(type, iteration_) * cast(type, sizes_.at(buffer));
-    if (index.dtype().lanes > 1)
-      begin = make(Broadcast{.value = begin, .lanes = index.dtype().lanes});
-    return begin + index;
-  }
-
   const For& loop_;
-  const VarMap& sizes_;
   const VarSet vars_;
   Expr iteration_;
 };

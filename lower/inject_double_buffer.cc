@@ -25,6 +25,7 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "lower/passes.h"
+#include "lower/widened_access.h"
 
 namespace tw::pass {
 namespace {
@@ -132,31 +133,14 @@ class Take {
 };
 
 // Accesses in one half of memory.
-class InHalf : public Mutator {
+class InHalf : public WidenedAccess {
  public:
-  InHalf(const VarMap& sizes, Expr half) : sizes_(sizes), half_(std::move(half)) {}
+  InHalf(const VarMap& sizes, Expr half) : WidenedAccess(sizes), half_(std::move(half)) {}
 
  protected:
-  using Mutator::on;
-  Expr on(const Load& op, const Expr& self) override {
-    const Expr e = Mutator::on(op, self);
-    if (!sizes_.contains(op.buffer)) return e;
-    return with(e, [&](Load& l) { l.index = placed(l.buffer, l.index); });
-  }
-  Stmt on(const Store& op, const Stmt& self) override {
-    const Stmt s = Mutator::on(op, self);
-    if (!sizes_.contains(op.buffer)) return s;
-    return with(s, [&](Store& n) { n.index = placed(n.buffer, n.index); });
-  }
+  Expr part(const Var&) const override { return half_; }
 
  private:
-  Expr placed(const Var& buffer, const Expr& index) const {
-    const DType type = index.dtype().element();
-    const Expr begin = cast(type, half_) * cast(type, sizes_.at(buffer));
-    const int lanes = index.dtype().lanes;
-    return (lanes > 1 ? make(Broadcast{.value = begin, .lanes = lanes}) : begin) + index;
-  }
-  const VarMap& sizes_;
   const Expr half_;
 };
 

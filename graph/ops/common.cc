@@ -14,10 +14,17 @@ void first_type(TypeInference& t) {
   t.narrow_input(0, t.output(0));
 }
 
-void first_shape(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+namespace {
+
+void same_as_input(ShapeInference& s, size_t k) {
+  s.narrow_output(0, s.input(k));
+  s.narrow_input(k, s.output(0));
 }
+
+}  // namespace
+
+void first_shape(ShapeInference& s) { same_as_input(s, 0); }
+void second_shape(ShapeInference& s) { same_as_input(s, 1); }
 
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   const auto n = static_cast<int64_t>(rank);

@@ -10,8 +10,9 @@ namespace tw::graph {
 
 // Rule of types: the output has that of the first input; others may have any.
 void first_type(TypeInference& t);
-// Rule of shapes: the output has that of the first input; others may have any.
+// Rules of shapes: the output has that of the first, or the second, input; others may have any.
 void first_shape(ShapeInference& s);
+void second_shape(ShapeInference& s);
 // `axis` of a tensor of that rank, counted from its end where negative. The inference's error where
 // there is no such axis.
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);

@@ -77,8 +77,7 @@ void infer_expand_dims(ShapeInference& s) {
 }
 
 void infer_expand_like(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
+  second_shape(s);
   const Shape& like = s.input(1);
   if (!like.has_rank()) return;
   for (int64_t axis : s.attributes().tuple("axis")) axis_of(s, axis, like.rank());
@@ -139,8 +138,7 @@ void infer_broadcast(ShapeInference& s, const Shape& small, const Shape& large) 
 }
 
 void infer_collapse_sum(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
+  second_shape(s);
   infer_broadcast(s, s.input(1), s.input(0));
 }
 
@@ -159,8 +157,7 @@ std::vector<te::Tensor> compute_collapse_sum(const AttributeValues&, Tensors in)
 }
 
 void infer_broadcast_to_like(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
+  second_shape(s);
   infer_broadcast(s, s.input(0), s.input(1));
 }
 

@@ -70,10 +70,7 @@ Op with_data(std::string_view name, std::string_view doc, InputSpec first, PoolT
 Op gradient_op(PoolType type) {
   Op op = with_data(pool_gradient_of(type), "The gradient of what was pooled.",
                     {"grad", "the gradient of the output"}, type, topi::nn::pool_grad);
-  op.infer_shape = [](ShapeInference& s) {
-    s.narrow_output(0, s.input(1));
-    s.narrow_input(1, s.output(0));
-  };
+  op.infer_shape = second_shape;
   op.gradient = [type](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
     const Entry of_grad = type == PoolType::Average

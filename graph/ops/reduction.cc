@@ -61,11 +61,6 @@ Entry product_gradient(const GradientOf& n, const Entry& g, const Node& node) {
   return n.product(n("elemwise_div", {product, others}), counts);
 }
 
-void infer_mean_gradient(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
-}
-
 std::vector<te::Tensor> compute_mean_gradient(const AttributeValues& a, Tensors in) {
   topi::require_float({"_mean_grad", "grad"}, in[0]);
   const std::vector<Expr> shape = in[1].shape();
@@ -214,7 +209,7 @@ std::vector<Op> reduction_ops() {
        .doc = "The gradient of mean's data; attributes are those of the mean.",
        .inputs = {{"grad", "the gradient of the output"}, {"data", "what mean was given"}},
        .attributes = attributes,
-       .infer_shape = infer_mean_gradient,
+       .infer_shape = second_shape,
        .infer_type = first_type,
        .layout = natural_layouts,
        .pattern = Pattern::Broadcast,

@@ -129,8 +129,7 @@ std::vector<te::Tensor> compute_reshape(const AttributeValues& a, Tensors in) {
 }
 
 void infer_reshape_like(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
+  second_shape(s);
   if (s.input(0).known() && s.output(0).known() &&
       s.input(0).elements() != s.output(0).elements()) {
     s.fail(

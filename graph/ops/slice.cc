@@ -192,11 +192,6 @@ std::vector<te::Tensor> compute_strided_slice_gradient(const AttributeValues& a,
       "strided_slice_grad", topi::kInjective)};
 }
 
-void infer_strided_slice_gradient(ShapeInference& s) {
-  s.narrow_output(0, s.input(1));
-  s.narrow_input(1, s.output(0));
-}
-
 // What the padding was put around.
 Entries pad_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
@@ -255,7 +250,7 @@ std::vector<Op> slice_ops() {
        .doc = "The gradient of strided_slice's data; attributes are those of the slice.",
        .inputs = {{"grad", "the gradient of the output"}, {"data", "what was cut"}},
        .attributes = slice_attributes,
-       .infer_shape = infer_strided_slice_gradient,
+       .infer_shape = second_shape,
        .infer_type = first_type,
        .layout = natural_layouts,
        .pattern = Pattern::Injective,
