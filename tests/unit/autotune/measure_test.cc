@@ -235,6 +235,7 @@ TEST_F(Measure, WhatIsFastestIsTimedToTheEnd) {
   MeasureOptions o = options(1);
   o.behind_error = 0.01;
   o.relative_interval = 0;
+  o.run_budget = 0.5;
   LocalMeasurer measurer(o);
   const auto records = measurer.measure(task, candidates(task, 1), 1, {});
   ASSERT_TRUE(records.at(0).ok()) << records[0].message;

@@ -178,8 +178,8 @@ TEST_F(SearchTest, DescentFindsTheBestNeighbourWhoeverMisleads) {
   search.observe(start, 1);
   search.observe(drawn_.points[1], INFINITY);
   std::set<Point> seen;
-  for (size_t batch = 0; batch < 2 * all.size(); batch += 8) {
-    for (const Proposal& p : search.propose(8, *model)) {
+  for (size_t batch = 0; batch < 2 * all.size(); batch += 64) {
+    for (const Proposal& p : search.propose(64, *model)) {
       seen.insert(p.point);
       search.observe(p.point, 2);
     }

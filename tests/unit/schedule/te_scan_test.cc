@@ -125,7 +125,8 @@ TEST(Scan, AxesThatAreCarriedUnchangedAreKnown) {
   EXPECT_EQ(point.group[0][0], point.group[1][0]) << "both states have the batch";
   // Time, one batch, and the columns of each.
   EXPECT_EQ(node->all_axes.size(), 4u);
-  const auto* sums = te::as_op<te::ScanNode>(program(kCumsum).outputs[0].op());
+  const te::Program cumsum = program(kCumsum);
+  const auto* sums = te::as_op<te::ScanNode>(cumsum.outputs[0].op());
   EXPECT_EQ(sums->fixed.size(), 1u);
 }
 
