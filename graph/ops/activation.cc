@@ -144,7 +144,7 @@ std::vector<Op> activation_ops() {
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
-             return Entries{n("cast_like", {g[0], n.input(0)}), n.zeros(1)};
+             return first_gradient(n, n("cast_like", {g[0], n.input(0)}));
            },
        .identity = [](const Node& node, const Known& known) -> std::optional<Entry> {
          if (!known.input_types[0] || known.input_types[0] != known.input_types[1]) {

@@ -68,11 +68,6 @@ Entries power_gradient(const GradientOf& n, const Entry& g) {
   return {n.product(g, slope), n.product(g, times(n, n.output(), logarithm))};
 }
 
-Entries flat(const GradientOf& n, const Entry&) { return {n.zeros(0), n.zeros(1)}; }
-
-// 1 where it holds, in the element type of the operands, else 0.
-te::Tensor mask(const te::Tensor& holds, DType type) { return topi::cast(holds, type); }
-
 struct Row {
   std::string_view name;
   std::vector<std::string_view> aliases;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/expr.h"
+#include "schedule/topi/topi.h"
 
 namespace tw::graph {
 
@@ -77,19 +78,26 @@ Border border_of(const ShapeInference& s, std::string_view attribute) {
          "one, (vertical, horizontal), or (top, left, bottom, right)");
 }
 
-Entries flat_gradient(const NodeRef& node, const Entries&) {
-  const GradientOf n(node);
-  Entries zeros;
-  for (size_t k = 0; k < n.num_inputs(); ++k) zeros.push_back(n.zeros(k));
-  return zeros;
+Entries flat(const GradientOf& n, const Entry&) { return first_gradient(n, n.zeros(0)); }
+
+Entries flat_gradient(const NodeRef& node, const Entries& g) {
+  return flat(GradientOf(node), g[0]);
 }
 
 Entries no_gradient(const NodeRef& node, const Entries&) { return Entries(node->inputs.size()); }
+
+Entries first_gradient(const GradientOf& n, Entry of_first) {
+  Entries of_inputs = {std::move(of_first)};
+  for (size_t k = 1; k < n.num_inputs(); ++k) of_inputs.push_back(n.zeros(k));
+  return of_inputs;
+}
 
 Entries reshaped_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
   return {n.shaped_as_input(g[0])};
 }
+
+te::Tensor mask(const te::Tensor& holds, DType type) { return topi::cast(holds, type); }
 
 int64_t extent(const Shape& shape, size_t k) {
   return shape.has_rank() ? shape[k] : Shape::kUnknown;

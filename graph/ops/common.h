@@ -64,10 +64,16 @@ class GradientOf {
 
 // Op::gradient of what does not change where its inputs change a little, as steps and comparisons.
 Entries flat_gradient(const NodeRef& node, const Entries& of_outputs);
+Entries flat(const GradientOf& n, const Entry& of_output);
 // Of what has no gradient to give: positions, kernels without one of their own.
 Entries no_gradient(const NodeRef& node, const Entries& of_outputs);
+// That of input 0, where the others lend no more than their shapes or types.
+Entries first_gradient(const GradientOf& n, Entry of_first);
 // Of input 0, that of the output under its shape.
 Entries reshaped_gradient(const NodeRef& node, const Entries& of_outputs);
+
+// 1 where it holds, else 0: what comparisons of operands of a type give.
+te::Tensor mask(const te::Tensor& holds, DType type);
 
 // Extent k; unknown where the rank is.
 int64_t extent(const Shape& shape, size_t k);

@@ -200,9 +200,14 @@ Entries concatenate_gradient(const NodeRef& node, const Entries& g) {
   return entries_of(parts.node);
 }
 
+// Gradients of parts, one after the other along the node's dimension.
+Entry joined(const GradientOf& n, const Entries& parts) {
+  return n("concatenate", parts, {{"axis", fmt::format("{}", n.attributes().integer("axis"))}});
+}
+
 Entries split_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
-  return {n("concatenate", g, {{"axis", fmt::format("{}", n.attributes().integer("axis"))}})};
+  return {joined(n, g)};
 }
 
 void infer_concatenate_gradient(ShapeInference& s) {
@@ -280,10 +285,7 @@ std::vector<Op> concatenate_ops() {
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
-             Entries of_inputs = flat_gradient(node, g);
-             of_inputs[0] =
-                 n("concatenate", g, {{"axis", fmt::format("{}", n.attributes().integer("axis"))}});
-             return of_inputs;
+             return first_gradient(n, joined(n, g));
            }},
       {.name = "split",
        .doc = "The parts of a tensor along a dimension, an output each.",

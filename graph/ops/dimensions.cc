@@ -112,14 +112,12 @@ std::vector<te::Tensor> compute_expand_like(const AttributeValues& a, Tensors in
 Entries expand_like_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
   const Entry total = n("sum", {g[0]}, Attributes(node->attributes));
-  return {n.shaped_as_input(total), n.zeros(1)};
+  return first_gradient(n, n.shaped_as_input(total));
 }
 
 Entries collapsed_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
-  Entries of_inputs = flat_gradient(node, g);
-  of_inputs[0] = n("collapse_sum", {g[0], n.input(0)});
-  return of_inputs;
+  return first_gradient(n, n("collapse_sum", {g[0], n.input(0)}));
 }
 
 // `large` is what `small` is repeated to, by NumPy's rule.
@@ -264,7 +262,7 @@ std::vector<Op> dimension_ops() {
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
-             return Entries{n("broadcast_to_like", {g[0], n.input(0)}), n.zeros(1)};
+             return first_gradient(n, n("broadcast_to_like", {g[0], n.input(0)}));
            },
        .identity = identity_if_same_shape},
       {.name = "broadcast_to_like",

@@ -25,9 +25,6 @@ struct Unary {
   decltype(always_identity)* identity = nullptr;
 };
 
-// The element type of the result of comparisons is that of their operands: 1 where they hold.
-te::Tensor mask(const te::Tensor& holds, DType type) { return topi::cast(holds, type); }
-
 struct Binary {
   std::string_view name;
   std::vector<std::string_view> aliases;
@@ -37,8 +34,7 @@ struct Binary {
   decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
-Entry flat(const GradientOf& n, const Entry&) { return n.zeros(0); }
-Entries flat_in_both(const GradientOf& n, const Entry&) { return {n.zeros(0), n.zeros(1)}; }
+Entry flat_in_one(const GradientOf& n, const Entry&) { return n.zeros(0); }
 
 bool is_number(const std::string& scalar, double value) { return *read_double(scalar) == value; }
 
@@ -132,27 +128,27 @@ std::vector<Op> elementwise_ops() {
        {},
        "1, 0 or -1 by the sign of x",
        [](const te::Tensor& x) { return topi::sign(x); },
-       flat},
+       flat_in_one},
       {"floor",
        {},
        "greatest integral value not above x",
        [](const te::Tensor& x) { return topi::floor(x); },
-       flat},
+       flat_in_one},
       {"ceil",
        {},
        "least integral value not below x",
        [](const te::Tensor& x) { return topi::ceil(x); },
-       flat},
+       flat_in_one},
       {"trunc",
        {},
        "integral value towards zero",
        [](const te::Tensor& x) { return topi::trunc(x); },
-       flat},
+       flat_in_one},
       {"round",
        {},
        "nearest integral value, halves away from zero",
        [](const te::Tensor& x) { return topi::round(x); },
-       flat},
+       flat_in_one},
       {"copy",
        {"identity"},
        "x",
@@ -164,17 +160,17 @@ std::vector<Op> elementwise_ops() {
        {},
        "x, through which no gradient flows back",
        [](const te::Tensor& x) { return topi::identity(x); },
-       flat},
+       flat_in_one},
       {"ones_like",
        {},
        "1 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(1)); },
-       flat},
+       flat_in_one},
       {"zeros_like",
        {},
        "0 for each element of x",
        [](const te::Tensor& x) { return topi::full_like(x, Expr(0)); },
-       flat},
+       flat_in_one},
   };
   static const Binary kBinary[] = {
       {"elemwise_add",
@@ -211,12 +207,12 @@ std::vector<Op> elementwise_ops() {
        [](const te::Tensor& a, const te::Tensor& b) {
          return mask(topi::greater(a, b), a.dtype());
        },
-       flat_in_both},
+       flat},
       {"less",
        {},
        "1 where a < b, else 0, in the type of a",
        [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::less(a, b), a.dtype()); },
-       flat_in_both},
+       flat},
   };
   static const WithScalar kWithScalar[] = {
       {"__add_scalar__", "data + scalar",

@@ -76,7 +76,7 @@ Op gradient_op(PoolType type) {
     const Entry of_grad = type == PoolType::Average
                               ? pooled(n, node, g[0])
                               : n(kSelect, {g[0], n.input(1)}, Attributes(node->attributes));
-    return Entries{of_grad, n.zeros(1)};
+    return first_gradient(n, of_grad);
   };
   return op;
 }

@@ -216,7 +216,7 @@ std::vector<Op> reduction_ops() {
        .compute = compute_mean_gradient,
        .gradient = [](const NodeRef& node, const Entries& g) {
          const GradientOf n(node);
-         return Entries{reduced(n, "mean", g[0], *node), n.zeros(1)};
+         return first_gradient(n, reduced(n, "mean", g[0], *node));
        }});
   return ops;
 }

@@ -175,7 +175,7 @@ std::vector<Op> reshape_ops() {
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
-             return Entries{n.shaped_as_input(g[0]), n.zeros(1)};
+             return first_gradient(n, n.shaped_as_input(g[0]));
            },
        .is_reshape = true,
        .identity = identity_if_same_shape,

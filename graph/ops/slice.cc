@@ -258,7 +258,7 @@ std::vector<Op> slice_ops() {
        .gradient =
            [](const NodeRef& node, const Entries& g) {
              const GradientOf n(node);
-             return Entries{n("strided_slice", {g[0]}, Attributes(node->attributes)), n.zeros(1)};
+             return first_gradient(n, n("strided_slice", {g[0]}, Attributes(node->attributes)));
            }},
       {.name = "flip",
        .doc = "The elements along a dimension from the last to the first.",

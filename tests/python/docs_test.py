@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import numpy as np
+
 import numpy_graph
+import operators
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for folder in ROOT.iterdir() if folder.name not in ("build", "dist") and folder.name[0] != "."
@@ -106,9 +109,12 @@ def test_adding_an_operator_to_networks(tmp_path):
     with_sources(tmp_path, tmp_path / "graph/op.cc", source)
     assert run(script, tmp_path, PYTHONPATH=str(tmp_path)) == shown
 
-    (function,) = eval("{" + reference + "}", vars(numpy_graph)).values()
-    x = numpy_graph.np.float32([[-3, -2, -1], [0, 1, 4]])
-    assert str(function(numpy_graph.Attributes({"alpha": "0.25"}, {"beta": "0.5"}), x)) in shown
+    names = {"np": np, "Operator": operators.Operator}
+    exec(reference, names)
+    (row,) = names["OPERATORS"].values()
+    x = np.float32([[-3, -2, -1], [0, 1, 4]])
+    assert str(row.reference(numpy_graph.Attributes({"alpha": "0.25"}, {"beta": "0.5"}), x)) in shown
+    assert row.cases and row.grow
 
 
 def test_what_a_row_of_an_operator_may_say_is_listed():

@@ -9,16 +9,13 @@ import tilewright.symbol as sym
 
 import numpy_graph
 from node_program import run
-from operator_cases import CASES, COMPUTED, OPERATORS, sample
-
-# What has no meaning for integers, and says so.
-FLOATING = {"sigmoid", "tanh", "exp", "log", "sqrt", "leaky_relu", "softmax", "log_softmax", "batch_norm", "avg_pool2d",
-            "global_avg_pool2d", "_avg_pool2d_grad", "mean", "_mean_grad", "__pow_scalar__", "__rpow_scalar__", "broadcast_pow"}
+from operator_cases import COMPUTED, OPERATORS, ROWS, samples
+from operators.arrays import relayout
 
 
 def compare(operator, dtype, rtol=2e-5, atol=1e-6):
-    for shapes, attributes in CASES[operator]:
-        arrays = {f"x{k}": sample(shape, k, dtype) for k, shape in enumerate(shapes)}
+    for shapes, attributes in ROWS[operator].cases:
+        arrays = samples(operator, shapes, dtype)
         symbol = getattr(sym, operator)(*(sym.Variable(name) for name in arrays), **attributes)
         everything = sym.Group([output for output in symbol.get_internals() if not output.attr("name").startswith("x")])
         for found, referred in zip(run(everything, arrays), numpy_graph.run(everything, arrays), strict=True):
@@ -35,7 +32,7 @@ def test_operators(operator):
 def test_other_types(operator):
     compare(operator, "float64", 1e-12, 1e-12)
     compare(operator, "float16", 1e-2, 1e-2)
-    if operator not in FLOATING:
+    if not ROWS[operator].floating:
         compare(operator, "int32")
         return
     with pytest.raises(tw.UserError) as error:
@@ -45,8 +42,9 @@ def test_other_types(operator):
 
 def test_every_operator_is_there():
     """What cannot be part of an inference says why in NOT_COMPUTED."""
-    missing = set(OPERATORS) - set(numpy_graph.OPERATORS) - set(numpy_graph.NOT_COMPUTED)
-    assert not missing
+    assert not OPERATORS.keys() - ROWS.keys() - numpy_graph.NOT_COMPUTED.keys()
+    assert not [name for name in COMPUTED if not ROWS[name].cases]
+    assert not ROWS.keys() - OPERATORS.keys()
 
 
 @pytest.mark.parametrize(
@@ -55,14 +53,14 @@ def test_every_operator_is_there():
 )
 def test_layouts(source, target):
     x = np.arange(2 * 8 * 3 * 6).reshape(2, 8, 3, 6)
-    given = numpy_graph.relayout(x, "NCHW" if "N" in source else "OIHW", source)
-    there = numpy_graph.relayout(given, source, target)
-    np.testing.assert_array_equal(numpy_graph.relayout(there, target, source), given)
+    given = relayout(x, "NCHW" if "N" in source else "OIHW", source)
+    there = relayout(given, source, target)
+    np.testing.assert_array_equal(relayout(there, target, source), given)
 
 
 def test_blocks_stand_where_the_layout_says():
     x = np.arange(8 * 6).reshape(1, 8, 6, 1)
-    there = numpy_graph.relayout(x, "NCHW", "NCHW4c")
+    there = relayout(x, "NCHW", "NCHW4c")
     assert there.shape == (1, 2, 6, 1, 4) and there[0, 1, 5, 0, 3] == x[0, 7, 5, 0]
-    there = numpy_graph.relayout(x, "NCHW", "NCH3hW")
+    there = relayout(x, "NCHW", "NCH3hW")
     assert there.shape == (1, 8, 2, 3, 1) and there[0, 2, 1, 2, 0] == x[0, 2, 5, 0]

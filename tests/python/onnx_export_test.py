@@ -15,7 +15,7 @@ from tilewright.testing import zoo
 import numpy_graph
 
 sys.path.insert(0, str(Path(__file__).parent))
-from operator_cases import CASES, sample  # noqa: E402
+from operator_cases import ROWS, sample, samples  # noqa: E402
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -38,10 +38,10 @@ def outputs_of(model, inputs):
     return session.run(None, {value.name: inputs[value.name] for value in session.get_inputs()})
 
 
-@pytest.mark.parametrize("operator", sorted(set(onnx_export.operators()) & set(CASES)))
+@pytest.mark.parametrize("operator", sorted(set(onnx_export.operators()) & set(ROWS)))
 def test_operators(operator):
-    for shapes, attributes in CASES[operator] + MORE_CASES.get(operator, []):
-        arrays = {f"x{k}": sample(shape, k) for k, shape in enumerate(shapes)}
+    for shapes, attributes in ROWS[operator].cases + MORE_CASES.get(operator, []):
+        arrays = samples(operator, shapes)
         symbol = getattr(sym, operator)(*(sym.Variable(name) for name in arrays), **attributes)
         everything = sym.Group([output for output in symbol.get_internals() if not output.attr("name").startswith("x")])
         model = onnx_export.to_onnx(everything, shape={name: array.shape for name, array in arrays.items()})
@@ -52,7 +52,7 @@ def test_operators(operator):
 
 
 def test_every_operator_has_a_case():
-    assert set(onnx_export.operators()) <= set(CASES)
+    assert set(onnx_export.operators()) <= set(ROWS)
 
 
 @pytest.mark.parametrize("name", zoo.NETWORKS)

@@ -19,10 +19,11 @@ import tilewright.graph
 import tilewright.symbol as sym
 
 import numpy_graph
+from operators import OPERATORS
+from operators.elements import MARGIN
 
 MOST_ELEMENTS = 3000
 MOST = 12.0  # absolute value of an element
-MARGIN = 1e-3  # from where a function steps; rounding differs by less
 
 
 @dataclass
@@ -56,29 +57,6 @@ class Value:
     @property
     def shape(self) -> tuple:
         return self.array.shape
-
-
-def _far_from_steps(x, offset=0.0):
-    return (np.abs(x - offset - np.round(x - offset)) > MARGIN).all()
-
-
-def _far_from_zero(x):
-    return (np.abs(x) > 0.25).all()
-
-
-# What operators need of the arrays that they are given, to be continuous there and not steep.
-NEEDS = {
-    **dict.fromkeys(("floor", "ceil", "trunc"), _far_from_steps),
-    "cast": _far_from_steps,
-    "round": lambda x: _far_from_steps(x, 0.5),
-    "sign": lambda x: (np.abs(x) > MARGIN).all(),
-    **dict.fromkeys(("greater", "less", *(f"broadcast_{c}" for c in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal"))), lambda x, y: (np.abs(x - y) > MARGIN).all()),
-    **dict.fromkeys(("elemwise_div", "broadcast_div"), lambda x, y: _far_from_zero(y)),
-    "__rdiv_scalar__": _far_from_zero,
-    **dict.fromkeys(("log", "sqrt"), lambda x: (x > 0.25).all()),
-    **dict.fromkeys(("exp", "__rpow_scalar__", "__pow_scalar__"), lambda x: (np.abs(x) < 2.5).all()),
-    "broadcast_pow": lambda x, y: (x > 0.25).all() and (np.abs(x) < 2.5).all() and (np.abs(y) < 2.5).all(),
-}
 
 
 class Network:
@@ -127,7 +105,8 @@ class Network:
         if any(value is None for value in given):
             return []
         arrays = [value.array for value in given]
-        if op in NEEDS and attributes.get("dtype") != "float64" and not NEEDS[op](*arrays):
+        needs = OPERATORS[op].needs
+        if needs and attributes.get("dtype") != "float64" and not needs(*arrays):
             return []
         with np.errstate(all="ignore"):
             results = numpy_graph.compute(op, {k: str(v) for k, v in attributes.items()}, arrays)
@@ -397,7 +376,7 @@ class Network:
             return
         values = numpy_graph.run_all(graph, self.inputs)
         for node, results in zip(graph.index.nodes, values, strict=True):
-            need = NEEDS.get(node["op"])
+            need = OPERATORS[node["op"]].needs if node["op"] in OPERATORS else None
             if any(not np.isfinite(r).all() or r.size > MOST_ELEMENTS or np.abs(r).max(initial=0) > MOST for r in results):
                 return
             if need and not need(*(values[k][output] for k, output, *_ in node["inputs"])):
@@ -410,12 +389,17 @@ class Network:
         self.keep(self.call(op, shape=self.one_of([(3,), (1, 5), (2, 3, 5)]), **({"fill_value": 0.5} if op == "full" else {})))
 
     def grow(self):
+        """Operators whose rows say how they come about, and the parts above."""
         part = self.one_of(
             [self.convolution] * 6 + [self.activated, self.pooling, self.broadcast, self.shape] * 2
             + [self.unary, self.unary_of_positive, self.with_attributes, self.converted, self.pointwise, self.total, self.slopes,
                self.product, self.product, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
                self.joined, self.parts, self.slope, self.slope, self.residual, self.residual, self.twice, self.filled])
-        part()
+        grown = [row.grow for row in OPERATORS.values() if row.grow]
+        if grown and self.chance(0.3):
+            self.one_of(grown)(self)
+        else:
+            part()
 
     def case(self) -> Case:
         """What nothing reads is an output, and now and then another value too."""
