@@ -5,19 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <deque>
 #include <limits>
-#include <type_traits>
 
 #include "graph/inference.h"
 #include "graph/op.h"
 #include "graph/ops/common.h"
-#include "graph/rewrite.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
-#include "runtime/half.h"
 #include "schedule/te/evaluate.h"
 #include "schedule/te/text.h"
 #include "schedule/topi/topi.h"
@@ -109,7 +104,14 @@ NDArray array_of_reals(const std::vector<double>& elements, const std::vector<in
   return array;
 }
 
-std::string Builder::unique(const std::string& name) { return take_name(name, taken_); }
+std::string Builder::unique(const std::string& name) {
+  std::string found = name;
+  // Where a name is wanted often, numbers that are taken are not tried again.
+  for (int& next = next_number_[name]; !taken_.insert(found).second;) {
+    found = fmt::format("{}_{}", name, ++next);
+  }
+  return found;
+}
 
 Value Builder::input(const std::string& name, std::vector<int64_t> shape, DType dtype) {
   check_size(shape, dtype, fmt::format("input '{}'", name));

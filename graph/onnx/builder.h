@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -79,7 +80,8 @@ class Builder {
 
  private:
   Values fold(const Node& node, const Values& inputs, const Values& outputs, int64_t elements);
-  std::set<std::string> taken_;
+  std::unordered_set<std::string> taken_;              // look-ups only
+  std::unordered_map<std::string, int> next_number_;  // look-ups only
   Parameters parameters_;
   // Operations and elements that may be folded in one model, some seconds of them.
   int64_t steps_left_ = 5'000'000;
