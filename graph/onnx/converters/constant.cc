@@ -122,6 +122,7 @@ std::vector<Converter> constant_converters() {
       {"Size", 1, 1, 1, "", size},
       {"ConstantOfShape", 9, 1, 1, "value:tensor", constant_of_shape},
       {"Range", 11, 3, 3, "", range},
+      {"Range", 27, 3, 3, "stash_type:int", range},
   };
 }
 

@@ -141,8 +141,11 @@ std::vector<Converter> elementwise_converters() {
       {"Clip", 11, 1, 3, "", clip},
       {"Cast", 1, 1, 1, "to:int", cast},
       {"Cast", 19, 1, 1, "to:int saturate:int", cast},
+      // How to round to types of eight bits, which we do not have.
+      {"Cast", 24, 1, 1, "to:int saturate:int round_mode:string", cast},
       {"CastLike", 15, 2, 2, "", cast_like},
       {"CastLike", 19, 2, 2, "saturate:int", cast_like},
+      {"CastLike", 24, 2, 2, "saturate:int round_mode:string", cast_like},
       {"Identity", 1, 1, 1, "", first},
       {"Dropout", 1, 1, 1, "ratio:float", dropout},
       {"Dropout", 12, 1, 3, "seed:int", dropout},

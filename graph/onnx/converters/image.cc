@@ -68,6 +68,17 @@ Values conv(Call& c) {
   return {lines ? as_lines(c, images) : images};
 }
 
+// Rounding up never gives a window that begins behind the image and the padding before it.
+Value without_windows_in_padding(Call& c, const Value& images, const Windows& w) {
+  Extents begin(images.shape().size(), 0), end = images.shape();
+  for (size_t k = 2; k < end.size(); ++k) {
+    const int64_t limit = c.input(0).extent(k) + w.pads[k - 2];
+    if ((end[k] - 1) * w.strides[k - 2] >= limit) --end[k];
+  }
+  if (end == images.shape()) return images;
+  return c("strided_slice", {images}, {{"begin", text(begin)}, {"end", text(end)}});
+}
+
 Values pool(Call& c, std::string_view op) {
   const Value& data = c.input(0);
   if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
@@ -83,8 +94,9 @@ Values pool(Call& c, std::string_view op) {
                         {"padding", text(w.pads)},
                         {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))}};
   if (is_mean) attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
-  const Value images = c(op, {lines ? as_images(c, data) : data}, attributes);
-  return {lines ? as_lines(c, images) : images};
+  Value images = c(op, {lines ? as_images(c, data) : data}, attributes);
+  if (lines) images = as_lines(c, images);
+  return {without_windows_in_padding(c, images, w)};
 }
 
 // Over all dimensions behind the channels.
@@ -157,7 +169,8 @@ std::vector<Converter> image_converters() {
   return {
       {"Conv", 1, 2, 3,
        "auto_pad:string dilations:ints group:int kernel_shape:ints pads:ints strides:ints", conv},
-      {"MaxPool", 1, 1, 1,
+      {"MaxPool", 1, 1, 1, "auto_pad:string kernel_shape:ints pads:ints strides:ints", max_pool},
+      {"MaxPool", 8, 1, 1,
        "auto_pad:string kernel_shape:ints pads:ints storage_order:int strides:ints", max_pool},
       {"MaxPool", 10, 1, 1,
        "auto_pad:string ceil_mode:int dilations:ints kernel_shape:ints pads:ints storage_order:int "

@@ -35,6 +35,8 @@ Reduced reduced_of(Call& c, int inputs) {
 
 Value reduce(Call& c, std::string_view op, const Value& data, const Reduced& r) {
   if (r.axes.empty()) return data;
+  // The greatest of truth values is whether one is true.
+  if (data.dtype().is_bool()) return c.cast(reduce(c, op, c.cast(data, uint_type(8)), r), bool_type());
   return c(op, {data}, {{"axis", text(r.axes)}, {"keepdims", text(r.keep)}});
 }
 

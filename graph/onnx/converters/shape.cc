@@ -252,8 +252,11 @@ Values space_to_depth(Call& c) {
   }
   const int64_t n = data.extent(0), ch = data.extent(1), h = data.extent(2) / block,
                 w = data.extent(3) / block;
+  const std::string mode = c.knows("mode") ? c.string("mode", "DCR") : "DCR";
+  if (mode != "DCR" && mode != "CRD") c.bad("mode '" + mode + "'", "DCR, CRD");
+  const Extents order = mode == "DCR" ? Extents{0, 3, 5, 1, 2, 4} : Extents{0, 1, 3, 5, 2, 4};
   const Value parts = c.reshaped(data, {n, ch, h, block, w, block});
-  return {c.reshaped(c.transposed(parts, {0, 3, 5, 1, 2, 4}), {n, ch * block * block, h, w})};
+  return {c.reshaped(c.transposed(parts, order), {n, ch * block * block, h, w})};
 }
 
 Values depth_to_space(Call& c) {
@@ -265,7 +268,7 @@ Values depth_to_space(Call& c) {
     c.bad("blocks of " + text(block) + " from " + text(data.shape()),
           "channels that are a multiple of the block");
   }
-  const std::string mode = c.opset() >= 11 ? c.string("mode", "DCR") : "DCR";
+  const std::string mode = c.knows("mode") ? c.string("mode", "DCR") : "DCR";
   if (mode != "DCR" && mode != "CRD") c.bad("mode '" + mode + "'", "DCR, CRD");
   const int64_t n = data.extent(0), ch = data.extent(1) / area, h = data.extent(2),
                 w = data.extent(3);
@@ -322,6 +325,7 @@ std::vector<Converter> shape_converters() {
       {"Expand", 8, 2, 2, "", expand},
       {"Tile", 1, 2, 2, "", tile},
       {"SpaceToDepth", 1, 1, 1, "blocksize:int", space_to_depth},
+      {"SpaceToDepth", 28, 1, 1, "blocksize:int mode:string", space_to_depth},
       {"DepthToSpace", 1, 1, 1, "blocksize:int", depth_to_space},
       {"DepthToSpace", 11, 1, 1, "blocksize:int mode:string", depth_to_space},
       {"Gather", 1, 2, 2, "axis:int", gather},
