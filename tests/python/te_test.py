@@ -426,3 +426,20 @@ def test_parts_that_stand_in_many_places():
         found = np.zeros(8, "float32")
         tw.build(s, [A, output])(x, found)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_one_kernel_for_extents_that_are_multiples():
+    m = te.var("m")
+    A = te.placeholder((8 * m,), name="A")
+    B = te.compute((8 * m,), lambda i: A[i] + 1, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], factor=8)
+    s[B].vectorize(inner)
+    assert "likely" not in str(tw.lower(s, [A, B], simple_mode=True))
+    kernel = tw.build(s, [A, B])
+    for size in (0, 8, 40):
+        a, b = np.arange(size).astype("float32"), np.zeros(size, "float32")
+        kernel(a, b)
+        np.testing.assert_array_equal(b, a + 1)
+    with pytest.raises(tw.UserError, match="extent"):
+        kernel(np.zeros(12, "float32"), np.zeros(12, "float32"))
