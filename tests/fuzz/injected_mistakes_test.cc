@@ -223,19 +223,19 @@ struct Mistake {
 };
 constexpr Mistake kMistakes[] = {
     {"missing predicate on a split of a split", "check_bounds",
-     missing_predicate_of_a_split_of_a_split, 300},
-    {"unguarded start of a reduction", "check_bounds", unguarded_start_of_a_reduction, 300},
-    {"stale predicate of rfactor", "check_bounds", stale_predicate_of_rfactor, 100},
-    {"partition at the wrong place", "loop_partition", partition_at_the_wrong_place, 100},
-    {"region one too small", "check_bounds", region_one_too_small, 100},
-    {"use before definition", "check_bounds", use_before_definition, 100},
-    {"dropped likely", "check_bounds", dropped_likely, 100},
-    {"wrong offset of vectors", "vectorize_loop", wrong_offset_of_vectors, 100},
-    {"bad sharing of memory", "storage_rewrite", bad_sharing_of_memory, 100},
-    {"floormod as remainder", "canonical_simplify", floormod_as_remainder, 100},
-    {"reducer that is not associative", "check_bounds", reducer_that_is_not_associative, 100},
-    {"select out of bounds", "check_bounds", select_out_of_bounds, 100},
-    {"unrolled loop one short", "canonical_simplify", unrolled_loop_one_short, 100},
+     missing_predicate_of_a_split_of_a_split, 800},
+    {"unguarded start of a reduction", "check_bounds", unguarded_start_of_a_reduction, 800},
+    {"stale predicate of rfactor", "check_bounds", stale_predicate_of_rfactor, 800},
+    {"partition at the wrong place", "loop_partition", partition_at_the_wrong_place, 200},
+    {"region one too small", "check_bounds", region_one_too_small, 200},
+    {"use before definition", "check_bounds", use_before_definition, 200},
+    {"dropped likely", "check_bounds", dropped_likely, 200},
+    {"wrong offset of vectors", "vectorize_loop", wrong_offset_of_vectors, 200},
+    {"bad sharing of memory", "storage_rewrite", bad_sharing_of_memory, 200},
+    {"floormod as remainder", "canonical_simplify", floormod_as_remainder, 200},
+    {"reducer that is not associative", "check_bounds", reducer_that_is_not_associative, 800},
+    {"select out of bounds", "check_bounds", select_out_of_bounds, 200},
+    {"unrolled loop one short", "canonical_simplify", unrolled_loop_one_short, 200},
 };
 
 // What the oracle says of a kernel; empty when it is right.

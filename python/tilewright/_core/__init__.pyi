@@ -1007,7 +1007,7 @@ class Stage:
     def vectorize(self, var: IterVar) -> None:
         """Runs a leaf axis of constant extent in vector lanes. An axis is of the kind that was given last: vectorize, parallel or unroll."""
     def parallel(self, var: IterVar) -> None:
-        """Runs a leaf axis on the thread pool; reduction axes are refused. Inside another parallel loop it is a serial loop, and shown as one."""
+        """Runs a leaf axis on the thread pool; reduction axes of several iterations are refused. Inside another parallel loop it is a serial loop, and shown as one."""
     def unroll(self, var: IterVar) -> None:
         """Unrolls a leaf axis of constant extent; one that would make more than 16384 statements of a nest stays a loop."""
     def bind(self, ivar: IterVar, thread_ivar: tilewright.te.thread.ThreadAxis) -> None:
@@ -1877,6 +1877,10 @@ def set_num_threads(num_threads: int) -> list[str]:
 
 def set_package_directory(arg0: str) -> None:
     """Frames of files below it are not a script's."""
+
+
+def starting_from(arg0: collections.abc.Sequence[tilewright._core.ExprLike], arg1: collections.abc.Sequence[tilewright._core.ExprLike]) -> list[tilewright._core.PrimExpr]:
+    ...
 
 
 def store(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.Stmt:
