@@ -2,7 +2,8 @@
 // Rows are sorted bottom up. A chunk of a few dozen elements is sorted by counting, for each
 // element, those that go before it, all of them at once in vectors and without a branch; then
 // chunks are merged two by two. Of each no more than the first `keep` elements are looked at, which
-// is all that can be among the first `keep` of the row.
+// is all that can be among the first `keep` of the row. Where those are few, they are kept in order
+// while the row is read: most elements are compared with the last of them alone.
 #include "schedule/topi/sort.h"
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@ namespace tw::topi {
 namespace {
 
 constexpr int64_t kMostInChunk = 32, kLeastInChunk = 8;
+// Up to so many, of four times as many or more, are kept in order: a step for each of them at
+// worst.
+constexpr int64_t kFew = 64, kShareOfFew = 4;
 
 // As what elements are compared: what is narrow is not computed with.
 DType key_type(DType type) {
@@ -34,6 +38,8 @@ Expr before(const Expr& a, const Expr& b, bool ascending) {
   return beyond || (call("isnan", {last}) && !call("isnan", {first}));
 }
 
+using ElementOf = std::function<Expr(const Expr&)>;
+
 // Sorts one row in memory of its own.
 class RowSort {
  public:
@@ -45,14 +51,15 @@ class RowSort {
     capacity_ = (extent + chunk_ - 1) / chunk_ * chunk_;
     for (int64_t width = chunk_; width < extent; width *= 2) ++merges_;
   }
-  int64_t memory() const { return 2 * capacity_; }
+  int64_t memory() const { return are_few() ? keep_ : 2 * capacity_; }
   int64_t chunk() const { return chunk_; }
   // Where the sorted elements are at the end.
-  Expr result() const { return number(merges_ % 2 == 0 ? capacity_ : 0); }
+  Expr result() const { return number(merges_ % 2 == 0 && !are_few() ? capacity_ : 0); }
 
   // Of the first `count` elements that `element` gives; `ranks` has an element for each of a chunk.
   Stmt run(const Memory& keys, const Memory& places, const Memory& ranks, const Expr& count,
-           const std::function<Expr(const Expr&)>& element) const {
+           const ElementOf& element) const {
+    if (are_few()) return select_few(keys, places, count, element);
     const Stmt fetch = loop("j", number(capacity_), [&](const Expr& j) {
       const Expr inside = is_const_int(count, capacity_) ? make_bool(true) : j < count;
       return keys.store(
@@ -79,6 +86,49 @@ class RowSort {
 
  private:
   using Parts = std::pair<Memory, Memory>;
+
+  bool are_few() const { return keep_ <= kFew && keep_ * kShareOfFew <= extent_; }
+
+  // The first `keep` in order; a row has as many.
+  Stmt select_few(const Memory& keys, const Memory& places, const Expr& count,
+                  const ElementOf& element) const {
+    const Expr last = number(keep_ - 1);
+    const auto with_key = [&](const Expr& j, const StatementOf& body) {
+      return let("key", cast(keys.dtype(), element(j)), body);
+    };
+    const Stmt begin = loop("j", number(keep_), [&](const Expr& j) {
+      return with_key(j, [&](const Expr& key) { return insert(keys, places, key, j, j, j); });
+    });
+    const Stmt others = loop("j", count - number(keep_), [&](const Expr& k) {
+      const Expr j = k + number(keep_);
+      return with_key(j, [&](const Expr& key) {
+        return when(before(key, keys[last], ascending_),
+                    insert(keys, places, key, j, number(keep_), last));
+      });
+    });
+    return block({begin, others});
+  }
+
+  // Among `held` elements in order, behind those that are equal; those up to `last` move.
+  Stmt insert(const Memory& keys, const Memory& places, const Expr& key, const Expr& place,
+              const Expr& held, const Expr& last) const {
+    return allocate(
+        "before", int_type(32), number(1),
+        [&](const Memory& stay) {
+          const Stmt count = loop("p", held, [&](const Expr& p) {
+            return stay.add(number(0), cast(int_type(32), !before(key, keys[p], ascending_)));
+          });
+          const Stmt put = let("at", stay[number(0)], [&](const Expr& at) {
+            const Stmt shift = loop("s", last - at, [&](const Expr& s) {
+              const Expr to = last - s, from = to - number(1);
+              return block({keys.store(to, keys[from]), places.store(to, places[from])});
+            });
+            return block({shift, keys.store(at, key), places.store(at, place)});
+          });
+          return block({stay.store(number(0), number(0)), count, put});
+        },
+        "local");
+  }
 
   // A chunk of `count` elements, the first of which is element `begin` of the row.
   Stmt rank(const Memory& keys, const Memory& ranks, const Expr& count, const Memory& sorted_keys,
