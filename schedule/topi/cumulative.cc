@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "ir/expr.h"
@@ -26,7 +27,7 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
   const std::vector<int64_t> shape = constant_shape({name, "data"}, inputs[0]);
   const Lines lines = lines_along(shape, axis);
   const int64_t count = count_of(shape), width = columns_of_task(lines.inner);
-  const int64_t blocks = lines.inner / width;
+  const int64_t blocks = std::max<int64_t>(lines.inner / width, 1);
   const DType type = position_type(count);
   const auto constant = [&](int64_t v) { return make_const(type, v); };
   std::vector<Memory> from;

@@ -151,26 +151,10 @@ class Scatter {
                const std::function<Stmt(const Task&)>& body) const {
     constexpr int64_t kEnoughTasks = 16;  // for the threads of usual machines
     const int64_t own = std::max<int64_t>(target.lines * blocks, 1);
-    const int64_t ranges =
-        std::clamp<int64_t>(kEnoughTasks / own, 1, std::max<int64_t>(target.length, 1));
-    const int64_t rows = (target.length + ranges - 1) / ranges;
     const int64_t work = target.lines * target.updates * target.columns;
-    const Stmt scattered =
-        parallel_loop("task", target.lines * blocks * ranges, type_, work, [&](const Expr& task) {
-          const auto quotient = [&](const Expr& e, int64_t n) {
-            return n == 1 ? e : floor_div(e, constant(type_, n));
-          };
-          const auto remainder = [&](const Expr& e, int64_t n) {
-            return n == 1 ? make_zero(type_) : floor_mod(e, constant(type_, n));
-          };
-          const Expr rest = quotient(task, ranges);
-          Task own_part{quotient(rest, blocks), remainder(rest, blocks), {}, {}};
-          if (ranges > 1) {
-            own_part.low = remainder(task, ranges) * constant(type_, rows);
-            own_part.high = own_part.low + constant(type_, rows);
-          }
-          return body(own_part);
-        });
+    const int64_t wanted = is_worth_threads(work) ? kEnoughTasks / own : 1;
+    const int64_t ranges = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(target.length, 1));
+    const int64_t rows = (target.length + ranges - 1) / ranges;
     const int64_t count = count_of(shape_);
     constexpr int64_t kChunk = 4096;  // elements that a thread copies at a time
     const auto begin = [&](const Expr& at) {
@@ -187,7 +171,24 @@ class Scatter {
     parts.push_back(vector_loop("i", count % kChunk, type_, updates_.dtype(), [&](const Expr& i) {
       return begin(constant(type_, count - count % kChunk) + i);
     }));
-    if (work > 0 && count > 0) parts.push_back(scattered);
+    if (work > 0 && count > 0) {
+      parts.push_back(
+          parallel_loop("task", target.lines * blocks * ranges, type_, work, [&](const Expr& task) {
+            const auto quotient = [&](const Expr& e, int64_t n) {
+              return n == 1 ? e : floor_div(e, constant(type_, n));
+            };
+            const auto remainder = [&](const Expr& e, int64_t n) {
+              return n == 1 ? make_zero(type_) : floor_mod(e, constant(type_, n));
+            };
+            const Expr rest = quotient(task, ranges);
+            Task own_part{quotient(rest, blocks), remainder(rest, blocks), {}, {}};
+            if (ranges > 1) {
+              own_part.low = remainder(task, ranges) * constant(type_, rows);
+              own_part.high = own_part.low + constant(type_, rows);
+            }
+            return body(own_part);
+          }));
+    }
     std::vector<Tensor> inputs = {indices_, updates_};
     std::vector<Var> memory = {at_.buffer, new_.buffer, to_.buffer};
     if (data_ != nullptr) {

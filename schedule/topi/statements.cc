@@ -63,9 +63,11 @@ Stmt serial_loop(const std::string& name, int64_t extent, DType type, const Loop
   return make_loop(name, 0, extent, type, ForKind::Serial, body);
 }
 
+bool is_worth_threads(int64_t work) { return work >= kWorthThreads; }
+
 Stmt parallel_loop(const std::string& name, int64_t extent, DType type, int64_t work,
                    const LoopBody& body) {
-  if (extent == 1 || work < kWorthThreads) return serial_loop(name, extent, type, body);
+  if (extent == 1 || !is_worth_threads(work)) return serial_loop(name, extent, type, body);
   return make_loop(name, 0, extent, type, ForKind::Parallel, body);
 }
 

@@ -32,7 +32,9 @@ struct Memory {
 using LoopBody = std::function<Stmt(const Expr&)>;
 // for i in [0, extent); positions are of that type.
 Stmt serial_loop(const std::string& name, int64_t extent, DType type, const LoopBody& body);
-// The same on all threads, where the work, in elements, is worth waking them.
+// Whether so many elements take longer than waking threads.
+bool is_worth_threads(int64_t work);
+// The same on all threads, where the work, in elements, is worth it.
 Stmt parallel_loop(const std::string& name, int64_t extent, DType type, int64_t work,
                    const LoopBody& body);
 // The same in vectors of elements of `element`, and one by one what is left over.

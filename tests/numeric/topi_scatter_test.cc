@@ -2,6 +2,8 @@
 // Scatters and walks that are large enough to be divided among threads, against plain loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedule/topi/cumulative.h"
 #include "schedule/topi/scatter.h"
 #include "tests/support/te_run.h"
@@ -23,10 +25,10 @@ Array indices_like(const std::vector<int64_t>& shape, int64_t least, int64_t cou
   return Array(shape, [=](int64_t i) { return static_cast<double>(least + i * 7 % count); });
 }
 
-// Rows of 300 columns are tasks of 150; 40 rows of one are ranges of a task each.
+// Rows of 300 columns are tasks of 150; rows of one are ranges of several, a task each.
 TEST(TopiScatter, RowsAreAddedWhereTheyWereTaken) {
   for (const int64_t columns : {300, 17, 1}) {
-    const int64_t rows = 40, updates = 90;
+    const int64_t rows = 40, updates = columns == 1 ? 9000 : 90;
     const Array grad = sample({updates, columns}), at = indices_like({updates}, -45, 91);
     const Tensor result =
         take_grad(placeholder_like(grad), {static_cast<int>(rows), static_cast<int>(columns)},

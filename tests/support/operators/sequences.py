@@ -37,7 +37,7 @@ def _cumulative(function, first):
 def _recurrence(a, data, factor):
     axis = a.axis % data.ndim
     data, factor = (np.moveaxis(np.flip(x, axis) if a.reverse else x, axis, 0) for x in (data, factor))
-    y, last = np.zeros_like(data), np.zeros_like(data[0])
+    y, last = np.zeros_like(data), np.zeros(data.shape[1:], data.dtype)
     for k in range(len(data)):
         before = last if a.form != "before" else (factor[k - 1] * last if k else last)
         last = data[k] + (before if a.form == "before" else factor[k] * before)
