@@ -69,6 +69,15 @@ te::Tensor of_integers(const te::Tensor& a, const te::Tensor& b) {
   return function(a, b, "T_bits", topi::kBroadcast);
 }
 
+// Of floats the exact remainder of a quotient towards zero, and the divisor where the signs differ:
+// so an infinite divisor leaves what is divided.
+te::Tensor floor_mod(const te::Tensor& a, const te::Tensor& b) {
+  if (!a.dtype().is_float()) return topi::floor_mod(a, b);
+  const te::Tensor rest = topi::fmod(a, b);
+  const te::Tensor differ = topi::less(topi::multiply(topi::sign(rest), b), Expr(0));
+  return topi::where(differ, topi::add(rest, b), rest);
+}
+
 struct Row {
   std::string_view name;
   std::vector<std::string_view> aliases;
@@ -174,7 +183,7 @@ std::vector<Op> broadcast_ops() {
       {"broadcast_floor_mod",
        {"floor_mod"},
        "remainder of a / b with the sign of b",
-       [](const te::Tensor& a, const te::Tensor& b) { return topi::floor_mod(a, b); },
+       floor_mod,
        remainder_gradient<kFloor>},
       {"broadcast_floor_div",
        {"floor_divide"},
