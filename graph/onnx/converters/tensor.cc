@@ -142,18 +142,6 @@ Values triangle(Call& c) {
   return {c("trilu", {c.input(0)}, {{"k", text(k)}, {"upper", text(c.flag("upper", true))}})};
 }
 
-Values eye_like(Call& c) {
-  const Value& like = c.input(0);
-  if (like.rank() != 2) c.bad("a matrix like " + text(like.shape()), "rank 2");
-  const DType type = c.has_attribute("dtype") ? c.dtype("dtype") : like.dtype();
-  const int64_t k = std::clamp<int64_t>(c.integer("k", 0), -INT32_MAX, INT32_MAX);
-  return {c("eye", {},
-            {{"N", text(like.extent(0))},
-             {"M", text(like.extent(1))},
-             {"k", text(k)},
-             {"dtype", text(type)}})};
-}
-
 }  // namespace
 
 std::vector<Converter> tensor_converters() {
@@ -193,7 +181,6 @@ std::vector<Converter> tensor_converters() {
       {"Compress", 9, 2, 2, "axis:int", compress},
       {"ReverseSequence", 10, 2, 2, "batch_axis:int time_axis:int", reverse_sequence},
       {"Trilu", 14, 1, 2, "upper:int", triangle},
-      {"EyeLike", 9, 1, 1, "dtype:int k:int", eye_like},
   };
   rows.insert(rows.end(), others.begin(), others.end());
   return rows;
