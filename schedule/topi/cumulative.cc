@@ -9,8 +9,8 @@
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/te/extern.h"
+#include "schedule/topi/line_statements.h"
 #include "schedule/topi/operator.h"
-#include "schedule/topi/statements.h"
 #include "schedule/topi/transform.h"
 
 namespace tw::topi {
@@ -19,8 +19,8 @@ namespace {
 // A walk along lines with so many values, of neighbouring lines side by side, that go from one
 // element to the next. The element is at `at` in inputs and output; `state` holds the values, that
 // of this line at `state_at`.
-using Step = std::function<Stmt(const std::vector<Memory>& inputs, const Memory& output,
-                                const Expr& at, const Memory& state, const Expr& state_at)>;
+using Step = std::function<Stmt(const std::vector<Buffer>& inputs, const Buffer& output,
+                                const Expr& at, const Buffer& state, const Expr& state_at)>;
 
 Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType result, size_t axis,
             bool reverse, const Expr& first, const Step& step) {
@@ -30,9 +30,9 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
   const int64_t blocks = std::max<int64_t>(lines.inner / width, 1);
   const DType type = position_type(count);
   const auto constant = [&](int64_t v) { return make_const(type, v); };
-  std::vector<Memory> from;
+  std::vector<Buffer> from;
   for (const Tensor& t : inputs) from.emplace_back(t.name(), t.dtype());
-  const Memory to("result", result), state("state", result);
+  const Buffer to("result", result), state("state", result);
   const auto columns = [&](const LoopBody& body) {
     return vector_loop("j", width, type, result, body);
   };
@@ -53,7 +53,7 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
                          .body = block({start, steps})});
   });
   std::vector<Var> memory;
-  for (const Memory& m : from) memory.push_back(m.buffer);
+  for (const Buffer& m : from) memory.push_back(m.buffer);
   memory.push_back(to.buffer);
   return te::extern_op({.name = name,
                         .inputs = inputs,
@@ -83,8 +83,8 @@ Tensor running(std::string_view op, const Tensor& data, std::optional<int> axis,
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, *axis, data.rank()));
   const Expr start = make_const(type, first);
   return walk(name, {data}, type, along, reverse, start,
-              [&](const std::vector<Memory>& in, const Memory& out, const Expr& at,
-                  const Memory& state, const Expr& j) {
+              [&](const std::vector<Buffer>& in, const Buffer& out, const Expr& at,
+                  const Buffer& state, const Expr& j) {
                 const Stmt more = state.set(j, combine(state[j], cast(type, in[0][at])));
                 const Stmt result = out.set(at, state[j]);
                 return exclusive ? block({result, more}) : block({more, result});
@@ -129,8 +129,8 @@ Tensor linear_recurrence(const Tensor& data, const Tensor& factor, int axis, Rec
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
   // The state is y, or for Before the part of the next y that comes of this one.
   return walk(name, {data, factor}, data.dtype(), along, reverse, make_zero(data.dtype()),
-              [&](const std::vector<Memory>& in, const Memory& out, const Expr& at,
-                  const Memory& state, const Expr& j) {
+              [&](const std::vector<Buffer>& in, const Buffer& out, const Expr& at,
+                  const Buffer& state, const Expr& j) {
                 const Expr x = in[0][at], a = in[1][at];
                 switch (form) {
                   case Recurrence::Current:

@@ -9,8 +9,8 @@
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/te/extern.h"
+#include "schedule/topi/line_statements.h"
 #include "schedule/topi/operator.h"
-#include "schedule/topi/statements.h"
 
 namespace tw::topi {
 namespace {
@@ -78,9 +78,9 @@ class Scatter {
         type_(position_type(
             std::max(count_of(shape), count_of(constant_shape({name, "updates"}, updates))))) {}
   DType type() const { return type_; }
-  const Memory& indices() const { return at_; }
-  const Memory& updates() const { return new_; }
-  const Memory& result() const { return to_; }
+  const Buffer& indices() const { return at_; }
+  const Buffer& updates() const { return new_; }
+  const Buffer& result() const { return to_; }
 
   // Where rows of updates go whole: row_of(line, update) is where.
   Tensor rows(const Target& target, Reduction reduction,
@@ -209,7 +209,7 @@ class Scatter {
   const Tensor* data_;
   Extents shape_;
   Tensor indices_, updates_;
-  Memory from_, at_, new_, to_;
+  Buffer from_, at_, new_, to_;
   DType type_;
 };
 
