@@ -10,31 +10,8 @@
 namespace tw::graph {
 namespace {
 
-// Shapes are aligned at their last dimension; an extent of 1, or a missing one, is repeated.
 void broadcast_shape(ShapeInference& s) {
-  const Shape &a = s.input(0), &b = s.input(1);
-  if (!a.has_rank() || !b.has_rank()) return;
-  const size_t rank = std::max(a.rank(), b.rank());
-  const auto extent = [&](const Shape& shape, size_t k) {
-    const size_t missing = rank - shape.rank();
-    return k < missing ? int64_t{1} : shape[k - missing];
-  };
-  std::vector<int64_t> result;
-  for (size_t k = 0; k < rank; ++k) {
-    const int64_t x = extent(a, k), y = extent(b, k);
-    if (x == 1 || x == y) {
-      result.push_back(y);
-    } else if (y == 1 || y == Shape::kUnknown) {
-      // Of an unknown extent and one above 1 the other is the result's, whichever the first is.
-      result.push_back(y == Shape::kUnknown && x == Shape::kUnknown ? Shape::kUnknown : x);
-    } else if (x == Shape::kUnknown) {
-      result.push_back(y);
-    } else {
-      s.fail(fmt::format("shapes {} and {} do not broadcast", to_string(a), to_string(b)),
-             "extents that are equal, 1 or missing");
-    }
-  }
-  s.narrow_output(0, result);
+  s.narrow_output(0, broadcast_of(s, s.input(0), s.input(1)));
 }
 
 // Gradients of both operands from that of the output, all of the output's shape.
@@ -55,6 +32,14 @@ Entries selected(const GradientOf& n, const Entry& g) {
   return {n.product(g, n("elemwise_add", {holds(n, first), half})),
           n.product(g, n("elemwise_add", {holds(n, second), half}))};
 }
+// A remainder moves with what is divided, and by so many steps against the divisor.
+template <const char* const& rounding>
+Entries remainder_gradient(const GradientOf& n, const Entry& g) {
+  const Entry steps = n(rounding, {n("broadcast_div", {n.input(0), n.input(1)})});
+  return {g, n("negative", {n.product(g, steps)})};
+}
+constexpr const char* kTrunc = "trunc";
+constexpr const char* kFloor = "floor";
 constexpr const char* kGreater = "broadcast_greater";
 constexpr const char* kLess = "broadcast_less";
 
@@ -68,12 +53,37 @@ Entries power_gradient(const GradientOf& n, const Entry& g) {
   return {n.product(g, slope), n.product(g, times(n, n.output(), logarithm))};
 }
 
+te::Tensor as_bool(const te::Tensor& x) { return topi::cast(x, bool_type()); }
+
+// Whether the operands, which are true where they are not 0, are so; in the type of the first.
+using Function = te::Tensor (*)(const te::Tensor&, const te::Tensor&, const std::string&,
+                                const std::string&);
+template <Function function>
+te::Tensor logical(const te::Tensor& a, const te::Tensor& b) {
+  return mask(function(as_bool(a), as_bool(b), "T_logical", topi::kBroadcast), a.dtype());
+}
+// Of integers alone.
+template <Function function>
+te::Tensor of_integers(const te::Tensor& a, const te::Tensor& b) {
+  topi::require_integers({"broadcast", "lhs"}, a);
+  return function(a, b, "T_bits", topi::kBroadcast);
+}
+
+// Of floats the exact remainder of a quotient towards zero, and the divisor where the signs differ:
+// so an infinite divisor leaves what is divided.
+te::Tensor floor_mod(const te::Tensor& a, const te::Tensor& b) {
+  if (!a.dtype().is_float()) return topi::floor_mod(a, b);
+  const te::Tensor rest = topi::fmod(a, b);
+  const te::Tensor differ = topi::less(topi::multiply(topi::sign(rest), b), Expr(0));
+  return topi::where(differ, topi::add(rest, b), rest);
+}
+
 struct Row {
   std::string_view name;
   std::vector<std::string_view> aliases;
   std::string_view doc;
   te::Tensor (*compute)(const te::Tensor&, const te::Tensor&);
-  BothGradients gradient;
+  BothGradients gradient = nullptr;  // null: none
   decltype(scales_as_sum)* fold_scale = nullptr;
 };
 
@@ -82,19 +92,19 @@ struct Row {
 std::vector<Op> broadcast_ops() {
   static const Row kRows[] = {
       {"broadcast_add",
-       {"__add_symbol__"},
+       {"__add_symbol__", "add"},
        "a + b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::add(a, b); },
        [](const GradientOf&, const Entry& g) { return Entries{g, g}; },
        scales_as_sum},
       {"broadcast_sub",
-       {"__sub_symbol__"},
+       {"__sub_symbol__", "subtract"},
        "a - b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::subtract(a, b); },
        [](const GradientOf& n, const Entry& g) { return Entries{g, n("negative", {g})}; },
        scales_as_sum},
       {"broadcast_mul",
-       {"__mul_symbol__"},
+       {"__mul_symbol__", "multiply"},
        "a * b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::multiply(a, b); },
        [](const GradientOf& n, const Entry& g) {
@@ -102,7 +112,7 @@ std::vector<Op> broadcast_ops() {
        },
        scales_as_product},
       {"broadcast_div",
-       {"__div_symbol__"},
+       {"__div_symbol__", "divide"},
        "a / b",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::divide(a, b); },
        [](const GradientOf& n, const Entry& g) {
@@ -110,17 +120,17 @@ std::vector<Op> broadcast_ops() {
          return Entries{of_lhs, n("negative", {n.product(of_lhs, n.output())})};
        }},
       {"broadcast_max",
-       {},
+       {"maximum"},
        "the greater",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::maximum(a, b); },
        selected<kGreater, kLess>},
       {"broadcast_min",
-       {},
+       {"minimum"},
        "the lesser",
        [](const te::Tensor& a, const te::Tensor& b) { return topi::minimum(a, b); },
        selected<kLess, kGreater>},
       {"broadcast_pow",
-       {"__pow_symbol__"},
+       {"__pow_symbol__", "power"},
        "a to the b; floating",
        [](const te::Tensor& a, const te::Tensor& b) {
          topi::require_float({"broadcast_pow", "lhs"}, a);
@@ -128,12 +138,12 @@ std::vector<Op> broadcast_ops() {
        },
        power_gradient},
       {"broadcast_equal",
-       {},
+       {"equal"},
        "1 where a == b, else 0",
        [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::equal(a, b), a.dtype()); },
        flat},
       {"broadcast_not_equal",
-       {},
+       {"not_equal"},
        "1 where a != b, else 0",
        [](const te::Tensor& a, const te::Tensor& b) {
          return mask(topi::not_equal(a, b), a.dtype());
@@ -147,7 +157,7 @@ std::vector<Op> broadcast_ops() {
        },
        flat},
       {"broadcast_greater_equal",
-       {},
+       {"greater_equal"},
        "1 where a >= b, else 0",
        [](const te::Tensor& a, const te::Tensor& b) {
          return mask(topi::greater_equal(a, b), a.dtype());
@@ -159,12 +169,50 @@ std::vector<Op> broadcast_ops() {
        [](const te::Tensor& a, const te::Tensor& b) { return mask(topi::less(a, b), a.dtype()); },
        flat},
       {"broadcast_less_equal",
-       {},
+       {"less_equal"},
        "1 where a <= b, else 0",
        [](const te::Tensor& a, const te::Tensor& b) {
          return mask(topi::less_equal(a, b), a.dtype());
        },
        flat},
+      {"broadcast_mod",
+       {"mod"},
+       "remainder of a / b with the sign of a",
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::fmod(a, b); },
+       remainder_gradient<kTrunc>},
+      {"broadcast_floor_mod",
+       {"floor_mod"},
+       "remainder of a / b with the sign of b",
+       floor_mod,
+       remainder_gradient<kFloor>},
+      {"broadcast_floor_div",
+       {"floor_divide"},
+       "greatest integral value not above a / b",
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::floor_divide(a, b); },
+       flat},
+      {"logical_and",
+       {"broadcast_logical_and"},
+       "1 where neither is 0, else 0, in the type of a",
+       logical<topi::logical_and>,
+       flat},
+      {"logical_or",
+       {"broadcast_logical_or"},
+       "1 where one is not 0, else 0, in the type of a",
+       logical<topi::logical_or>,
+       flat},
+      {"logical_xor",
+       {"broadcast_logical_xor"},
+       "1 where one is 0 and one is not, else 0, in the type of a",
+       logical<topi::logical_xor>,
+       flat},
+      {"bitwise_and", {}, "a & b; integers", of_integers<topi::bitwise_and>},
+      {"bitwise_or", {}, "a | b; integers", of_integers<topi::bitwise_or>},
+      {"bitwise_xor", {}, "a ^ b; integers", of_integers<topi::bitwise_xor>},
+      {"broadcast_left_shift", {"left_shift"}, "a << b; integers", of_integers<topi::left_shift>},
+      {"broadcast_right_shift",
+       {"right_shift"},
+       "a >> b, arithmetic for signed integers; integers",
+       of_integers<topi::right_shift>},
   };
   std::vector<Op> ops;
   for (const Row& row : kRows) {
@@ -179,17 +227,18 @@ std::vector<Op> broadcast_ops() {
          .pattern = Pattern::Broadcast,
          .compute = [f = row.compute](const AttributeValues&,
                                       Tensors in) { return std::vector{f(in[0], in[1])}; },
-         .gradient =
-             [f = row.gradient](const NodeRef& node, const Entries& g) {
-               const GradientOf n(node);
-               Entries of_inputs = f(n, g[0]);
-               for (size_t k = 0; k < 2; ++k) {
-                 of_inputs[k] = n("collapse_sum", {of_inputs[k], n.input(k)});
-               }
-               return of_inputs;
-             },
+         .gradient = no_gradient,
          .fold_scale = row.fold_scale ? ScaleRule(row.fold_scale) : nullptr,
          .inplace = {{0, 0}, {1, 0}}});
+    if (!row.gradient) continue;
+    ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
+      const GradientOf n(node);
+      Entries of_inputs = f(n, g[0]);
+      for (size_t k = 0; k < 2; ++k) {
+        of_inputs[k] = n("collapse_sum", {of_inputs[k], n.input(k)});
+      }
+      return of_inputs;
+    };
   }
   return ops;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "ir/expr.h"
@@ -34,6 +35,31 @@ size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
            fmt::format("{} to {}", -n, n - 1));
   }
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
+}
+
+Shape broadcast_of(const ShapeInference& s, const Shape& a, const Shape& b) {
+  if (!a.has_rank() || !b.has_rank()) return {};
+  const size_t rank = std::max(a.rank(), b.rank());
+  const auto extent = [&](const Shape& shape, size_t k) {
+    const size_t missing = rank - shape.rank();
+    return k < missing ? int64_t{1} : shape[k - missing];
+  };
+  std::vector<int64_t> result;
+  for (size_t k = 0; k < rank; ++k) {
+    const int64_t x = extent(a, k), y = extent(b, k);
+    if (x == 1 || x == y) {
+      result.push_back(y);
+    } else if (y == 1 || y == Shape::kUnknown) {
+      // Of an unknown extent and one above 1 the other is the result's, whichever the first is.
+      result.push_back(y == Shape::kUnknown && x == Shape::kUnknown ? Shape::kUnknown : x);
+    } else if (x == Shape::kUnknown) {
+      result.push_back(y);
+    } else {
+      s.fail(fmt::format("shapes {} and {} do not broadcast", to_string(a), to_string(b)),
+             "extents that are equal, 1 or missing");
+    }
+  }
+  return result;
 }
 
 void same_shape_along_axis(ShapeInference& s) {

@@ -40,9 +40,14 @@ std::vector<Op> creation_ops() {
   Op full = filled("full", "A tensor of one value.",
                    [](const AttributeValues& a) { return a.real("fill_value"); });
   full.attributes.push_back({"fill_value", AttributeType::Float, {}, "taken in the element type"});
-  return {filled("zeros", "A tensor of zeros.", [](const AttributeValues&) { return 0.0; }),
-          filled("ones", "A tensor of ones.", [](const AttributeValues&) { return 1.0; }),
-          std::move(full)};
+  return {
+      filled("zeros", "A tensor of zeros.", [](const AttributeValues&) { return 0.0; }),
+      filled("ones", "A tensor of ones.", [](const AttributeValues&) { return 1.0; }),
+      std::move(full),
+      // NNVM's, for networks that are not finished.
+      {.name = "__undef__",
+       .doc = "No value: a place for what is not known yet. It is refused where it is computed.",
+       .layout = natural_layouts}};
 }
 
 }  // namespace tw::graph

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/ops/common.h"
+#include "graph/ops/element_rows.h"
 #include "graph/ops/families.h"
 #include "ir/expr.h"
 #include "runtime/read_number.h"
@@ -14,28 +15,6 @@
 namespace tw::graph {
 namespace {
 
-struct Unary {
-  std::string_view name;
-  std::vector<std::string_view> aliases;
-  std::string_view doc;
-  te::Tensor (*compute)(const te::Tensor&);
-  // Of the input, from that of the output; null: none.
-  Entry (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
-  decltype(scales_as_sum)* fold_scale = nullptr;
-  decltype(always_identity)* identity = nullptr;
-};
-
-struct Binary {
-  std::string_view name;
-  std::vector<std::string_view> aliases;
-  std::string_view doc;
-  te::Tensor (*compute)(const te::Tensor&, const te::Tensor&);
-  Entries (*gradient)(const GradientOf& n, const Entry& g) = nullptr;
-  decltype(scales_as_sum)* fold_scale = nullptr;
-};
-
-Entry flat_in_one(const GradientOf& n, const Entry&) { return n.zeros(0); }
-
 bool is_number(const std::string& scalar, double value) { return *read_double(scalar) == value; }
 
 // Numbers of attributes, computed on.
@@ -44,26 +23,6 @@ std::string less_one(const std::string& scalar) {
 }
 std::string logarithm(const std::string& scalar) {
   return fmt::format("{}", std::log(*read_double(scalar)));
-}
-
-struct WithScalar {
-  std::string_view name;
-  std::string_view doc;
-  te::Tensor (*compute)(const te::Tensor&, const Expr&);
-  Entry (*gradient)(const GradientOf& n, const Entry& g, const std::string& scalar);
-  decltype(scales_as_sum)* fold_scale = nullptr;
-  decltype(always_identity)* identity = nullptr;
-};
-
-Op elementwise(std::string_view name, std::vector<std::string_view> aliases, std::string_view doc) {
-  return {.name = name,
-          .aliases = std::move(aliases),
-          .doc = doc,
-          .infer_shape = same_shape,
-          .infer_type = same_type,
-          .layout = one_layout,
-          .pattern = Pattern::ElementWise,
-          .inplace = {{0, 0}}};
 }
 
 }  // namespace
@@ -265,50 +224,9 @@ std::vector<Op> elementwise_ops() {
        }},
   };
   std::vector<Op> ops;
-  for (const WithScalar& row : kWithScalar) {
-    Op op = elementwise(row.name, {}, row.doc);
-    op.inputs = {{"data", "any shape"}};
-    op.attributes = {{"scalar", AttributeType::Float, {}, "a number, taken in the type of data"}};
-    op.compute = [f = row.compute](const AttributeValues& a, Tensors in) {
-      return std::vector{f(in[0], constant_of(in[0].dtype(), a.real("scalar")))};
-    };
-    op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
-      return Entries{f(GradientOf(node), g[0], *node->attributes.find("scalar"))};
-    };
-    if (row.fold_scale) op.fold_scale = row.fold_scale;
-    if (row.identity) op.identity = row.identity;
-    ops.push_back(std::move(op));
-  }
-  for (const Unary& row : kUnary) {
-    Op op = elementwise(row.name, row.aliases, row.doc);
-    op.inputs = {{"data", "any shape and type that the function takes"}};
-    op.compute = [f = row.compute](const AttributeValues&, Tensors in) {
-      return std::vector{f(in[0])};
-    };
-    if (row.gradient) {
-      op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
-        return Entries{f(GradientOf(node), g[0])};
-      };
-    }
-    if (row.fold_scale) op.fold_scale = row.fold_scale;
-    if (row.identity) op.identity = row.identity;
-    ops.push_back(std::move(op));
-  }
-  for (const Binary& row : kBinary) {
-    Op op = elementwise(row.name, row.aliases, row.doc);
-    op.inputs = {{"lhs", "any shape"}, {"rhs", "the shape and type of lhs"}};
-    op.inplace = {{0, 0}, {1, 0}};
-    op.compute = [f = row.compute](const AttributeValues&, Tensors in) {
-      return std::vector{f(in[0], in[1])};
-    };
-    if (row.gradient) {
-      op.gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
-        return f(GradientOf(node), g[0]);
-      };
-    }
-    if (row.fold_scale) op.fold_scale = row.fold_scale;
-    ops.push_back(std::move(op));
-  }
+  append(ops, kWithScalar);
+  append(ops, kUnary);
+  append(ops, kBinary);
   Op sum = elementwise("elemwise_sum", {}, "the sum of all arguments");
   sum.inputs = {{"args", "tensors of one shape and type"}};
   sum.variadic = true;

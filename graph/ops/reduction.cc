@@ -3,13 +3,12 @@
 
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
+#include "graph/ops/reduction.h"
 #include "ir/expr.h"
 #include "schedule/topi/common.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
-namespace {
-
 void infer_reduction(ShapeInference& s) {
   const Shape& data = s.input(0);
   if (!data.has_rank()) return;
@@ -24,7 +23,6 @@ void infer_reduction(ShapeInference& s) {
   s.narrow_output(0, result);
 }
 
-// The gradient of a sum, for each element that was added.
 Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
   const std::string* axis = node.attributes.find("axis");
   const AttributeValues values(node.op->attributes, node.attributes, node.name);
@@ -32,10 +30,19 @@ Entry expanded(const GradientOf& n, const Entry& g, const Node& node) {
            {{"exclude", values.flag("exclude") ? "1" : "0"}, {"axis", axis ? *axis : "[]"}});
 }
 
-// The same reduction of something of the shape of the data.
-Entry reduced(const GradientOf& n, std::string_view op, const Entry& e, const Node& node) {
-  return n(op, {e}, Attributes(node.attributes));
+Attributes dimensions_of(const Node& node) {
+  Attributes which;
+  for (const std::string_view name : {"axis", "keepdims", "exclude"}) {
+    if (const std::string* text = node.attributes.find(name)) which.set(std::string(name), *text);
+  }
+  return which;
 }
+
+Entry reduced(const GradientOf& n, std::string_view op, const Entry& e, const Node& node) {
+  return n(op, {e}, dimensions_of(node));
+}
+
+namespace {
 
 // The elements that are the extreme one have equal shares, as in PyTorch's amax.
 Entry extreme_gradient(const GradientOf& n, const Entry& g, const Node& node) {
@@ -45,7 +52,7 @@ Entry extreme_gradient(const GradientOf& n, const Entry& g, const Node& node) {
 }
 
 Entry mean_gradient(const GradientOf& n, const Entry& g, const Node& node) {
-  return n("_mean_grad", {g, n.input(0)}, Attributes(node.attributes));
+  return n("_mean_grad", {g, n.input(0)}, dimensions_of(node));
 }
 
 // The product of all others: with one zero among them only that has a gradient, with several none.
@@ -121,16 +128,29 @@ void choose_reduction(LayoutChoice& c, bool in_order) {
   if (c.attributes().flag("exclude")) c.set_attribute("exclude", "False");
 }
 
-void reduction_layout(LayoutChoice& c) { choose_reduction(c, false); }
 void position_layout(LayoutChoice& c) { choose_reduction(c, true); }
 
 struct Row {
   std::string_view name, doc;
   te::Tensor (*compute)(const te::Tensor&, const std::vector<int>&, bool);
-  Entry (*gradient)(const GradientOf&, const Entry&, const Node&) = nullptr;
+  Entry (*gradient)(const GradientOf&, const Entry&, const Node&);
+};
+
+struct Position {
+  std::string_view name, doc;
+  te::Tensor (*compute)(const te::Tensor&, const std::vector<int>&, bool keep, bool last);
 };
 
 }  // namespace
+
+void reduction_layout(LayoutChoice& c) { choose_reduction(c, false); }
+
+std::vector<AttributeSpec> reduction_attributes() {
+  using enum AttributeType;
+  return {{"axis", Tuple, "()", "the dimensions; none: all"},
+          {"keepdims", Bool, "False", "whether they stay, with extent 1"},
+          {"exclude", Bool, "False", "whether all others are meant"}};
+}
 
 std::vector<Op> reduction_ops() {
   using enum AttributeType;
@@ -161,54 +181,59 @@ std::vector<Op> reduction_ops() {
        },
        product_gradient},
   };
-  static const Row kPositions[] = {
-      {"argmax",
-       "The row-major position of the greatest over dimensions, int32; the first of equals.",
-       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
-         return topi::argmax(x, axes, keep);
-       }},
-      {"argmin", "The row-major position of the least over dimensions, int32; the first of equals.",
-       [](const te::Tensor& x, const std::vector<int>& axes, bool keep) {
-         return topi::argmin(x, axes, keep);
-       }},
+  static const Position kPositions[] = {
+      {"argmax", "The row-major position of the greatest over dimensions, int32.", topi::argmax},
+      {"argmin", "The row-major position of the least over dimensions, int32.", topi::argmin},
   };
-  const std::vector<AttributeSpec> attributes = {
-      {"axis", Tuple, "()", "the dimensions; none: all"},
-      {"keepdims", Bool, "False", "whether they stay, with extent 1"},
-      {"exclude", Bool, "False", "whether all others are meant"}};
   std::vector<Op> ops;
-  const auto add = [&](const Row& row, bool position) {
+  for (const Row& row : kRows) {
     ops.push_back({.name = row.name,
                    .doc = row.doc,
                    .inputs = {{"data", "any shape"}},
-                   .attributes = attributes,
+                   .attributes = reduction_attributes(),
                    .infer_shape = infer_reduction,
-                   .infer_type = position ? infer_int32 : same_type,
-                   .layout = position ? position_layout : reduction_layout,
+                   .infer_type = same_type,
+                   .layout = reduction_layout,
                    .pattern = Pattern::CommReduce,
                    .compute =
-                       [f = row.compute, position](const AttributeValues& a, Tensors in) {
-                         // Of no dimension a reduction changes nothing, and the position is 0.
+                       [f = row.compute](const AttributeValues& a, Tensors in) {
+                         // Of no dimension a reduction changes nothing.
                          const auto axes = named_axes(a, in[0].shape().size());
-                         if (!axes.empty()) return std::vector{f(in[0], axes, a.flag("keepdims"))};
-                         return std::vector{position
-                                                ? topi::full(in[0].shape(), int_type(32), Expr(0))
-                                                : topi::identity(in[0])};
+                         return std::vector{axes.empty() ? topi::identity(in[0])
+                                                         : f(in[0], axes, a.flag("keepdims"))};
+                       },
+                   .gradient =
+                       [f = row.gradient](const NodeRef& node, const Entries& g) {
+                         return Entries{f(GradientOf(node), g[0], *node)};
+                       }});
+  }
+  for (const Position& row : kPositions) {
+    ops.push_back({.name = row.name,
+                   .doc = row.doc,
+                   .inputs = {{"data", "any shape"}},
+                   .attributes = reduction_attributes(),
+                   .infer_shape = infer_reduction,
+                   .infer_type = infer_int32,
+                   .layout = position_layout,
+                   .pattern = Pattern::CommReduce,
+                   .compute =
+                       [f = row.compute](const AttributeValues& a, Tensors in) {
+                         // Of no dimension the position is 0.
+                         const auto axes = named_axes(a, in[0].shape().size());
+                         return std::vector{
+                             axes.empty()
+                                 ? topi::full(in[0].shape(), int_type(32), Expr(0))
+                                 : f(in[0], axes, a.flag("keepdims"), a.flag("select_last_index"))};
                        },
                    .gradient = no_gradient});
-    if (row.gradient) {
-      ops.back().gradient = [f = row.gradient](const NodeRef& node, const Entries& g) {
-        return Entries{f(GradientOf(node), g[0], *node)};
-      };
-    }
-  };
-  for (const Row& row : kRows) add(row, false);
-  for (const Row& row : kPositions) add(row, true);
+    ops.back().attributes.push_back(
+        {"select_last_index", Bool, "False", "of equal elements the last, else the first"});
+  }
   ops.push_back(
       {.name = "_mean_grad",
        .doc = "The gradient of mean's data; attributes are those of the mean.",
        .inputs = {{"grad", "the gradient of the output"}, {"data", "what mean was given"}},
-       .attributes = attributes,
+       .attributes = reduction_attributes(),
        .infer_shape = second_shape,
        .infer_type = first_type,
        .layout = natural_layouts,

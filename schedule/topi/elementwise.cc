@@ -12,19 +12,21 @@
 namespace tw::topi {
 namespace {
 
-enum class Elements : uint8_t { Any, Number, Float, Bool };
+enum class Elements : uint8_t { Any, Number, Float, Integer, Bool };
 
 void check_elements(std::string_view op, Elements wanted, DType type) {
   const bool fits = wanted == Elements::Any ||
                     (wanted == Elements::Number && (type.is_integer() || type.is_float())) ||
                     (wanted == Elements::Float && type.is_float()) ||
+                    (wanted == Elements::Integer && type.is_integer()) ||
                     (wanted == Elements::Bool && type.is_bool());
   if (fits) return;
   raise({.code = ErrorCode::TypeMismatch,
          .what = fmt::format("{} of {}", op, to_string(type)),
-         .legal = wanted == Elements::Bool    ? "bool elements; compare first"
-                  : wanted == Elements::Float ? "floating elements; cast the tensor"
-                                              : "integer or floating elements; cast the tensor"});
+         .legal = wanted == Elements::Bool      ? "bool elements; compare first"
+                  : wanted == Elements::Float   ? "floating elements; cast the tensor"
+                  : wanted == Elements::Integer ? "integer elements; cast the tensor"
+                                                : "integer or floating elements; cast the tensor"});
 }
 
 std::string_view elements_text(Elements elements) {
@@ -35,6 +37,8 @@ std::string_view elements_text(Elements elements) {
       return "integers or floats";
     case Elements::Float:
       return "floats";
+    case Elements::Integer:
+      return "integers";
     case Elements::Bool:
       return "bool";
   }
@@ -46,6 +50,57 @@ Expr sign_of(const Expr& x) {
   const Expr not_positive =
       x.dtype().is_uint() ? zero : select(x < zero, make_const(x.dtype(), -1), zero);
   return select(x > zero, one, not_positive);
+}
+
+// Functions that would lose digits if they were written as they are defined: what is added to a 1
+// is gone where it is small, and a square may be infinite where the result is not.
+
+Expr one(const Expr& x) { return make_const(x.dtype(), 1); }
+Expr half(const Expr& x) { return make_const_float(x.dtype(), 0.5); }
+Expr magnitude(const Expr& x) { return call("fabs", {x}); }
+Expr with_sign_of(const Expr& x, const Expr& value) {
+  return select(x < make_zero(x.dtype()), -value, value);
+}
+
+// 2 t / (1 - t) with t = tanh(x / 2), which has no difference of equals near 0.
+Expr expm1_of(const Expr& x) {
+  const Expr t = call("tanh", {x * half(x)});
+  return select(magnitude(x) < half(x), div(t + t, one(x) - t), call("exp", {x}) - one(x));
+}
+
+// log(u) x / (u - 1) with u = 1 + x, whose rounding the quotient undoes (W. Kahan, in Goldberg,
+// "What every computer scientist should know about floating-point arithmetic", 1991, theorem 4).
+Expr log1p_of(const Expr& x) {
+  const Expr u = one(x) + x;
+  const Expr logarithm = call("log", {u});
+  const Expr corrected = select(u == one(x), x, logarithm * div(x, u - one(x)));
+  return select(magnitude(x) < half(x), corrected, logarithm);
+}
+
+// From here on 1 is nothing beside a square: 2 to the half of the digits of a float and a bit.
+Expr large(DType type) {
+  const int digits = type.bits == 64 ? 53 : type.bits == 32 ? 24 : 11;
+  return make_const_float(type, std::ldexp(1, digits / 2 + 1));
+}
+Expr log_of_twice(const Expr& x) {
+  return call("log", {x}) + make_const_float(x.dtype(), 0.69314718055994530942);
+}
+
+Expr asinh_of(const Expr& x) {
+  const Expr a = magnitude(x), square = a * a;
+  const Expr near = log1p_of(a + div(square, one(x) + call("sqrt", {one(x) + square})));
+  return with_sign_of(x, select(a > large(x.dtype()), log_of_twice(a), near));
+}
+
+Expr acosh_of(const Expr& x) {
+  const Expr above = x - one(x);
+  const Expr near = log1p_of(above + call("sqrt", {above * (x + one(x))}));
+  return select(x > large(x.dtype()), log_of_twice(x), near);
+}
+
+Expr atanh_of(const Expr& x) {
+  const Expr a = magnitude(x);
+  return with_sign_of(x, half(x) * log1p_of(div(a + a, one(x) - a)));
 }
 
 template <class F>

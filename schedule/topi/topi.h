@@ -3,7 +3,11 @@
 #pragma once
 
 #include "schedule/topi/broadcast.h"
+#include "schedule/topi/cumulative.h"
 #include "schedule/topi/elementwise.h"
+#include "schedule/topi/gather.h"
+#include "schedule/topi/matrix.h"
+#include "schedule/topi/moments.h"
 #include "schedule/topi/nn/activation.h"
 #include "schedule/topi/nn/conv2d.h"
 #include "schedule/topi/nn/dense.h"
@@ -14,7 +18,9 @@
 #include "schedule/topi/nn/softmax.h"
 #include "schedule/topi/nn/upsampling.h"
 #include "schedule/topi/operator.h"
+#include "schedule/topi/rearrange.h"
 #include "schedule/topi/reduction.h"
+#include "schedule/topi/scatter.h"
 #include "schedule/topi/selection.h"
 #include "schedule/topi/slice.h"
 #include "schedule/topi/sort.h"

@@ -207,5 +207,94 @@ TEST(TopiErrors, StatisticsThatDoNotFit) {
   expect_error(ErrorCode::BadShape, [&] { nn::prelu(x, four); });
 }
 
+TEST(TopiErrors, PlacesThatAreNotThere) {
+  const Tensor x = tensor({3, 4}), at = tensor({2}, int_type(32));
+  const ErrorInfo e = expect_error(ErrorCode::TypeMismatch, [&] { take(x, tensor({2}), 0); });
+  EXPECT_EQ(e.what, "take: indices are float32");
+  expect_error(ErrorCode::BadArgument, [&] { take(x, at, 2); });
+  expect_error(ErrorCode::BadArgument, [&] { take(x, at, 0, 1); });
+  expect_error(ErrorCode::BadArgument, [&] { take(x, at, 0, 0, "raise"); });
+  expect_error(ErrorCode::BadShape, [&] { take(x, at, 1, 1); });
+  expect_error(ErrorCode::BadShape, [&] { take(tensor({0, 4}), at, 0); });
+  expect_error(ErrorCode::BadShape, [&] { gather(x, 0, at); });
+  expect_error(ErrorCode::BadShape, [&] { gather(x, 0, tensor({2, 5}, int_type(32))); });
+  expect_error(ErrorCode::BadShape, [&] { gather_nd(x, tensor({}, int_type(32))); });
+  expect_error(ErrorCode::BadShape, [&] { gather_nd(x, tensor({3, 2}, int_type(32))); });
+  expect_error(ErrorCode::BadArgument, [&] { gather_nd(x, at, 1); });
+  expect_error(ErrorCode::BadArgument, [&] { one_hot(at, 1, 0, -1, 0, float_type(32)); });
+  expect_error(ErrorCode::TypeMismatch, [&] { where(x, x, tensor({3, 4}, int_type(32))); });
+  expect_error(ErrorCode::BadShape, [&] { where(tensor({5}), x, x); });
+  expect_error(ErrorCode::BadArgument, [&] { unravel_index(at, {2, 0}); });
+}
+
+TEST(TopiErrors, UpdatesThatDoNotFit) {
+  const Tensor x = tensor({3, 4}), at = tensor({2, 4}, int_type(32)), updates = tensor({2, 4});
+  const ErrorInfo e =
+      expect_error(ErrorCode::BadShape, [&] { scatter_elements(x, at, tensor({2, 3})); });
+  EXPECT_EQ(e.what, "scatter_elements, updates: shape [2, 3] for indices of shape [2, 4]");
+  expect_error(ErrorCode::BadShape, [&] { scatter_elements(tensor({3, 3}), at, updates); });
+  expect_error(ErrorCode::BadArgument, [&] { scatter_elements(x, at, updates, 2); });
+  expect_error(ErrorCode::BadArgument, [&] { scatter_elements(x, at, updates, 0, "sub"); });
+  expect_error(ErrorCode::TypeMismatch, [&] { scatter_elements(x, updates, updates); });
+  expect_error(ErrorCode::TypeMismatch,
+               [&] { scatter_elements(x, at, tensor({2, 4}, int_type(8))); });
+  expect_error(ErrorCode::BadShape,
+               [&] { scatter_elements(tensor({te::var("n"), 4}), at, updates); });
+  expect_error(ErrorCode::BadShape, [&] { scatter_elements(tensor({0, 4}), at, updates); });
+  expect_error(ErrorCode::BadShape, [&] { scatter_nd(x, at, tensor({4, 1})); });
+  expect_error(ErrorCode::BadShape, [&] { scatter_nd(x, tensor({3, 2}, int_type(32)), updates); });
+}
+
+TEST(TopiErrors, WalksThatCannotBe) {
+  const Tensor x = tensor({3, 4});
+  expect_error(ErrorCode::BadArgument, [&] { cumsum(x, 2); });
+  expect_error(ErrorCode::TypeMismatch, [] { cumsum(tensor({2}, bool_type()), 0); });
+  expect_error(ErrorCode::BadShape, [] { cumprod(tensor({te::var("n")}), 0); });
+  expect_error(ErrorCode::BadShape, [&] { linear_recurrence(x, tensor({3, 5}), 0); });
+  expect_error(ErrorCode::TypeMismatch,
+               [&] { linear_recurrence(x, tensor({3, 4}, int_type(32)), 0); });
+  expect_error(ErrorCode::BadArgument,
+               [] { recurrence_named({"linear_recurrence", "form"}, "x"); });
+}
+
+TEST(TopiErrors, ElementsThatCannotMove) {
+  const Tensor x = tensor({3, 4}), images = tensor({1, 6, 4, 4});
+  expect_error(ErrorCode::BadArgument, [&] { tile(x, {-1}); });
+  expect_error(ErrorCode::BadArgument, [&] { repeat(x, -1); });
+  expect_error(ErrorCode::BadArgument, [&] { repeat(x, 2, 2); });
+  expect_error(ErrorCode::BadArgument, [] { stack({}); });
+  expect_error(ErrorCode::BadShape, [&] { stack({x, tensor({3, 5})}); });
+  expect_error(ErrorCode::TypeMismatch, [&] { stack({x, tensor({3, 4}, int_type(8))}); });
+  expect_error(ErrorCode::BadArgument, [&] { roll(x, {1}, {0, 1}); });
+  expect_error(ErrorCode::BadArgument,
+               [&] { reverse_sequence(x, tensor({3}, int_type(32)), 0, 0); });
+  expect_error(ErrorCode::BadShape, [&] { reverse_sequence(x, tensor({4}, int_type(32))); });
+  expect_error(ErrorCode::BadArgument, [&] { compress(x, {1, 0, 0, 1}, 0); });
+  expect_error(ErrorCode::BadArgument, [] {
+    std::vector<int64_t> every_other(2050);
+    for (size_t k = 0; k < every_other.size(); k += 2) every_other[k] = 1;
+    compress(tensor({2050}), every_other, 0);
+  });
+  expect_error(ErrorCode::BadShape, [&] { nn::depth_to_space(images, 2); });
+  expect_error(ErrorCode::BadShape, [&] { nn::space_to_depth(images, 3); });
+  expect_error(ErrorCode::BadArgument, [&] { nn::space_to_depth(images, 0); });
+  expect_error(ErrorCode::BadArgument, [&] { nn::space_to_depth(images, 2, "NCWH"); });
+  expect_error(ErrorCode::BadArgument, [&] { nn::space_to_depth(images, 2, "NCHW", "RCD"); });
+}
+
+TEST(TopiErrors, MatricesThatCannotBe) {
+  expect_error(ErrorCode::BadArgument, [] { arange(0, 1, 0, float_type(32)); });
+  expect_error(ErrorCode::BadArgument, [] { arange(0, 1e12, 1, float_type(32)); });
+  expect_error(ErrorCode::BadArgument, [] { eye(-1, 2, 0, float_type(32)); });
+  expect_error(ErrorCode::BadShape, [] { diag(tensor({})); });
+  expect_error(ErrorCode::BadShape, [] { trilu(tensor({3})); });
+  expect_error(ErrorCode::BadShape, [] { matrix_set_diag(tensor({3, 4}), tensor({4})); });
+  expect_error(ErrorCode::BadShape, [] { meshgrid({tensor({2, 3})}); });
+  expect_error(ErrorCode::BadArgument, [] { meshgrid({tensor({2})}, "ji"); });
+  expect_error(ErrorCode::TypeMismatch, [] { logsumexp(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::TypeMismatch, [] { variance(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::BadArgument, [] { norm(tensor({2}), 3); });
+}
+
 }  // namespace
 }  // namespace tw::topi

@@ -31,6 +31,9 @@ TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
       {"identity", [](double x) { return x; }},
       {"exp", std::exp},
       {"log", std::log},
+      {"exp2", std::exp2},
+      {"expm1", std::expm1},
+      {"log1p", std::log1p},
       {"log2", std::log2},
       {"log10", std::log10},
       {"sin", std::sin},
@@ -41,10 +44,15 @@ TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
       {"atan", std::atan},
       {"sinh", std::sinh},
       {"cosh", std::cosh},
+      {"asinh", std::asinh},
+      {"acosh", std::acosh},
+      {"atanh", std::atanh},
       {"tanh", std::tanh},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"sqrt", std::sqrt},
       {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"square", [](double x) { return x * x; }},
+      {"reciprocal", [](double x) { return 1 / x; }},
       {"erf", std::erf},
       {"abs", std::fabs},
       {"floor", std::floor},
@@ -54,16 +62,18 @@ TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
       {"negative", [](double x) { return -x; }},
       {"sign", [](double x) { return double((x > 0) - (x < 0)); }},
       {"isnan", [](double) { return 0.0; }},
-      {"isinf", [](double) { return 0.0; }}};
+      {"isinf", [](double) { return 0.0; }},
+      {"isfinite", [](double) { return 1.0; }}};
   for (const UnaryOperator& row : unary_operators()) {
-    if (row.elements == "Bool") continue;
+    if (row.elements == "Bool" || row.elements == "Integer") continue;
     SCOPED_TRACE(row.name);
     const auto reference = references.find(row.name);
     ASSERT_NE(reference, references.end()) << "no reference";
-    const bool positive = row.name.starts_with("log") || row.name.ends_with("sqrt");
+    const bool positive = row.name.starts_with("log") || row.name.ends_with("sqrt") ||
+                          row.name == "acosh" || row.name == "reciprocal";
     const Array x({4, 5}, [&](int64_t i) {
       const double v = (static_cast<double>(i) - 10) * 0.5;  // halves: exact, and hard to round
-      if (row.name == "asin" || row.name == "acos") return v / 8;
+      if (row.name == "asin" || row.name == "acos" || row.name == "atanh") return v / 8;
       return positive ? v + 6 : v;
     });
     const Tensor result = row.apply(placeholder_like(x), std::string(row.name), kElementwise);
@@ -72,6 +82,28 @@ TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
       expect_close(got.data[i], reference->second(x.data[i]));
     }
   }
+}
+
+TEST(TopiElementwise, NoDigitsAreLostNearZeroOrFarFromIt) {
+  const Array small({4}, {1e-7, -1e-7, 3e-4, -0.25}), large({4}, {1e30, -1e30, 5000, -5000});
+  const auto compare = [](const char* name, Unary reference, const Array& x) {
+    SCOPED_TRACE(name);
+    const Array got = run(find_unary(name)->apply(placeholder_like(x), name, ""), {x});
+    for (size_t i = 0; i < x.data.size(); ++i) {
+      const double want = reference(x.data[i]);
+      EXPECT_NEAR(got.data[i], want, 1e-6 * std::fabs(want));
+    }
+  };
+  compare("expm1", std::expm1, small);
+  compare("log1p", std::log1p, small);
+  compare("asinh", std::asinh, small);
+  compare("atanh", std::atanh, small);
+  compare("asinh", std::asinh, large);
+  compare("acosh", std::acosh, Array({3}, {1, 1.0009765625, 1e30}));
+  const Array ends({2}, {INFINITY, -INFINITY});
+  EXPECT_EQ(run(expm1(placeholder_like(ends)), {ends}).data, (std::vector<double>{INFINITY, -1}));
+  EXPECT_EQ(run(asinh(placeholder_like(ends)), {ends}).data,
+            (std::vector<double>{INFINITY, -INFINITY}));
 }
 
 TEST(TopiElementwise, IntegersAndBools) {
@@ -85,6 +117,8 @@ TEST(TopiElementwise, IntegersAndBools) {
   EXPECT_EQ(of("negative", i8), (std::vector<double>{3, 1, 0, -2, -7}));
   EXPECT_EQ(of("floor", i8), x.data);
   EXPECT_EQ(of("negative", uint_type(8)), (std::vector<double>{3, 1, 0, 254, 249}));
+  EXPECT_EQ(of("bitwise_not", i8), (std::vector<double>{2, 0, -1, -3, -8}));
+  EXPECT_EQ(of("square", i8), (std::vector<double>{9, 1, 0, 4, 49}));
   EXPECT_EQ(of("logical_not", bool_type()), (std::vector<double>{0, 0, 1, 0, 0}));
 }
 
@@ -92,6 +126,7 @@ TEST(TopiElementwise, SpecialValues) {
   const Array x({3}, {std::nan(""), INFINITY, 1});
   EXPECT_EQ(run(isnan(placeholder_like(x)), {x}).data, (std::vector<double>{1, 0, 0}));
   EXPECT_EQ(run(isinf(placeholder_like(x)), {x}).data, (std::vector<double>{0, 1, 0}));
+  EXPECT_EQ(run(isfinite(placeholder_like(x)), {x}).data, (std::vector<double>{0, 0, 1}));
 }
 
 TEST(TopiElementwise, CastClipFull) {

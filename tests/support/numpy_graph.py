@@ -18,7 +18,7 @@ from operators.row import Attributes
 
 NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable",
                 "_call_function": "a call of a function that a pass has made", "compiler_begin": "a mark, of code generators",
-                "compiler_end": "a mark, of code generators"}
+                "compiler_end": "a mark, of code generators", "__undef__": "no value"}
 
 
 @functools.cache

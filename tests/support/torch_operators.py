@@ -236,6 +236,85 @@ OPERATORS = {
 }
 
 
+def placed(indices, extent, mode="fast"):
+    """Places that integers mean, as take has it."""
+    i = indices.long()
+    if mode == "wrap":
+        return i % extent
+    return torch.clamp(torch.where(i < 0, i + extent, i) if mode == "fast" else i, 0, extent - 1)
+
+
+def take(a, x, indices):
+    if a.axis is None:
+        return x.flatten()[placed(indices, x.numel(), a.mode)]
+    axis = a.axis % x.dim()
+    at = placed(indices, x.shape[axis], a.mode) if x.shape[axis] else indices.long()
+    if a.batch_dims == 0:
+        return torch.index_select(x, axis, at.flatten()).reshape(a.out[0])
+    batch = x.shape[: a.batch_dims]
+    x, at = x.reshape(-1, *x.shape[a.batch_dims:]), at.reshape(-1, *at.shape[a.batch_dims:])
+    return torch.stack([torch.index_select(rows, axis - a.batch_dims, i.flatten()) for rows, i in zip(x, at)]).reshape(*batch, *a.out[0][a.batch_dims:])
+
+
+def gather(a, x, indices):
+    return torch.gather(x, a.axis, placed(indices, x.shape[a.axis]))
+
+
+def scatter(a, x, indices, updates, reduction="add"):
+    at = placed(indices, x.shape[a.axis])
+    if reduction == "update":
+        return x.scatter(a.axis, at, updates)
+    return x.scatter_reduce(a.axis, at, updates, {"add": "sum", "mul": "prod", "min": "amin", "max": "amax"}[reduction], include_self=True)
+
+
+def walked(function, first):
+    def compute(a, x):
+        axis = 0 if a.axis is None else a.axis
+        x = x.flatten() if a.axis is None else x
+        x = x.flip(axis) if a.reverse else x
+        y = function(x, axis)
+        if a.exclusive and y.shape[axis]:
+            y = torch.cat([torch.full_like(y.narrow(axis, 0, 1), first), y.narrow(axis, 0, y.shape[axis] - 1)], axis)
+        return y.flip(axis) if a.reverse else y
+
+    return compute
+
+
+def spread_of(function):
+    return lambda a, x: function(x, a.named(x), correction=int(a.unbiased), keepdim=a.keepdims) if a.named(x) else x - x
+
+
+OPERATORS |= {
+    "elemwise_mod": of_elements(torch.fmod),
+    "broadcast_mod": of_elements(torch.fmod),
+    "broadcast_floor_mod": of_elements(torch.remainder),
+    "broadcast_floor_div": lambda a, x, y: torch.floor(x / y),
+    "__mod_scalar__": lambda a, x: torch.fmod(x, a.scalar),
+    "__rmod_scalar__": lambda a, x: torch.fmod(torch.tensor(a.scalar), x),
+    "__max_scalar__": lambda a, x: torch.maximum(x, torch.tensor(a.scalar, dtype=x.dtype)),
+    "__min_scalar__": lambda a, x: torch.minimum(x, torch.tensor(a.scalar, dtype=x.dtype)),
+    "take": take,
+    "embedding": lambda a, indices, weight: weight[placed(indices, weight.shape[0])],
+    "gather": gather,
+    "where": lambda a, c, x, y: torch.where(c != 0, x, y),
+    "scatter_add": scatter,
+    "scatter_elements": lambda a, *given: scatter(a, *given, a.reduction),
+    "cumsum": walked(torch.cumsum, 0),
+    "cumprod": walked(torch.cumprod, 1),
+    "logsumexp": lambda a, x: torch.logsumexp(x, a.named(x), a.keepdims) if a.named(x) else x * 1,
+    "norm": lambda a, x: torch.linalg.vector_norm(x, a.ord, a.named(x), a.keepdims) if a.named(x) else x.abs(),
+    "variance": spread_of(torch.var),
+    "std": spread_of(torch.std),
+    "tile": lambda a, x: x.tile(a.ints("reps")),
+    "repeat": lambda a, x: torch.repeat_interleave(x, a.repeats, a.axis),
+    "stack": lambda a, *parts: torch.stack(parts, a.axis),
+    "roll": lambda a, x: torch.roll(x, a.ints("shift"), a.ints("axis")),
+    "diag": lambda a, x: torch.diag(x, a.k) if x.dim() == 1 else torch.diagonal(x, a.k, -2, -1),
+    "trilu": lambda a, x: (torch.triu if a.upper else torch.tril)(x, a.k),
+    "meshgrid": lambda a, *vectors: torch.meshgrid(*vectors, indexing=a.indexing),
+}
+
+
 def outputs_and_gradients(operator, attributes, inputs, heads):
     tensors = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
     found = OPERATORS[operator](Attributes(attributes, [head.shape for head in heads]), *tensors)

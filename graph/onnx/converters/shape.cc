@@ -145,7 +145,8 @@ Values split(Call& c) {
   } else {
     auto count = static_cast<int64_t>(c.num_outputs());
     if (c.opset() >= 18) count = c.integer("num_outputs", count);
-    if (count != static_cast<int64_t>(c.num_outputs())) c.bad(text(count) + " parts", "an output each");
+    if (count != static_cast<int64_t>(c.num_outputs()))
+      c.bad(text(count) + " parts", "an output each");
     const int64_t whole = data.extent(static_cast<size_t>(axis));
     const int64_t part = (whole + count - 1) / count;
     if (c.opset() < 18 && part * count != whole) c.bad("parts of different sizes", "equal parts");
@@ -191,9 +192,11 @@ Values slice(Call& c) {
   const Extents ends = inputs ? c.integers_of(2) : c.integers("ends");
   Extents axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), 0);
-  if (inputs ? c.has(3) : c.has_attribute("axes")) axes = inputs ? c.integers_of(3) : c.integers("axes");
+  if (inputs ? c.has(3) : c.has_attribute("axes"))
+    axes = inputs ? c.integers_of(3) : c.integers("axes");
   if (inputs && c.has(4)) steps = c.integers_of(4);
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
     c.bad("starts " + text(starts) + ", ends " + text(ends) + ", axes " + text(axes) + ", steps " +
               text(steps),
           "as many of each");
@@ -284,24 +287,20 @@ Values gather(Call& c) {
   const Value &data = c.input(0), &indices = c.input(1);
   const int64_t axis = c.axis(c.integer("axis", 0), data.rank());
   const int64_t extent = data.extent(static_cast<size_t>(axis));
-  constexpr int64_t kMost = 64;
-  if (!indices.is_constant() || indices.elements() > kMost || indices.elements() == 0) {
-    c.unsupported("indices that are not constant");
-  }
-  Values parts;
-  for (int64_t place : c.integers_of(1)) {
-    const int64_t from = place < 0 ? place + extent : place;
-    if (from < 0 || from >= extent) {
+  const Extents places = indices.is_constant() ? c.integers_of(1) : Extents();
+  for (int64_t place : places) {
+    if (place < -extent || place >= extent) {
       c.bad("index " + text(place) + " along an extent of " + text(extent), "one that there is");
     }
-    parts.push_back(sliced(c, data, {from}, {from + 1}, {axis}, {1}));
   }
-  const Value all =
-      parts.size() == 1 ? parts[0] : c("concatenate", parts, {{"axis", text(axis)}});
+  // One place is a slice, which other operators are computed with.
+  if (places.size() != 1)
+    return {c("take", {data, indices}, {{"axis", text(axis)}, {"mode", "fast"}})};
+  const int64_t from = places[0] < 0 ? places[0] + extent : places[0];
   Extents shape = data.shape();
   shape.erase(shape.begin() + axis);
   shape.insert(shape.begin() + axis, indices.shape().begin(), indices.shape().end());
-  return {c.reshaped(all, shape)};
+  return {c.reshaped(sliced(c, data, {from}, {from + 1}, {axis}, {1}), shape)};
 }
 
 }  // namespace

@@ -27,6 +27,27 @@ def log(x: Tensor) -> Tensor:
     """
 
 
+def exp2(x: Tensor) -> Tensor:
+    r"""2 to the x; NumPy exp2.
+
+    x (Tensor): floats
+    """
+
+
+def expm1(x: Tensor) -> Tensor:
+    r"""Exp(x) - 1, exact near 0; NumPy expm1.
+
+    x (Tensor): floats
+    """
+
+
+def log1p(x: Tensor) -> Tensor:
+    r"""Log(1 + x), exact near 0; NumPy log1p.
+
+    x (Tensor): floats
+    """
+
+
 def log2(x: Tensor) -> Tensor:
     r"""Logarithm to base 2; NumPy log2.
 
@@ -97,6 +118,27 @@ def cosh(x: Tensor) -> Tensor:
     """
 
 
+def asinh(x: Tensor) -> Tensor:
+    r"""Inverse hyperbolic sine; ONNX Asinh.
+
+    x (Tensor): floats
+    """
+
+
+def acosh(x: Tensor) -> Tensor:
+    r"""Inverse hyperbolic cosine; ONNX Acosh.
+
+    x (Tensor): floats
+    """
+
+
+def atanh(x: Tensor) -> Tensor:
+    r"""Inverse hyperbolic tangent; ONNX Atanh.
+
+    x (Tensor): floats
+    """
+
+
 def tanh(x: Tensor) -> Tensor:
     r"""Hyperbolic tangent; ONNX Tanh.
 
@@ -120,6 +162,20 @@ def sqrt(x: Tensor) -> Tensor:
 
 def rsqrt(x: Tensor) -> Tensor:
     r"""1 / sqrt(x).
+
+    x (Tensor): floats
+    """
+
+
+def square(x: Tensor) -> Tensor:
+    r"""X * x; NumPy square.
+
+    x (Tensor): integers or floats
+    """
+
+
+def reciprocal(x: Tensor) -> Tensor:
+    r"""1 / x; ONNX Reciprocal.
 
     x (Tensor): floats
     """
@@ -192,6 +248,20 @@ def isinf(x: Tensor) -> Tensor:
     r"""Bool: x is an infinity; ONNX IsInf.
 
     x (Tensor): floats
+    """
+
+
+def isfinite(x: Tensor) -> Tensor:
+    r"""Bool: x is a number and no infinity; NumPy isfinite.
+
+    x (Tensor): floats
+    """
+
+
+def bitwise_not(x: Tensor) -> Tensor:
+    r"""~x; NumPy bitwise_not.
+
+    x (Tensor): integers
     """
 
 
@@ -643,4 +713,288 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     b (Tensor): [K, N]; transposed [N, K]
     transp_a (bool)
     transp_b (bool)
+    """
+
+
+def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = 'clip') -> Tensor:
+    r"""Elements along axis: a.shape[:axis] + indices.shape[batch_dims:] + a.shape[axis + 1:]. ONNX Gather.
+
+    a (Tensor)
+    indices (Tensor): integers
+    axis (int | None): a dimension of a; None: of all elements in row-major order
+    batch_dims (int): so many first dimensions of both are the same, at most axis
+    mode (str): clip: the nearest where outside, -1 is 0; wrap: the remainder; fast: from the end where negative, then the nearest where outside
+    """
+
+
+def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+    r"""The element along axis that each index names, at its own position in all other dimensions. ONNX GatherElements.
+
+    data (Tensor)
+    axis (int): a dimension
+    indices (Tensor): integers, from the end where negative; the nearest one where outside
+    """
+
+
+def gather_nd(a: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
+    r"""What the m indices of a column name, of the dimensions behind batch_dims. ONNX GatherND.
+
+    a (Tensor)
+    indices (Tensor): [m, …], integers, from the end where negative; the nearest one where outside
+    batch_dims (int): so many first dimensions of a are the first behind m
+    """
+
+
+def one_hot(indices: Tensor, on_value: ExprLike, off_value: ExprLike, depth: int, axis: int, dtype: str) -> Tensor:
+    r"""On_value at the position that each index names along a new dimension, else off_value. ONNX OneHot.
+
+    indices (Tensor): integers, from the end where negative
+    on_value (ExprLike): at the index
+    off_value (ExprLike): elsewhere
+    depth (int): the extent of the new dimension
+    axis (int): the new dimension
+    dtype (str): of the result
+    """
+
+
+def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    r"""X where the condition holds, else y. ONNX Where.
+
+    condition (Tensor): of any type; what is not 0 holds
+    x (Tensor): of a shape that broadcasts with the others
+    y (Tensor): of the type of x
+    """
+
+
+def scatter_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = 'update') -> Tensor:
+    r"""Data with each update at its own position but along axis, where the index says. ONNX ScatterElements.
+
+    data (Tensor): of constant shape
+    indices (Tensor): integers, from the end where negative; the nearest one where outside
+    updates (Tensor): of the shape of the indices
+    axis (int): a dimension
+    reduction (str): update: the last update of an element stays; add, mul, min, max: with what was there
+    """
+
+
+def scatter(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
+    r"""Data with each update at its own position but along axis, where the index says; the last one of an element stays. ONNX Scatter.
+
+    data (Tensor): of constant shape
+    indices (Tensor): integers, from the end where negative; the nearest one where outside
+    updates (Tensor): of the shape of the indices
+    axis (int): a dimension
+    """
+
+
+def scatter_add(data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0) -> Tensor:
+    r"""Data to which each update is added at its own position but along axis, where the index says, in row-major order. PyTorch scatter_add.
+
+    data (Tensor): of constant shape
+    indices (Tensor): integers, from the end where negative; the nearest one where outside
+    updates (Tensor): of the shape of the indices
+    axis (int): a dimension
+    """
+
+
+def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = 'update') -> Tensor:
+    r"""Data with updates where the columns of indices say. ONNX ScatterND.
+
+    data (Tensor): of constant shape
+    indices (Tensor): [m, y…], integers, from the end where negative; the nearest one where outside
+    updates (Tensor): y… + data.shape[m:]
+    mode (str): update: the last update of an element stays; add, mul, min, max: with what was there
+    """
+
+
+def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None, reverse: bool = False) -> Tensor:
+    r"""The sum of the elements up to each. ONNX CumSum.
+
+    data (Tensor): numbers, of constant shape
+    axis (int | None): a dimension; None: all elements in row-major order, as a vector
+    dtype (str | None): of the result; None: that of data
+    exclusive (bool | None): without the element itself; None: with it
+    reverse (bool): from the last element on
+    """
+
+
+def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None, reverse: bool = False) -> Tensor:
+    r"""The product of the elements up to each. NumPy cumprod.
+
+    data (Tensor): numbers, of constant shape
+    axis (int | None): a dimension; None: all elements in row-major order, as a vector
+    dtype (str | None): of the result; None: that of data
+    exclusive (bool | None): without the element itself; None: with it
+    reverse (bool): from the last element on
+    """
+
+
+def linear_recurrence(data: Tensor, factor: Tensor, axis: int, form: str = 'current', reverse: bool = False) -> Tensor:
+    r"""A linear recurrence along axis, which begins with 0.
+
+    data (Tensor): numbers, of constant shape
+    factor (Tensor): of the shape and type of data
+    axis (int): a dimension
+    form (str): current: y[k] = data[k] + factor[k] * y[k - 1]; before: with factor[k - 1]; exclusive: y[k - 1] of the first
+    reverse (bool): from the last element on
+    """
+
+
+def tile(a: Tensor, reps: int | collections.abc.Sequence[int]) -> Tensor:
+    r"""A repeated as a whole. NumPy tile.
+
+    a (Tensor)
+    reps (int | collections.abc.Sequence[int]): how often along each dimension, aligned at the last
+    """
+
+
+def repeat(a: Tensor, repeats: int, axis: int) -> Tensor:
+    r"""Each element along axis several times, one beside the other. NumPy repeat.
+
+    a (Tensor)
+    repeats (int): how often
+    axis (int): a dimension
+    """
+
+
+def stack(a: collections.abc.Sequence[Tensor], axis: int = 0) -> Tensor:
+    r"""Tensors along a new dimension. NumPy stack.
+
+    a (collections.abc.Sequence[Tensor]): of one shape and type
+    axis (int): the new dimension
+    """
+
+
+def roll(a: Tensor, shift: int | collections.abc.Sequence[int], axis: int | collections.abc.Sequence[int] | None) -> Tensor:
+    r"""Elements moved along dimensions, from the end to the beginning. NumPy roll.
+
+    a (Tensor): of constant shape
+    shift (int | collections.abc.Sequence[int]): by how many places along each axis
+    axis (int | collections.abc.Sequence[int] | None): dimensions
+    """
+
+
+def reverse_sequence(a: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
+    r"""The first seq_lengths[b] elements along seq_axis in reverse. ONNX ReverseSequence.
+
+    a (Tensor)
+    seq_lengths (Tensor): [b], integers; the nearest legal ones where outside of the extent
+    seq_axis (int): along which elements change places
+    batch_axis (int): along which lengths differ
+    """
+
+
+def compress(a: Tensor, condition: int | collections.abc.Sequence[int], axis: int | None = None) -> Tensor:
+    r"""The elements where the condition holds. NumPy compress.
+
+    a (Tensor): of constant shape
+    condition (int | collections.abc.Sequence[int]): what is not 0 holds; missing ones do not
+    axis (int | None): a dimension; None: all elements in row-major order
+    """
+
+
+def arange(start: float, stop: float | None = None, step: float = 1.0, dtype: str = 'float32') -> Tensor:
+    r"""Numbers from start on before stop. NumPy arange.
+
+    start (float): the first number; the end, if stop is None
+    stop (float | None): what is not reached; None: start, beginning with 0
+    step (float): from one to the next, not 0
+    dtype (str): of the result
+    """
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: str = 'float32') -> Tensor:
+    r"""Ones on a diagonal of zeros. NumPy eye.
+
+    N (int): rows
+    M (int | None): columns; None: N
+    k (int): the diagonal: column - row
+    dtype (str): of the result
+    """
+
+
+def diag(a: Tensor, k: int = 0) -> Tensor:
+    r"""The matrix with a vector on a diagonal; of matrices their diagonal. NumPy diag.
+
+    a (Tensor): a vector, or matrices in the last two dimensions, of constant shape
+    k (int): the diagonal: column - row
+    """
+
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int = 0) -> Tensor:
+    r"""Data with other elements on a diagonal.
+
+    data (Tensor): matrices in the last two dimensions, of constant shape
+    diagonal (Tensor): of the shape of diag(data, k)
+    k (int): the diagonal: column - row
+    """
+
+
+def trilu(data: Tensor, k: int = 0, upper: bool = True) -> Tensor:
+    r"""Matrices with zeros on one side of a diagonal. ONNX Trilu.
+
+    data (Tensor): matrices in the last two dimensions
+    k (int): the diagonal: column - row
+    upper (bool): whether what is below becomes 0, or what is above
+    """
+
+
+def meshgrid(a_tuple: collections.abc.Sequence[Tensor], indexing: str) -> Tensor:
+    r"""Vectors along the dimensions of a grid, repeated along all others. NumPy meshgrid.
+
+    a_tuple (collections.abc.Sequence[Tensor]): vectors
+    indexing (str): ij, or xy with the first two dimensions exchanged
+    """
+
+
+def unravel_index(indices: Tensor, shape: int | collections.abc.Sequence[int]) -> Tensor:
+    r"""Positions along a new first dimension. NumPy unravel_index.
+
+    indices (Tensor): row-major positions, from the end where negative; the nearest where outside
+    shape (int | collections.abc.Sequence[int]): extents of 1 or more
+    """
+
+
+def shape(array: Tensor, dtype: str = 'int32') -> Tensor:
+    r"""The extents as a vector. ONNX Shape.
+
+    array (Tensor)
+    dtype (str): of the result
+    """
+
+
+def ndarray_size(array: Tensor, dtype: str = 'int32') -> Tensor:
+    r"""How many elements there are. ONNX Size.
+
+    array (Tensor)
+    dtype (str): of the result
+    """
+
+
+def logsumexp(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""Log(sum(exp(x))), in which nothing overflows. ONNX ReduceLogSumExp.
+
+    x (Tensor): floats
+    axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
+    keepdims (bool): reduced dimensions stay, with extent 1
+    """
+
+
+def norm(x: Tensor, ord: int = 2, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
+    r"""A norm over dimensions. ONNX ReduceL1, ReduceL2.
+
+    x (Tensor): numbers; floats for 2
+    ord (int): 1: of absolute values; 2: the root of the sum of squares
+    axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
+    keepdims (bool): reduced dimensions stay, with extent 1
+    """
+
+
+def variance(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False, unbiased: bool = False) -> Tensor:
+    r"""The mean square distance from the mean. NumPy var.
+
+    x (Tensor): floats
+    axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
+    keepdims (bool): reduced dimensions stay, with extent 1
+    unbiased (bool): divided by one less than the elements
     """

@@ -253,3 +253,23 @@ def upsampling(data: Tensor, scale_h: int, scale_w: int, layout: str = 'NCHW', m
     layout (str): "NCHW"
     method (str): "nearest_neighbor"
     """
+
+
+def depth_to_space(data: Tensor, block_size: int, layout: str = 'NCHW', mode: str = 'DCR') -> Tensor:
+    r"""Channels as rows and columns of blocks. ONNX DepthToSpace.
+
+    data (Tensor): images
+    block_size (int): rows and columns of a block
+    layout (str): NCHW or NHWC
+    mode (str): DCR: blocks before channels; CRD: behind
+    """
+
+
+def space_to_depth(data: Tensor, block_size: int, layout: str = 'NCHW', mode: str = 'DCR') -> Tensor:
+    r"""Rows and columns of blocks as channels. ONNX SpaceToDepth.
+
+    data (Tensor): images
+    block_size (int): rows and columns of a block
+    layout (str): NCHW or NHWC
+    mode (str): DCR: blocks before channels; CRD: behind
+    """

@@ -40,7 +40,9 @@ def _position(function):
         if not axes:
             return np.zeros(x.shape, "int32")
         kept = [k for k in range(x.ndim) if k not in axes]
-        found = function(x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), math.prod(x.shape[k] for k in axes)), -1).astype("int32")
+        lines = x.transpose(*kept, *axes).reshape(*(x.shape[k] for k in kept), math.prod(x.shape[k] for k in axes))
+        last = lines.shape[-1] - 1
+        found = (last - function(lines[..., ::-1], -1) if a.select_last_index else function(lines, -1)).astype("int32")
         return found.reshape([1 if k in axes else e for k, e in enumerate(x.shape)]) if a.keepdims else found
 
     return compute
@@ -54,14 +56,15 @@ def _mean_grad(a, grad, x):
 
 CASES = [([()], {}), ([(3, 5)], {}), ([(2, 3, 5)], {"axis": (0, -1)}), ([(2, 3, 5)], {"axis": 1, "exclude": True, "keepdims": True}),
          ([(1, 1)], {"axis": 0, "keepdims": True}), ([(2, 3)], {"exclude": True})]
+POSITIONS = [*CASES, ([(4, 9)], {"axis": 1, "select_last_index": True})]
 OPERATORS = {
     "sum": Operator(_reduced(np.sum), CASES),
     "mean": Operator(_reduced(np.mean), CASES, floating=True),
     "prod": Operator(_reduced(np.prod), CASES),
     "max": Operator(_reduced(lambda x, **a: np.max(x, initial=least(x.dtype), **a)), CASES),
     "min": Operator(_reduced(lambda x, **a: np.min(x, initial=greatest(x.dtype), **a)), CASES),
-    "argmax": Operator(_position(np.argmax), CASES, gradient="ends"),
-    "argmin": Operator(_position(np.argmin), CASES, gradient="ends"),
+    "argmax": Operator(_position(np.argmax), POSITIONS, gradient="ends"),
+    "argmin": Operator(_position(np.argmin), POSITIONS, gradient="ends"),
     "_mean_grad": Operator(_mean_grad, [([(), (3, 5)], {}), ([(3,), (2, 3, 5)], {"axis": (0, -1)}), ([(2, 1, 5), (2, 3, 5)], {"axis": 1, "keepdims": True})], floating=True),
     "softmax": Operator(_softmax, [([(3, 5)], {}), ([(3, 5, 2)], {"axis": 1}), ([(1,)], {"axis": 0})], floating=True),
     "log_softmax": Operator(_log_softmax, [([(3, 5)], {}), ([(3, 5, 2)], {"axis": 0})], floating=True),
