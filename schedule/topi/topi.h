@@ -3,14 +3,17 @@
 #pragma once
 
 #include "schedule/topi/broadcast.h"
+#include "schedule/topi/einsum.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/nn/activation.h"
 #include "schedule/topi/nn/conv2d.h"
 #include "schedule/topi/nn/dense.h"
+#include "schedule/topi/nn/nonlinearity.h"
 #include "schedule/topi/nn/normalization.h"
 #include "schedule/topi/nn/pad.h"
 #include "schedule/topi/nn/pool_grad.h"
 #include "schedule/topi/nn/pooling.h"
+#include "schedule/topi/nn/root_normalization.h"
 #include "schedule/topi/nn/softmax.h"
 #include "schedule/topi/nn/upsampling.h"
 #include "schedule/topi/operator.h"
