@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -11,6 +12,7 @@
 #include "graph/op.h"
 #include "graph/rewrite.h"
 #include "runtime/error.h"
+#include "schedule/topi/topi.h"
 
 namespace tw::graph {
 namespace {
@@ -40,7 +42,12 @@ std::vector<te::Tensor> compute_expanded(const Node& node, const std::vector<te:
     values[same.inputs[k].node->name] = inputs[k];
     shapes.push_back(shape_of_tensor(inputs[k]));
   }
-  return computations(expanded(make_node(same), shapes), values);
+  std::vector<te::Tensor> outputs = computations(expanded(make_node(same), shapes), values);
+  for (te::Tensor& t : outputs) {
+    // A node computes what it gives, though it may be an input as it is.
+    if (std::ranges::find(inputs, t) != inputs.end()) t = topi::identity(t);
+  }
+  return outputs;
 }
 
 std::vector<Entry> gradient_of_expression(const NodeRef& node,
