@@ -6,6 +6,7 @@ an inference is in NOT_COMPUTED, with the reason.
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -22,6 +23,7 @@ NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", 
                 "_gradient_of": "stands for an expression of other operators, which `compute` takes for it"}
 
 
+@functools.cache
 def defaults() -> dict[str, dict]:
     """The attributes of each operator that a call may leave out, as texts."""
     return {op["name"]: {name: default for name, _, default, _ in op["attributes"] if default is not None}
