@@ -32,12 +32,23 @@ Entry inside(const Arithmetic& n, const Entry& x, double low, double high) {
 // 1 - tanh(inner)², of what GELU's approximation has.
 constexpr double kGeluFactor = 0.7978845608028654, kGeluCube = 0.044715;  // sqrt(2 / pi)
 
+// Of the normal distribution: exp(-x² / 2) / sqrt(2 pi).
+Entry normal_density(const Arithmetic& n, const Entry& x) {
+  return n.mul(n("exp", {n.mul(n.mul(x, x), -0.5)}), 0.3989422804014327);
+}
+
+// (1 + erf(x / sqrt(2))) / 2
+te::Tensor normal_share(const te::Tensor& x) {
+  const auto number = [&](double v) { return constant_of(x.dtype(), v); };
+  const te::Tensor inner = topi::erf(topi::multiply(x, number(0.7071067811865476)));
+  return topi::multiply(topi::add(inner, number(1)), number(0.5));
+}
+
 Entry gelu_slope(const Arithmetic& n, const Entry& x, const AttributeValues& a) {
   const Entry square = n.mul(x, x);
   if (a.text("approximate") == "none") {
-    const Entry share = n.mul(n.add(n("erf", {n.mul(x, 0.7071067811865476)}), 1), 0.5);
-    const Entry density = n.mul(n("exp", {n.mul(square, -0.5)}), 0.3989422804014327);
-    return n.add(share, n.mul(x, density));
+    const Entry share = n("_normal_share", {x});
+    return n.add(share, n.mul(x, normal_density(n, x)));
   }
   const Entry inner = n.mul(n.mul(x, n.add(n.mul(square, kGeluCube), 1)), kGeluFactor);
   const Entry t = n("tanh", {inner});
@@ -92,6 +103,14 @@ std::vector<Op> nonlinearity_ops() {
          return topi::nn::gelu(x, a.text("approximate"));
        },
        gelu_slope},
+      {"_normal_share",
+       {},
+       "the share of a normal distribution below x",
+       {},
+       [](const te::Tensor& x, const AttributeValues&) { return normal_share(x); },
+       [](const Arithmetic& n, const Entry& x, const AttributeValues&) {
+         return normal_density(n, x);
+       }},
       {"silu",
        {"swish"},
        "x * sigmoid(x)",

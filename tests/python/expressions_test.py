@@ -1,5 +1,7 @@
 """Operators that stand for expressions of others: built at every level, forward and with their gradients."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_bytes_reach_instructions_of_dot_products():
     a, b = te_inputs = [tw.te.placeholder(shape, dtype, name) for name, shape, dtype in (("a", (32, 64), "uint8"), ("b", (64, 48), "int8"))]
     tensor, = tw.graph.compute(sym.matmul_integer(sym.Variable("a"), sym.Variable("b"), use_lhs_zero_point=False, use_rhs_zero_point=False), {"a": a, "b": b})
     function = tw.build([*te_inputs, tensor])
-    if any(name in tw.target.Target.current().mcpu for name in ("sapphirerapids", "icelake")):
+    if "avx512_vnni" in Path("/proc/cpuinfo").read_text():
         assert "vpdpbusd" in function.get_source("asm") or "tdpbusd" in function.get_source("asm")
 
 

@@ -612,3 +612,11 @@ def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False)
     transp_a (bool)
     transp_b (bool)
     """
+
+
+def einsum(subscripts: str, operands: collections.abc.Sequence[Tensor]) -> Tensor:
+    r"""The sum over all labels that the result lacks of the product of the operands. ONNX Einsum.
+
+    subscripts (str): such as "ij,jk->ik"
+    operands (collections.abc.Sequence[Tensor]): of one type
+    """

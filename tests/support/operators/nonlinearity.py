@@ -65,6 +65,7 @@ OPERATORS = {
     "celu": _of(lambda a, x: _exponential(x, a.alpha, a.alpha), {"alpha": 2.0}, grow=_grown("celu", alpha=0.5)),
     "gelu": _of(_gelu, {"approximate": "tanh"}, grow=lambda network: network.keep(
         network.call("gelu", network.pick_of_rank(1, 2, 3), approximate=network.one_of(("none", "tanh"))))),
+    "_normal_share": _of(lambda a, x: (1 + _erf(x / math.sqrt(2))) / 2, grow=_grown("_normal_share")),
     "silu": _of(lambda a, x: x * _sigmoid(x), grow=_grown("silu")),
     "mish": _of(lambda a, x: x * np.tanh(np.log1p(np.exp(x))), grow=_grown("mish")),
     "softplus": _of(lambda a, x: np.log1p(np.exp(a.beta * x)) / a.beta, {"beta": 2.5}, grow=_grown("softplus")),

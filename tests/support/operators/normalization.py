@@ -110,7 +110,7 @@ def _grow_batch_norm(network):
         network.keep(*network.call_all("batch_norm_training", x, *further, epsilon=0.1))
 
 
-OF_CHANNELS = [([(2, 4, 3, 5), (4,), (4,)], {}), ([(3, 6, 2), (6,)], {"scale": False, "epsilon": 0.01}), ([(2, 3, 4)], {"scale": False, "center": False, "axis": 2})]
+OF_CHANNELS = [([(2, 4, 3, 2), (4,), (4,)], {}), ([(3, 6, 2), (6,)], {"scale": False, "epsilon": 0.01}), ([(2, 3, 4)], {"scale": False, "center": False, "axis": 2})]
 OPERATORS = {
     "layer_norm": Operator(_layer_norm, [([(3, 5), (5,), (5,)], {}), ([(2, 3, 5)], {"axis": (0, -1), "scale": False, "center": False}),
                                          ([(2, 7, 3), (7, 3)], {"axis": (1, 2), "center": False, "epsilon": 0.01})], floating=True, grow=_grow_layer_norm),
