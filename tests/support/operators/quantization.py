@@ -98,7 +98,7 @@ def _grow_product(network):
     scale = network.call("full", shape=(1,), fill_value=1.5)
     p, q = (network.call("quantize", v, scale, use_zero_point=False) for v in (x, network.variable((x.shape[1], 3), param=True)))
     product = network.call("matmul_integer", p, q, use_lhs_zero_point=False, use_rhs_zero_point=False)
-    network.keep(network.call("cast", product, dtype="float32"))
+    network.keep(network.call("dequantize", product, scale, use_zero_point=False))
 
 
 OPERATORS = {
