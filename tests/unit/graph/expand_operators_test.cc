@@ -48,12 +48,12 @@ TEST(ExpandOperators, PutsTheExpressionInThePlaceOfTheNode) {
       "Graph(%x, %y) {\n"
       "  %2 = reshape(%x, shape='(2, 3)')\n"
       "  %3 = reshape(%y, shape='(4, 3)')\n"
-      "  %4 = batch_matmul(%2, %3, transpose_a='False', transpose_b='True')\n"
+      "  %4 = batch_matmul(%1, %3, transpose_a='False', transpose_b='True')\n"
       "  %5 = reshape(%4, shape='(2, 4)')\n"
       "  %6 = exp(%5)\n"
       "  ret %6\n"
       "}\n"
-      "graph_attr_keys = [shape_inputs]");
+      "graph_attr_keys = [shape_inputs]\n");
 }
 
 TEST(ExpandOperators, LeavesOthersAndTheirAttributes) {
