@@ -250,7 +250,6 @@ std::vector<Op> attention_ops() {
                       {"value", Float, "-inf", "what stands elsewhere"}},
        .infer_shape = infer_causal_mask,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::ElementWise,
        .compute = compute_causal_mask,
        .gradient =
@@ -266,7 +265,6 @@ std::vector<Op> attention_ops() {
        .inputs = {{"mask", "any shape, bool or numbers"}, {"like", "any shape, floating"}},
        .infer_shape = first_shape,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, t.input(1)); },
-       .layout = natural_layouts,
        .pattern = Pattern::ElementWise,
        .compute = compute_mask_scores,
        .gradient =
@@ -291,7 +289,6 @@ std::vector<Op> attention_ops() {
                       {"use_mask", Bool, "False", "whether there is a mask"}},
        .infer_shape = infer_attention,
        .infer_type = infer_type_of_attention,
-       .layout = natural_layouts,
        .expand = expand_attention},
       {.name = "rotary_embedding",
        .doc =
@@ -304,7 +301,6 @@ std::vector<Op> attention_ops() {
                       {"rotary_dim", Int, "0", "r, how many elements are turned; 0: all"}},
        .infer_shape = infer_rotary,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_rotary},
   };
 }

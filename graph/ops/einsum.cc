@@ -241,7 +241,6 @@ std::vector<Op> einsum_ops() {
            .attributes = {{"equation", Text, {}, "such as ij,jk->ik or ...i,i->..."}},
            .infer_shape = infer_einsum,
            .infer_type = same_type,
-           .layout = natural_layouts,
            .expand = expand_einsum}};
 }
 

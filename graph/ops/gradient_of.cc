@@ -91,7 +91,6 @@ std::vector<Op> gradient_of_ops() {
            .num_outputs = [](const AttributeValues& a) { return static_cast<int>(count_of(a)); },
            .infer_shape = infer_shape_of_gradient,
            .infer_type = infer_type_of_gradient,
-           .layout = natural_layouts,
            .expand = expand_gradient_of}};
 }
 

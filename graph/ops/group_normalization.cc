@@ -294,7 +294,6 @@ std::vector<Op> group_normalization_ops() {
            {{"axis", Tuple, "-1", "the dimensions of a group"}, kEpsilon, kCenter, kScale},
        .infer_shape = infer_layer_norm,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .compute = compute_layer_norm,
        .expand = expand_layer_norm},
       {.name = "rms_norm",
@@ -305,7 +304,6 @@ std::vector<Op> group_normalization_ops() {
        .attributes = {{"axis", Tuple, "-1", "the dimensions of a group"}, kEpsilon, kScale},
        .infer_shape = infer_layer_norm,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .compute = compute_rms_norm,
        .expand = expand_rms_norm},
       {.name = "instance_norm",
@@ -315,7 +313,6 @@ std::vector<Op> group_normalization_ops() {
        .attributes = {channels, kEpsilon, kCenter, kScale},
        .infer_shape = infer_by_channels,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_instance_norm},
       {.name = "group_norm",
        .doc = "Mean 0 and variance 1 over groups of channels and all dimensions but the first, "
@@ -328,7 +325,6 @@ std::vector<Op> group_normalization_ops() {
                       kScale},
        .infer_shape = infer_group_norm,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_group_norm},
       {.name = "batch_norm_training",
        .doc =
@@ -349,7 +345,6 @@ std::vector<Op> group_normalization_ops() {
        .num_outputs = [](const AttributeValues&) { return 3; },
        .infer_shape = infer_batch_norm_training,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_batch_norm_training},
       {.name = "l2_normalize",
        .doc = "data / sqrt(max(sum(data²), eps)), with the sum over dimensions.",
@@ -358,7 +353,6 @@ std::vector<Op> group_normalization_ops() {
                       {"axis", Tuple, "()", "the dimensions; none: all"}},
        .infer_shape = infer_normalized,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{
@@ -373,7 +367,6 @@ std::vector<Op> group_normalization_ops() {
                       {"p", Int, "2", "the norm: 1, the sum of absolute values, or 2"}},
        .infer_shape = infer_lp_normalize,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_lp_normalize},
       {.name = "mean_variance_normalization",
        .doc = "(data - mean) / (sqrt(variance) + epsilon), with mean and biased variance over "
@@ -383,7 +376,6 @@ std::vector<Op> group_normalization_ops() {
                       {"epsilon", Float, "1e-9", "is added to the standard deviation"}},
        .infer_shape = infer_normalized,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_mean_variance},
   };
 }

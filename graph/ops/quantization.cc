@@ -152,7 +152,6 @@ Op fake_quantize(bool inside) {
                          kAxis},
           .infer_shape = infer_quantized,
           .infer_type = first_type,
-          .layout = natural_layouts,
           .pattern = Pattern::Broadcast,
           .compute = [inside](const AttributeValues& a,
                               Tensors in) { return compute_fake(a, in, inside); },
@@ -275,7 +274,6 @@ std::vector<Op> quantization_ops() {
        .attributes = {{"out_dtype", Type, "int8", "an integer type"}, kAxis, kUseZeroPoint},
        .infer_shape = infer_quantized,
        .infer_type = infer_quantize_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_quantize,
        .gradient = no_gradient},
@@ -285,7 +283,6 @@ std::vector<Op> quantization_ops() {
        .attributes = {kAxis, kUseZeroPoint},
        .infer_shape = infer_quantized,
        .infer_type = infer_dequantize_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_dequantize,
        .expand = expand_dequantize},
@@ -305,7 +302,6 @@ std::vector<Op> quantization_ops() {
              t.narrow_input(0, t.output(1));
              t.narrow_output(2, uint_type(8));
            },
-       .layout = natural_layouts,
        .expand = expand_dynamic_quantize},
       {.name = "matmul_integer",
        .doc = "(lhs - lhs_zero_point) · (rhs - rhs_zero_point), in int32.",
@@ -317,7 +313,6 @@ std::vector<Op> quantization_ops() {
                       {"use_rhs_zero_point", Bool, "True", "whether there is one"}},
        .infer_shape = infer_matmul_integer,
        .infer_type = infer_matmul_integer_type,
-       .layout = natural_layouts,
        .gradient = no_gradient,
        .expand = expand_matmul_integer},
   };

@@ -311,8 +311,7 @@ Op recurrent(const Cell& cell,
                        {"use_initial_h", Bool, "False", "whether there is an initial_h"}},
         .num_outputs = [count = cell.has_state ? 3 : 2](const AttributeValues&) { return count; },
         .infer_shape = [cell](ShapeInference& s) { infer_recurrent(s, cell); },
-        .infer_type = [cell](TypeInference& t) { infer_recurrent_type(t, cell); },
-        .layout = natural_layouts};
+        .infer_type = [cell](TypeInference& t) { infer_recurrent_type(t, cell); }};
   op.expand = [cell, step](const NodeRef& node, std::span<const Shape> shapes) {
     return expand_recurrent(node, shapes, cell, step);
   };

@@ -179,8 +179,7 @@ Op loss(std::string_view name, std::string_view data, std::string_view doc) {
                          {"ignore_index", Int, "-100", "elements of this class do not count"},
                          {"use_weights", Bool, "False", "whether there are weights"}},
           .infer_shape = infer_loss,
-          .infer_type = infer_loss_type,
-          .layout = natural_layouts};
+          .infer_type = infer_loss_type};
 }
 
 }  // namespace
@@ -202,7 +201,6 @@ std::vector<Op> training_ops() {
        .attributes = {kSeed},
        .infer_shape = same_shape,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, float_type(32)); },
-       .layout = natural_layouts,
        .pattern = Pattern::ElementWise,
        .compute = compute_random,
        .gradient = flat_gradient},
@@ -216,7 +214,6 @@ std::vector<Op> training_ops() {
        .num_outputs = [](const AttributeValues&) { return 2; },
        .infer_shape = infer_dropout,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .expand = expand_dropout},
       {.name = "_classes",
        .doc = "1 where an element has the class of that position, else 0; of ignored ones 0.",
@@ -224,7 +221,6 @@ std::vector<Op> training_ops() {
        .attributes = {{"ignore_index", Int, "-100", "a class that is none"}},
        .infer_shape = infer_classes,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, t.input(1)); },
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_classes,
        .gradient = flat_gradient},
