@@ -11,6 +11,7 @@
 
 #include "graph/byoc/function.h"
 #include "graph/dtypes.h"
+#include "graph/expansion.h"
 #include "graph/group_view.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -29,6 +30,7 @@ std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>&
       arguments[node.function->parameters[k]->name] = inputs[k];
     return computations(node.function->outputs, arguments);
   }
+  if (!node.op->compute && node.op->expand) return compute_expanded(node, inputs);
   if (!node.op->compute) {
     raise({.code = ErrorCode::BadGraph,
            .what = fmt::format("operator '{}' has no computation", node.op->name),

@@ -78,6 +78,10 @@ struct Op {
   // of its inputs.
   std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)> simplify =
       {};
+  // What the outputs of a node are as an expression of simpler operators (expansion.h), for inputs
+  // of these shapes. Where there is no `gradient`, it is the expression's; where there is no
+  // `compute`, kernels are those of the expression.
+  std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)> expand = {};
   // Whether the output is the first input, element by element, under another shape.
   bool is_reshape = false;
   // Whether, for inputs of these shapes, the elements of the outputs, one output after the other,

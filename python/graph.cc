@@ -60,7 +60,7 @@ py::list operators() {
     row["attributes"] = attributes;
     row["pattern"] = graph::to_string(op.pattern);
     row["has_layout"] = op.layout != nullptr;
-    row["has_gradient"] = op.gradient != nullptr;
+    row["has_gradient"] = op.gradient != nullptr || op.expand != nullptr;
     list.append(row);
   }
   return list;

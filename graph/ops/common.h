@@ -44,9 +44,10 @@ using Entries = std::vector<Entry>;
 // Nodes of a gradient: `grad("exp", {x})` is named after the node whose gradient it is part of.
 class GradientOf {
  public:
-  explicit GradientOf(const NodeRef& node) : node_(node) {}
+  explicit GradientOf(const NodeRef& node, std::string_view between = "_grad_")
+      : node_(node), between_(between) {}
   Entry operator()(std::string_view op, Entries inputs, Attributes attributes = {}) const {
-    return make_call(op, node_->name + "_grad_" + std::string(op), std::move(inputs),
+    return make_call(op, fmt::format("{}{}{}", node_->name, between_, op), std::move(inputs),
                      std::move(attributes));
   }
   const Entry& input(size_t k) const { return node_->inputs[k]; }
@@ -62,8 +63,9 @@ class GradientOf {
     return (*this)("reshape_like", {g, input(k)});
   }
 
- private:
+ protected:
   const NodeRef& node_;
+  std::string_view between_;
 };
 
 // Op::gradient of what does not change where its inputs change a little, as steps and comparisons.

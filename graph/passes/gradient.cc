@@ -9,8 +9,10 @@
 #include <map>
 #include <set>
 
+#include "graph/expansion.h"
 #include "graph/op.h"
 #include "graph/pass.h"
+#include "graph/passes/differentiate.h"
 #include "runtime/error.h"
 
 namespace tw::graph {
@@ -25,8 +27,12 @@ const std::vector<Entry>& symbols(const Graph& graph, std::string_view name) {
 
 class Differentiation {
  public:
-  Differentiation(const std::vector<Entry>& ys, const std::vector<Entry>& xs)
-      : ys_(ys), xs_(xs), index_({.outputs = ys}), moves_(index_.num_nodes(), false) {
+  Differentiation(const std::vector<Entry>& ys, const std::vector<Entry>& xs, WhereItEnds ends)
+      : ys_(ys),
+        xs_(xs),
+        where_it_ends_(ends),
+        index_({.outputs = ys}),
+        moves_(index_.num_nodes(), false) {
     find_moving();
   }
 
@@ -46,7 +52,9 @@ class Differentiation {
     std::vector<Entry> result;
     for (const Entry& x : xs_) {
       const auto known = contributions_.find(key(x));
-      if (known == contributions_.end()) require_independent(x);
+      if (known == contributions_.end() && where_it_ends_ == WhereItEnds::Raise) {
+        require_independent(x);
+      }
       // What no output depends on does not change them.
       result.push_back(known == contributions_.end()
                            ? make_call("zeros_like", x.node->name + "_zeros", {x})
@@ -107,13 +115,15 @@ class Differentiation {
       if (known != contributions_.end()) known->second = {of_outputs.back()};
     }
     if (!any) return;
-    if (!node->op->gradient) {
+    if (!node->op->gradient && !node->op->expand) {
       raise({.code = ErrorCode::NoGradient,
              .what = fmt::format("operator '{}' has no gradient", node->op->name),
              .where = fmt::format("node '{}'", node->name),
              .legal = "operators that have one, or inputs that do not lie below this node"});
     }
-    const std::vector<Entry> of_inputs = node->op->gradient(node, of_outputs);
+    const std::vector<Entry> of_inputs = node->op->gradient
+                                             ? node->op->gradient(node, of_outputs)
+                                             : gradient_of_expression(node, of_outputs);
     TW_CHECK(of_inputs.size() == node->inputs.size(), node->op->name);
     for (size_t k = 0; k < of_inputs.size(); ++k) {
       const Entry& input = node->inputs[k];
@@ -161,6 +171,7 @@ class Differentiation {
   }
 
   const std::vector<Entry>&ys_, &xs_;
+  WhereItEnds where_it_ends_;
   GraphIndex index_;
   std::vector<bool> moves_;
   std::map<Key, std::vector<Entry>> contributions_;  // look-ups only
@@ -169,12 +180,15 @@ class Differentiation {
 
 }  // namespace
 
+std::vector<Entry> differentiate(const std::vector<Entry>& ys, const std::vector<Entry>& xs,
+                                 const std::vector<Entry>& of_ys, WhereItEnds where_it_ends) {
+  return Differentiation(ys, xs, where_it_ends).run(of_ys);
+}
+
 Graph gradient(Graph graph) {
   const auto* given = graph.find<std::vector<Entry>>("grad_ys_out_grad");
-  Differentiation differentiation(symbols(graph, "grad_ys"), symbols(graph, "grad_xs"));
-  Graph result;
-  result.outputs = differentiation.run(given ? *given : std::vector<Entry>());
-  return result;
+  return {.outputs = differentiate(symbols(graph, "grad_ys"), symbols(graph, "grad_xs"),
+                                   given ? *given : std::vector<Entry>())};
 }
 
 }  // namespace tw::graph

@@ -31,6 +31,9 @@ TEST(TopiErrors, ElementsOfTheWrongKind) {
   expect_error(ErrorCode::TypeMismatch, [] { exp(tensor({2}, int_type(32))); });
   expect_error(ErrorCode::TypeMismatch, [] { negative(tensor({2}, bool_type())); });
   expect_error(ErrorCode::TypeMismatch, [] { nn::leaky_relu(tensor({2}, int_type(32)), 0.1); });
+  expect_error(ErrorCode::TypeMismatch, [] { nn::mish(tensor({2}, int_type(32))); });
+  expect_error(ErrorCode::TypeMismatch, [] { nn::rms_norm(tensor({2}, int_type(32)), {}); });
+  expect_error(ErrorCode::TypeMismatch, [] { nn::l2_normalize(tensor({2}, int_type(32)), 1); });
   expect_error(ErrorCode::TypeMismatch, [] { logical_not(tensor({2})); });
   expect_error(ErrorCode::TypeMismatch,
                [] { add(tensor({2}, int_type(32)), tensor({2}, uint_type(32))); });
@@ -294,6 +297,20 @@ TEST(TopiErrors, MatricesThatCannotBe) {
   expect_error(ErrorCode::TypeMismatch, [] { logsumexp(tensor({2}, int_type(32))); });
   expect_error(ErrorCode::TypeMismatch, [] { variance(tensor({2}, int_type(32))); });
   expect_error(ErrorCode::BadArgument, [] { norm(tensor({2}), 3); });
+}
+
+TEST(TopiErrors, NonlinearitiesNormsAndEinsum) {
+  expect_error(ErrorCode::BadArgument, [] { nn::celu(tensor({2}), 0); });
+  expect_error(ErrorCode::BadArgument, [] { nn::softplus(tensor({2}), 0); });
+  expect_error(ErrorCode::BadArgument, [] { nn::gelu(tensor({2}), "sigmoid"); });
+  expect_error(ErrorCode::BadArgument, [] { nn::hardmax(tensor({2}), 1); });
+  expect_error(ErrorCode::BadArgument, [] { nn::l2_normalize(tensor({2}), 1, {1}); });
+  expect_error(ErrorCode::BadShape, [] { nn::rms_norm(tensor({2, 3}), tensor({2})); });
+  expect_error(ErrorCode::BadArgument, [] { einsum("ij->k", {tensor({2, 3})}); });
+  expect_error(ErrorCode::BadArgument, [] { einsum("i", {}); });
+  expect_error(ErrorCode::BadShape, [] { einsum("ij,jk", {tensor({2, 3}), tensor({4, 5})}); });
+  expect_error(ErrorCode::BadShape, [] { nn::batch_matmul(tensor({2, 3, 4}), tensor({5, 6, 4})); });
+  expect_error(ErrorCode::BadShape, [] { nn::batch_matmul(tensor({4}), tensor({2, 4})); });
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ def test_adding_an_operator_to_networks(tmp_path):
     operator, row, reference, script, shown = re.findall(r"^( *)```\w*\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
     operator, row, reference, script, shown = (re.sub(f"^{indent}", "", text, flags=re.M) for indent, text in (operator, row, reference, script, shown))
     (tmp_path / "graph/ops").mkdir(parents=True)
-    source = tmp_path / "graph/ops/hard_sigmoid.cc"
+    source = tmp_path / "graph/ops/bent_line.cc"
     source.write_text(operator)
     for file in ("graph/op.cc", "graph/ops/families.h"):
         (tmp_path / file).write_text((ROOT / file).read_text())

@@ -7,6 +7,7 @@ an inference is in NOT_COMPUTED, with the reason.
 from __future__ import annotations
 
 import functools
+import json
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from operators.row import Attributes
 
 NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", "_assign": "writes to a variable",
                 "_call_function": "a call of a function that a pass has made", "compiler_begin": "a mark, of code generators",
-                "compiler_end": "a mark, of code generators", "__undef__": "no value"}
+                "compiler_end": "a mark, of code generators", "__undef__": "no value",
+                "_gradient_of": "stands for an expression of other operators, which `compute` takes for it"}
 
 
 @functools.cache
@@ -30,8 +32,24 @@ def defaults() -> dict[str, dict]:
 
 def compute(op: str, attributes: dict, arrays: list) -> list:
     """The outputs of one operator, whose attributes are texts."""
+    if op == "_gradient_of":
+        return _expression(op, attributes, arrays)
     found = OPERATORS[op].reference(Attributes(attributes, defaults().get(op, {})), *arrays)
     return list(found) if isinstance(found, (tuple, list)) else [np.asarray(found)]
+
+
+def _expression(op: str, attributes: dict, arrays: list) -> list:
+    """What an operator is that stands for an expression of others, by that expression."""
+    names = [f"x{k}" for k in range(len(arrays))]
+    nodes = [{"op": "null", "name": name, "inputs": []} for name in names]
+    nodes.append({"op": op, "name": "node", "attrs": attributes, "inputs": [[k, 0, 0] for k in range(len(arrays))]})
+    count = int(attributes["count"])
+    graph = tw.graph.load_json(json.dumps({
+        "nodes": nodes, "arg_nodes": list(range(len(arrays))), "heads": [[len(arrays), k, 0] for k in range(count)],
+        "node_row_ptr": [*range(len(arrays) + 1), len(arrays) + count]}))
+    index = graph.index.input_names
+    graph._set_json_attr("shape_inputs", [list(arrays[names.index(name)].shape) for name in index], "list_shape")
+    return run(graph.apply("ExpandOperators"), dict(zip(names, arrays, strict=True)))
 
 
 def run_all(graph, inputs: dict) -> list[list]:

@@ -218,6 +218,7 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     if _symbol._all_var_init:
         initial = initialize_variables(shape, dtype, index.input_names)
 
+    graph = expand_operators(graph, shape, dtype, layout)
     graph = optimize(graph, shape, dtype, layout)
     params = {name: value for name, value in params.items() if name in graph.index.input_names}
     if params and config.pass_enabled("PrecomputePrune"):
@@ -234,6 +235,25 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
         graph._set_json_attr("param_name_list", list(params), "list_str")
     graph = graph.apply("InferShape").apply("InferType")
     return graph.apply("GraphFusePartition"), params, initial
+
+
+def expand_operators(graph, shape, dtype="float32", layout=None):
+    """The graph with expressions in the place of the operators that stand for them, without what is then twice there or does
+    nothing. One without such operators stays as it is.
+
+    Parameters
+    ----------
+    graph: Graph
+    shape, dtype, layout
+        Of inputs, as `build` takes them.
+    """
+    before = [node["op"] for node in graph.index.nodes]
+    graph = graph_attr.set_shape_inputs(graph, shape).apply("ExpandOperators")
+    if [node["op"] for node in graph.index.nodes] == before:
+        return graph
+    graph = graph_attr.set_shape_inputs(graph.apply("CommonSubexpression"), shape)
+    graph = graph_attr.set_dtype_inputs(graph, dtype).apply(["InferShape", "InferType", "DeadNodes"])
+    return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")
 
 
 def build_functions(graph, shape, dtype, params):

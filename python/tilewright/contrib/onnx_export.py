@@ -502,8 +502,26 @@ def _dropout(c):
     return c.inputs[0], _filled(1)(c)
 
 
-def _gemm(c):
-    return c.emit("Gemm", *c.inputs, transB=1)
+def _turned(c, k):
+    """An input with its last two dimensions exchanged."""
+    rank = len(c.input_shapes[k])
+    if rank < 2:
+        return c.inputs[k]
+    return c.emit("Transpose", c.inputs[k], perm=[*range(rank - 2), rank - 1, rank - 2])
+
+
+def _dense(c):
+    if len(c.input_shapes[0]) == 2:
+        return c.emit("Gemm", *c.inputs, transB=1)
+    product = c.emit("MatMul", c.inputs[0], _turned(c, 1))
+    return c.emit("Add", product, c.inputs[2]) if len(c.inputs) > 2 else product
+
+
+def _matmul(c):
+    turned = [c["transpose_a"], c["transpose_b"]]
+    if [len(shape) for shape in c.input_shapes] == [2, 2]:
+        return c.emit("Gemm", *c.inputs, transA=int(turned[0]), transB=int(turned[1]))
+    return c.emit("MatMul", *(_turned(c, k) if turned[k] else c.inputs[k] for k in range(2)))
 
 
 _CONVERTED = {
@@ -559,8 +577,9 @@ _CONVERTED = {
     "global_max_pool2d": _over_images("GlobalMaxPool"),
     "global_avg_pool2d": _over_images("GlobalAveragePool"),
     "upsampling": _upsampling,
-    "dense": _gemm,
-    "matmul": lambda c: c.emit("Gemm", *c.inputs, transA=int(c["transpose_a"]), transB=int(c["transpose_b"])),
+    "dense": _dense,
+    "matmul": _matmul,
+    "batch_matmul": _matmul,
     "softmax": lambda c: c.emit("Softmax", c.inputs[0], axis=c["axis"]),
     "log_softmax": lambda c: c.emit("LogSoftmax", c.inputs[0], axis=c["axis"]),
     "batch_norm": _batch_norm,

@@ -997,4 +997,9 @@ def variance(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None,
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
     keepdims (bool): reduced dimensions stay, with extent 1
     unbiased (bool): divided by one less than the elements
+def einsum(subscripts: str, operands: collections.abc.Sequence[Tensor]) -> Tensor:
+    r"""The sum over all labels that the result lacks of the product of the operands. ONNX Einsum.
+
+    subscripts (str): such as "ij,jk->ik"
+    operands (collections.abc.Sequence[Tensor]): of one type
     """

@@ -36,13 +36,6 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """
 
 
-def gelu(x: Tensor) -> Tensor:
-    r"""X / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.
-
-    x (Tensor): floats
-    """
-
-
 def conv2d_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], out_dtype: str | None = None) -> Tensor:
     r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
 
@@ -133,10 +126,10 @@ def matmul(tensor_a: Tensor, tensor_b: Tensor, bias: Tensor | None = None, out_d
 
 
 def batch_matmul(tensor_a: Tensor, tensor_b: Tensor, oshape: None = None, out_dtype: str | None = None, transpose_a: bool = False, transpose_b: bool = True) -> Tensor:
-    r"""A product of matrices for each b: [B, M, N]. Either B may be 1 and is then repeated.
+    r"""A product of matrices for each b: [B, M, N]. Dimensions B are aligned at the last; where one is 1 or missing it is repeated.
 
-    tensor_a (Tensor): [B, M, K]; transposed [B, K, M]
-    tensor_b (Tensor): [B, K, N]; transposed [B, N, K]
+    tensor_a (Tensor): [B, M, K]; transposed [B, K, M]; any number of dimensions B
+    tensor_b (Tensor): [B, K, N]; transposed [B, N, K]; any number of dimensions B
     oshape (None): the shape follows from the operands
     out_dtype (str | None): of products and sums; None: that of the first operand
     transpose_a (bool)
@@ -150,6 +143,135 @@ def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
     data (Tensor)
     bias (Tensor): [C]
     axis (int): the dimension of data that has extent C
+    """
+
+
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    r"""X where positive, else alpha * (exp(x) - 1). ONNX Elu.
+
+    x (Tensor): floats
+    alpha (float): what it approaches is -alpha
+    """
+
+
+def selu(x: Tensor, alpha: float = 1.6732631921768188, gamma: float = 1.0507010221481323) -> Tensor:
+    r"""Gamma * (x where positive, else alpha * (exp(x) - 1)). ONNX Selu.
+
+    x (Tensor): floats
+    alpha (float): what it approaches is -alpha * gamma
+    gamma (float): the slope above 0
+    """
+
+
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    r"""X where positive, else alpha * (exp(x / alpha) - 1). ONNX Celu.
+
+    x (Tensor): floats
+    alpha (float): what it approaches is -alpha; not 0
+    """
+
+
+def gelu(x: Tensor, approximate: str = 'none') -> Tensor:
+    r"""X / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, "Gaussian Error Linear Units". ONNX Gelu.
+
+    x (Tensor): floats
+    approximate (str): none, or tanh for the form with the hyperbolic tangent
+    """
+
+
+def silu(x: Tensor) -> Tensor:
+    r"""X * sigmoid(x). ONNX Swish.
+
+    x (Tensor): floats
+    """
+
+
+def mish(x: Tensor) -> Tensor:
+    r"""X * tanh(log(1 + exp(x))). ONNX Mish.
+
+    x (Tensor): floats
+    """
+
+
+def softplus(x: Tensor, beta: float = 1.0) -> Tensor:
+    r"""Log(1 + exp(beta * x)) / beta. ONNX Softplus.
+
+    x (Tensor): floats
+    beta (float): how sharp it bends; not 0
+    """
+
+
+def softsign(x: Tensor) -> Tensor:
+    r"""X / (1 + |x|). ONNX Softsign.
+
+    x (Tensor): floats
+    """
+
+
+def relu6(x: Tensor) -> Tensor:
+    r"""Max(0, min(x, 6)).
+
+    x (Tensor): floats
+    """
+
+
+def hard_sigmoid(x: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    r"""Max(0, min(alpha * x + beta, 1)). ONNX HardSigmoid.
+
+    x (Tensor): floats
+    alpha (float): the slope
+    beta (float): the value at 0
+    """
+
+
+def hard_swish(x: Tensor) -> Tensor:
+    r"""X * max(0, min(x + 3, 6)) / 6. ONNX HardSwish.
+
+    x (Tensor): floats
+    """
+
+
+def thresholded_relu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    r"""X where it is above alpha, else 0. ONNX ThresholdedRelu.
+
+    x (Tensor): floats
+    alpha (float): the threshold
+    """
+
+
+def shrink(x: Tensor, bias: float = 0.0, lambd: float = 0.5) -> Tensor:
+    r"""X + bias below -lambd, x - bias above lambd, else 0. ONNX Shrink.
+
+    x (Tensor): floats
+    bias (float): is taken towards 0
+    lambd (float): the threshold
+    """
+
+
+def hardmax(x: Tensor, axis: int = -1) -> Tensor:
+    r"""1 at the greatest element along axis, the first of equals, else 0. ONNX Hardmax (opset 13).
+
+    x (Tensor)
+    axis (int): a dimension
+    """
+
+
+def rms_norm(data: Tensor, gamma: Tensor | None, axis: int | collections.abc.Sequence[int] | None, epsilon: float = 1e-05) -> Tensor:
+    r"""Data / sqrt(mean(data²) + epsilon) * gamma, the mean over axis. ONNX RMSNormalization.
+
+    data (Tensor): floats
+    gamma (Tensor | None): of the extents of axis; None: 1
+    axis (int | collections.abc.Sequence[int] | None): dimensions of a group
+    epsilon (float): is added to the mean
+    """
+
+
+def l2_normalize(data: Tensor, eps: float, axis: int | collections.abc.Sequence[int] | None = None) -> Tensor:
+    r"""Data / sqrt(max(sum(data²), eps)), the sum over axis.
+
+    data (Tensor): floats
+    eps (float): the least that is divided by, squared
+    axis (int | collections.abc.Sequence[int] | None): the dimensions; None: all
     """
 
 

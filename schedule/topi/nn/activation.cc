@@ -37,18 +37,6 @@ Tensor prelu(const Tensor& x, const Tensor& slope, int axis, const std::string& 
       name, tag);
 }
 
-Tensor gelu(const Tensor& x, const std::string& name, const std::string& tag) {
-  require_float({"gelu", "x"}, x);
-  const auto number = [&](double v) { return make_const_float(x.dtype(), v); };
-  return te::compute(
-      x.shape(),
-      [&](const std::vector<Var>& i) {
-        const Expr e = x(to_exprs(i));
-        return e * number(0.5) * (number(1) + call("erf", {e * number(0.70710678118654752)}));
-      },
-      name, tag);
-}
-
 std::vector<Operator> activation_rows() {
   return {
       make_operator(
@@ -66,10 +54,6 @@ std::vector<Operator> activation_rows() {
           },
           {{"x"}, {"slope", "[C]"}, {"axis", "the dimension of x that has extent C", 1}},
           "x where positive, else slope * x. ONNX PRelu."),
-      make_operator(
-          "topi.nn", "gelu", [](const Tensor& x) { return gelu(x); }, {{"x", "floats"}},
-          "x / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, \"Gaussian Error Linear Units\", "
-          "exact form."),
   };
 }
 

@@ -17,10 +17,6 @@ Tensor leaky_relu(const Tensor& x, double alpha, const std::string& name = "T_le
 // of c channels are the last dimension. ONNX PRelu.
 Tensor prelu(const Tensor& x, const Tensor& slope, int axis = 1,
              const std::string& name = "T_prelu", const std::string& tag = kBroadcast);
-// x / 2 * (1 + erf(x / √2)); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.
-Tensor gelu(const Tensor& x, const std::string& name = "T_gelu",
-            const std::string& tag = kElementwise);
-
 // Rows of the table in schedule/topi/operator.h.
 std::vector<Operator> activation_rows();
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/topi/nn/dense.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "ir/expr.h"
 #include "schedule/topi/operator.h"
 
@@ -64,27 +68,52 @@ Tensor matmul(const Tensor& a, const Tensor& b, const Tensor& bias, std::optiona
 Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_type,
                     bool transpose_a, bool transpose_b) {
   constexpr std::string_view op = "batch_matmul";
-  require_rank({op, "the first operand"}, a, 3);
-  require_rank({op, "the second operand"}, b, 3);
+  const Place first{op, "the first operand"}, second{op, "the second operand"};
+  if (a.rank() < 2) require_rank(first, a, 3);
+  if (b.rank() < 2) require_rank(second, b, 3);
+  const auto before = [](const Tensor& t) { return static_cast<size_t>(t.rank()) - 2; };
   const std::vector<Expr> sa = a.shape(), sb = b.shape();
-  const Expr depth = sa[transpose_a ? 1 : 2];
-  require_extent({op, "the second operand"}, b, transpose_b ? 2 : 1, depth);
-  if (!is_one(sa[0]) && !is_one(sb[0])) require_extent({op, "the second operand"}, b, 0, sa[0]);
+  const size_t na = before(a), nb = before(b), batch = std::max(na, nb);
+  const Expr depth = sa[transpose_a ? na : na + 1];
+  require_extent(second, b, static_cast<int>(transpose_b ? nb + 1 : nb), depth);
+  std::vector<Expr> shape;
+  for (size_t d = 0; d < batch; ++d) {
+    // Aligned at the last; an extent of 1 or a missing one is repeated.
+    const bool has_a = d + na >= batch && !is_one(sa[d + na - batch]),
+               has_b = d + nb >= batch && !is_one(sb[d + nb - batch]);
+    if (has_a && has_b) {
+      require_extent(second, b, static_cast<int>(d + nb - batch), sa[d + na - batch]);
+    }
+    shape.push_back(has_a             ? sa[d + na - batch]
+                    : d + nb >= batch ? sb[d + nb - batch]
+                                      : sa[d + na - batch]);
+  }
+  shape.push_back(sa[transpose_a ? na + 1 : na]);
+  shape.push_back(sb[transpose_b ? nb : nb + 1]);
   const DType type = out_type.value_or(a.dtype());
   const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
+  std::vector<std::string> names;
+  for (size_t d = 0; d < batch; ++d) names.push_back(batch == 1 ? "b" : fmt::format("b{}", d));
+  names.insert(names.end(), {"i", "j"});
   return te::compute(
-      {is_one(sa[0]) ? sb[0] : sa[0], sa[transpose_a ? 2 : 1], sb[transpose_b ? 1 : 2]},
+      shape,
       [&](const std::vector<Var>& i) {
-        const auto batch = [&](const Expr& extent) {
-          return is_one(extent) ? make_zero(i[0].dtype()) : Expr(i[0]);
+        const auto element = [&](const Tensor& t, const std::vector<Expr>& extents, bool transposed,
+                                 const Expr& row, const Expr& column) {
+          std::vector<Expr> position;
+          for (size_t d = 0; d < before(t); ++d) {
+            const Var& at = i[batch - before(t) + d];
+            position.push_back(is_one(extents[d]) ? make_zero(at.dtype()) : Expr(at));
+          }
+          position.push_back(transposed ? column : row);
+          position.push_back(transposed ? row : column);
+          return tw::cast(type, t(position));
         };
-        const Expr ea =
-            transpose_a ? a(batch(sa[0]), k.var(), i[1]) : a(batch(sa[0]), i[1], k.var());
-        const Expr eb =
-            transpose_b ? b(batch(sb[0]), i[2], k.var()) : b(batch(sb[0]), k.var(), i[2]);
-        return te::sum(tw::cast(type, ea) * tw::cast(type, eb), {k});
+        return te::sum(element(a, sa, transpose_a, i[batch], k.var()) *
+                           element(b, sb, transpose_b, k.var(), i[batch + 1]),
+                       {k});
       },
-      "T_batch_matmul_" + layout(transpose_a, transpose_b), "batch_matmul", {}, {"b", "i", "j"});
+      "T_batch_matmul_" + layout(transpose_a, transpose_b), "batch_matmul", {}, names);
 }
 
 Tensor bias_add(const Tensor& data, const Tensor& bias, int axis) {
@@ -127,13 +156,15 @@ std::vector<Operator> dense_rows() {
           "topi.nn", "batch_matmul",
           [](const Tensor& x, const Tensor& y, std::monostate, Type type, bool transpose_a,
              bool transpose_b) { return batch_matmul(x, y, type, transpose_a, transpose_b); },
-          {{"tensor_a", "[B, M, K]; transposed [B, K, M]"},
-           {"tensor_b", "[B, K, N]; transposed [B, N, K]"},
+          {{"tensor_a", "[B, M, K]; transposed [B, K, M]; any number of dimensions B"},
+           {"tensor_b", "[B, K, N]; transposed [B, N, K]; any number of dimensions B"},
            {"oshape", "the shape follows from the operands", Value()},
            out_dtype,
            {"transpose_a", "", false},
            {"transpose_b", "", true}},
-          "A product of matrices for each b: [B, M, N]. Either B may be 1 and is then repeated."),
+          "A product of matrices for each b: [B, M, N]. Dimensions B are aligned at the last; "
+          "where "
+          "one is 1 or missing it is repeated."),
       make_operator(
           "topi.nn", "bias_add",
           [](const Tensor& data, const Tensor& add, int64_t axis) {

@@ -19,8 +19,9 @@ Tensor dense(const Tensor& data, const Tensor& weight, const Tensor& bias = {},
 Tensor matmul(const Tensor& a, const Tensor& b, const Tensor& bias = {},
               std::optional<DType> out_type = {}, bool transpose_a = false,
               bool transpose_b = false);
-// a [B, M, K], b [B, N, K] -> [B, M, N], one product for each b; operands transposed as said.
-// Either B may be 1 and is then repeated. TVM's topi.nn.batch_matmul.
+// a [B, M, K], b [B, N, K] -> [B, M, N], one product for each b; operands transposed as said. There
+// may be any number of dimensions B, aligned at the last; where one is 1 or missing it is repeated.
+// TVM's topi.nn.batch_matmul.
 Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_type = {},
                     bool transpose_a = false, bool transpose_b = true);
 // data plus bias [C] along dimension `axis` of extent C. TVM's nn.bias_add.

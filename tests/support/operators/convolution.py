@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from operators.arrays import relayout, total
+from operators.arrays import relayout
 from operators.row import Operator
 from operators.windows import border_of, padded_by, taps_of
 
@@ -79,12 +79,5 @@ OPERATORS = {
         ([(1, 3, 7, 6), (2, 3, 3, 2, 3), (2, 3)], {**CONV, "layout": "NCHW", "kernel_layout": "OIHW3o", "out_layout": "NCHW3c", "strides": (2, 1)}),
         ([(1, 3, 8, 9, 2), (3, 1, 3, 2, 1, 2)],
          {**CONV, "groups": 6, "layout": "NCHW2c", "kernel_layout": "OIHW1i2o", "dilation": (2, 3), "padding": (0, 1, 2, 3), "use_bias": False}),
-    ]),
-    "dense": Operator(lambda a, x, weight, *bias: total(x @ weight.T, *bias), [([(3, 5), (7, 5), (7,)], {"units": 7}), ([(1, 1), (1, 1)], {"units": 1, "use_bias": False})]),
-    "matmul": Operator(lambda a, x, y: (x.T if a.transpose_a else x) @ (y.T if a.transpose_b else y), [
-        ([(3, 5), (5, 2)], {}),
-        ([(5, 3), (5, 2)], {"transpose_a": True}),
-        ([(3, 5), (2, 5)], {"transpose_b": True}),
-        ([(5, 3), (2, 5)], {"transpose_a": True, "transpose_b": True}),
     ]),
 }

@@ -59,7 +59,9 @@ TEST(InferShape, RunsBackward) {
   z = call("elemwise_add", "s",
            {call("transpose", "t", {a}, {{"axes", "(1, 2, 0)"}}), variable("b", "(3, 5, 7)")});
   EXPECT_EQ(shapes_of(z)[0], Shape({7, 3, 5}));
-  z = call("matmul", "m", {a, variable("b", "(3, 5)")}, {{"transpose_a", "True"}});
+  // Of a matrix, which might be a vector or several of them, the rank is known.
+  z = call("matmul", "m", {variable("a", "(-1, -1)"), variable("b", "(3, 5)")},
+           {{"transpose_a", "True"}});
   EXPECT_EQ(shapes_of(call("elemwise_add", "s", {z, variable("c", "(2, 5)")}))[0], Shape({3, 2}));
 }
 
