@@ -143,7 +143,7 @@ from tilewright._core import ExprLike, PrimExpr, Tensor
 
 
 def operators(module: str) -> str:
-    lines = [OPERATORS + ("from . import nn as nn, table as table, utils as utils\n" if module == "topi" else "")]
+    lines = [OPERATORS + ("from . import image as image, nn as nn, table as table, utils as utils\n" if module == "topi" else "")]
     for row_module, name, parameters, doc in _core.topi.operators():
         if row_module == module:
             text = table.documentation(parameters, doc).replace("\n", "\n    ").replace("    \n", "\n")
@@ -158,7 +158,8 @@ def stubs() -> dict[str, str]:
     """Text by file name."""
     return {
         "_core/__init__.pyi": stub(_core), "_core/autotune.pyi": stub(_core.autotune), "_core/topi.pyi": stub(_core.topi),
-        "topi/__init__.pyi": operators("topi"), "topi/nn.pyi": operators("topi.nn")}
+        "topi/__init__.pyi": operators("topi"), "topi/image.pyi": operators("topi.image"),
+        "topi/nn.pyi": operators("topi.nn")}
 
 
 def main() -> None:
