@@ -9,12 +9,12 @@ namespace tw::graph {
 
 const ConvolutionFamily& convolutions(size_t spatial) {
   static constexpr ConvolutionFamily kFamilies[] = {
-      {1, "conv1d", "conv1d_transpose", "_conv1d_grad", "_conv1d", "_conv1d_data_grad", "_conv1d_weight_grad",
-       "NCW", "OIW", "(1,)", "(0,)"},
-      {2, "conv2d", "conv2d_transpose", "_conv2d_grad", "_conv2d", "_conv2d_data_grad", "_conv2d_weight_grad",
-       "NCHW", "OIHW", "(1, 1)", "(0, 0)"},
-      {3, "conv3d", "conv3d_transpose", "_conv3d_grad", "_conv3d", "_conv3d_data_grad", "_conv3d_weight_grad",
-       "NCDHW", "OIDHW", "(1, 1, 1)", "(0, 0, 0)"}};
+      {1, "conv1d", "conv1d_transpose", "_conv1d_grad", "_conv1d", "_conv1d_data_grad",
+       "_conv1d_weight_grad", "NCW", "OIW", "(1,)", "(0,)"},
+      {2, "conv2d", "conv2d_transpose", "_conv2d_grad", "_conv2d", "_conv2d_data_grad",
+       "_conv2d_weight_grad", "NCHW", "OIHW", "(1, 1)", "(0, 0)"},
+      {3, "conv3d", "conv3d_transpose", "_conv3d_grad", "_conv3d", "_conv3d_data_grad",
+       "_conv3d_weight_grad", "NCDHW", "OIDHW", "(1, 1, 1)", "(0, 0, 0)"}};
   return kFamilies[spatial - 1];
 }
 
@@ -67,9 +67,9 @@ void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel
   LayoutExtents data = extents_of(s.input(0), layout);
   LayoutExtents out{{'N', data['N']}, {'C', channels}};
   for (size_t d = 0; d < spatial; ++d) {
-    out[letters[d]] = window_positions(
-        s, data[letters[d]],
-        {kernel[d], stride[d], dilation[d], border.before[d], border.after[d]});
+    out[letters[d]] =
+        window_positions(s, data[letters[d]],
+                         {kernel[d], stride[d], dilation[d], border.before[d], border.after[d]});
   }
   s.narrow_output(0, shape(out_layout, out));
 }
@@ -95,8 +95,7 @@ std::vector<AttributeSpec> convolution_attributes(const ConvolutionFamily& f) {
           {"dilation", Tuple, ones, "from one tap of a kernel to the next"},
           {"groups", Int, "1", "channels are in so many groups that do not mix"},
           {"layout", Text, f.layout, "order of the dimensions of data and output"},
-          {"kernel_layout", Text, f.kernel_layout,
-           "order of the dimensions of weight"},
+          {"kernel_layout", Text, f.kernel_layout, "order of the dimensions of weight"},
           {"out_dtype", OptionalType, "same", "element type of the output"},
           {"use_bias", Bool, "True", "whether there is a bias"}};
 }
@@ -127,10 +126,10 @@ std::vector<te::Tensor> compute_convolution(const Family& f, const AttributeValu
   const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
   const std::optional<DType> type =
       a.is_none("out_dtype") ? std::nullopt : std::optional(a.dtype("out_dtype"));
-  te::Tensor out = topi::nn::conv(
-      ordered(in[0], layout, f.layout), ordered(in[1], kernel_layout, f.kernel_layout),
-      a.tuple("strides"), topi::Padding(a.tuple("padding")), a.tuple("dilation"),
-      a.integer("groups"), type);
+  te::Tensor out = topi::nn::conv(ordered(in[0], layout, f.layout),
+                                  ordered(in[1], kernel_layout, f.kernel_layout),
+                                  a.tuple("strides"), topi::Padding(a.tuple("padding")),
+                                  a.tuple("dilation"), a.integer("groups"), type);
   if (in.size() > 2) out = topi::nn::bias_add(out, in[2]);
   return {ordered(out, f.layout, layout)};
 }
@@ -158,18 +157,19 @@ std::vector<ScaleEquation> convolution_scales(const Node& node, std::span<const 
 }
 
 Op convolution(const Family& f) {
-  Op op{.name = f.conv,
-        .doc = "Slides `channels` kernels over images and adds what they cover, times their "
-               "weights.",
-        .inputs = {{"data", "images, channels and spatial dimensions in the order of `layout`"},
-                   {"weight",
-                    "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
-                   {"bias", "(channels,), added to each element of a channel", "use_bias"}},
-        .attributes = convolution_attributes(f),
-        .infer_type = infer_convolution_type,
-        .layout = convolution_layout,
-        .pattern = Pattern::OutEWiseFusable,
-        .fold_scale = convolution_scales};
+  Op op{
+      .name = f.conv,
+      .doc =
+          "Slides `channels` kernels over images and adds what they cover, times their "
+          "weights.",
+      .inputs = {{"data", "images, channels and spatial dimensions in the order of `layout`"},
+                 {"weight", "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
+                 {"bias", "(channels,), added to each element of a channel", "use_bias"}},
+      .attributes = convolution_attributes(f),
+      .infer_type = infer_convolution_type,
+      .layout = convolution_layout,
+      .pattern = Pattern::OutEWiseFusable,
+      .fold_scale = convolution_scales};
   op.infer_shape = [&f](ShapeInference& s) {
     require_layouts(s, f);
     const Layout layout = Layout::parse(s.attributes().text("layout"));

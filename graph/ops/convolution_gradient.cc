@@ -17,7 +17,7 @@ constexpr int64_t kUnknown = Shape::kUnknown;
 
 std::vector<AttributeSpec> window_attributes(const Family& f) {
   std::vector<AttributeSpec> attributes = convolution_attributes(f);
-  attributes.erase(attributes.begin());                  // channels
+  attributes.erase(attributes.begin());                      // channels
   attributes.erase(attributes.end() - 2, attributes.end());  // out_dtype, use_bias
   return attributes;
 }
@@ -59,8 +59,9 @@ std::vector<Expr> spatial_extents(const te::Tensor& images) {
 
 Op data_gradient(const Family& f) {
   Op op{.name = f.data_gradient,
-        .doc = "The gradient of a convolution's data, from that of its output; attributes are "
-               "those of the convolution.",
+        .doc =
+            "The gradient of a convolution's data, from that of its output; attributes are "
+            "those of the convolution.",
         .inputs = {{"grad", "the gradient of the output"},
                    {"weight", "what the convolution was given"},
                    {"data", "lends its shape and type"}},
@@ -105,21 +106,24 @@ void infer_weight(ShapeInference& s) {
   for (size_t k = 0; k < 2; ++k) s.narrow_input(k, *shape_in(layout, {}));
   LayoutExtents grad = extents_of(s.input(0), layout), data = extents_of(s.input(1), layout);
   const int64_t groups = a.integer("groups");
-  LayoutExtents weight{{'O', grad['C']}, {'I', data['C'] == kUnknown ? kUnknown : data['C'] / groups}};
+  LayoutExtents weight{{'O', grad['C']},
+                       {'I', data['C'] == kUnknown ? kUnknown : data['C'] / groups}};
   const std::string letters = spatial_letters(layout);
   const std::vector<int64_t> kernel = steps_of(s, "kernel_size", letters.size());
   for (size_t d = 0; d < letters.size(); ++d) weight[letters[d]] = kernel[d];
   s.narrow_output(0, *shape_in(kernel_layout, weight));
   LayoutExtents out = extents_of(s.output(0), kernel_layout);
   s.narrow_input(0, *shape_in(layout, {{'N', data['N']}, {'C', out['O']}}));
-  s.narrow_input(1, *shape_in(layout, {{'N', grad['N']},
-                                       {'C', out['I'] == kUnknown ? kUnknown : out['I'] * groups}}));
+  s.narrow_input(
+      1, *shape_in(layout,
+                   {{'N', grad['N']}, {'C', out['I'] == kUnknown ? kUnknown : out['I'] * groups}}));
 }
 
 Op weight_gradient(const Family& f) {
   Op op{.name = f.weight_gradient,
-        .doc = "The gradient of a convolution's weight, from that of its output; attributes are "
-               "those of the convolution.",
+        .doc =
+            "The gradient of a convolution's weight, from that of its output; attributes are "
+            "those of the convolution.",
         .inputs = {{"grad", "the gradient of the output"},
                    {"data", "what the convolution was given"}},
         .attributes = window_attributes(f),
@@ -161,8 +165,9 @@ Op weight_gradient(const Family& f) {
 Op both_gradients(const Family& f) {
   const Op data = data_gradient(f), weight = weight_gradient(f);
   Op op{.name = f.both_gradients,
-        .doc = "The gradients of a convolution's data and weight; attributes are those of the "
-               "convolution. A build takes them apart.",
+        .doc =
+            "The gradients of a convolution's data and weight; attributes are those of the "
+            "convolution. A build takes them apart.",
         .inputs = {{"grad", "the gradient of the output"},
                    {"data", "what the convolution was given"},
                    {"weight", "what the convolution was given"}},
@@ -190,7 +195,7 @@ Op both_gradients(const Family& f) {
     c.give(1, kernel);
   };
   op.compute = [of_data = data.compute, of_weight = weight.compute](const AttributeValues& a,
-                                                                   Tensors in) {
+                                                                    Tensors in) {
     const te::Tensor for_data[] = {in[0], in[2], in[1]}, for_weight[] = {in[0], in[1]};
     return std::vector{of_data(a, for_data)[0], of_weight(a, for_weight)[0]};
   };
@@ -202,9 +207,8 @@ Op both_gradients(const Family& f) {
   op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const Linear make(f, node);
     const Entry &grad = make.n.input(0), &data = make.n.input(1), &weight = make.n.input(2);
-    return Entries{
-        make.n("elemwise_add", {make.conv(g[0], weight), make.conv(data, g[1])}),
-        make.of_data(grad, g[1], data), make.of_weight(grad, g[0])};
+    return Entries{make.n("elemwise_add", {make.conv(g[0], weight), make.conv(data, g[1])}),
+                   make.of_data(grad, g[1], data), make.of_weight(grad, g[0])};
   };
   return op;
 }
@@ -212,7 +216,8 @@ Op both_gradients(const Family& f) {
 std::vector<AttributeSpec> transposed_attributes(const Family& f) {
   std::vector<AttributeSpec> attributes = convolution_attributes(f);
   for (AttributeSpec& a : attributes) {
-    if (a.name == "padding") a.doc = "elements that are taken off around the output: as conv has them";
+    if (a.name == "padding")
+      a.doc = "elements that are taken off around the output: as conv has them";
     if (a.name == "kernel_layout") {
       a.doc = "order of the dimensions of weight, of which O are the channels of data";
     }
@@ -306,8 +311,9 @@ std::vector<ScaleEquation> transposed_scales(const Node& node, std::span<const S
 
 Op transposed(const Family& f) {
   Op op{.name = f.transpose,
-        .doc = "The transpose of a convolution: adds each element of data, times a kernel, to the "
-               "window that a convolution would have computed it from.",
+        .doc =
+            "The transpose of a convolution: adds each element of data, times a kernel, to the "
+            "window that a convolution would have computed it from.",
         .inputs = {{"data", "images, channels and spatial dimensions in the order of `layout`"},
                    {"weight",
                     "(c, channels / groups, *kernel_size) in the order of `kernel_layout`: that of "

@@ -33,8 +33,8 @@ Layout image_layout_of(const ShapeInference& s, std::string_view attribute,
 // other's, letter by letter.
 void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents& input,
                    const LayoutExtents& output);
-// What `f` makes of images in a layout, in that layout: it is called on N, C, spatial dimensions and
-// blocks behind them.
+// What `f` makes of images in a layout, in that layout: it is called on N, C, spatial dimensions
+// and blocks behind them.
 te::Tensor on_images(const te::Tensor& tensor, std::string_view layout,
                      const std::function<te::Tensor(const te::Tensor&)>& f);
 

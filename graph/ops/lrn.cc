@@ -12,8 +12,8 @@ void infer_window_sum(ShapeInference& s) {
   same_shape_along_axis(s);
 }
 
-// With d = bias + alpha / size * sums: g / d ** beta, less 2 * alpha * beta / size * x times the sum
-// of g * x / d ** (beta + 1) over those whose window x is in.
+// With d = bias + alpha / size * sums: g / d ** beta, less 2 * alpha * beta / size * x times the
+// sum of g * x / d ** (beta + 1) over those whose window x is in.
 Entries lrn_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
   const AttributeValues a = n.attributes();
@@ -29,8 +29,9 @@ Entries lrn_gradient(const NodeRef& node, const Entries& g) {
               {"axis", fmt::format("{}", a.integer("axis"))},
               {"reverse", reverse}});
   };
-  const Entry base = scalar("__add_scalar__", scalar("__mul_scalar__", sums(n.product(x, x), "False"),
-                                                     share), a.real("bias"));
+  const Entry base =
+      scalar("__add_scalar__", scalar("__mul_scalar__", sums(n.product(x, x), "False"), share),
+             a.real("bias"));
   const Entry direct = n.product(g[0], scalar("__pow_scalar__", base, -beta));
   const Entry others = sums(n("elemwise_div", {n.product(direct, x), base}), "True");
   return {n("elemwise_sub",
@@ -44,8 +45,9 @@ std::vector<Op> lrn_ops() {
   const AttributeSpec size{"size", Int, {}, "how many elements along axis are summed"},
       axis{"axis", Int, "1", "the dimension of channels"};
   Op norm{.name = "lrn",
-          .doc = "data / (bias + alpha / size * sum of squares) ** beta, the sum being over `size` "
-                 "elements along axis; floating.",
+          .doc =
+              "data / (bias + alpha / size * sum of squares) ** beta, the sum being over `size` "
+              "elements along axis; floating.",
           .inputs = {{"data", "any shape, floating"}},
           .attributes = {size,
                          axis,
@@ -61,20 +63,21 @@ std::vector<Op> lrn_ops() {
     return std::vector{topi::nn::lrn(in[0], a.integer("size"), static_cast<int>(a.integer("axis")),
                                      a.real("alpha"), a.real("beta"), a.real("bias"))};
   };
-  Op sum{.name = "_window_sum",
-         .doc = "The sum of `size` elements along axis about each; part of gradients.",
-         .inputs = {{"data", "any shape"}},
-         .attributes = {size, axis,
-                        {"reverse", Bool, "False",
-                         "whether of an even size one more lies before an element, and not behind"}},
-         .infer_shape = infer_window_sum,
-         .infer_type = same_type,
-         .layout = axis_layout,
-         .pattern = Pattern::OutEWiseFusable};
+  Op sum{
+      .name = "_window_sum",
+      .doc = "The sum of `size` elements along axis about each; part of gradients.",
+      .inputs = {{"data", "any shape"}},
+      .attributes = {size,
+                     axis,
+                     {"reverse", Bool, "False",
+                      "whether of an even size one more lies before an element, and not behind"}},
+      .infer_shape = infer_window_sum,
+      .infer_type = same_type,
+      .layout = axis_layout,
+      .pattern = Pattern::OutEWiseFusable};
   sum.compute = [](const AttributeValues& a, Tensors in) {
-    return std::vector{topi::nn::window_sum(in[0], a.integer("size"),
-                                            static_cast<int>(a.integer("axis")),
-                                            a.flag("reverse"))};
+    return std::vector{topi::nn::window_sum(
+        in[0], a.integer("size"), static_cast<int>(a.integer("axis")), a.flag("reverse"))};
   };
   sum.gradient = [](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);

@@ -14,13 +14,23 @@ using topi::nn::PoolType;
 using topi::nn::Rounding;
 
 const PoolingFamily& poolings(size_t spatial) {
-#define FAMILY(d, layout, ones, zeros)                                                            \
-  {                                                                                               \
-    d, "max_pool" #d "d", "avg_pool" #d "d", "lp_pool" #d "d", "_sum_pool" #d "d",                \
-        "global_max_pool" #d "d", "global_avg_pool" #d "d", "adaptive_max_pool" #d "d",           \
-        "adaptive_avg_pool" #d "d", "_max_pool" #d "d_grad", "_avg_pool" #d "d_grad",             \
-        "_sum_pool" #d "d_grad", "_max_pool" #d "d_select", layout, ones, zeros                   \
-  }
+#define FAMILY(d, layout, ones, zeros) \
+  {d,                                  \
+   "max_pool" #d "d",                  \
+   "avg_pool" #d "d",                  \
+   "lp_pool" #d "d",                   \
+   "_sum_pool" #d "d",                 \
+   "global_max_pool" #d "d",           \
+   "global_avg_pool" #d "d",           \
+   "adaptive_max_pool" #d "d",         \
+   "adaptive_avg_pool" #d "d",         \
+   "_max_pool" #d "d_grad",            \
+   "_avg_pool" #d "d_grad",            \
+   "_sum_pool" #d "d_grad",            \
+   "_max_pool" #d "d_select",          \
+   layout,                             \
+   ones,                               \
+   zeros}
   static constexpr PoolingFamily kFamilies[] = {FAMILY(1, "NCW", "(1,)", "(0,)"),
                                                 FAMILY(2, "NCHW", "(1, 1)", "(0, 0)"),
                                                 FAMILY(3, "NCDHW", "(1, 1, 1)", "(0, 0, 0)")};
@@ -44,8 +54,11 @@ AttributeSpec pool_layout(const PoolingFamily& f) {
 }
 
 AttributeSpec output_size() {
-  return {"output_size", AttributeType::Tuple, {}, "how many windows: one number, or one for each "
-                                                   "spatial dimension"};
+  return {"output_size",
+          AttributeType::Tuple,
+          {},
+          "how many windows: one number, or one for each "
+          "spatial dimension"};
 }
 
 std::vector<AttributeSpec> pool_windows(const PoolingFamily& f, PoolType type) {
@@ -87,7 +100,8 @@ void infer_pool(ShapeInference& s, const PoolingFamily& f, size_t input) {
   LayoutExtents in = extents_of(s.input(input), layout), out = extents_of(s.output(0), layout);
   LayoutExtents pooled{{'N', in['N']}, {'C', in['C']}};
   if (has(op, "pool_size") && !a.tuple("pool_size").empty()) {
-    const auto kernel = steps_of(s, "pool_size", f.spatial), stride = steps_of(s, "strides", f.spatial),
+    const auto kernel = steps_of(s, "pool_size", f.spatial),
+               stride = steps_of(s, "strides", f.spatial),
                dilation = steps_of(s, "dilation", f.spatial);
     const Border border = border_of(s, "padding", f.spatial);
     const std::string& rule = a.text("ceil_rule");
@@ -142,9 +156,8 @@ ScaleRule pool_scales(bool any_sign) {
     std::vector<ScaleEquation> equations;
     for (char c : {'N', 'C'}) {
       const size_t axis = a.text("layout").find(c);
-      equations.push_back({.output = axis,
-                           .inputs = {{ScaledInput::Kind::Pass, axis}},
-                           .any_sign = any_sign});
+      equations.push_back(
+          {.output = axis, .inputs = {{ScaledInput::Kind::Pass, axis}}, .any_sign = any_sign});
     }
     return equations;
   };
@@ -161,9 +174,8 @@ Op pooling(const Family& f, std::string_view name, std::string_view doc,
         .layout = image_layout,
         .pattern = Pattern::OutEWiseFusable};
   op.compute = [pooled](const AttributeValues& a, Tensors in) {
-    return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
-      return pooled(a, images);
-    })};
+    return std::vector{on_images(in[0], a.text("layout"),
+                                 [&](const te::Tensor& images) { return pooled(a, images); })};
   };
   // Attributes are those of the pooling.
   op.gradient = [&f, type](const NodeRef& node, const Entries& g) {
@@ -191,9 +203,8 @@ Op global(const Family& f, std::string_view name, std::string_view doc, PoolType
 Op adaptive(const Family& f, std::string_view name, std::string_view doc, PoolType type) {
   return pooling(f, name, doc, {output_size(), pool_layout(f)}, type,
                  [&f, type](const AttributeValues& a, const te::Tensor& images) {
-                   return topi::nn::pool(
-                       images, f.spatial,
-                       {.type = type, .output_size = a.tuple("output_size")});
+                   return topi::nn::pool(images, f.spatial,
+                                         {.type = type, .output_size = a.tuple("output_size")});
                  });
 }
 
@@ -232,8 +243,8 @@ Op lp(const Family& f) {
                   [&f](const AttributeValues& a, const te::Tensor& images) {
                     topi::require_float({f.lp, "data"}, images);
                     const auto p = static_cast<double>(a.integer("p"));
-                    const te::Tensor sums = topi::nn::pool(
-                        power(topi::abs(images), p), f.spatial, pooling_of(a, PoolType::Sum));
+                    const te::Tensor sums = topi::nn::pool(power(topi::abs(images), p), f.spatial,
+                                                           pooling_of(a, PoolType::Sum));
                     return power(sums, 1 / p);
                   });
   op.aliases = {};

@@ -91,8 +91,7 @@ Op select_op(const Family& f) {
   };
   op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
-    return Entries{n(f.max_gradient, {g[0], n.input(1)}, Attributes(node->attributes)),
-                   n.zeros(1)};
+    return Entries{n(f.max_gradient, {g[0], n.input(1)}, Attributes(node->attributes)), n.zeros(1)};
   };
   return op;
 }

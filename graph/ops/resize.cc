@@ -105,8 +105,7 @@ void require_how(const ShapeInference& s, const Family& f) {
     s.fail(fmt::format("{} '{}'", name, text), fmt::format("a tuple of {} numbers", count));
   };
   require_numbers("scales", f.spatial, true);
-  const bool crops =
-      s.attributes().text("coordinate_transformation_mode") == "tf_crop_and_resize";
+  const bool crops = s.attributes().text("coordinate_transformation_mode") == "tf_crop_and_resize";
   require_numbers("roi", 2 * f.spatial, !crops);
 }
 
@@ -179,14 +178,13 @@ Op sized(const Family& f, std::string_view name, std::string_view doc,
 }
 
 Op resize(const Family& f) {
-  std::vector<AttributeSpec> attributes = {
-      {"size", Tuple, {}, "spatial extents of the output"}, layout_of(f)};
+  std::vector<AttributeSpec> attributes = {{"size", Tuple, {}, "spatial extents of the output"},
+                                           layout_of(f)};
   for (AttributeSpec& a : how_attributes()) attributes.push_back(a);
   return sized(f, f.resize,
                "Images of another size, interpolated along one spatial dimension after the other; "
                "integers are interpolated as float32 and rounded. Words are those of ONNX Resize.",
-               std::move(attributes), how_of,
-               [&f](const ShapeInference& s) { require_how(s, f); });
+               std::move(attributes), how_of, [&f](const ShapeInference& s) { require_how(s, f); });
 }
 
 // NNVM's, of two dimensions: pixel i lies at i / scale of the image.
@@ -198,19 +196,17 @@ Resize nnvm_how(bool nearest, bool align_corners) {
 
 Op nnvm_resize() {
   const Family& f = family(2);
-  return sized(f, "resize",
-               "Images of another size; pixel i of the output lies at i / scale of the image.",
-               {{"size", Tuple, {}, "rows and columns of the output"},
-                layout_of(f),
-                {"method", Text, "BILINEAR", "BILINEAR or NEAREST_NEIGHBOR"},
-                {"align_corners", Bool, "False",
-                 "whether the outermost pixels of both images lie on each other"}},
-               [](const AttributeValues& a) {
-                 return nnvm_how(a.text("method") == "NEAREST_NEIGHBOR", a.flag("align_corners"));
-               },
-               [](const ShapeInference& s) {
-                 require_word(s, "method", {"BILINEAR", "NEAREST_NEIGHBOR"});
-               });
+  return sized(
+      f, "resize", "Images of another size; pixel i of the output lies at i / scale of the image.",
+      {{"size", Tuple, {}, "rows and columns of the output"},
+       layout_of(f),
+       {"method", Text, "BILINEAR", "BILINEAR or NEAREST_NEIGHBOR"},
+       {"align_corners", Bool, "False",
+        "whether the outermost pixels of both images lie on each other"}},
+      [](const AttributeValues& a) {
+        return nnvm_how(a.text("method") == "NEAREST_NEIGHBOR", a.flag("align_corners"));
+      },
+      [](const ShapeInference& s) { require_word(s, "method", {"BILINEAR", "NEAREST_NEIGHBOR"}); });
 }
 
 te::Tensor images_of(const te::Tensor& tensor, const std::string& layout) {
@@ -258,8 +254,7 @@ Op like(const Family& f) {
   };
   op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
-    return first_gradient(n,
-                          n(f.gradient, {g[0], n.input(0)}, Attributes(node->attributes)));
+    return first_gradient(n, n(f.gradient, {g[0], n.input(0)}, Attributes(node->attributes)));
   };
   return op;
 }
@@ -341,10 +336,9 @@ Op upsampling(const Family& f, std::string_view name) {
                        texts_of(nnvm_how(false, a.flag("align_corners")), layout))};
     }
     // The sum over the copies of a pixel.
-    const std::string window =
-        tuple_text(std::vector<int64_t>(f.spatial, a.integer("scale")));
-    return Entries{n(f.sum_pool, {g[0]},
-                     {{"pool_size", window}, {"strides", window}, {"layout", layout}})};
+    const std::string window = tuple_text(std::vector<int64_t>(f.spatial, a.integer("scale")));
+    return Entries{
+        n(f.sum_pool, {g[0]}, {{"pool_size", window}, {"strides", window}, {"layout", layout}})};
   };
   return op;
 }

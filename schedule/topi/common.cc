@@ -102,9 +102,9 @@ std::vector<int64_t> normalize_steps(const Place& place, const std::vector<int64
                                      size_t count, int64_t least) {
   if (values.size() != 1 && values.size() != count) {
     bad_argument(place, fmt::format("{} values", values.size()),
-                 count == 1 ? "one value"
-                            : fmt::format("one value, or one for each of {} spatial dimensions",
-                                          count));
+                 count == 1
+                     ? "one value"
+                     : fmt::format("one value, or one for each of {} spatial dimensions", count));
   }
   for (int64_t v : values) {
     if (v < least) bad_argument(place, fmt::format("{}", v), fmt::format("at least {}", least));

@@ -113,8 +113,7 @@ TEST(TopiErrors, ConvolutionsOfOtherDimensionsThatDoNotFit) {
   const Tensor line = tensor({1, 4, 8}), w = tensor({4, 2, 3}), volume = tensor({1, 4, 5, 6, 7});
   expect_error(ErrorCode::BadShape, [&] { nn::conv(tensor({4, 8}), w); });
   expect_error(ErrorCode::BadShape, [&] { nn::conv(line, tensor({4, 4, 3, 3})); });
-  expect_error(ErrorCode::BadArgument,
-               [&] { nn::conv(volume, tensor({2, 4, 1, 1, 1}), {1, 1}); });
+  expect_error(ErrorCode::BadArgument, [&] { nn::conv(volume, tensor({2, 4, 1, 1, 1}), {1, 1}); });
   const auto transposed = [&](std::vector<int64_t> stride, std::vector<int64_t> padding,
                               std::vector<int64_t> more, int64_t groups = 1) {
     return [=, &line, &w] { nn::conv_transpose(line, w, stride, padding, more, {1}, groups); };

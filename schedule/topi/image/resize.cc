@@ -135,8 +135,7 @@ class Line {
   Readers readers() const {
     std::vector<int64_t> low(static_cast<size_t>(in_), out_), high(static_cast<size_t>(in_), -1);
     for (int64_t i = 0; i < out_; ++i) {
-      const double x =
-          (static_cast<double>(i) + before_) * times_ / by_ + more_;
+      const double x = (static_cast<double>(i) + before_) * times_ / by_ + more_;
       // One tap more to both sides, for roundings.
       const auto first = static_cast<int64_t>(std::floor(x)) + (is_nearest(how_) ? 0 : from_) - 1;
       for (int64_t t = 0; t < taps_ + 3; ++t) {
@@ -238,9 +237,7 @@ void check(const Tensor& data, const std::vector<int64_t>& size, const Resize& h
 }
 
 // Interpolation of all but floating elements is in float32.
-DType type_of_sums(DType type) {
-  return type == float_type(64) ? type : float_type(32);
-}
+DType type_of_sums(DType type) { return type == float_type(64) ? type : float_type(32); }
 
 Tensor rounded(const Tensor& x, DType type) {
   if (x.dtype() == type) return x;

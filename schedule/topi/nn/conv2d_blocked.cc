@@ -37,15 +37,15 @@ Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<
   const ConvWindows windows(kOp, data, weight, 2, strides, padding, dilation);
 
   const DType type = out_type.value_or(data.dtype());
-  const IterVar rc = taps(in[1], "rc"), ry = taps(kernel[2], "ry"),
-                rx = taps(kernel[3], "rx");
+  const IterVar rc = taps(in[1], "rc"), ry = taps(kernel[2], "ry"), rx = taps(kernel[3], "rx");
   std::vector<IterVar> axes{rc, ry, rx};
   if (blocks) axes.push_back(taps(in[4], "rb"));
   return te::compute(
       {in[0], kernel[0], windows.positions()[0], windows.positions()[1], kernel.back()},
       [&](const std::vector<Var>& i) {
         const Var &nn = i[0], &ff = i[1], &yy = i[2], &xx = i[3], &fb = i[4];
-        std::vector<Expr> element{nn, rc.var(), windows.element(0, yy, ry), windows.element(1, xx, rx)};
+        std::vector<Expr> element{nn, rc.var(), windows.element(0, yy, ry),
+                                  windows.element(1, xx, rx)};
         std::vector<Expr> tap{ff, rc.var(), ry.var(), rx.var()};
         if (blocks) element.emplace_back(axes[3].var());
         if (blocks) tap.emplace_back(axes[3].var());
@@ -93,8 +93,8 @@ Tensor depthwise_conv2d_nchwc(const Tensor& data, const Tensor& weight,
           block = floor_div(channel, in[4]);
           place = floor_mod(channel, in[4]);
         }
-        const Expr element =
-            windows.padded()(nn, block, windows.element(0, yy, ry), windows.element(1, xx, rx), place);
+        const Expr element = windows.padded()(nn, block, windows.element(0, yy, ry),
+                                              windows.element(1, xx, rx), place);
         const Expr tap = weight(ff, 0, ry.var(), rx.var(), 0, fb);
         return te::sum(tw::cast(type, element) * tw::cast(type, tap), {ry, rx});
       },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is linear in the result of a convolution: the gradient of its data, which a transposed
 // convolution is too. An element of the data meets, in each dimension, the taps of the kernel that
-// leave the same rest as it does when divided by the stride. So elements with one rest, a phase, are
-// a plain convolution with some of the taps.
+// leave the same rest as it does when divided by the stride. So elements with one rest, a phase,
+// are a plain convolution with some of the taps.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,8 +19,8 @@ namespace {
 
 Expr number(int64_t n) { return make_const(int_type(32), n); }
 
-// The taps of a kernel that one phase meets: `count` of them, `step` apart from `first` on. Tap k of
-// them meets, for element q of the phase, the result at q + shift - k * spread.
+// The taps of a kernel that one phase meets: `count` of them, `step` apart from `first` on. Tap k
+// of them meets, for element q of the phase, the result at q + shift - k * spread.
 struct Phase {
   int64_t count = 0, first = 0, step = 1, shift = 0, spread = 1;
 };
@@ -333,16 +333,15 @@ Tensor conv_transpose(const Tensor& data, const Tensor& weight, const std::vecto
                       const std::vector<int64_t>& dilation, int64_t groups,
                       std::optional<DType> out_type) {
   constexpr std::string_view kOp = "conv_transpose";
-  Transposed t =
-      arguments(kOp, "data", data, weight, strides, padding, dilation, groups, out_type);
+  Transposed t = arguments(kOp, "data", data, weight, strides, padding, dilation, groups, out_type);
   const std::vector<int64_t> more =
       normalize_steps({kOp, "output_padding"}, output_padding, t.spatial(), 0);
   for (size_t d = 0; d < t.spatial(); ++d) {
     Dimension& dim = t.dimensions[d];
     if (more[d] >= std::max(dim.stride, dim.dilation)) {
-      bad_argument({kOp, "output_padding"}, fmt::format("{}", more[d]),
-                   fmt::format("less than the stride {} or the dilation {}", dim.stride,
-                               dim.dilation));
+      bad_argument(
+          {kOp, "output_padding"}, fmt::format("{}", more[d]),
+          fmt::format("less than the stride {} or the dilation {}", dim.stride, dim.dilation));
     }
     dim.extent = dim.extent + number(more[d]);
     const auto constant = as_const_int(dim.extent);

@@ -65,8 +65,8 @@ ConvWindows::ConvWindows(std::string_view op, const Tensor& data, const Tensor& 
   for (size_t d = 0; d < spatial; ++d) spans.push_back(window_span(kernel[d + 2], dilation_[d]));
   const Border border = normalize_padding({op, "padding"}, padding, spans);
   for (size_t d = 0; d < spatial; ++d) {
-    positions_.push_back(window_positions(in[d + 2], spans[d], strides_[d],
-                                          border.before[d] + border.after[d]));
+    positions_.push_back(
+        window_positions(in[d + 2], spans[d], strides_[d], border.before[d] + border.after[d]));
     const auto constant = as_const_int(positions_[d]);
     if (!constant || *constant > 0) continue;
     bad_shape({op, "data"},

@@ -38,10 +38,10 @@ void check(const Tensor& data, const Ints& before, const Ints& after) {
   const std::vector<Expr> shape = data.shape();
   for (const Ints* amounts : {&before, &after}) {
     if (amounts->size() != shape.size() || (!amounts->empty() && std::ranges::min(*amounts) < 0)) {
-      bad_shape({kOp, "pad_width"},
-                fmt::format("({}) for a tensor of rank {}", fmt::join(*amounts, ", "),
-                            shape.size()),
-                "an amount of at least 0 for each dimension");
+      bad_shape(
+          {kOp, "pad_width"},
+          fmt::format("({}) for a tensor of rank {}", fmt::join(*amounts, ", "), shape.size()),
+          "an amount of at least 0 for each dimension");
     }
   }
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -82,8 +82,7 @@ class Readers {
   Expr is_there(const Expr& j, const Expr& k) const {
     if (mode_ == PadMode::Edge) {
       const Expr in_front = k <= number(before_);
-      return k == number(0) || (in_front && j == number(0)) ||
-             (!in_front && j == number(n_ - 1));
+      return k == number(0) || (in_front && j == number(0)) || (!in_front && j == number(n_ - 1));
     }
     const Expr p = position(j, k);
     const Expr inside = number(0) <= p && p < number(n_ + before_ + after_);
@@ -143,8 +142,7 @@ Tensor pad_by_elements_gradient(const Tensor& grad, const Tensor& data, const In
                 "constant extents");
     }
     const Readers readers(*n, before[d], after[d], mode);
-    const IterVar k =
-        te::reduce_axis({Expr(0), make_const(int_type(32), readers.count())}, "rk");
+    const IterVar k = te::reduce_axis({Expr(0), make_const(int_type(32), readers.count())}, "rk");
     std::vector<Expr> shape = x.shape();
     shape[d] = data.shape()[d];
     x = te::compute(
@@ -152,8 +150,8 @@ Tensor pad_by_elements_gradient(const Tensor& grad, const Tensor& data, const In
         [&](const std::vector<Var>& i) {
           std::vector<Expr> at = to_exprs(i);
           at[d] = readers.position(i[d], k.var());
-          return te::sum(
-              if_then_else(readers.is_there(i[d], k.var()), x(at), make_zero(x.dtype())), {k});
+          return te::sum(if_then_else(readers.is_there(i[d], k.var()), x(at), make_zero(x.dtype())),
+                         {k});
         },
         fmt::format("pad_grad{}", d));
   }

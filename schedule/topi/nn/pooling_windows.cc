@@ -27,10 +27,10 @@ PoolDimension PoolDimension::sliding(const Expr& extent, const Slide& slide, Rou
   }
   const auto count = as_const_int(d.positions_);
   if (count && *count <= 0) {
-    bad_shape({"pool", "kernel"},
-              fmt::format("a window of {} taps over {} elements", slide.kernel,
-                          *as_const_int(extent)),
-              "a kernel no larger than the padded data");
+    bad_shape(
+        {"pool", "kernel"},
+        fmt::format("a window of {} taps over {} elements", slide.kernel, *as_const_int(extent)),
+        "a kernel no larger than the padded data");
   }
   return d;
 }
@@ -143,8 +143,7 @@ Expr PoolDimension::has_window(const Expr& element, const Expr& candidate) const
   if (kind_ == Kind::Uneven) return w < positions_ && begin(w) <= element;
   const Expr there = number(0) <= w && w < positions_;
   if (slide_.dilation == 1) return there && tap(element, candidate) < taps_;
-  const Expr distance =
-      element + number(slide_.before) - candidate * number(slide_.dilation);
+  const Expr distance = element + number(slide_.before) - candidate * number(slide_.dilation);
   return there && floor_mod(distance, number(slide_.stride)) == number(0);
 }
 
@@ -169,11 +168,13 @@ std::vector<PoolDimension> pool_dimensions(std::string_view op, const Tensor& da
   }
   const Border border = normalize_padding({op, "padding"}, p.padding, spans);
   for (size_t d = 0; d < spatial; ++d) {
-    dimensions.push_back(PoolDimension::sliding(
-        shape[d + 2],
-        {.kernel = kernel[d], .stride = stride[d], .dilation = dilation[d],
-         .before = border.before[d], .after = border.after[d]},
-        p.rounding));
+    dimensions.push_back(PoolDimension::sliding(shape[d + 2],
+                                                {.kernel = kernel[d],
+                                                 .stride = stride[d],
+                                                 .dilation = dilation[d],
+                                                 .before = border.before[d],
+                                                 .after = border.after[d]},
+                                                p.rounding));
   }
   return dimensions;
 }

@@ -24,7 +24,8 @@ class PoolDimension {
   const Expr& positions() const { return positions_; }
   // Taps of the largest window.
   const Expr& taps() const { return taps_; }
-  // Padding before and behind the data that windows reach, the last one too where it was rounded up.
+  // Padding before and behind the data that windows reach, the last one too where it was rounded
+  // up.
   int64_t before() const { return slide_.before; }
   int64_t behind() const { return slide_.after + added_; }
 
@@ -59,7 +60,7 @@ class PoolDimension {
   Kind kind_ = Kind::Sliding;
   Expr extent_, positions_, taps_;
   Slide slide_{.kernel = 1, .stride = 1, .dilation = 1, .before = 0, .after = 0};
-  int64_t added_ = 0;    // elements behind the padding that the last window reaches
+  int64_t added_ = 0;     // elements behind the padding that the last window reaches
   int64_t overlaps_ = 1;  // of uneven ones
 };
 

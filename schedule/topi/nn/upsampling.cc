@@ -79,8 +79,7 @@ std::vector<Operator> upsampling_rows() {
       make_operator(
           "topi.nn", "upsampling3d",
           [](const Tensor& data, int64_t scale_d, int64_t scale_h, int64_t scale_w,
-             const std::string& layout, const std::string& method,
-             const std::string& coordinates) {
+             const std::string& layout, const std::string& method, const std::string& coordinates) {
             require_layout({"upsampling3d", "layout"}, layout, "NCDHW");
             require_rank({"upsampling3d", "data"}, data, 5);
             return scaled("upsampling3d", data, {scale_d, scale_h, scale_w}, method, "trilinear",

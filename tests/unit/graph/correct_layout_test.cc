@@ -290,9 +290,7 @@ std::vector<Case> cases() {
       {"flip", {image}, {{"axis", "1"}}},
       {"pad", {image}, {{"pad_width", "((0, 0), (0, 0), (1, 2), (0, 1))"}, {"pad_value", "3"}}},
       {"pad", {image}, {{"pad_width", "((0, 1), (4, 2), (0, 0), (0, 0))"}}},
-      {"pad",
-       {image},
-       {{"pad_width", "((0, 1), (4, 2), (0, 0), (1, 0))"}, {"pad_mode", "edge"}}},
+      {"pad", {image}, {{"pad_width", "((0, 1), (4, 2), (0, 0), (1, 0))"}, {"pad_mode", "edge"}}},
   };
 }
 
