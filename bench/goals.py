@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import median
 
+import operator_tables
 import tables
 import vendor_tables
 from samples import geometric_mean, mann_whitney, summarize
@@ -35,6 +36,8 @@ LOWP_AGAINST_ONEDNN = 0.8
 # Networks in parts of ONNX Runtime's speed, geometric mean over those of GOAL_NETWORKS that were measured.
 GOAL_NETWORKS = ("resnet18", "mobilenet", "squeezenet")
 AGAINST_ONNXRUNTIME = {"untuned": 0.7, "tuned": 1.0}
+# Operators in parts of ONNX Runtime's speed: the geometric mean over all cases, and the least of them.
+OPERATOR_SPEEDS = {"untuned": (1.0, 0.5), "tuned": (1.2, 0.9)}
 BUILD_SECONDS = {"untuned": 15, "tuned": 5}
 # Of the executor: the part of a run outside kernels, and seconds for each kernel.
 OVERHEAD_SHARE, OVERHEAD_OF_KERNEL = 0.02, 1e-6
@@ -78,6 +81,8 @@ def goals(results: dict) -> list[Goal]:
         found += of_lowp(section)
     if section := sections.get("networks"):
         found += of_networks(section)
+    if section := sections.get("operators"):
+        found += of_operators(section)
     if section := sections.get("vendor"):
         found += of_vendor(section)
     if section := sections.get("tasks"):
@@ -262,6 +267,21 @@ def of_networks(section: dict) -> list[Goal]:
             if ours in by_name and tables.NETWORK_PEER in by_name:
                 ratio = median(by_name[ours]["samples"]) / median(by_name[tables.NETWORK_PEER]["samples"])
                 found.append(Goal(f"{network}, {text}: no more than ONNX Runtime's", f"{ratio:.2f} of it", ratio <= 1))
+    return found
+
+
+def of_operators(section: dict) -> list[Goal]:
+    found = []
+    for threads in operator_tables.thread_counts(section):
+        for ours, (mean, least) in OPERATOR_SPEEDS.items():
+            ratios = tables.network_ratios(section, ours, threads)
+            if not ratios:
+                continue
+            text = f"operators, {ours}, {tables.threads_text(threads)}: of ONNX Runtime's speed"
+            reached = geometric_mean(list(ratios.values()))
+            found.append(Goal(f"{text}, geometric mean {mean:g}", f"{reached:.2f}", reached >= mean))
+            worst = min(ratios, key=lambda name: ratios[name])
+            found.append(Goal(f"{text}, none below {least:g}", f"{ratios[worst]:.2f}, {worst}", ratios[worst] >= least))
     return found
 
 

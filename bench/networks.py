@@ -38,7 +38,7 @@ def network_of(options) -> SimpleNamespace:
     symbol, params = row.get_workload()
     shape = (1, *row.image_shape)
     data = np.random.default_rng(0).standard_normal(shape).astype(row.dtype)
-    return SimpleNamespace(name=options.network, symbol=symbol, params=params, shape={"data": shape}, dtype=row.dtype, data=data)
+    return SimpleNamespace(name=options.network, symbol=symbol, params=params, shape={"data": shape}, dtype=row.dtype, inputs={"data": data})
 
 
 def model_path(options) -> Path:
@@ -95,7 +95,7 @@ class Ours:
 
     def _start(self, module, network):
         self.module, self.run = module, module.run
-        module.set_input("data", network.data)
+        module.set_input(**network.inputs)
 
     def prepare(self):
         import tilewright as tw
@@ -109,7 +109,7 @@ class Ours:
 class Peer:
     """ONNX Runtime as it comes, but for the number of threads; inputs and outputs stay where they are."""
 
-    def __init__(self, path, data, threads, trace=None):
+    def __init__(self, path, inputs, threads, trace=None):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -119,7 +119,8 @@ class Peer:
             options.enable_profiling, options.profile_file_prefix = True, str(trace)
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self._binding = self.session.io_binding()
-        self._binding.bind_cpu_input("data", data)
+        for name, array in inputs.items():
+            self._binding.bind_cpu_input(name, array)
         self._binding.bind_output(self.session.get_outputs()[0].name, "cpu")
 
     def prepare(self):
@@ -195,7 +196,7 @@ def node_of(name: str) -> str:
 
 def peer_nodes(options, network, threads) -> dict[str, float]:
     """Seconds that each node takes, by its own profiler."""
-    peer = Peer(model_path(options), network.data, threads, Path(options.folder) / f"{network.name}-trace")
+    peer = Peer(model_path(options), network.inputs, threads, Path(options.folder) / f"{network.name}-trace")
     for _ in range(PROFILED_RUNS):
         peer.run()
     trace = Path(peer.session.end_profiling())
@@ -220,20 +221,43 @@ def export(options) -> dict:
 
 
 def tune(options) -> dict:
+    return {"measurements": [], "facts": {"tunings": [tune_kernels(network_of(options), options)]}}
+
+
+def tune_kernels(network, options) -> dict:
+    """Into --log, with --trials for each; what the run was."""
     import tilewright as tw
 
-    network, (threads,) = network_of(options), options.threads
+    (threads,) = options.threads
     tw.set_num_threads(threads)
     tasks, weights = tw.autotune.extract_tasks(
         network.symbol, network.params, shape=network.shape, dtype=network.dtype, threads=threads)
     start = time.monotonic()
     report = tw.autotune.tune(
         tasks, options.log, options.trials * len(tasks), threads=threads, task_weights=weights, resume=options.resume, seed=1)
-    tuning = {
+    return {
         "network": network.name, "threads": threads, "tasks": len(tasks), "trials": sum(task.trials for task in report.tasks),
         "seconds": time.monotonic() - start,
     }
-    return {"measurements": [], "facts": {"tunings": [tuning]}}
+
+
+def entered(network, path, threads: int, log=None) -> tuple[dict, list[dict]]:
+    """The contestants on so many threads whose output is the peer's, by name, and those whose is not."""
+    contestants = {PEER: Peer(path, network.inputs, threads), "untuned": Ours(network, threads)}
+    if log:
+        contestants["tuned"] = Ours(network, threads, log)
+    right, wrong = {}, []
+    for name, contestant in contestants.items():
+        contestant.prepare()
+        contestant.run()
+        found, referred = (np.asarray(c.output(), "float64") for c in (contestant, contestants[PEER]))
+        largest = abs(referred).max(initial=0)
+        apart = float(abs(found - referred).max(initial=0) / (largest or 1)) if found.shape == referred.shape else np.inf
+        if apart <= TOLERANCE:  # false for NaN too
+            right[name] = contestant
+        else:
+            wrong.append({"name": f"{network.name}/{name}/{threads}", "difference": f"{apart:g}"})
+    return right, wrong
 
 
 def contest(options) -> dict:
@@ -242,20 +266,11 @@ def contest(options) -> dict:
     network = network_of(options)
     contestants, kernels, wrong, untuned, measurements = {}, {}, [], {}, []
     for threads in options.threads:
-        entered = {PEER: Peer(model_path(options), network.data, threads), "untuned": Ours(network, threads)}
-        if options.log:
-            entered["tuned"] = Ours(network, threads, options.log)
-            untuned[f"{network.name}/{threads}"] = entered["tuned"].untuned
-        for name, contestant in entered.items():
-            contestant.prepare()
-            contestant.run()
-            found = contestant.output()
-            referred = entered[PEER].output()
-            apart = float(abs(found - referred).max() / abs(referred).max())
-            if apart <= TOLERANCE:  # false for NaN too
-                contestants[name, threads] = contestant
-            else:
-                wrong.append({"name": f"{network.name}/{name}/{threads}", "difference": f"{apart:g}"})
+        right, refused = entered(network, model_path(options), threads, options.log)
+        wrong += refused
+        if "tuned" in right:
+            untuned[f"{network.name}/{threads}"] = right["tuned"].untuned
+        contestants |= {(name, threads): contestant for name, contestant in right.items()}
     for (name, threads), samples in time_interleaved(contestants, options.repetitions, options.seconds).items():
         measurements.append(measurement(network.name, name, "run", threads, samples))
 
@@ -294,10 +309,10 @@ def fresh(options) -> dict:
         from tilewright.testing import zoo
 
         row = zoo.find(options.network)
-        network = SimpleNamespace(data=np.zeros((1, *row.image_shape), row.dtype))
+        network = SimpleNamespace(inputs={"data": np.zeros((1, *row.image_shape), row.dtype)})
     start = time.monotonic()
     if who == PEER:
-        contestant = Peer(model_path(options), network.data, threads)
+        contestant = Peer(model_path(options), network.inputs, threads)
     elif who == "loaded":
         contestant = Ours.loaded(directory, network, threads)
     else:

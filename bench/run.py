@@ -41,6 +41,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--trials", type=positive, help="trials of each tuning; of networks, for each kernel")
     parser.add_argument("--seeds", type=positive, help="seeds of the study of the model")
     parser.add_argument("--compiles", type=positive, help="compiles while memory is watched")
+    parser.add_argument("--only", metavar="NAME,NAME", help="of operators: these")
     parser.add_argument("--log", type=Path, help="a tuning log: layers and networks take its best records and tune nothing")
     parser.add_argument("--json", type=Path, help="write the results there")
     parser.add_argument("--report", type=Path, help="write a page with tables and pictures there")
@@ -137,6 +138,7 @@ def measure(arguments: argparse.Namespace) -> dict:
         seeds=arguments.seeds,
         study_log=arguments.log.absolute() if arguments.log and study else ROOT / "build/bench/study.db",
         resume=arguments.resume,
+        only=arguments.only,
         say=lambda text: print(f"    {text}", file=sys.stderr, flush=True),
     )
     if arguments.pretrain:
@@ -145,7 +147,7 @@ def measure(arguments: argparse.Namespace) -> dict:
         return 0
     if arguments.collect:
         model.collect(context, arguments.slice, arguments.pause)
-    options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds")}
+    options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds", "only")}
 
     names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not quick]
     failed = False

@@ -104,6 +104,7 @@ class Context:
     seeds: int | None = None
     study_log: Path = Path("study.db")  # candidates of the study of the cost model
     resume: bool = False
+    only: str | None = None  # operators
     say: Callable[[str], None] = field(default=lambda text: None)
 
     def bench(self, section: str, **options) -> Result:
@@ -125,6 +126,12 @@ class Context:
         given = {"folder": self.folder, **options}
         words = [f"--{name}={value}" for name, value in given.items() if value is not None]
         return self._result(f"vendor {step} {options.get('network', '')}".strip(), [sys.executable, Path(__file__).with_name("vendor.py"), step, *words])
+
+    def operators(self, step: str, **options) -> Result:
+        """One call of the benchmark program of operators, with the Python that runs this one."""
+        given = {"folder": self.folder, "only": self.only, **options}
+        words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        return self._result(f"operators {step}", [sys.executable, Path(__file__).with_name("operator_contest.py"), step, *words])
 
     def _result(self, name: str, command: list) -> Result:
         """What a program writes to the file that --json names."""
@@ -283,6 +290,20 @@ def networks(context: Context) -> Result:
     return result
 
 
+def operators(context: Context) -> Result:
+    """Each operator untuned; with --trials or a --log tuned too."""
+    log = context.log or (fresh_log(context, "operators") if context.trials else None)
+    tunings = []
+    for threads in context.threads if context.trials and not context.log else []:
+        context.say(f"tuning operators on {threads} thread{'s' * (threads > 1)}")
+        found = context.operators("tune", threads=threads, log=log, trials=context.trials, resume=int(context.resume))
+        tunings += found["facts"]["tunings"]
+    context.say("comparing operators")
+    result = context.operators("contest", threads=context.threads_option(), log=log, repetitions=7 if context.quick else 15)
+    result["facts"]["tunings"] = tunings
+    return result
+
+
 def vendor(context: Context) -> Result:
     """Operators against oneDNN called directly; networks all ours, all oneDNN's and as measured; the time of a partition.
     Our kernels are the best of --log, else the prior's; choices are made in the run."""
@@ -401,6 +422,7 @@ SECTIONS = {
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "networks": Section(networks, "networks of the zoo against ONNX Runtime", in_quick=False),
+    "operators": Section(operators, "operators, each alone, against ONNX Runtime", in_quick=False),
     "vendor": Section(vendor, "regions by oneDNN against calling it directly, and choices by measurement in networks", in_quick=False),
     "tasks": Section(tasks, "rules of spending trials over several tasks, on recorded runs", in_quick=False),
     "model": Section(model.study, "cost models compared by replaying searches over recorded candidates", in_quick=False),

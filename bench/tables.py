@@ -599,6 +599,12 @@ def of_vendor(section: dict, results: dict) -> list[Table]:
     return vendor_tables.of_vendor(section)
 
 
+def of_operators(section: dict, results: dict) -> list[Table]:
+    import operator_tables  # which needs Table
+
+    return operator_tables.of_operators(section)
+
+
 TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "peak": of_peak,
     "compile": of_compile,
@@ -613,6 +619,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
     "networks": of_networks,
+    "operators": of_operators,
     "vendor": of_vendor,
     "tasks": of_tasks,
     "model": of_model,

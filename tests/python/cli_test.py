@@ -314,6 +314,7 @@ def newer(path):
     ([TINY, "--threads=0"], "--threads"),
     ([TINY, "--threads=1000000"], "threads"),
     ([TINY, "--model=forest"], "xgboost"),
+    ([TINY, "--transfer=pretraind"], "unknown transfer 'pretraind'"),
     ([TINY, "--target=cuda"], "llvm"),
     (["gemm:m=1\udcff"], "UTF-8"),
     ([TINY, "--json=\udcff/r.json"], "No such file"),
@@ -326,6 +327,18 @@ def newer(path):
 ])
 def test_bad_input(tmp_path, arguments, said):
     refused(run(*arguments, cwd=tmp_path), said)
+
+
+def test_what_the_model_knows_at_first(tmp_path):
+    (tmp_path / "model.bin").write_bytes(b"tilewright experience 1 features 0000 members 1\n")
+    for how, known in [("shipped", "the shipped model"), ("none", ""), ("model.bin", "")]:
+        result = run(TINY, "--trials=1", f"--transfer={how}", "--json=result.json", *SMALL, cwd=tmp_path)
+        assert result.returncode == 0, result
+        assert json.loads((tmp_path / "result.json").read_text())["tasks"][0]["transfer"] == known
+        # That a model was refused is said in one line, without the place in the code.
+        said = [line for line in result.stderr.splitlines() if "features" in line]
+        assert [line.startswith("autotune: ") for line in said] == [True] * (how == "model.bin")
+        assert "UserWarning" not in result.stderr
 
 
 @pytest.mark.parametrize(("make", "code"), [

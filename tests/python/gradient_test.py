@@ -7,31 +7,11 @@ import tilewright as tw
 import tilewright.graph
 import tilewright.symbol as sym
 
-import numpy_graph
+from gradients import DIFFERENTIABLE, case_of, evaluate, gradients, random_like, smooth_cases, total
 from node_program import run
-from operator_cases import COMPUTED, ROWS, sample, samples
+from operator_cases import ROWS, sample
 
-DIFFERENTIABLE = [name for name in COMPUTED if ROWS[name].gradient == "slope"]
 STEP = 1e-6
-
-
-def gradients(y, xs):
-    return tw.compiler.graph_util.gradients(y, xs)
-
-
-def total(outputs, heads):
-    """The sum of all elements, each with a weight of its own."""
-    terms = [sym.sum(sym.elemwise_mul(y, head)) for y, head in zip(outputs, heads, strict=True)]
-    return terms[0] if len(terms) == 1 else sym.elemwise_sum(*terms, num_args=len(terms))
-
-
-def evaluate(symbols, values):
-    graph = tw.graph.create(sym.Group(list(symbols)))
-    return numpy_graph.run(graph.symbol, {name: values[name] for name in graph.index.input_names})
-
-
-def random_like(shapes, seed):
-    return [np.random.default_rng(seed + k).uniform(-1, 1, shape) for k, shape in enumerate(shapes)]
 
 
 def agrees_with_differences(loss, xs, values, note):
@@ -45,24 +25,6 @@ def agrees_with_differences(loss, xs, values, note):
             expected = (sides[0] - sides[1]) / (2 * STEP)
             np.testing.assert_allclose(np.sum(gradient * direction), expected, rtol=2e-6, atol=2e-6, err_msg=f"{note}, {name}")
     return found
-
-
-def case_of(operator, shapes, attributes):
-    """Those inputs that have gradients, the values of all variables, and the loss."""
-    values = samples(operator, shapes, "float64")
-    given = {name: sym.Variable(name) for name in values}
-    xs = [given[name] for name, array in values.items() if array.dtype.kind == "f"]
-    y = getattr(sym, operator)(*given.values(), **attributes)
-    outputs = [y[k] for k in range(len(y))] if len(y) > 1 else [y]
-    heads = random_like([o.shape for o in evaluate(outputs, values)], 5)
-    names = [f"head{k}" for k in range(len(heads))]
-    values |= dict(zip(names, heads, strict=True))
-    return xs, values, total(outputs, [sym.Variable(n) for n in names])
-
-
-def smooth_cases(operator):
-    row = ROWS[operator]
-    return [(shapes, attributes) for shapes, attributes in row.cases if row.smooth(attributes)]
 
 
 @pytest.mark.parametrize("operator", DIFFERENTIABLE)

@@ -6,6 +6,8 @@ an inference is in NOT_COMPUTED, with the reason.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 import tilewright as tw
@@ -19,6 +21,7 @@ NOT_COMPUTED = {"tvm_op": "a call of a kernel that GraphFuseCompile has built", 
                 "compiler_end": "a mark, of code generators"}
 
 
+@functools.cache
 def defaults() -> dict[str, dict]:
     """The attributes of each operator that a call may leave out, as texts."""
     return {op["name"]: {name: default for name, _, default, _ in op["attributes"] if default is not None}

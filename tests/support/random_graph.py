@@ -86,8 +86,12 @@ class Network:
         return f"{what}_{self._count}"
 
     def variable(self, shape, low=-2.0, high=2.0, param=False) -> Value:
+        return self.given(self._random.uniform(low, high, shape).astype("float32"), param)
+
+    def given(self, array, param=False) -> Value:
+        """A variable that is that array."""
         name = self.name("p" if param else "x")
-        self.inputs[name] = self._random.uniform(low, high, shape).astype("float32")
+        self.inputs[name] = array
         if param:
             self.params.append(name)
         self._variables[name] = sym.Variable(name)

@@ -2,12 +2,14 @@
 """The `autotune` command.
 
 Exit status: 0 when every workload has a verified schedule; 1 when one has none, or something of ours broke; 2 for bad
-input; 130 after Ctrl-C, 143 after SIGTERM. No input gives a traceback, unless TILEWRIGHT_DEBUG=1 asks for it.
+input; 130 after Ctrl-C, 143 after SIGTERM. No input gives a traceback, unless TILEWRIGHT_DEBUG=1 asks for it; a warning is a line
+on standard error.
 """
 
 import os
 import signal
 import sys
+import warnings
 
 __all__ = ["main", "program"]
 
@@ -31,7 +33,9 @@ def main(argv=None):
     try:
         from .command import run
 
-        return run(sys.argv[1:] if argv is None else list(argv))
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: print(f"autotune: {_one_line(message)}", file=sys.stderr)
+            return run(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `autotune --list | head`

@@ -18,7 +18,7 @@ examples:
   autotune resnet18 --trials=200                     all kernels of a network
   autotune network.json --trials=200                 the same of a saved graph
   autotune --resume --trials=500                     go on where the log ends
-  autotune resnet18 --vendor=onednn                 and which parts go to oneDNN
+  autotune resnet18 --vendor=onednn                  and which parts go to oneDNN
   autotune --replay gemm:bert.ffn                    time the best of the log
 
 Every trial is in the log as soon as it is known, so a run may be stopped at any
@@ -79,6 +79,8 @@ def parse(argv):
     add("--target", metavar="TARGET", type=_text, default="llvm", help='such as "llvm -mcpu=znver4" (this machine)')
     add("--model", choices=MODELS, default="xgboost", help="what ranks candidates: %(choices)s (xgboost)")
     add("--policy", choices=POLICIES, default="evolutionary", help="what proposes candidates: %(choices)s (evolutionary)")
+    add("--transfer", metavar="HOW", type=_text, default="auto",
+        help="what the model knows at first: auto, log, shipped, none, or a model's file (auto)")
     add("--executor", metavar="KIND:ADDRESS", type=_text, default=None,
         help="where candidates are measured: dask:tcp://scheduler:8786, processes:N (this machine's cores in turn)")
     add("--vendor", metavar="CODEGEN", type=_text, default=None,

@@ -52,8 +52,9 @@ def _tune(named, target, threads, arguments):
         try:
             outcome["report"] = autotune.tune(
                 tasks, arguments.log, arguments.trials, time_limit=arguments.time_limit, seed=arguments.seed,
-                resume=arguments.resume, model=arguments.model, policy=arguments.policy, executor=arguments.executor, workers=arguments.workers, timeout=arguments.timeout,
-                callback=progress.event, stop=stop, command=typed(), task_weights=[w.calls for w in workloads])
+                resume=arguments.resume, model=arguments.model, policy=arguments.policy, transfer=arguments.transfer,
+                executor=arguments.executor, workers=arguments.workers, timeout=arguments.timeout, callback=progress.event, stop=stop,
+                command=typed(), task_weights=[w.calls for w in workloads])
         except BaseException as error:  # noqa: BLE001  raised again in the main thread
             outcome["error"] = error
 
@@ -118,7 +119,7 @@ def _result(named, tasks, outcome, peak, target, threads, arguments, interrupted
             "workload": workload.label, "text": workload.text, "shape": workload.shape, "id": task.workload,
             "operations": task.operations, "untuned_seconds": summary.untuned_seconds or None,
             "best_seconds": summary.best_seconds or None, "gflops": gflops, "percent_of_peak": percent,
-            "trials": summary.trials, "failures": dict(summary.failures), "best_trace": summary.best_trace})
+            "trials": summary.trials, "transfer": summary.transfer, "failures": dict(summary.failures), "best_trace": summary.best_trace})
     return {
         "version": __version__, "target": str(target), "threads": threads, "seed": arguments.seed,
         "model": arguments.model, "peak_gflops": peak / 1e9, "log": arguments.log, "seconds": outcome.seconds,

@@ -1,0 +1,126 @@
+"""The operators that are compared with ONNX Runtime, each at two sizes or more that networks have.
+
+A case is one operator as a network of its own. Where onnx_export has no counterpart of an operator, the case says which
+nodes of ONNX compute the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+
+
+# Attributes that names of cases show, where they are not these.
+SHOWN = {"axis": None, "strides": (1, 1), "groups": 1, "k": None, "shape": None, "axes": None}
+
+
+@dataclass(frozen=True)
+class Case:
+    operator: str
+    shapes: list[tuple]  # of the inputs
+    attributes: dict = field(default_factory=dict)
+    weights: int = 0  # how many of the inputs, the last, are constant
+    positive: bool = False  # elements, else of both signs
+    dtypes: dict[int, str] = field(default_factory=dict)  # of inputs that are not float32
+    values: dict[int, Callable] = field(default_factory=dict)  # of inputs: of their shapes
+    # Nodes of ONNX: (operator, inputs, outputs, attributes), of x0, x1, … and initializers, giving y0 first.
+    nodes: list[tuple] = field(default_factory=list)
+    initializers: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        sizes = ["×".join(map(str, shape)) for shape in self.shapes if len(shape) > 1]
+        shown = [f"{key}={value}" for key, value in self.attributes.items() if SHOWN.get(key, value) != value]
+        return " ".join([self.operator, *sizes, *shown])
+
+
+IMAGE, SMALL, TOKENS, ROWS = (1, 64, 56, 56), (1, 256, 14, 14), (128, 768), (1024, 4096)
+
+
+def _both(operator, *shapes, **options):
+    """A function of elements: on an image of ResNet-50, and on the inner layer of BERT."""
+    return [Case(operator, [shape] * options.get("inputs", 1), **{k: v for k, v in options.items() if k != "inputs"})
+            for shape in (shapes or (IMAGE, (128, 3072)))]
+
+
+def _windows(operator, **attributes):
+    return [Case(operator, [shape], attributes) for shape in ((1, 64, 112, 112), (1, 192, 28, 28))]
+
+
+def _conv(n, c, size, channels, kernel, stride=1, groups=1):
+    attributes = {"channels": channels, "kernel_size": (kernel, kernel), "strides": (stride, stride), "padding": (kernel // 2, kernel // 2), "groups": groups}
+    return Case("conv2d", [(n, c, size, size), (channels, c // groups, kernel, kernel), (channels,)], attributes, weights=2)
+
+
+CASES = [
+    *(case for name in ("relu", "sigmoid", "tanh", "exp", "negative", "abs", "floor", "ceil") for case in _both(name)),
+    *(case for name in ("log", "sqrt") for case in _both(name, positive=True)),
+    *(case for name in ("elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div") for case in _both(name, inputs=2, positive=True)),
+    *(Case(f"broadcast_{name}", shapes, positive=True) for name in ("add", "mul", "max", "div")
+      for shapes in ([IMAGE, (64, 1, 1)], [TOKENS, (768,)])),
+    *(case for scalar in ("__mul_scalar__", "__add_scalar__") for case in _both(scalar, attributes={"scalar": 1.75})),
+    *_both("clip", attributes={"a_min": 0, "a_max": 6}), *_both("leaky_relu", attributes={"alpha": 0.1}),
+    *(Case("prelu", [shape, (shape[1],)], weights=1) for shape in (IMAGE, SMALL)),
+    *_both("cast", attributes={"dtype": "int32"}),
+    _conv(1, 64, 56, 64, 3), _conv(1, 256, 14, 1024, 1), _conv(1, 3, 224, 64, 7, 2), _conv(1, 256, 14, 256, 3, 1, 256),
+    *_windows("max_pool2d", pool_size=(3, 3), strides=(2, 2), padding=(1, 1)), *_windows("avg_pool2d", pool_size=(2, 2), strides=(2, 2)),
+    *(Case(name, [shape]) for name in ("global_avg_pool2d", "global_max_pool2d") for shape in (SMALL, (1, 2048, 7, 7))),
+    *(Case("upsampling", [shape], {"scale": 2}) for shape in (SMALL, (1, 64, 52, 52))),
+    Case("dense", [TOKENS, (3072, 768), (3072,)], {"units": 3072}, weights=2), Case("dense", [(1, 2048), (1000, 2048), (1000,)], {"units": 1000}, weights=2),
+    Case("matmul", [TOKENS, (768, 768)]), Case("matmul", [(512, 512), (512, 512)]),
+    *(Case(name, [shape], {"axis": -1}) for name in ("softmax", "log_softmax") for shape in ((12 * 128, 128), (1, 1000))),
+    *(Case("batch_norm", [shape, *[(shape[1],)] * 4], weights=4, positive=True) for shape in (IMAGE, SMALL)),
+    *(Case(name, [shape], {"axis": axis}) for name in ("sum", "mean", "max", "min", "prod") for shape, axis in ((ROWS, -1), (IMAGE, (2, 3)))),
+    *(Case(name, [shape], {"axis": axis}) for name in ("argmax", "argmin") for shape, axis in ((TOKENS, -1), ((1, 21, 128, 128), 1))),
+    Case("transpose", [(1, 128, 12, 64)], {"axes": (0, 2, 1, 3)}), Case("transpose", [IMAGE], {"axes": (0, 2, 3, 1)}),
+    Case("concatenate", [IMAGE, IMAGE], {"axis": 1}), Case("concatenate", [TOKENS, TOKENS], {"axis": -1}),
+    Case("split", [(1, 128, 28, 28)], {"indices_or_sections": 2, "axis": 1}), Case("split", [(128, 2304)], {"indices_or_sections": 3, "axis": 1}),
+    Case("strided_slice", [IMAGE], {"begin": (0, 0, 0, 0), "end": (1, 64, 56, 56), "stride": (1, 1, 2, 2)}), Case("strided_slice", [(128, 2304)], {"begin": (0, 768), "end": (128, 1536)}),
+    *(Case("flip", [shape], {"axis": -1}) for shape in (TOKENS, IMAGE)),
+    *(Case("pad", [shape], {"pad_width": ((0, 0), (0, 0), (1, 1), (1, 1))}) for shape in (IMAGE, (1, 3, 224, 224))),
+    Case("broadcast_to", [(64, 1, 1)], {"shape": IMAGE}), Case("broadcast_to", [(768,)], {"shape": TOKENS}),
+]
+
+
+def _elements(case: Case, k: int) -> np.ndarray:
+    shape, random = case.shapes[k], np.random.default_rng(k)
+    if k in case.values:
+        return case.values[k](shape)
+    if k in case.dtypes:
+        return random.integers(0, 100, shape).astype(case.dtypes[k])
+    return (random.uniform(0.25, 2, shape) if case.positive else random.standard_normal(shape)).astype("float32")
+
+
+def workload_of(case: Case) -> SimpleNamespace:
+    """The operator as a network, as networks.py has them."""
+    import tilewright.symbol as sym
+
+    arrays = {f"x{k}": _elements(case, k) for k in range(len(case.shapes))}
+    names = list(arrays)
+    given = names[: len(names) - case.weights]
+    symbol = getattr(sym, case.operator)(*map(sym.Variable, names), name="y", **case.attributes)
+    return SimpleNamespace(
+        name=case.name, symbol=symbol[0] if len(symbol) > 1 else symbol, params={name: arrays[name] for name in names if name not in given},
+        shape={name: arrays[name].shape for name in given}, dtype={name: str(arrays[name].dtype) for name in given},
+        inputs={name: arrays[name] for name in given})
+
+
+def model_of(case: Case, workload: SimpleNamespace):
+    """The model of ONNX that computes the same."""
+    import onnx
+    from tilewright.contrib import onnx_export
+
+    if not case.nodes:
+        return onnx_export.to_onnx(workload.symbol, workload.params, workload.shape, workload.dtype)
+    from onnx import helper, numpy_helper
+
+    kind = lambda array: helper.np_dtype_to_tensor_dtype(array.dtype)
+    inputs = [helper.make_tensor_value_info(name, kind(array), array.shape) for name, array in workload.inputs.items()]
+    constants = {**workload.params, **case.initializers}
+    graph = helper.make_graph(
+        [helper.make_node(op, ins, outs, **attributes) for op, ins, outs, attributes in case.nodes], case.operator, inputs,
+        [onnx.ValueInfoProto(name="y0")], [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", onnx_export.OPSET)], ir_version=8)
