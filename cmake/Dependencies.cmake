@@ -20,6 +20,14 @@ add_library(tilewright_xgboost INTERFACE)
 target_include_directories(tilewright_xgboost SYSTEM INTERFACE "${TW_XGBOOST_INCLUDE}")
 target_link_libraries(tilewright_xgboost INTERFACE "${TW_XGBOOST_LIBRARY}")
 
+# The reader of ONNX's wire format: protobuf without descriptors or generated code. Debian's archive is not position
+# independent, so this is the shared library, of which nothing registers itself globally.
+find_path(TW_PROTOBUF_INCLUDE google/protobuf/io/coded_stream.h REQUIRED)
+find_library(TW_PROTOBUF_LITE protobuf-lite REQUIRED)
+add_library(tilewright_protobuf INTERFACE)
+target_include_directories(tilewright_protobuf SYSTEM INTERFACE "${TW_PROTOBUF_INCLUDE}")
+target_link_libraries(tilewright_protobuf INTERFACE "${TW_PROTOBUF_LITE}")
+
 # Compilers allocate a great deal: our programs (not what Python loads) do it through jemalloc where it is installed,
 # which shortens a compile by a sixteenth. Sanitizers bring an allocator of their own.
 add_library(tilewright_malloc INTERFACE)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module tilewright._core.
 #include "python/bind.h"
+#include "python/onnx.h"
 #include "runtime/version.h"
 
 PYBIND11_MODULE(_core, m) {
@@ -18,6 +19,7 @@ PYBIND11_MODULE(_core, m) {
   bind_module(m);
   bind_autotune(m);
   bind_graph(m);
+  bind_onnx(m);
   bind_byoc(m);
   bind_patterns(m);
   bind_compiler(m);

@@ -50,6 +50,7 @@ __all__ = [
     "cpu",
     "device",
     "error",
+    "frontend",
     "graph",
     "lower",
     "lower_passes",
@@ -69,7 +70,7 @@ __all__ = [
 
 def __getattr__(name):
     name = {"sym": "symbol"}.get(name, name)  # NNVM has it under both names
-    if name in ("attribute", "autotune", "byoc", "compiler", "contrib", "dataflow_pattern", "expr_functor", "graph", "name", "symbol"):  # loaded when they are first used
+    if name in ("attribute", "autotune", "byoc", "compiler", "contrib", "dataflow_pattern", "expr_functor", "frontend", "graph", "name", "symbol"):  # loaded when they are first used
         from importlib import import_module
 
         return import_module(f".{name}", __name__)

@@ -25,6 +25,7 @@ LIBRARIES = {
     "XGBoost": Library(r"xgboost/", ("autotune/",), one_file=True),
     "SQLite": Library(r"sqlite3(ext)?\.h", ("autotune/",), one_file=True),
     "zlib": Library(r"zlib\.h", ("autotune/",), one_file=True),
+    "protobuf": Library(r"google/protobuf/", ("graph/onnx/",), one_file=True),
     "oneDNN": Library(r"(oneapi/dnnl/)?dnnl", ("graph/byoc/", "bench/"), one_file=True),
     "OpenBLAS": Library(r"(openblas/)?(cblas|f77blas)", ("graph/byoc/", "bench/")),
     "PyTorch": Library(r"(ATen|c10|torch)/", ("bench/",), one_file=True),

@@ -1647,6 +1647,14 @@ def if_then_else(cond: tilewright._core.ExprLike, t: tilewright._core.ExprLike, 
     ...
 
 
+def import_onnx_bytes(arg0: bytes, arg1: collections.abc.Mapping[str, collections.abc.Sequence[int]], arg2: collections.abc.Mapping[str, str], arg3: collections.abc.Mapping[str, tilewright._core.NDArray]) -> tuple:
+    ...
+
+
+def import_onnx_file(arg0: str, arg1: collections.abc.Mapping[str, collections.abc.Sequence[int]], arg2: collections.abc.Mapping[str, str], arg3: collections.abc.Mapping[str, tilewright._core.NDArray]) -> tuple:
+    ...
+
+
 def intrinsic(arg0: str, arg1: collections.abc.Sequence[tilewright._core.ExprLike]) -> tilewright._core.PrimExpr:
     ...
 
@@ -1744,6 +1752,18 @@ def num_threads() -> int:
 
 
 def observe_graph_kernels(arg0: collections.abc.Callable) -> None:
+    ...
+
+
+def onnx_converters() -> list:
+    ...
+
+
+def onnx_inputs(arg0: str) -> list:
+    ...
+
+
+def onnx_opsets() -> tuple[int, int]:
     ...
 
 

@@ -36,16 +36,16 @@ class Network(NamedTuple):
 
 
 def is_network(text):
-    """Whether a text names a network: a row of testing.zoo, or a file of JSON."""
+    """Whether a text names a network: a row of testing.zoo, a file of JSON, or an ONNX model."""
     from ..testing import zoo
 
-    return text in zoo.NETWORKS or text.endswith(".json")
+    return text in zoo.NETWORKS or text.endswith(".json") or _onnx_parts(text) is not None
 
 
 def load_network(text):
-    """Network: of testing.zoo by name, or of a file that Graph.save_json wrote.
+    """Network: of testing.zoo by name, of an ONNX model, or of a file that Graph.save_json wrote.
 
-    In a file the variables that say their shape are inputs, and those whose shape follows are parameters; their values
+    Extents that an ONNX model leaves open stand behind its path: `bert.onnx:batch=1,length=128`. In a file of JSON the variables that say their shape are inputs, and those whose shape follows are parameters; their values
     are random. Its attribute `param_name_list`, where it has one, names the parameters.
 
     Raises
@@ -54,6 +54,8 @@ def load_network(text):
     """
     from ..testing import zoo
 
+    if _onnx_parts(text) is not None:
+        return _of_onnx(text)
     if not text.endswith(".json"):
         symbol, params = zoo.get(text)
         row = zoo.find(text)
@@ -68,6 +70,39 @@ def load_network(text):
     except UserError as error:
         where = f", {error.where}" if error.where else ""
         _core.raise_error(error.code, f"in '{text}'{where}: {error.what}", error.legal)
+
+
+def _onnx_parts(text):
+    """(path, extents by name) of `model.onnx:batch=1`, or None."""
+    path, colon, extents = text.partition(".onnx:")
+    if not colon:
+        return (text, {}) if text.endswith(".onnx") else None
+    named = dict(item.partition("=")[::2] for item in extents.split(","))
+    if "/" in extents or not all(number.isdecimal() for number in named.values()):
+        return None
+    return path + ".onnx", {name: int(number) for name, number in named.items()}
+
+
+def _of_onnx(text):
+    from .. import frontend, graph as _graph
+    from ..compiler import graph_util
+
+    path, extents = _onnx_parts(text)
+    open_inputs = {name: shape for name, _, shape in _core.onnx_inputs(path) if shape and any(isinstance(e, str) for e in shape)}
+    names = dict.fromkeys(e for shape in open_inputs.values() for e in shape if isinstance(e, str))
+    if set(extents) != set(names):
+        given = ",".join(f"{name}={extents.get(name, 1)}" for name in names)
+        _core.raise_error(
+            "bad-argument", f"'{text}' gives {', '.join(extents) or 'no extents'}, and the model leaves open {', '.join(names) or 'none'}",
+            f"{path}:{given}" if names else path)
+    shapes = {name: tuple(extents.get(e, e) for e in shape) for name, shape in open_inputs.items()}
+    net, params = frontend.from_onnx(path, shapes)
+    graph = _graph.create(net)
+    found = {
+        name: (shape, dtype)
+        for name, shape, dtype in zip(graph.index.input_names, graph_util.infer_shape(graph)[0], graph_util.infer_dtype(graph)[0], strict=True)
+        if name not in params}
+    return Network(text, net, params, {n: tuple(s) for n, (s, _) in found.items()}, {n: t for n, (_, t) in found.items()})
 
 
 def _with_random_params(name, json):

@@ -44,6 +44,14 @@ def _update_shape_dtype(shape, dtype, params):
     return shape, dtype
 
 
+def _own_dtypes(graph, dtype):
+    """Element types by name, where one is given for all inputs that do not say their own and some do."""
+    if not isinstance(dtype, str) or not any(n["op"] == "null" and "dtype" in n.get("attrs", {}) for n in graph.index.nodes):
+        return dtype
+    types, _ = graph_util.infer_dtype(graph)
+    return {name: own or dtype for name, own in zip(graph.index.input_names, types, strict=True)}
+
+
 def optimize(graph, shape, dtype="float32", layout=None):
     """The graph after the passes that change what it computes it with, and not what it computes.
 
@@ -186,7 +194,8 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     graph = _as_graph(graph)
     config = BuildConfig.current()
     params = {name: _array(name, value) for name, value in arguments.by_name(params, "params").items()}
-    shape, dtype = _update_shape_dtype(arguments.by_name(shape, "shape"), arguments.dtype_names(dtype), params)
+    dtype = _own_dtypes(graph, arguments.dtype_names(dtype))
+    shape, dtype = _update_shape_dtype(arguments.by_name(shape, "shape"), dtype, params)
     layout = arguments.layouts(layout, shape)
     for named in (shape, dtype, layout):
         if not isinstance(named, str):
@@ -253,7 +262,9 @@ def build_functions(graph, shape, dtype, params):
 
 def _array(name, value):
     if isinstance(value, _nd.NDArray):
-        return value
+        # Parameters of a file may lie anywhere in it; kernels read whole elements.
+        aligned = value.size == 0 or value.data_ptr % (value.nbytes // value.size) == 0
+        return value if aligned else value.copy()
     if not hasattr(value, "dtype"):
         _raise_error("type-mismatch", f"parameter '{name}' is a {type(value).__name__}", legal="an array")
     return _nd.array(value)

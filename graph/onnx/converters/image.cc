@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows over images, and what goes with them.
+#include <algorithm>
+
+#include "graph/onnx/converters/windows.h"
+
+namespace tw::graph::onnx {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+// A dimension of one pixel behind the last: lines are images.
+Value as_images(Call& c, const Value& data) {
+  Extents shape = data.shape();
+  shape.push_back(1);
+  return c.reshaped(data, shape);
+}
+
+Value as_lines(Call& c, const Value& images) {
+  Extents shape = images.shape();
+  shape.pop_back();
+  return c.reshaped(images, shape);
+}
+
+// (begin, …, end, …) of lines as those of images.
+Extents with_column(const Extents& values, int64_t added, bool both_sides) {
+  Extents result = values;
+  if (both_sides) result.insert(result.begin() + 1, added);
+  result.push_back(added);
+  return result;
+}
+
+Windows of_images(Windows w) {
+  w.kernel = with_column(w.kernel, 1, false);
+  w.strides = with_column(w.strides, 1, false);
+  w.dilations = with_column(w.dilations, 1, false);
+  w.pads = with_column(w.pads, 0, true);
+  return w;
+}
+
+Values conv(Call& c) {
+  const Value &data = c.input(0), &weight = c.input(1);
+  if (data.rank() < 3 || weight.rank() != data.rank()) {
+    c.bad("windows of " + text(weight.shape()) + " over " + text(data.shape()),
+          "(n, c, …) and (channels, c / groups, …)");
+  }
+  if (data.rank() > 4) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
+  const bool lines = data.rank() == 3;
+  Windows w = windows_of(c, Extents(weight.shape().begin() + 2, weight.shape().end()));
+  if (w.kernel != Extents(weight.shape().begin() + 2, weight.shape().end())) {
+    c.bad("kernel_shape " + text(w.kernel) + " and weights of " + text(weight.shape()),
+          "the same in both");
+  }
+  if (lines) w = of_images(w);
+  const Attributes attributes{{"channels", text(weight.extent(0))},
+                              {"kernel_size", text(w.kernel)},
+                              {"strides", text(w.strides)},
+                              {"padding", text(w.pads)},
+                              {"dilation", text(w.dilations)},
+                              {"groups", text(c.integer("group", 1))},
+                              {"use_bias", text(c.has(2))}};
+  Values inputs = c.inputs();
+  if (lines) {
+    inputs[0] = as_images(c, data);
+    inputs[1] = as_images(c, weight);
+  }
+  const Value images = c("conv2d", inputs, attributes);
+  return {lines ? as_lines(c, images) : images};
+}
+
+// Rounding up never gives a window that begins behind the image and the padding before it.
+Value without_windows_in_padding(Call& c, const Value& images, const Windows& w) {
+  Extents begin(images.shape().size(), 0), end = images.shape();
+  for (size_t k = 2; k < end.size(); ++k) {
+    const int64_t limit = c.input(0).extent(k) + w.pads[k - 2];
+    if ((end[k] - 1) * w.strides[k - 2] >= limit) --end[k];
+  }
+  if (end == images.shape()) return images;
+  return c("strided_slice", {images}, {{"begin", text(begin)}, {"end", text(end)}});
+}
+
+Values pool(Call& c, std::string_view op) {
+  const Value& data = c.input(0);
+  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
+  if (data.rank() > 4) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
+  const bool lines = data.rank() == 3, is_mean = op == "avg_pool2d";
+  Windows w = windows_of(c, {});
+  if (std::ranges::any_of(w.dilations, [](int64_t d) { return d != 1; })) {
+    c.unsupported("windows with dilations");
+  }
+  if (lines) w = of_images(w);
+  Attributes attributes{{"pool_size", text(w.kernel)},
+                        {"strides", text(w.strides)},
+                        {"padding", text(w.pads)},
+                        {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))}};
+  if (is_mean) attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
+  Value images = c(op, {lines ? as_images(c, data) : data}, attributes);
+  if (lines) images = as_lines(c, images);
+  return {without_windows_in_padding(c, images, w)};
+}
+
+// Over all dimensions behind the channels.
+Converter over_images(std::string_view name, std::string_view op) {
+  return {name, 1, 1, 1, "", [op](Call& c) {
+            const Value& data = c.input(0);
+            if (data.rank() < 2) c.bad("an image of " + text(data.shape()), "(n, c, …)");
+            Extents axes;
+            for (int64_t k = 2; k < data.rank(); ++k) axes.push_back(k);
+            if (data.rank() == 4) {
+              return Values{c(op == "max" ? "global_max_pool2d" : "global_avg_pool2d", {data})};
+            }
+            if (axes.empty()) return Values{data};
+            return Values{c(op, {data}, {{"axis", text(axes)}, {"keepdims", "True"}})};
+          }};
+}
+
+Values batch_norm(Call& c) {
+  if (c.opset() >= 14 && c.flag("training_mode", false)) c.unsupported("training");
+  if (c.opset() < 9 && !c.flag("spatial", true)) c.unsupported("statistics of each pixel");
+  const Value& data = c.input(0);
+  if (data.rank() < 2) c.bad("a norm over " + text(data.shape()), "(n, c, …)");
+  Values inputs{data};
+  for (size_t k = 1; k < 5; ++k) inputs.push_back(c.cast(c.input(k), data.dtype()));
+  return {c("batch_norm", inputs, {{"axis", "1"}, {"epsilon", text(c.real("epsilon", 1e-5F))}})};
+}
+
+Values pad(Call& c) {
+  const Value& data = c.input(0);
+  const std::string mode = c.string("mode", "constant");
+  if (mode != "constant") c.unsupported("mode '" + mode + "'");
+  const bool inputs = c.opset() >= 11;
+  const Extents given = inputs ? c.integers_of(1) : c.integers("pads");
+  double value = inputs ? 0 : c.real("value", 0);
+  if (inputs && c.has(2)) value = c.number_of(2);
+  Extents axes;
+  if (c.opset() >= 18 && c.has(3)) {
+    axes = c.axes(c.integers_of(3), data.rank());
+  } else {
+    for (int64_t k = 0; k < data.rank(); ++k) axes.push_back(k);
+  }
+  if (given.size() != 2 * axes.size()) {
+    c.bad("pads of " + text(given), "one before and one behind each dimension");
+  }
+  const auto rank = static_cast<size_t>(data.rank());
+  std::vector<Extents> width(rank, Extents{0, 0});
+  Extents begin(rank, 0), end(rank, INT32_MAX);
+  bool cut = false;
+  for (size_t k = 0; k < axes.size(); ++k) {
+    const auto axis = static_cast<size_t>(axes[k]);
+    const int64_t before = given[k], behind = given[axes.size() + k];
+    if (std::max(before, behind) > INT32_MAX || std::min(before, behind) < -INT32_MAX) {
+      c.bad("pads of " + text(given), "what fits into memory");
+    }
+    width[axis] = {std::max<int64_t>(before, 0), std::max<int64_t>(behind, 0)};
+    if (before < 0) begin[axis] = std::min(-before, data.extent(axis));
+    if (behind < 0) end[axis] = std::max(data.extent(axis) + behind, int64_t{0});
+    cut = cut || before < 0 || behind < 0;
+  }
+  Value inner = data;
+  if (cut) inner = c("strided_slice", {data}, {{"begin", text(begin)}, {"end", text(end)}});
+  return {c("pad", {inner}, {{"pad_width", text(width)}, {"pad_value", text(value)}})};
+}
+
+}  // namespace
+
+std::vector<Converter> image_converters() {
+  const auto max_pool = [](Call& c) { return pool(c, "max_pool2d"); };
+  const auto mean_pool = [](Call& c) { return pool(c, "avg_pool2d"); };
+  return {
+      {"Conv", 1, 2, 3,
+       "auto_pad:string dilations:ints group:int kernel_shape:ints pads:ints strides:ints", conv},
+      {"MaxPool", 1, 1, 1, "auto_pad:string kernel_shape:ints pads:ints strides:ints", max_pool},
+      {"MaxPool", 8, 1, 1,
+       "auto_pad:string kernel_shape:ints pads:ints storage_order:int strides:ints", max_pool},
+      {"MaxPool", 10, 1, 1,
+       "auto_pad:string ceil_mode:int dilations:ints kernel_shape:ints pads:ints storage_order:int "
+       "strides:ints",
+       max_pool},
+      {"AveragePool", 1, 1, 1,
+       "auto_pad:string count_include_pad:int kernel_shape:ints pads:ints strides:ints", mean_pool},
+      {"AveragePool", 10, 1, 1,
+       "auto_pad:string ceil_mode:int count_include_pad:int kernel_shape:ints pads:ints "
+       "strides:ints",
+       mean_pool},
+      {"AveragePool", 19, 1, 1,
+       "auto_pad:string ceil_mode:int count_include_pad:int dilations:ints kernel_shape:ints "
+       "pads:ints strides:ints",
+       mean_pool},
+      over_images("GlobalAveragePool", "mean"),
+      over_images("GlobalMaxPool", "max"),
+      {"BatchNormalization", 1, 5, 5, "epsilon:float momentum:float spatial:int", batch_norm},
+      {"BatchNormalization", 9, 5, 5, "epsilon:float momentum:float", batch_norm},
+      {"BatchNormalization", 14, 5, 5, "epsilon:float momentum:float training_mode:int",
+       batch_norm},
+      {"Pad", 1, 1, 1, "mode:string pads:ints value:float", pad},
+      {"Pad", 11, 2, 3, "mode:string", pad},
+      {"Pad", 18, 2, 4, "mode:string", pad},
+  };
+}
+
+}  // namespace tw::graph::onnx

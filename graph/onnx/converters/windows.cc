@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/onnx/converters/windows.h"
+
+#include <algorithm>
+
+namespace tw::graph::onnx {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+// Values of an attribute, one for each dimension, within reason.
+Extents values_of(Call& c, std::string_view name, const Extents& otherwise, int64_t least) {
+  const Extents values = c.has_attribute(name) ? c.integers(name) : otherwise;
+  const bool legal = std::ranges::all_of(
+      values, [&](int64_t v) { return v >= least && v <= INT32_MAX; });
+  if (values.size() == otherwise.size() && legal) return values;
+  c.bad(std::string(name) + " of " + text(values),
+        text(otherwise.size()) + " numbers of " + text(least) + " or more");
+}
+
+}  // namespace
+
+Windows windows_of(Call& c, const Extents& kernel) {
+  const Value& data = c.input(0);
+  const auto count = static_cast<size_t>(data.rank() - 2);
+  Windows w;
+  const Extents ones(count, 1);
+  w.kernel = values_of(c, "kernel_shape", kernel.empty() ? Extents(count, 0) : kernel, 1);
+  w.strides = values_of(c, "strides", ones, 1);
+  // Poolings learned of dilations late.
+  w.dilations = c.knows("dilations") ? values_of(c, "dilations", ones, 1) : ones;
+  w.pads = Extents(2 * count, 0);
+  const std::string pads = c.string("auto_pad", "NOTSET");
+  if (pads == "NOTSET") {
+    w.pads = values_of(c, "pads", w.pads, 0);
+  } else if (pads == "SAME_UPPER" || pads == "SAME_LOWER") {
+    for (size_t k = 0; k < count; ++k) {
+      const int64_t size = data.extent(k + 2);
+      const int64_t windows = (size + w.strides[k] - 1) / w.strides[k];
+      const int64_t reach = (windows - 1) * w.strides[k] + (w.kernel[k] - 1) * w.dilations[k] + 1;
+      const int64_t around = std::max<int64_t>(reach - size, 0);
+      const int64_t less = around / 2;
+      w.pads[k] = pads == "SAME_UPPER" ? less : around - less;
+      w.pads[count + k] = around - w.pads[k];
+    }
+  } else if (pads != "VALID") {
+    c.bad("auto_pad '" + pads + "'", "NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+  }
+  return w;
+}
+
+}  // namespace tw::graph::onnx

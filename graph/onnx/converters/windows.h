@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of windows that slide over images: those of convolutions and poolings.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/onnx/converter.h"
+
+namespace tw::graph::onnx {
+
+struct Windows {
+  std::vector<int64_t> kernel, strides, dilations;  // a value for each dimension of the image
+  std::vector<int64_t> pads;                        // before each dimension, then behind each
+};
+
+// What a node says of its windows over input 0, (n, c, …), whose `kernel_shape` may be left out
+// where `kernel` is not empty. Padding by `auto_pad` is worked out.
+Windows windows_of(Call& c, const std::vector<int64_t>& kernel);
+
+}  // namespace tw::graph::onnx

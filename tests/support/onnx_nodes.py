@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""ONNX's own tests of its operators, as the package onnx makes them, imported, built and run.
+
+    ./tw python tests/support/onnx_nodes.py [WORD...]    run those whose name has one of the words, and say what is wrong
+    ./tw python tests/support/onnx_nodes.py --update     run all, and rewrite the list of what is not supported
+
+A case counts where all that goes in and out are tensors of types that we have, without control flow.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import tilewright as tw
+from tilewright.contrib import graph_runtime
+
+UNSUPPORTED = Path(__file__).parents[1] / "python" / "onnx_unsupported.txt"
+TYPES = {"FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16", "BOOL", *(f"{u}INT{bits}" for u in ("", "U") for bits in (8, 16, 32, 64))}
+CONTROL_FLOW = {"If", "Loop", "Scan", "SequenceMap"}
+
+
+class Case(NamedTuple):
+    name: str
+    model: object
+    data_sets: list
+    rtol: float
+    atol: float
+
+
+def cases() -> list[Case]:
+    """Those that count, by name; each tests one operator. Made by the package onnx, which takes some seconds."""
+    from onnx.backend.test.loader import load_model_tests
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of NumPy, where infinities are the point
+        found = load_model_tests(kind="node")
+    found = [Case(c.name, c.model, c.data_sets, c.rtol, c.atol) for c in found]
+    return sorted((c for c in found if counts(c.model)), key=lambda c: c.name)
+
+
+def counts(model) -> bool:
+    import onnx
+
+    def nodes(graph):
+        for node in graph.node:
+            yield node
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    yield from nodes(attribute.g)
+
+    if any(node.op_type in CONTROL_FLOW for node in nodes(model.graph)):
+        return False
+    name = onnx.TensorProto.DataType.Name
+    return all(
+        value.type.HasField("tensor_type") and name(value.type.tensor_type.elem_type) in TYPES
+        for value in (*model.graph.input, *model.graph.output))
+
+
+def _array(value) -> np.ndarray:
+    """Cases have NumPy arrays and, of types that NumPy has not, tensors of ONNX."""
+    from onnx import numpy_helper
+
+    return numpy_helper.to_array(value) if hasattr(value, "data_type") else np.asarray(value)
+
+
+def _arrays(values, infos) -> dict:
+    return {info.name: _array(value) for info, value in zip(infos, values, strict=False)}
+
+
+def imported(case: Case, inputs: dict):
+    """The network and what it is given: inputs that say shapes are constants, as in files they are."""
+    names = list(inputs)
+    shape = {name: array.shape for name, array in inputs.items()}
+    for first_constant in dict.fromkeys((len(names), 1, 0)):
+        constants = {name: inputs[name] for name in names[first_constant:]}
+        variables = {name: shape[name] for name in names[:first_constant]}
+        try:
+            return tw.frontend.from_onnx(case.model, variables, params=constants)
+        except tw.UserError as error:
+            if "is not constant" not in str(error):
+                raise
+            refused = error
+    raise refused
+
+
+def run(case: Case, opt_level=3) -> None:
+    """UserError where it is not supported, AssertionError where the result is wrong."""
+    for given, expected in case.data_sets:
+        inputs = _arrays(given, case.model.graph.input)
+        net, params = imported(case, inputs)
+        with tw.compiler.build_config(opt_level=opt_level):
+            graph, lib, built = tw.compiler.build(net, params=params)
+        module = graph_runtime.create(graph, lib, tw.cpu(0), built)
+        names = graph.index.input_names
+        module.run(**{name: array for name, array in inputs.items() if name in names and name not in built})
+        assert module.get_num_outputs() == len(expected), f"{module.get_num_outputs()} outputs"
+        for k, wanted in enumerate(expected):
+            compare(module.get_output(k).numpy(), _array(wanted), case)
+
+
+def compare(found, wanted, case: Case) -> None:
+    assert found.shape == wanted.shape, f"shape {found.shape}, not {wanted.shape}"
+    assert found.dtype == wanted.dtype, f"{found.dtype}, not {wanted.dtype}"
+    rtol = case.rtol
+    if wanted.dtype.kind not in "biu":
+        import ml_dtypes
+
+        rtol = max(rtol, 2 * float(ml_dtypes.finfo(wanted.dtype).eps))  # intermediate values may be rounded elsewhere
+        found, wanted = found.astype("float64"), wanted.astype("float64")
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=case.atol)
+
+
+def outcome(case: Case) -> str:
+    """"" where it is right, "unsupported: …" where an error says so, "wrong: …" where the answer is."""
+    try:
+        run(case)
+    except tw.UserError as error:
+        return f"unsupported: {error.code}: " + " ".join(str(error).split())
+    except AssertionError as error:
+        return "wrong: " + " ".join(str(error).split())[:300]
+    return ""
+
+
+def listed() -> set[str]:
+    """The names of the list of what is not supported."""
+    lines = UNSUPPORTED.read_text().splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def write_list(names) -> None:
+    head = (
+        "# ONNX's tests of operators that are not supported, by name. Rewritten by\n"
+        "#     ./tw python tests/support/onnx_nodes.py --update\n")
+    UNSUPPORTED.write_text(head + "".join(f"{name}\n" for name in sorted(names)))
+
+
+def main(words: list[str]) -> int:
+    update = "--update" in words
+    words = [word for word in words if word != "--update"]
+    chosen = [case for case in cases() if not words or any(word in case.name for word in words)]
+    unsupported, bad = [], 0
+    for case in chosen:
+        found = outcome(case)
+        if found.startswith("unsupported"):
+            unsupported.append(case.name)
+        elif found:
+            bad += 1
+        if found:
+            print(f"{case.name}: {found}", flush=True)
+    print(f"{len(chosen)} cases: {len(chosen) - len(unsupported) - bad} right, {len(unsupported)} not supported, {bad} wrong")
+    if update:
+        known = listed() if UNSUPPORTED.exists() else set()
+        names = {case.name for case in chosen}
+        write_list({name for name in known if words and name not in names} | set(unsupported))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
