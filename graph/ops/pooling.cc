@@ -242,10 +242,15 @@ Op lp(const Family& f) {
                   std::move(attributes), PoolType::Sum,
                   [&f](const AttributeValues& a, const te::Tensor& images) {
                     topi::require_float({f.lp, "data"}, images);
+                    // Powers of numbers of 16 bits are beyond what these hold.
+                    const DType type = images.dtype();
+                    const te::Tensor wide =
+                        type.bits < 32 ? topi::cast(images, float_type(32)) : images;
                     const auto p = static_cast<double>(a.integer("p"));
-                    const te::Tensor sums = topi::nn::pool(power(topi::abs(images), p), f.spatial,
+                    const te::Tensor sums = topi::nn::pool(power(topi::abs(wide), p), f.spatial,
                                                            pooling_of(a, PoolType::Sum));
-                    return power(sums, 1 / p);
+                    const te::Tensor norms = power(sums, 1 / p);
+                    return type.bits < 32 ? topi::cast(norms, type) : norms;
                   });
   op.aliases = {};
   op.infer_shape = [&f](ShapeInference& s) {
