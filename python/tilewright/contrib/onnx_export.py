@@ -308,6 +308,8 @@ def _avg_pool2d(c):
         data = c.emit("Pad", data, c.constant([0, 0, top, left, 0, 0, bottom, right]))
         border = [0, 0, 0, 0]
     pads = [*border[:2], *(b + further for b, further in zip(border[2:], beyond))]
+    if any(pad >= k for pad, k in zip(pads, attributes["kernel_shape"] * 2)):  # which poolings of ONNX must not have
+        c.refuse("padding", "less, with what the last windows reach beyond it, than windows are large")
     counted = int(c["count_include_pad"] and not any(beyond))
     return c.relayout(c.emit("AveragePool", data, pads=pads, count_include_pad=counted, **attributes), "NCHW", c["layout"])
 
