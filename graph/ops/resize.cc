@@ -272,7 +272,9 @@ Op gradient_op(const Family& f) {
   };
   op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
-    return first_gradient(n, n(f.like, {g[0], n.input(0)}, Attributes(node->attributes)));
+    Attributes attributes(node->attributes);
+    attributes.set("extrapolation_value", "0");  // a constant has no gradient
+    return first_gradient(n, n(f.like, {g[0], n.input(0)}, attributes));
   };
   return op;
 }

@@ -31,7 +31,7 @@ def _lrn(a, x):
 
 
 # One dimension is padded by more than its extent, one has a single element.
-WIDTHS = [((2, 3), (4, 6), ((1, 1), (0, 2))), ((3, 1), (13, 4), ((7, 3), (1, 2)))]
+WIDTHS = [((2, 3), (4, 5), ((1, 1), (0, 2))), ((3, 1), (13, 4), ((7, 3), (1, 2)))]
 MODES = ("edge", "reflect", "symmetric", "wrap")
 
 

@@ -71,12 +71,17 @@ def _nnvm_how(a):
             "rounding": "round" if a.align_corners else "floor", "alpha": 0, "exclude": False, "antialias": False, "value": 0, "scales": (), "roi": ()}
 
 
+def _nearest(x):
+    """Halves away from zero."""
+    return np.trunc(x + np.copysign(0.5, x))
+
+
 def _sized(a, x, size, how):
     images = relayout(x, a.layout, natural(a.layout)).astype("float64")
     for d, extent in enumerate(size):
         matrix, added = _matrix(images.shape[d + 2], extent, how, d, len(size))
         images = np.moveaxis(np.moveaxis(images, d + 2, -1) @ matrix.T + added, -1, d + 2)
-    return relayout(images if x.dtype.kind == "f" else np.round(images), natural(a.layout), a.layout).astype(x.dtype)
+    return relayout(images if x.dtype.kind == "f" else _nearest(images), natural(a.layout), a.layout).astype(x.dtype)
 
 
 def _extents(a, x):
@@ -88,7 +93,7 @@ def _spread(a, grad, data):
     for d, extent in enumerate(extents):
         matrix, _ = _matrix(extent, images.shape[d + 2], _how(a), d, len(extents))
         images = np.moveaxis(np.moveaxis(images, d + 2, -1) @ matrix, -1, d + 2)
-    return relayout(images if grad.dtype.kind == "f" else np.round(images), natural(a.layout), a.layout).astype(grad.dtype)
+    return relayout(images if grad.dtype.kind == "f" else _nearest(images), natural(a.layout), a.layout).astype(grad.dtype)
 
 
 def _upsampling(a, x):
