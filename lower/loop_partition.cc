@@ -14,8 +14,10 @@
 //
 // Loops of constant extent stay whole unless partition_const_loop; parallel and vectorized loops
 // always do. Inside each part the remaining conditions cut the loops further in, as long as the
-// number of statements stays within a fixed multiple of what it was. A condition that is left and
-// does not depend on its loop goes in front of it: it is asked once, and the loop is one to see.
+// number of statements stays within a fixed multiple of what it was. Where a condition fails for
+// all of a part, what it guards is not written again: of two loops over y*12 + x < 29 the inner one
+// ends at 29 - y*12 then, and asks nothing. A condition that is left and does not depend on its
+// loop goes in front of it: it is asked once, and the loop is one to see.
 #include <algorithm>
 
 #include "ir/expr.h"
@@ -66,31 +68,46 @@ class Candidates : public Visitor {
   Var var_;
 };
 
-// Takes away conditions that hold: these very calls, not others that are equal to them.
+// Takes away conditions that are known: these very calls, not others that are equal to them.
 class Drop : public Mutator {
  public:
-  explicit Drop(const std::vector<Expr>& held) : held_(held) {}
+  Drop(const std::vector<Expr>& known, bool truth) : known_(known), truth_(truth) {}
 
  protected:
   using Mutator::on;
   Expr on(const Call& op, const Expr& self) override {
-    for (const Expr& h : held_) {
-      if (h.get() == &op) return make_bool(true);
+    for (const Expr& k : known_) {
+      if (k.get() == &op) return make_bool(truth_);
     }
     const Expr e = Mutator::on(op, self);
     const Call* call = as<Call>(e);
     if (call->name == "if_then_else" && is_one(call->args[0])) return call->args[1];
+    if (call->name == "if_then_else" && is_zero(call->args[0])) return call->args[2];
     return e;
   }
   Expr on(const And& op, const Expr&) override { return mutate(op.a) && mutate(op.b); }
   Stmt on(const IfThenElse& op, const Stmt& self) override {
     const Stmt s = Mutator::on(op, self);
-    return is_one(as<IfThenElse>(s)->condition) ? as<IfThenElse>(s)->then_case : s;
+    const IfThenElse& result = *as<IfThenElse>(s);
+    if (is_one(result.condition)) return result.then_case;
+    if (!is_zero(result.condition)) return s;
+    return result.else_case.defined() ? result.else_case : make(Evaluate{.value = 0});
   }
 
  private:
-  const std::vector<Expr>& held_;
+  const std::vector<Expr>& known_;
+  bool truth_;
 };
+
+bool does_nothing(const Stmt& root) {
+  bool nothing = true;
+  for_each_stmt(root, [&](const Stmt& s) {
+    const Evaluate* e = as<Evaluate>(s);
+    nothing &= !is<Store>(s) && !is<AssertStmt>(s);
+    nothing &= e == nullptr || is_pure(e->value);
+  });
+  return nothing;
+}
 
 class Partition : public ScopedMutator {
  public:
@@ -114,12 +131,14 @@ class Partition : public ScopedMutator {
     // The part of the domain where as many of the conditions as have an interval hold together.
     Interval main;
     std::vector<Expr> held;
+    std::vector<Interval> intervals;
     for (const Expr& c : found.conditions) {
       const Expr plain = as<Call>(c)->args[0];
       const auto interval = deduce_bound(op.var, plain, found.relaxed);
       if (!interval || (!interval->least.defined() && !interval->greatest.defined())) continue;
       main = intersect(main, *interval);
       held.push_back(c);
+      intervals.push_back(*interval);
     }
     if (held.empty()) return ScopedMutator::on(op, self);
 
@@ -145,15 +164,51 @@ class Partition : public ScopedMutator {
 
     const bool prologue = main.least.defined() && !analyzer_.can_prove(first <= begin);
     const bool epilogue = main.greatest.defined() && !analyzer_.can_prove(end <= last);
-    budget_ -= leaves * (prologue + epilogue);
+    const Stmt before =
+        prologue ? outside(op, held, intervals, &Interval::least, found.relaxed) : Stmt();
+    const Stmt after =
+        epilogue ? outside(op, held, intervals, &Interval::greatest, found.relaxed) : Stmt();
+    budget_ -= leaves * (before.defined() + after.defined());
     std::vector<Stmt> parts;
-    if (prologue) parts.push_back(part(op, self, begin, first, op.body));
-    parts.push_back(part(op, self, first, last, Drop(held).mutate(op.body)));
-    if (epilogue) parts.push_back(part(op, self, last, end, op.body));
+    if (before.defined()) parts.push_back(part(op, self, begin, first, before));
+    parts.push_back(part(op, self, first, last, Drop(held, true).mutate(op.body)));
+    if (after.defined()) parts.push_back(part(op, self, last, end, after));
     return block(parts);
   }
 
  private:
+  // The body for beyond an end of the intervals in which the conditions hold: without what is
+  // guarded by conditions that fail all of the way. Undefined where nothing is left.
+  Stmt outside(const For& op, const std::vector<Expr>& held, const std::vector<Interval>& intervals,
+               Expr Interval::* end, const IntervalMap& relaxed) {
+    std::vector<Expr> ended;
+    Expr common;
+    for (size_t k = 0; k < held.size(); ++k) {
+      const Expr& limit = intervals[k].*end;
+      if (!limit.defined()) continue;
+      // Of different ends one lies beyond another: which one has failed is not known.
+      if (common.defined() && !analyzer_.can_prove_equal(common, limit)) return op.body;
+      common = limit;
+      if (fails_beyond(op.var, as<Call>(held[k])->args[0], end, limit, relaxed))
+        ended.push_back(held[k]);
+    }
+    if (ended.empty()) return op.body;
+    const Stmt rest = Drop(ended, false).mutate(op.body);
+    return does_nothing(rest) ? Stmt() : rest;
+  }
+  // Whether the condition, which holds up to the limit, holds nowhere beyond it.
+  bool fails_beyond(const Var& var, const Expr& condition, Expr Interval::* end, const Expr& limit,
+                    const IntervalMap& relaxed) {
+    const auto fails = deduce_bound(var, !condition, relaxed);
+    if (!fails) return false;
+    const bool up = end == &Interval::greatest;
+    const Expr& begin = up ? fails->least : fails->greatest;
+    const Expr& other = up ? fails->greatest : fails->least;
+    const Expr one = make_const(limit.dtype(), 1);
+    return begin.defined() && !other.defined() &&
+           analyzer_.can_prove_equal(begin, up ? limit + one : limit - one);
+  }
+
   // A loop over [begin, end), from zero, with variables of its own.
   Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body) {
     const Expr extent = analyzer_.simplify(end - begin);

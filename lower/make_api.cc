@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -47,6 +48,8 @@ class Unpack {
           pure("argument_count", {}));
     for (size_t k = 0; k < arguments.size(); ++k) check_kind(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) bind_scalars(static_cast<int>(k));
+    while (std::ranges::any_of(arguments, [&](const KernelArgument& a) { return solve(a); })) {
+    }
     for (size_t k = 0; k < arguments.size(); ++k) check_shape(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) bind_data(static_cast<int>(k));
     for (size_t k = 0; k < arguments.size(); ++k) check_overlap(static_cast<int>(k));
@@ -145,6 +148,46 @@ class Unpack {
       }
       if (!given) let(Var(v), cast(v->type, extent_of(k, static_cast<int>(d))));
     }
+  }
+
+  // Binds the one variable that an extent of the tensor leaves open, as 8*m does where m stands
+  // alone nowhere; whether the extent has such a value is checked with the others.
+  bool solve(const KernelArgument& a) {
+    for (size_t d = 0; a.is_tensor && d < a.shape.size(); ++d) {
+      if (count_unknown(a.shape[d]) == 0) continue;
+      const int k = static_cast<int>(&a - kernel_.arguments.data());
+      if (solve(a.shape[d], extent_of(k, static_cast<int>(d)))) return true;
+    }
+    return false;
+  }
+  size_t count_unknown(const Expr& e) const {
+    return static_cast<size_t>(
+        std::ranges::count_if(free_vars(e), [&](const Var& v) { return !bound_.contains(v); }));
+  }
+  // Where `e` is known to be `value`.
+  bool solve(const Expr& e, const Expr& value) {
+    if (const Variable* v = as<Variable>(e)) {
+      let(Var(v), cast(v->type, value));
+      return true;
+    }
+    const auto aside = [&](const Expr& open, const Expr& other, auto inverse) {
+      return count_unknown(other) == 0 && solve(open, inverse(cast(kInt64, other)));
+    };
+    const auto less = [&](const Expr& by) { return value - by; };
+    if (const Add* sum = as<Add>(e))
+      return aside(sum->a, sum->b, less) || aside(sum->b, sum->a, less);
+    if (const Sub* rest = as<Sub>(e))
+      return aside(rest->a, rest->b, [&](const Expr& by) { return value + by; });
+    const Mul* product = as<Mul>(e);
+    if (product == nullptr) return false;
+    for (const auto& [open, factor] :
+         {std::pair(&product->a, &product->b), std::pair(&product->b, &product->a)}) {
+      const auto count = as_const_int(*factor);
+      if (count && *count > 0) {
+        return solve(*open, make(Div{.a = value, .b = make_const(kInt64, *count)}));
+      }
+    }
+    return false;
   }
 
   void check_shape(int k) {

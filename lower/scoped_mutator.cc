@@ -2,6 +2,7 @@
 #include "lower/scoped_mutator.h"
 
 #include "ir/attributes.h"
+#include "ir/changes.h"
 #include "ir/expr.h"
 #include "lower/conditions.h"
 
@@ -19,9 +20,14 @@ bool is_arithmetic(const Expr& value) {
 
 }  // namespace
 
+Analyzer::Scope ScopedMutator::assume(const Expr& condition, const Stmt& body) {
+  const Expr known = lasting(condition, body);
+  return analyzer_.assume(known.defined() ? known : make_bool(true));
+}
+
 Stmt ScopedMutator::on(const For& op, const Stmt& self) {
   const Expr min = mutate(op.min), extent = mutate(op.extent);
-  analyzer_.bind(op.var, Range{min, extent});
+  analyzer_.bind(op.var, lasting(Range{min, extent}, op.body));
   const Stmt body = mutate(op.body);
   if (min.same_as(op.min) && extent.same_as(op.extent) && body.same_as(op.body)) return self;
   return with(self, [&](For& f) {
@@ -54,11 +60,11 @@ Stmt ScopedMutator::on(const IfThenElse& op, const Stmt& self) {
   const Expr plain = strip_likely(condition);
   Stmt then_case, else_case;
   {
-    const auto scope = analyzer_.assume(plain);
+    const auto scope = assume(plain, op.then_case);
     then_case = mutate(op.then_case);
   }
   if (op.else_case.defined()) {
-    const auto scope = analyzer_.assume(!plain);
+    const auto scope = assume(!plain, op.else_case);
     else_case = mutate(op.else_case);
   }
   if (condition.same_as(op.condition) && then_case.same_as(op.then_case) &&

@@ -16,6 +16,9 @@ class ScopedMutator : public Mutator {
   Stmt on(const AttrStmt& op, const Stmt& self) override;
   Stmt on(const IfThenElse& op, const Stmt& self) override;
 
+  // What of the condition lasts while the statements run is known as long as this lives.
+  [[nodiscard]] Analyzer::Scope assume(const Expr& condition, const Stmt& body);
+
   Analyzer analyzer_;
 };
 

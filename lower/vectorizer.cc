@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ir/changes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
@@ -230,7 +231,7 @@ class Vectorizer : public Mutator {
   Stmt on(const For& op, const Stmt& self) override {
     const Expr min = mutate(op.min), extent = mutate(op.extent);
     if (failed() || is_vector(min) || is_vector(extent)) return lane_by_lane(self);
-    analyzer_.bind(op.var, Range{min, extent});
+    analyzer_.bind(op.var, lasting(Range{min, extent}, op.body));
     const Stmt body = mutate(op.body);
     return with(self, [&](For& f) {
       f.min = min;

@@ -527,7 +527,6 @@ GraphProfile GraphExecutor::profile(int repeat) {
            .legal = "at least 1"});
   }
   GraphProfile report;
-  const auto count = static_cast<size_t>(repeat);
   for (const Call& call : calls_) {
     const PlannedNode& node = plan_->nodes[call.node];
     NodeProfile& added = report.nodes.emplace_back();
@@ -537,25 +536,35 @@ GraphProfile GraphExecutor::profile(int repeat) {
     for (uint32_t o = 0; o < node.num_outputs; ++o) {
       added.bytes_out += plan_->entries[node.first_entry + o].bytes;
     }
-    added.start.reserve(count);
-    added.seconds.reserve(count);
   }
   run();
-  const Clock::time_point origin = Clock::now();
-  const auto since = [](Clock::time_point from, Clock::time_point to) {
-    return std::chrono::duration<double>(to - from).count();
-  };
-  for (int r = 0; r < repeat; ++r) {
-    const Clock::time_point begin = Clock::now();
-    run_calls([&](size_t i, auto call) {
-      const Clock::time_point from = Clock::now();
+  // Readings of the clock: of a run its begin, those around each call, its end. Between calls they
+  // are noted one behind the other and sorted out later: after a kernel nothing of the report is in
+  // the caches, and a run would wait for it.
+  const auto runs = static_cast<size_t>(repeat);
+  std::vector<Clock::time_point> readings(runs * (2 * calls_.size() + 2));
+  Clock::time_point* next = readings.data();
+  for (size_t r = 0; r < runs; ++r) {
+    *next++ = Clock::now();
+    run_calls([&](size_t, auto call) {
+      *next++ = Clock::now();
       call();
-      const Clock::time_point to = Clock::now();
-      report.nodes[i].start.push_back(since(origin, from));
-      report.nodes[i].seconds.push_back(since(from, to));
+      *next++ = Clock::now();
     });
-    report.start.push_back(since(origin, begin));
-    report.seconds.push_back(since(begin, Clock::now()));
+    *next++ = Clock::now();
+  }
+  const auto seconds_between = [&](size_t from, size_t to) {
+    return std::chrono::duration<double>(readings[to] - readings[from]).count();
+  };
+  for (size_t r = 0, at = 0; r < runs; ++r) {
+    const size_t begin = at++;
+    for (NodeProfile& node : report.nodes) {
+      node.start.push_back(seconds_between(0, at));
+      node.seconds.push_back(seconds_between(at, at + 1));
+      at += 2;
+    }
+    report.start.push_back(seconds_between(0, begin));
+    report.seconds.push_back(seconds_between(begin, at++));
   }
   return report;
 }

@@ -59,15 +59,18 @@ std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf) {
   return roots;
 }
 
-IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
+IterVar dependent_root(const StageData& stage, const IterVar& leaf, std::string_view thread) {
   for (const IterVar& root : roots_of(stage, leaf)) {
     if (!is_dependent(root->kind)) continue;
-    const AxisAttributes* marks = stage.attributes_of(leaf);
-    const bool together = marks != nullptr && marks->thread.starts_with("threadIdx.") &&
-                          root->kind == IterKind::Reduction;
+    const bool together = thread.starts_with("threadIdx.") && root->kind == IterKind::Reduction;
     if (!together) return runs_once(stage, leaf) ? IterVar() : root;
   }
   return {};
+}
+
+IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
+  const AxisAttributes* marks = stage.attributes_of(leaf);
+  return dependent_root(stage, leaf, marks == nullptr ? std::string_view() : marks->thread);
 }
 
 bool regions_are_apart(const StageData& stage, const IterVar& loop,

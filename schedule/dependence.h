@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/schedule_data.h"
@@ -24,7 +25,9 @@ bool is_dependent(IterKind kind);
 // The root axes that the leaf's values are part of, in the order of the operation.
 std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf);
 // That of them whose iterations depend on each other; undefined when there is none, as where the
-// loop has a single iteration. The threads of a block may reduce together.
+// loop has a single iteration. The threads of a block may reduce together: `thread` is the axis
+// that the loop is bound to, "" where it is none; without it, what the loop's marks say.
+IterVar dependent_root(const StageData& stage, const IterVar& leaf, std::string_view thread);
 IterVar dependent_root(const StageData& stage, const IterVar& leaf);
 
 // Whether the regions of `stage` that two iterations of `loop` compute are proven to have no

@@ -22,6 +22,15 @@ const StepResults& results_of(const ScheduleData& schedule, const R& ref,
   return schedule.results[static_cast<size_t>(ref.step)];
 }
 
+// What was said of a loop: "vectorized".
+std::string mark_of(const AxisAttributes& marks) {
+  if (marks.intrin.defined()) return fmt::format("computed by '{}'", marks.intrin->name);
+  if (!marks.thread.empty()) return fmt::format("bound to {}", marks.thread);
+  if (marks.for_kind != ForKind::Serial) return std::string(to_string(marks.for_kind));
+  if (!marks.pragmas.empty()) return fmt::format("marked '{}'", marks.pragmas[0].first);
+  return "marked with a prefetch";
+}
+
 }  // namespace
 
 StageData* resolve_stage(const ScheduleData& schedule, const StageRef& ref,
@@ -227,16 +236,14 @@ void move_attached(const ScheduleData& schedule, const StageData& stage, const I
 }
 
 void require_unmarked(const PrimitiveCall& call, const StageData& stage, const IterVar& axis) {
-  if (stage.attributes_of(axis)) {
-    call.fail(
-        {.code = ErrorCode::BadArgument,
-         .what = fmt::format(
-             "the axis is marked (vectorize, parallel, unroll or a pragma); '{}' would lose the "
-             "mark",
-             call.primitive().name),
-         .axis = axis.name(),
-         .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
-  }
+  const AxisAttributes* marks = stage.attributes_of(axis);
+  if (marks == nullptr) return;
+  const std::string line = marks->where.empty() ? "" : fmt::format(" ({})", marks->where);
+  call.fail({.code = ErrorCode::BadArgument,
+             .what = fmt::format("the axis is {}{}; '{}' would lose that", mark_of(*marks), line,
+                                 call.primitive().name),
+             .axis = axis.name(),
+             .legal = fmt::format("'{}' first, then mark what it gives", call.primitive().name)});
 }
 
 std::string_view memory_of(std::string_view scope) { return scope.substr(0, scope.find(':')); }

@@ -153,6 +153,13 @@ int64_t Call::integer(std::string_view name, int64_t otherwise) const {
   const NodeAttribute* a = find(name);
   return a ? a->integer : otherwise;
 }
+bool Call::flag(std::string_view name, bool otherwise) const {
+  const int64_t value = integer(name, otherwise ? 1 : 0);
+  if (value == 0 || value == 1) return value == 1;
+  raise({.code = ErrorCode::BadAttribute,
+         .what = fmt::format("{}: attribute '{}' is {}", name_, name, value),
+         .legal = "0 or 1"});
+}
 double Call::real(std::string_view name, double otherwise) const {
   const NodeAttribute* a = find(name);
   return a ? a->real : otherwise;

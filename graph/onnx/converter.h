@@ -83,7 +83,8 @@ class Call {
   bool has_attribute(std::string_view name) const { return find(name) != nullptr; }
   int64_t integer(std::string_view name) const;
   int64_t integer(std::string_view name, int64_t otherwise) const;
-  bool flag(std::string_view name, bool otherwise) const { return integer(name, otherwise) != 0; }
+  // An integer that is 0 or 1.
+  bool flag(std::string_view name, bool otherwise) const;
   double real(std::string_view name, double otherwise) const;
   std::string string(std::string_view name, std::string_view otherwise) const;
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> otherwise = {}) const;

@@ -4,6 +4,7 @@
 //
 //   for (i, 0, 1) { if ((i < 4)) { A[((i*16) + j)] = 0.0f } }    becomes    A[j] = 0.0f
 #include "ir/arithmetic/context.h"
+#include "ir/changes.h"
 #include "ir/visit.h"
 
 namespace tw {
@@ -35,7 +36,7 @@ class StmtSimplifier : public Mutator {
     const ConstBound count = context_.const_bound(extent);
     if (count.greatest <= 0) return {};
     const size_t mark = context_.num_facts();
-    context_.bind(op.var, Range{min, extent});
+    context_.bind(op.var, lasting(Range{min, extent}, op.body));
     const Stmt result = loop(op, self, min, extent, count);
     context_.truncate_facts(mark);
     return result;
@@ -153,7 +154,8 @@ class StmtSimplifier : public Mutator {
 
   Stmt under(const Expr& condition, const Stmt& s) {
     const size_t mark = context_.num_facts();
-    context_.assume(condition);
+    const Expr known = lasting(condition, s);
+    if (known.defined()) context_.assume(known);
     Stmt result = mutate(s);
     context_.truncate_facts(mark);
     return result;

@@ -5,6 +5,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "runtime/nearest_word.h"
+#include "schedule/dependence.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/schedule_data.h"
 #include "schedule/schedule_options.h"
@@ -37,8 +38,11 @@ void require_constant(const PrimitiveCall& call, const IterVar& axis) {
        .legal = "an axis of constant extent, such as the inner axis of a split by a factor"});
 }
 
-void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
-  if (axis->kind == IterKind::Ordered) {
+// A loop of one iteration has nothing to wait for, whatever it is over.
+void refuse_dependent(const PrimitiveCall& call, const IterVar& axis) {
+  const IterVar root = dependent_root(call.stage(), axis, "");
+  if (!root.defined()) return;
+  if (root->kind != IterKind::Reduction) {
     call.fail({.code = ErrorCode::ParallelReduction,
                .what = fmt::format("'{}' of the steps of a scan, each of which reads what those "
                                    "before it store",
@@ -46,7 +50,6 @@ void refuse_reduction(const PrimitiveCall& call, const IterVar& axis) {
                .axis = axis.name(),
                .legal = "an axis of a stage that is computed in each step"});
   }
-  if (axis->kind != IterKind::Reduction) return;
   call.fail({.code = ErrorCode::ParallelReduction,
              .what = fmt::format("'{}' of a reduction axis, whose iterations write one element",
                                  call.primitive().name),
@@ -79,13 +82,13 @@ StepResults mark(const PrimitiveCall& call, ForKind kind) {
 }  // namespace
 
 StepResults apply_vectorize(const PrimitiveCall& call) {
-  refuse_reduction(call, call.axis(1));
+  refuse_dependent(call, call.axis(1));
   require_constant(call, call.axis(1));
   return mark(call, ForKind::Vectorized);
 }
 
 StepResults apply_parallel(const PrimitiveCall& call) {
-  refuse_reduction(call, call.axis(1));
+  refuse_dependent(call, call.axis(1));
   return mark(call, ForKind::Parallel);
 }
 

@@ -8,6 +8,7 @@
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "schedule/dependence.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/symbols.h"
 
@@ -17,7 +18,8 @@ StepResults apply_bind(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);
   const ThreadTag thread = parse_thread(call, call.text(2));
-  if (axis->kind == IterKind::Ordered) {
+  const IterVar root = dependent_root(stage, axis, thread.tag);
+  if (root.defined() && root->kind != IterKind::Reduction) {
     call.fail({.code = ErrorCode::ParallelReduction,
                .what = fmt::format("the steps of a scan as {}, each of which reads what those "
                                    "before it store",
@@ -25,7 +27,7 @@ StepResults apply_bind(const PrimitiveCall& call) {
                .axis = axis.name(),
                .legal = "an axis of a stage that is computed in each step"});
   }
-  if (axis->kind == IterKind::Reduction && !thread.is_thread()) {
+  if (root.defined()) {
     call.fail({.code = ErrorCode::ParallelReduction,
                .what = fmt::format(
                    "a reduction axis as {}, whose iterations cannot reduce together", thread.tag),

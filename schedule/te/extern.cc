@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/attributes.h"
+#include "ir/changes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
@@ -177,7 +178,7 @@ std::vector<Range> ExternNode::realized(int value_index, const DomainMap&) const
 }
 
 Stmt ExternNode::update(const VarMap&, std::vector<Expr>&) const {
-  Stmt statements = rename_bindings(body);
+  Stmt statements = hold_changing_bounds(rename_bindings(body));
   std::vector<Stmt> copies;
   for (size_t k = memory.size(); k-- > 0;) {
     const bool output = k >= inputs.size();

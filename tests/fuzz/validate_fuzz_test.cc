@@ -181,6 +181,7 @@ TEST(ValidateFuzz, LoopsThatRaceAreRefusedAndOthersAreNot) {
   for (const auto& [reason, count] : labels.reasons)
     std::printf("[  labels  ] %d legal ones: %s\n", count, reason.c_str());
   EXPECT_LT(labels.legal_refused * 20, labels.legal);
+  EXPECT_LT(labels.legal_not_applied * 20, labels.legal);
   EXPECT_LT(labels.without_label * 50, labels.legal);
   if (test::fuzz_scale() >= 1) {
     EXPECT_GE(labels.racing + labels.legal, 300);

@@ -52,6 +52,28 @@ def pooled(a, width):
     return out
 
 
+@te.hybrid.script
+def sparse_product(indptr, columns, values, x):
+    """Rows of a matrix in CSR: how far the inner loop goes is read from a tensor."""
+    y = output_tensor((indptr.shape[0] - 1,), "float32")
+    for row in parallel(indptr.shape[0] - 1):
+        y[row] = float32(0)
+        for k in range(indptr[row], indptr[row + 1]):
+            y[row] += values[k] * x[columns[k]]
+    return y
+
+
+@te.hybrid.script
+def row_lengths(indptr):
+    """Lanes whose loops are of different lengths run one by one."""
+    count = output_tensor((8,), "int32")
+    for row in vectorize(8):
+        count[row] = 0
+        for k in range(indptr[row], indptr[row + 1]):
+            count[row] += 1
+    return count
+
+
 def run(inputs, outputs, *arrays):
     f = tvm.build(te.create_schedule([t.op for t in outputs]), [*inputs, *outputs])
     results = [tvm.nd.array(numpy.zeros([int(e) for e in t.shape], str(t.dtype))) for t in outputs]
@@ -207,3 +229,38 @@ def test_an_assertion_stops_the_kernel():
     f(tvm.nd.array(numpy.ones(4, "float32")), out)
     with pytest.raises(tvm.UserError, match="a number that is not positive"):
         f(tvm.nd.array(-numpy.ones(4, "float32")), out)
+
+
+def csr(rows, seed=0):
+    rng = numpy.random.default_rng(seed)
+    lengths = rng.integers(0, 5, rows)
+    indptr = numpy.concatenate([[0], numpy.cumsum(lengths)]).astype("int32")
+    return indptr, rng.integers(0, 7, 40).astype("int32"), rng.integers(-4, 5, 40).astype("float32")
+
+
+def test_loops_as_long_as_a_tensor_says():
+    rows = te.var("rows")
+    P, C = te.placeholder((rows,), "int32", name="P"), te.placeholder((40,), "int32", name="C")
+    V, X = te.placeholder((40,), name="V"), te.placeholder((7,), name="X")
+    y = sparse_product(P, C, V, X)
+    kernel = tvm.build(te.create_schedule(y.op), [P, C, V, X, y])
+    with tvm.transform.PassContext(config={"check_bounds": True}):
+        tested = tvm.build(te.create_schedule(y.op), [P, C, V, X, y])
+    x = numpy.arange(7).astype("float32")
+    for n in (1, 2, 7, 8):
+        indptr, columns, values = csr(n, n)
+        expected = sparse_product(indptr, columns, values, x)
+        for f in (kernel, tested):
+            result = numpy.full(n, -1, "float32")
+            f(indptr, columns, values, x, result)
+            numpy.testing.assert_array_equal(result, expected)
+    indptr, columns, values = csr(8)
+    indptr[-1] = 41
+    with pytest.raises(tvm.UserError, match="index 0 of 'V'|index 0 of 'C'"):
+        tested(indptr, columns, values, x, numpy.zeros(8, "float32"))
+
+
+def test_lanes_with_loops_of_different_lengths():
+    P = te.placeholder((9,), "int32", name="P")
+    indptr = csr(8)[0]
+    numpy.testing.assert_array_equal(run([P], [row_lengths(P)], indptr)[0], numpy.diff(indptr))

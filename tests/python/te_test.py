@@ -426,3 +426,46 @@ def test_parts_that_stand_in_many_places():
         found = np.zeros(8, "float32")
         tw.build(s, [A, output])(x, found)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_one_kernel_for_extents_that_are_multiples():
+    m = te.var("m")
+    A = te.placeholder((8 * m,), name="A")
+    B = te.compute((8 * m,), lambda i: A[i] + 1, name="B")
+    s = te.create_schedule(B.op)
+    outer, inner = s[B].split(B.op.axis[0], factor=8)
+    s[B].vectorize(inner)
+    assert "likely" not in str(tw.lower(s, [A, B], simple_mode=True))
+    kernel = tw.build(s, [A, B])
+    for size in (0, 8, 40):
+        a, b = np.arange(size).astype("float32"), np.zeros(size, "float32")
+        kernel(a, b)
+        np.testing.assert_array_equal(b, a + 1)
+    with pytest.raises(tw.UserError, match="dimension 0 is 12, expected 8"):
+        kernel(np.zeros(12, "float32"), np.zeros(12, "float32"))
+
+
+def test_one_kernel_for_all_extents_here_and_exported(tmp_path):
+    n, m, k = te.var("n"), te.var("m"), te.var("k")
+    A, B = te.placeholder((n, k), name="A"), te.placeholder((k, m), name="B")
+    r = te.reduce_axis((0, k), name="r")
+    C = te.compute((n, m), lambda i, j: te.sum(A[i, r] * B[r, j], axis=r), name="C")
+    s = te.create_schedule(C.op)
+    packed, local = s.cache_read(B, "local", [C]), s.cache_write(C, "local")
+    x_outer, y_outer, x, y = s[C].tile(*C.op.axis, 4, 16)
+    s[C].parallel(x_outer)
+    s[C].vectorize(y)
+    s[local].compute_at(s[C], y_outer)
+    outer, inner = s[local].split(local.op.reduce_axis[0], factor=4)
+    s[local].reorder(outer, inner, *local.op.axis)
+    s[packed].compute_at(s[local], outer)
+    kernel = tw.build(s, [A, B, C], name="product")
+    kernel.export_library(str(tmp_path / "product.so"))
+    loaded = tw.runtime.load_module(str(tmp_path / "product.so"))["product"]
+    rng = np.random.default_rng(0)
+    for sizes in ((0, 3, 2), (3, 0, 2), (2, 3, 0), (1, 1, 1), (4, 16, 8), (5, 17, 9), (31, 33, 7)):
+        a, b = rng.integers(-3, 4, (sizes[0], sizes[2])), rng.integers(-3, 4, (sizes[2], sizes[1]))
+        for function in (kernel, loaded):
+            c = np.full(sizes[:2], 7, "float32")
+            function(a.astype("float32"), b.astype("float32"), c)
+            np.testing.assert_array_equal(c, a @ b)

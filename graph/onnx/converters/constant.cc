@@ -2,6 +2,7 @@
 // Values that stand in the model, or follow from shapes.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "graph/onnx/converter.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 // What is filled at import; larger ones are left to the kernels.
 constexpr int64_t kSmall = 4096;
+// What is written out at most.
+constexpr int64_t kLarge = 1 << 24;
 
 int64_t count_of(Call& c, const std::vector<int64_t>& shape) {
   int64_t count = 1;
@@ -80,9 +83,8 @@ Values constant_of_shape(Call& c) {
 
 Values range(Call& c) {
   const DType type = c.input(0).dtype();
-  constexpr int64_t kMost = 1 << 24;
   const auto check = [&](double count) {
-    if (!(count < static_cast<double>(kMost))) c.unsupported("a range of more than 2^24 numbers");
+    if (!(count < static_cast<double>(kLarge))) c.unsupported("a range of more than 2^24 numbers");
     return std::max(int64_t{0}, static_cast<int64_t>(count));
   };
   if (type.is_float()) {
@@ -107,6 +109,41 @@ Values range(Call& c) {
   return {c.constant(array_of(values, {count}, type))};
 }
 
+// Ones on a diagonal.
+Values eye_like(Call& c) {
+  const Value& data = c.input(0);
+  if (data.rank() != 2) c.bad("a diagonal of " + text(data.shape()), "a matrix");
+  const DType type = c.has_attribute("dtype") ? c.dtype("dtype") : data.dtype();
+  if (data.elements() > kLarge) c.unsupported("a matrix of more than 2^24 elements");
+  const int64_t rows = data.extent(0), columns = data.extent(1), k = c.integer("k", 0);
+  std::vector<int64_t> elements(static_cast<size_t>(rows * columns), 0);
+  for (int64_t i = 0; i < rows; ++i) {
+    int64_t j = 0;
+    if (!__builtin_add_overflow(i, k, &j) && j >= 0 && j < columns) {
+      elements[static_cast<size_t>(i * columns + j)] = 1;
+    }
+  }
+  return {c.constant(array_of(elements, data.shape(), type))};
+}
+
+// A cosine window of three terms, over `size` places or, where it is no period, one less.
+Converter window(std::string_view name, double a, double b, double d) {
+  return {name, 17, 1, 1, "output_datatype:int periodic:int", [=](Call& c) {
+            const std::vector<int64_t> size = c.integers_of(0);
+            if (size.size() != 1 || size[0] < 0 || size[0] > kLarge) {
+              c.bad("a window of " + text(size), "a number up to 2^24");
+            }
+            const DType type = c.dtype("output_datatype", 1);
+            const auto span = static_cast<double>(c.flag("periodic", true) ? size[0] : size[0] - 1);
+            std::vector<double> values;
+            for (int64_t k = 0; k < size[0]; ++k) {
+              const double angle = 2 * std::numbers::pi * static_cast<double>(k) / span;
+              values.push_back(a - b * std::cos(angle) + d * std::cos(2 * angle));
+            }
+            return Values{c.constant(array_of_reals(values, size, type))};
+          }};
+}
+
 }  // namespace
 
 std::vector<Converter> constant_converters() {
@@ -122,6 +159,10 @@ std::vector<Converter> constant_converters() {
       {"Size", 1, 1, 1, "", size},
       {"ConstantOfShape", 9, 1, 1, "value:tensor", constant_of_shape},
       {"Range", 11, 3, 3, "", range},
+      {"EyeLike", 9, 1, 1, "dtype:int k:int", eye_like},
+      window("HannWindow", 0.5, 0.5, 0),
+      window("HammingWindow", 25.0 / 46, 21.0 / 46, 0),
+      window("BlackmanWindow", 0.42, 0.5, 0.08),
       {"Range", 27, 3, 3, "stash_type:int", range},
   };
 }

@@ -108,11 +108,6 @@ TEST(LoopPartition, ConstantExtentOnlyWhenAsked) {
 for (x_1, 0, 5) {
   A[((3*8) + x_1)] = 0.000000f
 }
-for (x_2, 0, 3) {
-  if (likely((((3*8) + (5 + x_2)) < 29))) {
-    A[((3*8) + (5 + x_2))] = 0.000000f
-  }
-}
 )");
 }
 
@@ -125,13 +120,13 @@ for (x, 0, 12) {
 )",
                         true),
             R"(for (x, 0, 2) {
-  A[x] = tvm_if_then_else((likely((2 <= x)) && likely((x < 10))), B[(x - 2)], 0.000000f)
+  A[x] = 0.000000f
 }
 for (x_1, 0, 8) {
   A[(2 + x_1)] = B[((2 + x_1) - 2)]
 }
 for (x_2, 0, 2) {
-  A[(10 + x_2)] = tvm_if_then_else((likely((2 <= (10 + x_2))) && likely(((10 + x_2) < 10))), B[((10 + x_2) - 2)], 0.000000f)
+  A[(10 + x_2)] = 0.000000f
 }
 )");
 }
@@ -141,7 +136,10 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
   for (std::string_view condition :
        {"likely((x == 3))", "(likely((2 <= x)) && likely((x < 10)))", "likely((x == (y + 2)))",
         "(likely((x < 7)) && likely((x == 5)))",
-        "(likely((1 <= y)) && likely((((y*12) + x) < 40)))"}) {
+        "(likely((1 <= y)) && likely((((y*12) + x) < 40)))",
+        // Several rows are cut, each at a place of its own.
+        "likely((((y*12) + x) < 29))", "likely((((y*5) + x) < 13))", "likely((7 <= ((y*5) + x)))",
+        "(likely((3 <= (y + x))) && likely(((y + x) < 11)))"}) {
     const std::string text = "declare A: float32*\nfor (y, 0, 4) {\n  for (x, 0, 12) {\n    if (" +
                              std::string(condition) +
                              ") {\n      A[((y*12) + x)] = 1.000000f\n    }\n  }\n}\n";
@@ -153,6 +151,26 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
     EXPECT_EQ(result.find("if ("), std::string::npos) << condition << "\n" << result;
     EXPECT_NE(result.find("A["), std::string::npos) << condition;
   }
+}
+
+// What lies beyond the place where a condition ends to hold is not written.
+TEST(LoopPartition, ARowEndsWhereItsConditionDoes) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+for (y, 2, 2) {
+  for (x, 0, 12) {
+    if (likely((((y*12) + x) < 29))) {
+      A[((y*12) + x)] = 1.000000f
+    }
+  }
+}
+)",
+                        true),
+            R"(for (y, 2, 2) {
+  for (x, 0, max((29 - (y*12)), 0)) {
+    A[((y*12) + x)] = 1.000000f
+  }
+}
+)");
 }
 
 TEST(LoopPartition, ParallelLoopsStayWhole) {

@@ -159,11 +159,27 @@ TEST(MakeApi, VariableThatNothingGives) {
   EXPECT_EQ(info.what, "no loop, reduction or argument of 'f' gives 'loose'");
 }
 
+// Extents that are linear in one variable give it; whether they are its multiples is checked.
+TEST(MakeApi, ExtentsAreSolvedForTheirVariables) {
+  const Var n("n"), m("m");
+  const Var a = buffer_var("A", float_type(32)), b = buffer_var("B", float_type(32));
+  const Kernel kernel{
+      .name = "f",
+      .arguments = {{.name = "A", .dtype = float_type(32), .shape = {n * 8 + 3}, .var = a},
+                    {.name = "B", .dtype = float_type(32), .shape = {m + n}, .var = b}},
+      .body = make(Store{.buffer = a, .value = cast(float_type(32), m), .index = n})};
+  const std::string text = to_string(run_pass(pass::make_api, kernel).body);
+  EXPECT_NE(text.find("let n = int32(((tensor_shape(0, 0) - (int64)3)/(int64)8))"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("let m = int32((tensor_shape(1, 0) - int64(n)))"), std::string::npos) << text;
+}
+
 TEST(MakeApi, ExtentThatNothingGives) {
-  const Var n("n");
+  const Var n("n"), m("m");
   Kernel kernel{.arguments = {{.name = "A",
                                .dtype = float_type(32),
-                               .shape = {n * 2},
+                               .shape = {n * m},
                                .var = buffer_var("A", float_type(32))}},
                 .body = make(Evaluate{.value = 0})};
   try {

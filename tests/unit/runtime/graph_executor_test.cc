@@ -477,7 +477,15 @@ TEST_F(Executor, ProfileSaysWhereTheTimeGoes) {
   EXPECT_EQ(profile.nodes[1].function, "add");
   EXPECT_EQ(profile.nodes[1].bytes_in, 32);
   EXPECT_EQ(profile.nodes[1].bytes_out, 16);
-  EXPECT_EQ(profile.nodes[1].seconds.size(), 5u);
+  for (size_t run = 0; run < 5; ++run) {  // calls lie one after the other within their run
+    double free = profile.start[run];
+    for (const NodeProfile& node : profile.nodes) {
+      ASSERT_EQ(node.seconds.size(), 5u);
+      EXPECT_GE(node.start[run] + 1e-9, free);
+      free = node.start[run] + node.seconds[run];
+    }
+    EXPECT_LE(free, profile.start[run] + profile.seconds[run] + 1e-9);
+  }
   const auto trace = nlohmann::json::parse(trace_json(profile));
   int runs = 0, kernels = 0;
   double last = 0;
@@ -490,6 +498,22 @@ TEST_F(Executor, ProfileSaysWhereTheTimeGoes) {
   }
   EXPECT_EQ(runs, 5);
   EXPECT_EQ(kernels, 10);
+}
+
+// What a kernel itself waits for is its time, and not that of the one before or after it.
+TEST_F(Executor, ProfileGivesEachKernelItsOwnTime) {
+  PlanJson plan;
+  const int x = plan.variable("x", four(0));
+  const int first = plan.call("first", "add", {{x, 0}, {x, 0}}, {four(1)});
+  const int slow = plan.call("slow", "next", {{first, 0}}, {four(2)});
+  const int last = plan.call("last", "add", {{slow, 0}, {slow, 0}}, {four(3)});
+  GraphExecutor executor(plan_of(plan.json({{last, 0}})), module, {});
+  executor.set_input(0, array_of({1, 2, 3, 4}));
+  counter("graph_pause") = 200'000;
+  const GraphProfile profile = executor.profile(3);
+  counter("graph_pause") = 0;
+  for (const double seconds : profile.nodes.at(1).seconds) EXPECT_GE(seconds, 200e-6);
+  EXPECT_GE(profile.start[2], 2 * 200e-6);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
  * Kernels of a small network, by hand, as the compiler writes them: with and without checks, with
  * scratch memory, several outputs, symbolic extents. They count how they are called. Compiled by
  * the tests of graphs. */
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+
 #include "runtime/c_api.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -28,6 +31,14 @@ EXPORT const char tw_module_metadata[] =
 
 /* How often add was called, with checks and without. */
 EXPORT int graph_checked = 0, graph_unchecked = 0;
+/* Nanoseconds that next takes at least. */
+EXPORT int graph_pause = 0;
+
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 static float* data_of(void* const* args, int i) { return ((const DLTensor*)args[i])->data; }
 
@@ -58,6 +69,7 @@ EXPORT int32_t halves(void* const* args, const int32_t* codes, int32_t n) {
 
 EXPORT int32_t next(void* const* args, const int32_t* codes, int32_t n) {
   const DLTensor* t = args[0];
+  const int64_t begin = now();
   int64_t i;
   (void)codes, (void)n;
   if (t->ndim != 1) return tw_raise_argument_error(TW_CHECK_Rank, "next", "A", 0, 1, t->ndim);
@@ -65,6 +77,7 @@ EXPORT int32_t next(void* const* args, const int32_t* codes, int32_t n) {
     return tw_raise_argument_error(TW_CHECK_Shape, "next", "C", 0, t->shape[0],
                                    ((const DLTensor*)args[1])->shape[0]);
   for (i = 0; i < t->shape[0]; ++i) data_of(args, 1)[i] = data_of(args, 0)[i] + 1;
+  while (now() - begin < graph_pause) continue;
   return 0;
 }
 

@@ -133,6 +133,17 @@ TEST(Validate, AReductionThatRunsOnce) {
   EXPECT_EQ(only_finding(s).axis, "k.inner");
 }
 
+// Nor does a primitive refuse what has nothing to wait for.
+TEST(Validate, PrimitivesTakeAReductionThatRunsOnce) {
+  for (const char* mark : {"parallel@1(s3, t0.0)\n", "vectorize@1(s3, t0.0)\n",
+                           "bind@1(s3, t0.0, \"blockIdx.x\")\n"}) {
+    const std::string split = "split@1(s3, s3:2, factor=6)\n";
+    EXPECT_TRUE(check(scheduled(kProgram, split + mark)).empty()) << mark;
+    expect_error(ErrorCode::ParallelReduction,
+                 [&] { scheduled(kProgram, "split@1(s3, s3:2, factor=3)\n" + std::string(mark)); });
+  }
+}
+
 TEST(Validate, AConsumerOutside) {
   const Schedule s = scheduled(kProgram);
   {
