@@ -1007,7 +1007,7 @@ class Stage:
     def vectorize(self, var: IterVar) -> None:
         """Runs a leaf axis of constant extent in vector lanes. An axis is of the kind that was given last: vectorize, parallel or unroll."""
     def parallel(self, var: IterVar) -> None:
-        """Runs a leaf axis on the thread pool; reduction axes are refused. Inside another parallel loop it is a serial loop, and shown as one."""
+        """Runs a leaf axis on the thread pool; reduction axes of several iterations are refused. Inside another parallel loop it is a serial loop, and shown as one."""
     def unroll(self, var: IterVar) -> None:
         """Unrolls a leaf axis of constant extent; one that would make more than 16384 statements of a nest stays a loop."""
     def bind(self, ivar: IterVar, thread_ivar: tilewright.te.thread.ThreadAxis) -> None:

@@ -56,7 +56,10 @@ class Line {
       before_ = 0.5;
     } else if (mode == "align_corners") {
       times_ = out > 1 ? extent - 1 : 0;
-      by_ = out > 1 ? result - 1 : 1;
+      // ONNX means the extent before it was rounded.
+      const double whole = scale_ * extent;
+      const bool is_rounded = std::abs(whole - result) > 1e-9 * result;
+      by_ = out > 1 ? (is_rounded ? whole : result) - 1 : 1;
     } else if (mode == "tf_crop_and_resize") {
       const size_t spatial = how.roi.size() / 2;
       const double begin = how.roi[d], end = how.roi[d + spatial];

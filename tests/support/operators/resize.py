@@ -13,7 +13,7 @@ def _position(i, size, extent, scale, mode, begin, end):
     if mode == "half_pixel_symmetric":
         return extent / 2 * (1 - size / (scale * extent)) + (i + 0.5) / scale - 0.5
     if mode == "align_corners":
-        return i * (extent - 1) / (size - 1) if size > 1 else 0.0
+        return i * (extent - 1) / (scale * extent - 1) if size > 1 else 0.0
     if mode == "asymmetric":
         return i / scale
     if mode == "tf_half_pixel_for_nn":
@@ -123,6 +123,7 @@ HOW = [
     ({"method": "cubic", "antialias": True, "cubic_alpha": -0.75}, (1, 1, 8, 3), (1, 1, 4, 3)),
     ({"coordinate_transformation_mode": "tf_crop_and_resize", "roi": (0.25, -0.5, 0.75, 1.5), "extrapolation_value": 2}, (1, 2, 5, 5), (1, 2, 3, 5)),
     ({"coordinate_transformation_mode": "half_pixel_symmetric", "scales": (0.5, 0.5), "method": "nearest_neighbor"}, (1, 1, 5, 7), (1, 1, 2, 3)),
+    ({"coordinate_transformation_mode": "align_corners", "scales": (0.625, 0.75)}, (1, 1, 4, 6), (1, 1, 2, 4)),
     ({"method": "nearest_neighbor", "rounding_method": "ceil", "coordinate_transformation_mode": "asymmetric"}, (1, 2, 2, 3), (1, 2, 7, 7)),
     ({"method": "nearest_neighbor", "rounding_method": "floor", "coordinate_transformation_mode": "tf_half_pixel_for_nn"}, (1, 2, 3, 3, 3), (1, 2, 4, 2, 6)),
     ({"coordinate_transformation_mode": "align_corners"}, (1, 1, 2, 3, 3), (1, 1, 3, 5, 2)),
