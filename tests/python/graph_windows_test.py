@@ -88,6 +88,6 @@ def test_shapes_follow_from_the_output():
         ("upsampling3d", {"scale": 2}, (2, 4, 4, 6, 8), (2, 4, 2, 3, 4)),
     ):
         weight = [sym.Variable("w", shape=(4, 6, 3, 3))] if "conv" in op else []
-        z = getattr(sym, op)(sym.Variable("x"), *weight, **attributes) + sym.Variable("y", shape=result)
+        z = sym.elemwise_add(getattr(sym, op)(sym.Variable("x"), *weight, **attributes), sym.Variable("y", shape=result))
         graph = tw.graph.create(z).apply("InferShape")
         assert tuple(graph.json_attr("shape")[graph.index.entry_id("x")]) == data
