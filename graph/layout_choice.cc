@@ -227,7 +227,8 @@ void channel_layout(LayoutChoice& c) {
 void image_layout(LayoutChoice& c) {
   const Layout own = c.attribute("layout");
   Layout layout = c.given(0);
-  if (!layout.convertible(own) || layout.is_split('H') || layout.is_split('W')) layout = own;
+  const bool split = layout.is_split('D') || layout.is_split('H') || layout.is_split('W');
+  if (!layout.convertible(own) || split) layout = own;
   c.want(0, layout);
   c.give(0, layout, own);
   if (layout != own) c.set_attribute("layout", layout.text());

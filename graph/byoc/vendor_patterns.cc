@@ -36,6 +36,18 @@ bool is_plain_image(const Match& m, const PatternGraph& graph) {
          });
 }
 
+// Windows without gaps, of which those that begin behind the image count too where others do.
+bool is_plain_pool(const Match& m, const PatternGraph& graph) {
+  return is_plain_image(m, graph) && std::ranges::all_of(m.nodes, [&](uint32_t id) {
+           const Node& node = *graph.index().nodes()[id];
+           if (node.op->name.starts_with("global")) return true;
+           const AttributeValues a(node.op->attributes, node.attributes, node.name);
+           const bool gaps =
+               std::ranges::any_of(a.tuple("dilation"), [](int64_t d) { return d != 1; });
+           return !gaps && (!a.flag("ceil_mode") || a.text("ceil_rule") == "tvm");
+         });
+}
+
 // The second operand of an addition has the shape of the first: a residual.
 bool adds_same_shape(const Match& m, const PatternGraph& graph) {
   return std::ranges::all_of(m.nodes, [&](uint32_t id) {
@@ -131,7 +143,7 @@ PatternTable onednn_patterns() {
   for (const char* op :
        {"nn.max_pool2d", "nn.avg_pool2d", "nn.global_max_pool2d", "nn.global_avg_pool2d"}) {
     table.patterns.push_back(
-        {.name = "onednn.pool2d", .pattern = is_op(op), .predicate = is_plain_image});
+        {.name = "onednn.pool2d", .pattern = is_op(op), .predicate = is_plain_pool});
   }
   // In front of what they consist of.
   const PatternRef batch_norm = is_op("nn.batch_norm");

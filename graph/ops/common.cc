@@ -88,20 +88,40 @@ void narrow_by_channels(ShapeInference& s, const Shape& vector) {
   s.narrow_input(0, data);
 }
 
-Pair pair_of(const ShapeInference& s, std::string_view attribute) {
-  const std::vector<int64_t>& v = s.attributes().tuple(attribute);
-  if (v.size() == 1) return {v[0], v[0]};
-  if (v.size() == 2) return {v[0], v[1]};
-  s.fail(fmt::format("{} has {} values", attribute, v.size()), "one, or (vertical, horizontal)");
+std::vector<int64_t> steps_of(const ShapeInference& s, std::string_view attribute, size_t count,
+                              int64_t least) {
+  std::vector<int64_t> v = s.attributes().tuple(attribute);
+  if (v.size() != 1 && v.size() != count) {
+    s.fail(fmt::format("{} has {} values", attribute, v.size()),
+           fmt::format("one, or one for each of {} spatial dimensions", count));
+  }
+  for (int64_t value : v) {
+    if (value < least) {
+      s.fail(fmt::format("{} of {}", attribute, value), fmt::format("{} or more", least));
+    }
+  }
+  v.resize(count, v.front());
+  return v;
 }
 
-Border border_of(const ShapeInference& s, std::string_view attribute) {
+Border border_of(const ShapeInference& s, std::string_view attribute, size_t count) {
   const std::vector<int64_t>& v = s.attributes().tuple(attribute);
-  if (v.size() == 1) return {v[0], v[0], v[0], v[0]};
-  if (v.size() == 2) return {v[0], v[1], v[0], v[1]};
-  if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
-  s.fail(fmt::format("{} has {} values", attribute, v.size()),
-         "one, (vertical, horizontal), or (top, left, bottom, right)");
+  if (v.size() != 1 && v.size() != count && v.size() != 2 * count) {
+    s.fail(fmt::format("{} has {} values", attribute, v.size()),
+           fmt::format("one, one for each of {} spatial dimensions, or those before and then those "
+                       "behind each",
+                       count));
+  }
+  Border border{std::vector<int64_t>(count), std::vector<int64_t>(count)};
+  for (size_t d = 0; d < count; ++d) {
+    border.before[d] = v.size() == 1 ? v[0] : v[d];
+    border.after[d] = v.size() == 2 * count ? v[count + d] : border.before[d];
+    if (border.before[d] < 0 || border.after[d] < 0) {
+      s.fail(fmt::format("{} of {}", attribute, std::min(border.before[d], border.after[d])),
+             "0 or more");
+    }
+  }
+  return border;
 }
 
 Entries flat(const GradientOf& n, const Entry&) { return first_gradient(n, n.zeros(0)); }

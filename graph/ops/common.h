@@ -28,16 +28,16 @@ void same_shape_along_axis(ShapeInference& s);
 Shape channels_of(const ShapeInference& s, const Shape& vector);
 // What such a shape tells of input 0.
 void narrow_by_channels(ShapeInference& s, const Shape& vector);
-// One value for both directions, or one each.
-struct Pair {
-  int64_t h, w;
-};
-Pair pair_of(const ShapeInference& s, std::string_view attribute);
-// Amounts around images: one, (vertical, horizontal), or (top, left, bottom, right).
+// An attribute of one value for all spatial dimensions, or one each: `count` of them, `least` or
+// more.
+std::vector<int64_t> steps_of(const ShapeInference& s, std::string_view attribute, size_t count,
+                              int64_t least = 1);
+// Amounts around images, before and behind each spatial dimension: one, one for each, or all of
+// those before and then all of those behind.
 struct Border {
-  int64_t top, left, bottom, right;
+  std::vector<int64_t> before, after;
 };
-Border border_of(const ShapeInference& s, std::string_view attribute);
+Border border_of(const ShapeInference& s, std::string_view attribute, size_t count);
 
 // What gradients are written with.
 using Entries = std::vector<Entry>;

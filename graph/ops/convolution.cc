@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/ops/convolution.h"
 #include "graph/ops/common.h"
-#include "graph/ops/conv2d_gradient.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
 #include "schedule/topi/topi.h"
 
 namespace tw::graph {
+
+const ConvolutionFamily& convolutions(size_t spatial) {
+  static constexpr ConvolutionFamily kFamilies[] = {
+      {1, "conv1d", "conv1d_transpose", "_conv1d_grad", "_conv1d", "_conv1d_data_grad",
+       "_conv1d_weight_grad", "NCW", "OIW", "(1,)", "(0,)"},
+      {2, "conv2d", "conv2d_transpose", "_conv2d_grad", "_conv2d", "_conv2d_data_grad",
+       "_conv2d_weight_grad", "NCHW", "OIHW", "(1, 1)", "(0, 0)"},
+      {3, "conv3d", "conv3d_transpose", "_conv3d_grad", "_conv3d", "_conv3d_data_grad",
+       "_conv3d_weight_grad", "NCDHW", "OIDHW", "(1, 1, 1)", "(0, 0, 0)"}};
+  return kFamilies[spatial - 1];
+}
 
 Layout channels_in(const Layout& images) {
   const Layout channels = Layout::parse("C");
@@ -14,13 +24,17 @@ Layout channels_in(const Layout& images) {
 }
 
 void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel_layout,
-                   const Layout& out_layout) {
+                   const Layout& out_layout, int64_t channels) {
+  constexpr int64_t kUnknown = Shape::kUnknown;
   const AttributeValues& a = s.attributes();
-  const int64_t channels = a.integer("channels"), groups = a.integer("groups");
-  const Pair kernel = pair_of(s, "kernel_size"), stride = pair_of(s, "strides"),
-             dilation = pair_of(s, "dilation");
-  const Border border = border_of(s, "padding");
-  if (groups < 1 || channels < 1 || channels % groups != 0) {
+  const std::string letters = spatial_letters(layout);
+  const size_t spatial = letters.size();
+  const int64_t groups = a.integer("groups");
+  const std::vector<int64_t> kernel = steps_of(s, "kernel_size", spatial),
+                             stride = steps_of(s, "strides", spatial),
+                             dilation = steps_of(s, "dilation", spatial);
+  const Border border = border_of(s, "padding", spatial);
+  if (groups < 1 || (channels != kUnknown && (channels < 1 || channels % groups != 0))) {
     s.fail(fmt::format("{} channels in {} groups", channels, groups),
            "a multiple of the number of groups");
   }
@@ -31,36 +45,33 @@ void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel
                        extents.contains('C') ? extents.at('C') : channels, in.text()),
            "blocks that divide the channels");
   };
-  constexpr int64_t kUnknown = Shape::kUnknown;
   s.narrow_input(0, shape(layout, {}));
   s.narrow_input(1, shape(kernel_layout, {}));
   s.narrow_output(0, shape(out_layout, {}));
+  if (channels == kUnknown) channels = extents_of(s.input(1), kernel_layout)['O'];
+  if (channels == kUnknown) channels = extents_of(s.output(0), out_layout)['C'];
   const int64_t of_data = extents_of(s.input(0), layout)['C'],
                 of_weight = extents_of(s.input(1), kernel_layout)['I'];
-  if (of_data != Shape::kUnknown && of_data % groups != 0) {
+  if (of_data != kUnknown && of_data % groups != 0) {
     s.fail(fmt::format("{} input channels in {} groups", of_data, groups),
            "a multiple of the number of groups");
   }
-  s.narrow_input(1, shape(kernel_layout, {{'O', channels},
-                                          {'I', of_data == kUnknown ? of_data : of_data / groups},
-                                          {'H', kernel.h},
-                                          {'W', kernel.w}}));
+  LayoutExtents weight{{'O', channels}, {'I', of_data == kUnknown ? of_data : of_data / groups}};
+  for (size_t d = 0; d < spatial; ++d) weight[letters[d]] = kernel[d];
+  s.narrow_input(1, shape(kernel_layout, weight));
   s.narrow_input(0, shape(layout, {{'N', extents_of(s.output(0), out_layout)['N']},
                                    {'C', of_weight == kUnknown ? of_weight : of_weight * groups}}));
   if (s.num_inputs() > 2) {
     s.narrow_input(2, shape(channels_in(out_layout), {{'C', channels}}));
   }
   LayoutExtents data = extents_of(s.input(0), layout);
-  s.narrow_output(
-      0,
-      shape(
-          out_layout,
-          {{'N', data['N']},
-           {'C', channels},
-           {'H', window_positions(s, data['H'],
-                                  {kernel.h, stride.h, dilation.h, border.top, border.bottom})},
-           {'W', window_positions(s, data['W'],
-                                  {kernel.w, stride.w, dilation.w, border.left, border.right})}}));
+  LayoutExtents out{{'N', data['N']}, {'C', channels}};
+  for (size_t d = 0; d < spatial; ++d) {
+    out[letters[d]] =
+        window_positions(s, data[letters[d]],
+                         {kernel[d], stride[d], dilation[d], border.before[d], border.after[d]});
+  }
+  s.narrow_output(0, shape(out_layout, out));
 }
 
 void infer_convolution_type(TypeInference& t) {
@@ -72,32 +83,29 @@ void infer_convolution_type(TypeInference& t) {
   t.narrow_output(0, same ? in : KnownType(t.attributes().dtype("out_dtype")));
 }
 
-std::vector<AttributeSpec> conv2d_attributes() {
+std::vector<AttributeSpec> convolution_attributes(const ConvolutionFamily& f) {
   using enum AttributeType;
+  const std::string_view ones = f.ones, zeros = f.zeros;
   return {{"channels", Int, {}, "output channels"},
-          {"kernel_size", Tuple, {}, "rows and columns of a kernel"},
-          {"strides", Tuple, "(1, 1)", "from one position of a kernel to the next"},
-          {"padding", Tuple, "(0, 0)",
-           "zeros around images: all sides, (vertical, horizontal), or (top, left, "
-           "bottom, right)"},
-          {"dilation", Tuple, "(1, 1)", "from one tap of a kernel to the next"},
+          {"kernel_size", Tuple, {}, "extents of a kernel"},
+          {"strides", Tuple, ones, "from one position of a kernel to the next"},
+          {"padding", Tuple, zeros,
+           "zeros around images: one number, one for each spatial dimension, or those before and "
+           "then those behind each, as (top, left, bottom, right)"},
+          {"dilation", Tuple, ones, "from one tap of a kernel to the next"},
           {"groups", Int, "1", "channels are in so many groups that do not mix"},
-          {"layout", Text, "NCHW", "order of the dimensions of data and output"},
-          {"kernel_layout", Text, "OIHW", "order of the dimensions of weight"},
+          {"layout", Text, f.layout, "order of the dimensions of data and output"},
+          {"kernel_layout", Text, f.kernel_layout, "order of the dimensions of weight"},
           {"out_dtype", OptionalType, "same", "element type of the output"},
           {"use_bias", Bool, "True", "whether there is a bias"}};
 }
 
-namespace {
-
-void infer_conv2d(ShapeInference& s) {
-  require_permutation(s, "layout", "NCHW");
-  require_permutation(s, "kernel_layout", "OIHW");
-  const Layout layout = Layout::parse(s.attributes().text("layout"));
-  infer_windows(s, layout, Layout::parse(s.attributes().text("kernel_layout")), layout);
+void require_layouts(const ShapeInference& s, const ConvolutionFamily& f) {
+  require_permutation(s, "layout", f.layout);
+  require_permutation(s, "kernel_layout", f.kernel_layout);
 }
 
-void conv2d_layout(LayoutChoice& c) {
+void convolution_layout(LayoutChoice& c) {
   const Layout layout = c.attribute("layout");
   c.want(0, layout);
   c.want(1, c.attribute("kernel_layout"));
@@ -105,60 +113,30 @@ void conv2d_layout(LayoutChoice& c) {
   c.give(0, layout);
 }
 
-void gradient_layout(LayoutChoice& c) {
-  const Layout layout = c.attribute("layout"), kernel = c.attribute("kernel_layout");
-  c.want(0, layout);
-  c.want(1, layout);
-  c.want(2, kernel);
-  c.give(0, layout);
-  c.give(1, kernel);
+std::string channel_axis(const Node& node) {
+  const AttributeValues a(node.op->attributes, node.attributes, node.name);
+  return fmt::format("({},)", a.text("layout").find('C'));
 }
 
-std::vector<te::Tensor> compute_conv2d(const AttributeValues& a, Tensors in) {
+namespace {
+
+using Family = ConvolutionFamily;
+
+std::vector<te::Tensor> compute_convolution(const Family& f, const AttributeValues& a, Tensors in) {
   const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
   const std::optional<DType> type =
       a.is_none("out_dtype") ? std::nullopt : std::optional(a.dtype("out_dtype"));
-  te::Tensor out = topi::nn::conv2d_nchw(
-      ordered(in[0], layout, "NCHW"), ordered(in[1], kernel_layout, "OIHW"), a.tuple("strides"),
-      topi::Padding(a.tuple("padding")), a.tuple("dilation"), a.integer("groups"), type);
+  te::Tensor out = topi::nn::conv(ordered(in[0], layout, f.layout),
+                                  ordered(in[1], kernel_layout, f.kernel_layout),
+                                  a.tuple("strides"), topi::Padding(a.tuple("padding")),
+                                  a.tuple("dilation"), a.integer("groups"), type);
   if (in.size() > 2) out = topi::nn::bias_add(out, in[2]);
-  return {ordered(out, "NCHW", layout)};
-}
-
-// Of the data, the weight, and of the bias, which is added to every element of a channel.
-Entries conv2d_gradient(const NodeRef& node, const Entries& g) {
-  const GradientOf n(node);
-  const Entry both =
-      n("_conv2d_grad", {g[0], n.input(0), n.input(1)}, Attributes(node->attributes));
-  Entries of_inputs{both, {.node = both.node, .index = 1}};
-  if (node->inputs.size() > 2) {
-    const AttributeValues a(node->op->attributes, node->attributes, node->name);
-    const std::string channel = fmt::format("({},)", a.text("layout").find('C'));
-    of_inputs.push_back(n("sum", {g[0]}, {{"axis", channel}, {"exclude", "true"}}));
-  }
-  return of_inputs;
-}
-
-// The two gradients are linear in `grad` and one of data and weight each.
-Entries second_conv2d_gradient(const NodeRef& node, const Entries& g) {
-  const GradientOf n(node);
-  Attributes forward(node->attributes);
-  forward.set("use_bias", "False");
-  const auto conv = [&](const Entry& data, const Entry& weight) {
-    return n("conv2d", {data, weight}, forward);
-  };
-  const auto back = [&](const Entry& data, const Entry& weight, uint32_t output) {
-    const Entry both = n("_conv2d_grad", {n.input(0), data, weight}, Attributes(node->attributes));
-    return Entry{.node = both.node, .index = output};
-  };
-  const Entry &data = n.input(1), &weight = n.input(2);
-  return {n("elemwise_add", {conv(g[0], weight), conv(data, g[1])}), back(data, g[1], 0),
-          back(g[0], weight, 1)};
+  return {ordered(out, f.layout, layout)};
 }
 
 // Output channels are those of weight and bias; input channels those of the weight.
-std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape> inputs,
-                                         const Shape&) {
+std::vector<ScaleEquation> convolution_scales(const Node& node, std::span<const Shape> inputs,
+                                              const Shape&) {
   using Kind = ScaledInput::Kind;
   const AttributeValues a(node.op->attributes, node.attributes, node.name);
   // Weights of another type may not hold the products.
@@ -168,7 +146,7 @@ std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape
   const int64_t groups = a.integer("groups");
   ScaleEquation out{.output = channel, .inputs = {{}, {Kind::Multiply, o}}};
   ScaleEquation in{.inputs = {{Kind::Pass, channel}, {Kind::Multiply, i, groups, o}}};
-  if (groups > 1 && groups == inputs[0][channel] && groups == a.integer("channels")) {
+  if (groups > 1 && groups == inputs[0][channel] && groups == inputs[1][o]) {
     in.inputs[1] = {Kind::Multiply, o};  // depthwise: one of the weight's channels for each
   }
   if (inputs.size() > 2) {
@@ -178,76 +156,64 @@ std::vector<ScaleEquation> conv2d_scales(const Node& node, std::span<const Shape
   return {out, in};
 }
 
-topi::Pair pair_of(const AttributeValues& a, std::string_view name) {
-  const std::vector<int64_t>& v = a.tuple(name);
-  return {v[0], v.back()};
+Op convolution(const Family& f) {
+  Op op{
+      .name = f.conv,
+      .doc =
+          "Slides `channels` kernels over images and adds what they cover, times their "
+          "weights.",
+      .inputs = {{"data", "images, channels and spatial dimensions in the order of `layout`"},
+                 {"weight", "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
+                 {"bias", "(channels,), added to each element of a channel", "use_bias"}},
+      .attributes = convolution_attributes(f),
+      .infer_type = infer_convolution_type,
+      .layout = convolution_layout,
+      .pattern = Pattern::OutEWiseFusable,
+      .fold_scale = convolution_scales};
+  op.infer_shape = [&f](ShapeInference& s) {
+    require_layouts(s, f);
+    const Layout layout = Layout::parse(s.attributes().text("layout"));
+    infer_windows(s, layout, Layout::parse(s.attributes().text("kernel_layout")), layout,
+                  s.attributes().integer("channels"));
+  };
+  op.compute = [&f](const AttributeValues& a, Tensors in) { return compute_convolution(f, a, in); };
+  op.gradient = [&f](const NodeRef& node, const Entries& g) {
+    return convolution_gradient(f, node, g);
+  };
+  if (f.spatial == 2) op.alter_layout = blocked_convolution;
+  return op;
 }
 
-std::vector<te::Tensor> compute_gradients(const AttributeValues& a, Tensors in) {
-  const std::string &layout = a.text("layout"), &kernel_layout = a.text("kernel_layout");
-  const te::Tensor grad = ordered(in[0], layout, "NCHW"), data = ordered(in[1], layout, "NCHW"),
-                   weight = ordered(in[2], kernel_layout, "OIHW");
-  const topi::Pair stride = pair_of(a, "strides"), dilation = pair_of(a, "dilation");
-  const std::vector<int64_t>& padding = a.tuple("padding");
-  const Convolution conv{.stride = stride,
-                         .dilation = dilation,
-                         .top = padding[0],
-                         .left = padding.size() > 1 ? padding[1] : padding[0],
-                         .groups = a.integer("groups")};
-  return {ordered(conv2d_data_gradient(grad, weight, data.shape()[2], data.shape()[3], conv),
-                  "NCHW", layout),
-          ordered(conv2d_weight_gradient(grad, data, weight.shape()[2], weight.shape()[3], conv),
-                  "OIHW", kernel_layout)};
-}
-
-void shapes_of_inputs(ShapeInference& s) {
-  for (size_t k = 0; k < 2; ++k) {
-    s.narrow_output(k, s.input(k + 1));
-    s.narrow_input(k + 1, s.output(k));
-  }
+// The same without bias, whose weight says how many channels there are.
+Op convolution_of_weight(const Family& f) {
+  Op op = convolution(f);
+  op.name = f.of_weight;
+  op.doc = "A convolution with as many channels as its weight has; part of gradients.";
+  op.inputs.pop_back();
+  op.attributes.erase(op.attributes.begin());
+  op.attributes.pop_back();
+  op.alter_layout = {};
+  op.gradient = [&f](const NodeRef& node, const Entries& g) {
+    return of_weight_gradient(f, node, g);
+  };
+  op.infer_shape = [&f](ShapeInference& s) {
+    require_layouts(s, f);
+    const Layout layout = Layout::parse(s.attributes().text("layout"));
+    infer_windows(s, layout, Layout::parse(s.attributes().text("kernel_layout")), layout,
+                  Shape::kUnknown);
+  };
+  return op;
 }
 
 }  // namespace
 
 std::vector<Op> convolution_ops() {
-  using enum AttributeType;
-  return {
-      {.name = "conv2d",
-       .doc =
-           "Slides `channels` kernels over images and adds what they cover, times their weights.",
-       .inputs = {{"data", "(n, c, h, w) in the order of `layout`"},
-                  {"weight",
-                   "(channels, c / groups, *kernel_size) in the order of `kernel_layout`"},
-                  {"bias", "(channels,), added to each element of a channel", "use_bias"}},
-       .attributes = conv2d_attributes(),
-       .infer_shape = infer_conv2d,
-       .infer_type = infer_convolution_type,
-       .layout = conv2d_layout,
-       .pattern = Pattern::OutEWiseFusable,
-       .compute = compute_conv2d,
-       .gradient = conv2d_gradient,
-       .fold_scale = conv2d_scales,
-       .alter_layout = blocked_convolution},
-      {.name = "_conv2d_grad",
-       .doc = "The gradients of conv2d's data and weight; attributes are those of the conv2d.",
-       .inputs = {{"grad", "the gradient of the output"},
-                  {"data", "what conv2d was given"},
-                  {"weight", "what conv2d was given"}},
-       .attributes = conv2d_attributes(),
-       .num_outputs = [](const AttributeValues&) { return 2; },
-       .infer_shape = shapes_of_inputs,
-       .infer_type =
-           [](TypeInference& t) {
-             for (size_t k = 0; k < 2; ++k) {
-               t.narrow_output(k, t.input(k + 1));
-               t.narrow_input(k + 1, t.output(k));
-             }
-           },
-       .layout = gradient_layout,
-       .pattern = Pattern::Opaque,
-       .compute = compute_gradients,
-       .gradient = second_conv2d_gradient},
-  };
+  std::vector<Op> ops;
+  for (size_t spatial : {1, 2, 3}) {
+    ops.push_back(convolution(convolutions(spatial)));
+    ops.push_back(convolution_of_weight(convolutions(spatial)));
+  }
+  return ops;
 }
 
 }  // namespace tw::graph

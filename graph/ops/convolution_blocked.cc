@@ -46,7 +46,7 @@ void infer_blocked(ShapeInference& s) {
   require("layout", l.data, images(depthwise ? std::max(in, int64_t{1}) : in));
   require("out_layout", l.out, images(out));
   require("kernel_layout", l.weight, kernel_layout(depthwise ? 1 : in, out));
-  infer_windows(s, l.data, l.weight, l.out);
+  infer_windows(s, l.data, l.weight, l.out, a.integer("channels"));
   const LayoutExtents weight = extents_of(s.input(1), l.weight);
   if (depthwise && weight.at('I') != 1 && weight.at('I') != Shape::kUnknown) {
     s.fail(fmt::format("{} input channels in a group", weight.at('I')),
@@ -125,16 +125,16 @@ Entries blocked_gradient(const NodeRef& node, const Entries& g) {
     return n("__layout_transform__", {e},
              {{"src_layout", std::string(from)}, {"dst_layout", std::string(to)}});
   };
-  Attributes attributes(node->attributes);
-  attributes.erase("out_layout");
+  Attributes attributes = windows_of(*node);
   attributes.set("layout", "NCHW");
   attributes.set("kernel_layout", "OIHW");
-  const Entry both = n("_conv2d_grad",
-                       {moved(g[0], l.out.text(), "NCHW"), moved(n.input(0), l.data.text(), "NCHW"),
-                        moved(n.input(1), l.weight.text(), "OIHW")},
-                       attributes);
-  Entries of_inputs = {moved(both, "NCHW", l.data.text()),
-                       moved({.node = both.node, .index = 1}, "OIHW", l.weight.text())};
+  const ConvolutionFamily& f = convolutions(2);
+  const Entry grad = moved(g[0], l.out.text(), "NCHW"),
+              data = moved(n.input(0), l.data.text(), "NCHW"),
+              weight = moved(n.input(1), l.weight.text(), "OIHW");
+  Entries of_inputs = {
+      moved(n(f.data_gradient, {grad, weight, data}, attributes), "NCHW", l.data.text()),
+      moved(n(f.weight_gradient, {grad, data}, attributes), "OIHW", l.weight.text())};
   // Channels of the output are dimension 1, and 4 within a block.
   if (node->inputs.size() > 2) of_inputs.push_back(n("sum", {g[0]}, {{"axis", "(0, 2, 3)"}}));
   return of_inputs;
@@ -143,7 +143,7 @@ Entries blocked_gradient(const NodeRef& node, const Entries& g) {
 }  // namespace
 
 std::vector<Op> blocked_convolution_ops() {
-  std::vector<AttributeSpec> attributes = conv2d_attributes();
+  std::vector<AttributeSpec> attributes = convolution_attributes(convolutions(2));
   attributes.push_back({"out_layout", AttributeType::Text, Layout::kUnknown,
                         "of the output; __undef__: that of data"});
   return {

@@ -37,14 +37,23 @@ te::Tensor ordered(const te::Tensor& tensor, std::string_view from, std::string_
   return from == to ? tensor : topi::transpose(tensor, places(from, to));
 }
 
-Layout image_layout_of(const ShapeInference& s, std::string_view attribute) {
+std::string spatial_letters(const Layout& images) {
+  std::string letters;
+  for (char letter : {'D', 'H', 'W'}) {
+    if (images.contains(letter)) letters += letter;
+  }
+  return letters;
+}
+
+Layout image_layout_of(const ShapeInference& s, std::string_view attribute,
+                       std::string_view natural) {
   const Layout layout = Layout::parse(s.attributes().text(attribute),
                                       fmt::format("node '{}', {}", s.node().name, attribute));
-  if (layout.convertible(Layout::parse("NCHW")) && !layout.is_split('H') && !layout.is_split('W')) {
-    return layout;
-  }
+  const bool split = std::ranges::any_of(spatial_letters(layout),
+                                         [&](char letter) { return layout.is_split(letter); });
+  if (!split && layout.convertible(Layout::parse(natural))) return layout;
   s.fail(fmt::format("{} is '{}'", attribute, layout.text()),
-         "a permutation of NCHW, with blocks of channels or images if any");
+         fmt::format("a permutation of {}, with blocks of channels or images if any", natural));
 }
 
 void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents& input,
@@ -62,7 +71,7 @@ void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents&
 te::Tensor on_images(const te::Tensor& tensor, std::string_view text,
                      const std::function<te::Tensor(const te::Tensor&)>& f) {
   const Layout layout = Layout::parse(text);
-  std::string order = "NCHW";
+  std::string order = "NC" + spatial_letters(layout);
   for (const Layout::Dimension& d : layout.dimensions()) {
     if (!d.is_primal()) order += d.letter;
   }
@@ -84,7 +93,9 @@ int64_t window_positions(const ShapeInference& s, int64_t extent, const Window& 
                        w.before + w.after),
            "a window no larger than the padded image");
   }
-  return room / w.stride + 1;
+  const int64_t positions = room / w.stride + 1;
+  if (!w.round_up || !w.inside) return positions;
+  return std::min(positions, (extent + w.before - 1) / w.stride + 1);
 }
 
 }  // namespace tw::graph

@@ -23,15 +23,18 @@ int64_t extent(const Shape& shape, const Places& at, size_t d);
 // The tensor with its dimensions in another order.
 te::Tensor ordered(const te::Tensor& tensor, std::string_view from, std::string_view to);
 
-// The layout of images that an attribute names, in which anything but rows and columns may be in
-// blocks; the inference's error where it is none.
-Layout image_layout_of(const ShapeInference& s, std::string_view attribute);
+// The spatial dimensions of images, in the order D, H, W.
+std::string spatial_letters(const Layout& images);
+// The layout of images that an attribute names, in which anything but spatial dimensions may be in
+// blocks; the inference's error where it has other dimensions than `natural`, NCHW say.
+Layout image_layout_of(const ShapeInference& s, std::string_view attribute,
+                       std::string_view natural = "NCHW");
 // Narrows input and output, images in one layout: `output` and `input` say what extents are of each
 // other's, letter by letter.
 void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents& input,
                    const LayoutExtents& output);
-// What `f` makes of images in a layout, in that layout: it is called on N, C, H, W and blocks
-// behind them.
+// What `f` makes of images in a layout, in that layout: it is called on N, C, spatial dimensions
+// and blocks behind them.
 te::Tensor on_images(const te::Tensor& tensor, std::string_view layout,
                      const std::function<te::Tensor(const te::Tensor&)>& f);
 
@@ -39,6 +42,7 @@ te::Tensor on_images(const te::Tensor& tensor, std::string_view layout,
 struct Window {
   int64_t kernel, stride, dilation, before, after;
   bool round_up = false;  // a last one that does not fit whole counts too
+  bool inside = false;    // but not one that begins in the padding behind the image
 };
 // Its positions over an extent; unknown where the extent is.
 int64_t window_positions(const ShapeInference& s, int64_t extent, const Window& window);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of poolings. Each is linear in its first input: that of a mean spreads it over windows,
-// that of a maximum puts it where the maximum was, and what selects it there is its transpose.
+// Gradients of poolings. Each is linear in its first input: that of a mean or a sum spreads it over
+// windows, that of a maximum puts it where the maximum was, and what selects it there is its
+// transpose.
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "graph/ops/image.h"
@@ -12,40 +13,39 @@ namespace {
 
 using topi::nn::Pooling;
 using topi::nn::PoolType;
-using topi::nn::Rounding;
+using Family = PoolingFamily;
 
-constexpr std::string_view kSelect = "_max_pool2d_select";
-
-Pooling pooling_of(const AttributeValues& a, const te::Tensor& images, PoolType type) {
-  Pooling pooling{.kernel = a.tuple("pool_size"),
-                  .stride = a.tuple("strides"),
-                  .padding = topi::Padding(a.tuple("padding")),
-                  .type = type,
-                  .rounding = a.flag("ceil_mode") ? Rounding::Up : Rounding::Down};
-  if (type == PoolType::Average) pooling.count_include_pad = a.flag("count_include_pad");
-  if (pooling.kernel.empty()) {
-    const Shape shape = shape_of(images);
-    pooling.kernel = pooling.stride = {shape[2], shape[3]};
-  }
-  return pooling;
+// Windows slide, or there are output_size of them, or one.
+Pooling any_pooling_of(const AttributeValues& a, PoolType type) {
+  Pooling p = pooling_of(a, type);
+  if (!p.kernel.empty()) return p;
+  p.output_size = a.tuple("output_size");
+  if (p.output_size.empty()) p.output_size = {1};
+  return p;
 }
 
-// The means of windows, as they were pooled.
-Entry pooled(const GradientOf& n, const NodeRef& node, const Entry& data) {
+// The means, or sums, of windows, as they were pooled.
+Entry pooled(const Family& f, PoolType type, const GradientOf& n, const NodeRef& node,
+             const Entry& data) {
   const AttributeValues a = n.attributes();
-  if (a.tuple("pool_size").empty()) {
-    return n("global_avg_pool2d", {data}, {{"layout", a.text("layout")}});
+  const std::string layout = a.text("layout");
+  if (!a.tuple("pool_size").empty()) {
+    return n(f.sliding(type), {data}, Attributes(node->attributes));
   }
-  return n("avg_pool2d", {data}, Attributes(node->attributes));
+  if (a.tuple("output_size").empty()) return n(f.global_average, {data}, {{"layout", layout}});
+  return n(f.adaptive_average, {data},
+           {{"output_size", tuple_text(a.tuple("output_size"))}, {"layout", layout}});
 }
 
-using Compute = te::Tensor (*)(const te::Tensor&, const te::Tensor&, const Pooling&);
+using Compute = te::Tensor (*)(const te::Tensor&, const te::Tensor&, size_t, const Pooling&);
 
-// Input 1 is what was pooled; a pool_size of () means one window over each image.
-Op with_data(std::string_view name, std::string_view doc, InputSpec first, PoolType type,
-             Compute compute) {
-  std::vector<AttributeSpec> attributes = window_attributes(type);
+// Input 1 is what was pooled.
+Op with_data(const Family& f, std::string_view name, std::string_view doc, InputSpec first,
+             PoolType type, Compute compute) {
+  std::vector<AttributeSpec> attributes = pool_windows(f, type);
   attributes[0].initial = "()";
+  attributes.push_back(output_size());
+  attributes.back().initial = "()";
   return {.name = name,
           .doc = doc,
           .inputs = {first, {"data", "what was pooled"}},
@@ -53,7 +53,7 @@ Op with_data(std::string_view name, std::string_view doc, InputSpec first, PoolT
           .infer_type = same_type,
           .layout = natural_layouts,
           .pattern = Pattern::Opaque,
-          .compute = [type, compute](const AttributeValues& a, Tensors in) {
+          .compute = [&f, type, compute](const AttributeValues& a, Tensors in) {
             const std::string& layout = a.text("layout");
             const auto images_of = [&](const te::Tensor& tensor) {
               te::Tensor images;
@@ -62,38 +62,36 @@ Op with_data(std::string_view name, std::string_view doc, InputSpec first, PoolT
             };
             const te::Tensor data = images_of(in[1]);
             return std::vector{on_images(in[0], layout, [&](const te::Tensor& first) {
-              return compute(first, data, pooling_of(a, data, type));
+              return compute(first, data, f.spatial, any_pooling_of(a, type));
             })};
           }};
 }
 
-Op gradient_op(PoolType type) {
-  Op op = with_data(pool_gradient_of(type), "The gradient of what was pooled.",
+Op gradient_op(const Family& f, PoolType type) {
+  Op op = with_data(f, f.gradient(type), "The gradient of what was pooled.",
                     {"grad", "the gradient of the output"}, type, topi::nn::pool_grad);
   op.infer_shape = second_shape;
-  op.gradient = [type](const NodeRef& node, const Entries& g) {
+  op.gradient = [&f, type](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
-    const Entry of_grad = type == PoolType::Average
-                              ? pooled(n, node, g[0])
-                              : n(kSelect, {g[0], n.input(1)}, Attributes(node->attributes));
+    const Entry of_grad = type == PoolType::Max
+                              ? n(f.select, {g[0], n.input(1)}, Attributes(node->attributes))
+                              : pooled(f, type, n, node, g[0]);
     return first_gradient(n, of_grad);
   };
   return op;
 }
 
-Op select_op() {
-  Op op = with_data(kSelect, "The element where each window of data has its greatest.",
+Op select_op(const Family& f) {
+  Op op = with_data(f, f.select, "The element where each window of data has its greatest.",
                     {"values", "the shape of data"}, PoolType::Max, topi::nn::pool_select);
-  op.infer_shape = [](ShapeInference& s) {
-    infer_pool(s);
+  op.infer_shape = [&f](ShapeInference& s) {
+    infer_pool(s, f, 1);
     s.narrow_input(0, s.input(1));
     s.narrow_input(1, s.input(0));
   };
-  op.gradient = [](const NodeRef& node, const Entries& g) {
+  op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);
-    return Entries{
-        n(pool_gradient_of(PoolType::Max), {g[0], n.input(1)}, Attributes(node->attributes)),
-        n.zeros(1)};
+    return Entries{n(f.max_gradient, {g[0], n.input(1)}, Attributes(node->attributes)), n.zeros(1)};
   };
   return op;
 }
@@ -101,7 +99,15 @@ Op select_op() {
 }  // namespace
 
 std::vector<Op> pooling_gradient_ops() {
-  return {gradient_op(PoolType::Max), gradient_op(PoolType::Average), select_op()};
+  std::vector<Op> ops;
+  for (size_t spatial : {1, 2, 3}) {
+    const Family& f = poolings(spatial);
+    for (PoolType type : {PoolType::Max, PoolType::Average, PoolType::Sum}) {
+      ops.push_back(gradient_op(f, type));
+    }
+    ops.push_back(select_op(f));
+  }
+  return ops;
 }
 
 }  // namespace tw::graph

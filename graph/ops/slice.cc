@@ -44,8 +44,14 @@ void infer_strided_slice(ShapeInference& s) {
   s.narrow_input(0, in);
 }
 
+constexpr std::string_view kPadModes[] = {"constant", "edge", "reflect", "symmetric", "wrap"};
+
 void infer_pad(ShapeInference& s) {
   const auto& widths = s.attributes().tuples("pad_width");
+  const std::string& mode = s.attributes().text("pad_mode");
+  if (std::ranges::find(kPadModes, mode) == std::end(kPadModes)) {
+    s.fail(fmt::format("pad_mode '{}'", mode), fmt::format("{}", fmt::join(kPadModes, ", ")));
+  }
   Extents in, out;
   s.narrow_input(0, Shape::of_rank(widths.size()));
   s.narrow_output(0, Shape::of_rank(widths.size()));
@@ -56,6 +62,10 @@ void infer_pad(ShapeInference& s) {
     }
     const int64_t around = widths[d][0] + widths[d][1];
     const int64_t inside = s.input(0)[d], whole = s.output(0)[d];
+    if (inside == 0 && around > 0 && mode != "constant") {
+      s.fail(fmt::format("pad_mode {} around dimension {} of {}", mode, d, to_string(s.input(0))),
+             "elements to pad with");
+    }
     if (whole != kUnknown && whole < around) {
       s.fail(fmt::format("{} elements around dimension {} of {}", around, d, whole),
              "no more than the output has");
@@ -67,36 +77,35 @@ void infer_pad(ShapeInference& s) {
   s.narrow_input(0, in);
 }
 
-std::vector<te::Tensor> compute_pad(const AttributeValues& a, Tensors in) {
-  std::vector<Expr> before, after;
+// Of each dimension, before and after.
+std::pair<Extents, Extents> widths_of(const AttributeValues& a) {
+  std::pair<Extents, Extents> widths;
   for (const Extents& width : a.tuples("pad_width")) {
-    before.emplace_back(static_cast<int>(width[0]));
-    after.emplace_back(static_cast<int>(width[1]));
+    widths.first.push_back(width[0]);
+    widths.second.push_back(width[1]);
   }
-  return {topi::nn::pad(in[0], before, after, constant_of(in[0].dtype(), a.real("pad_value")))};
+  return widths;
 }
 
-void infer_upsampling(ShapeInference& s) {
-  const AttributeValues& a = s.attributes();
-  const Layout layout = image_layout_of(s, "layout");
-  const int64_t scale = a.integer("scale");
-  if (scale < 1) s.fail(fmt::format("a scale of {}", scale), "1 or more");
-  if (a.text("method") != "NEAREST_NEIGHBOR") {
-    s.fail(fmt::format("method '{}'", a.text("method")), "NEAREST_NEIGHBOR");
+std::vector<te::Tensor> compute_pad(const AttributeValues& a, Tensors in) {
+  const auto [before, after] = widths_of(a);
+  const std::string& mode = a.text("pad_mode");
+  if (mode != "constant") {
+    return {topi::nn::pad_by_elements(in[0], before, after, topi::nn::pad_mode_of(mode))};
   }
-  s.narrow_input(0, Shape::of_rank(layout.rank()));
-  s.narrow_output(0, Shape::of_rank(layout.rank()));
-  LayoutExtents small = extents_of(s.input(0), layout), large = extents_of(s.output(0), layout);
-  LayoutExtents in = large, out = small;
-  for (char d : {'H', 'W'}) {
-    if (large[d] != kUnknown && large[d] % scale != 0) {
-      s.fail(fmt::format("{} pixels at {} times the scale", large[d], scale),
-             "a multiple of the scale");
-    }
-    in[d] = large[d] == kUnknown ? kUnknown : large[d] / scale;
-    out[d] = small[d] == kUnknown ? kUnknown : small[d] * scale;
-  }
-  narrow_images(s, layout, in, out);
+  const auto amounts = [](const Extents& widths) {
+    std::vector<Expr> result;
+    for (int64_t w : widths) result.push_back(make_const(int_type(32), w));
+    return result;
+  };
+  return {topi::nn::pad(in[0], amounts(before), amounts(after),
+                        constant_of(in[0].dtype(), a.real("pad_value")))};
+}
+
+std::vector<te::Tensor> compute_pad_gradient(const AttributeValues& a, Tensors in) {
+  const auto [before, after] = widths_of(a);
+  return {topi::nn::pad_by_elements_gradient(in[0], in[1], before, after,
+                                             topi::nn::pad_mode_of(a.text("pad_mode")))};
 }
 
 // Dimensions that are taken whole may be anywhere and in blocks.
@@ -141,6 +150,9 @@ void pad_layout(LayoutChoice& c) {
   std::vector<std::string> texts;
   for (const Layout::Dimension& d : given.dimensions()) {
     Extents width = widths[static_cast<size_t>(natural.index_of(d.primal()))];
+    // Elements of the tensor itself would have to be taken out of blocks.
+    const bool by_elements = c.attributes().text("pad_mode") != "constant";
+    if (by_elements && given.is_split(d.primal()) && width != Extents{0, 0}) return;
     for (int64_t& elements : width) {
       if (elements % given.block(d.primal()) != 0) return;
       elements = d.is_primal() ? elements / given.block(d.primal()) : 0;
@@ -192,9 +204,12 @@ std::vector<te::Tensor> compute_strided_slice_gradient(const AttributeValues& a,
       "strided_slice_grad", topi::kInjective)};
 }
 
-// What the padding was put around.
+// What the padding was put around; elements that are there several times are added up.
 Entries pad_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
+  if (n.attributes().text("pad_mode") != "constant") {
+    return {n("_pad_grad", {g[0], n.input(0)}, Attributes(node->attributes))};
+  }
   Extents begin, end;
   const AttributeValues a = n.attributes();
   for (const Extents& width : a.tuples("pad_width")) {
@@ -202,17 +217,6 @@ Entries pad_gradient(const NodeRef& node, const Entries& g) {
     end.push_back(width[1] == 0 ? INT32_MAX : -width[1]);
   }
   return {n("strided_slice", {g[0]}, {{"begin", tuple_text(begin)}, {"end", tuple_text(end)}})};
-}
-
-// The sum over the copies of a pixel.
-Entries upsampling_gradient(const NodeRef& node, const Entries& g) {
-  const GradientOf n(node);
-  const AttributeValues a = n.attributes();
-  const int64_t scale = a.integer("scale");
-  const std::string window = tuple_text({scale, scale});
-  const Entry mean = n("avg_pool2d", {g[0]},
-                       {{"pool_size", window}, {"strides", window}, {"layout", a.text("layout")}});
-  return {n("__mul_scalar__", {mean}, {{"scalar", fmt::format("{}", scale * scale)}})};
 }
 
 }  // namespace
@@ -278,10 +282,13 @@ std::vector<Op> slice_ops() {
            },
        .identity = identity_if_twice},
       {.name = "pad",
-       .doc = "data with elements of one value around it.",
+       .doc = "data with elements around it: of one value, or of its own as NumPy's pad has them.",
        .inputs = {data},
        .attributes = {{"pad_value", Float, "0", "taken in the type of data"},
-                      {"pad_width", Tuples, {}, "(before, after) of each dimension"}},
+                      {"pad_width", Tuples, {}, "(before, after) of each dimension"},
+                      {"pad_mode", Text, "constant",
+                       "constant: pad_value; edge: the outermost element; reflect: turned around "
+                       "it; symmetric: turned around, it too; wrap: from the other end"}},
        .infer_shape = infer_pad,
        .infer_type = same_type,
        .layout = pad_layout,
@@ -289,26 +296,22 @@ std::vector<Op> slice_ops() {
        .compute = compute_pad,
        .gradient = pad_gradient,
        .identity = identity_if_same_shape},
-      {.name = "upsampling",
-       .doc = "Each pixel `scale` times below itself and as often beside.",
-       .inputs = {{"data", "(n, c, h, w) in the order of `layout`"}},
-       .attributes = {{"scale", Int, {}, "1 or more"},
-                      {"layout", Text, "NCHW",
-                       "of data and output; channels may be in blocks, as in NCHW16c"},
-                      {"method", Text, "NEAREST_NEIGHBOR", "no other is known"}},
-       .infer_shape = infer_upsampling,
+      {.name = "_pad_grad",
+       .doc = "The gradient of what was padded with elements of its own; attributes are those of "
+              "the pad.",
+       .inputs = {{"grad", "the gradient of the output"}, {"data", "what was padded"}},
+       .attributes = {{"pad_width", Tuples, {}, "(before, after) of each dimension"},
+                      {"pad_mode", Text, {}, "edge, reflect, symmetric or wrap"}},
+       .infer_shape = second_shape,
        .infer_type = same_type,
-       .layout = image_layout,
-       .pattern = Pattern::Injective,
-       .compute =
-           [](const AttributeValues& a, Tensors in) {
-             const int64_t scale = a.integer("scale");
-             return std::vector{on_images(in[0], a.text("layout"), [&](const te::Tensor& images) {
-               return topi::nn::upsampling(images, scale, scale);
-             })};
-           },
-       .gradient = upsampling_gradient,
-       .identity = identity_if_same_shape},
+       .layout = natural_layouts,
+       .pattern = Pattern::OutEWiseFusable,
+       .compute = compute_pad_gradient,
+       .gradient =
+           [](const NodeRef& node, const Entries& g) {
+             const GradientOf n(node);
+             return first_gradient(n, n("pad", {g[0]}, Attributes(node->attributes)));
+           }},
   };
 }
 

@@ -143,7 +143,7 @@ from tilewright._core import ExprLike, PrimExpr, Tensor
 
 
 # Modules that a module of operators has.
-PARTS = {"topi": "from . import nn as nn, table as table, utils as utils, vision as vision\n", "topi.vision": "from . import ssd as ssd\n"}
+PARTS = {"topi": "from . import image as image, nn as nn, table as table, utils as utils, vision as vision\n", "topi.vision": "from . import ssd as ssd\n"}
 
 
 def operators(module: str) -> str:
@@ -162,7 +162,7 @@ def stubs() -> dict[str, str]:
     """Text by file name."""
     return {
         "_core/__init__.pyi": stub(_core), "_core/autotune.pyi": stub(_core.autotune), "_core/topi.pyi": stub(_core.topi),
-        "topi/__init__.pyi": operators("topi"), "topi/nn.pyi": operators("topi.nn"),
+        "topi/__init__.pyi": operators("topi"), "topi/image.pyi": operators("topi.image"), "topi/nn.pyi": operators("topi.nn"),
         "topi/vision/__init__.pyi": operators("topi.vision"), "topi/vision/ssd.pyi": operators("topi.vision.ssd")}
 
 

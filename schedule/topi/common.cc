@@ -40,8 +40,9 @@ void require_rank(const Place& place, const Tensor& t, int rank) {
             fmt::format("a tensor of rank {}", rank));
 }
 
-void require_images(const Place& place, const Tensor& t) {
-  if (t.rank() < 4) require_rank(place, t, 4);
+void require_images(const Place& place, const Tensor& t, size_t spatial) {
+  const int least = static_cast<int>(spatial) + 2;
+  if (t.rank() < least) require_rank(place, t, least);
 }
 
 void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent) {
@@ -65,8 +66,9 @@ Expr read_channel(const Tensor& t, const std::vector<Var>& position, size_t axis
   return t.rank() == 2 ? t(position[axis], position.back()) : t(position[axis]);
 }
 
-void require_nchw(const Place& place, std::string_view layout) {
-  if (layout != "NCHW") bad_argument(place, fmt::format("unknown layout '{}'", layout), "NCHW");
+void require_layout(const Place& place, std::string_view layout, std::string_view wanted) {
+  if (layout == wanted) return;
+  bad_argument(place, fmt::format("unknown layout '{}'", layout), std::string(wanted));
 }
 
 void require_float(const Place& place, const Tensor& t) {
@@ -96,45 +98,59 @@ std::vector<int> normalize_axes(const Place& place, const std::vector<int>& axes
   return result;
 }
 
-Pair normalize_pair(const Place& place, const std::vector<int64_t>& values, int64_t least) {
-  if (values.size() != 1 && values.size() != 2) {
+std::vector<int64_t> normalize_steps(const Place& place, const std::vector<int64_t>& values,
+                                     size_t count, int64_t least) {
+  if (values.size() != 1 && values.size() != count) {
     bad_argument(place, fmt::format("{} values", values.size()),
-                 "one value, or one for each of height and width");
+                 count == 1
+                     ? "one value"
+                     : fmt::format("one value, or one for each of {} spatial dimensions", count));
   }
   for (int64_t v : values) {
     if (v < least) bad_argument(place, fmt::format("{}", v), fmt::format("at least {}", least));
   }
-  return {values.front(), values.back()};
+  std::vector<int64_t> steps = values;
+  steps.resize(count, values.front());
+  return steps;
 }
 
-Border normalize_padding(const Place& place, const Padding& padding, const Expr& rows,
-                         const Expr& columns) {
-  if (padding.name == Padding::Name::Valid) return {0, 0, 0, 0};
+bool Border::any() const {
+  const auto some = [](int64_t amount) { return amount != 0; };
+  return std::ranges::any_of(before, some) || std::ranges::any_of(after, some);
+}
+
+Border normalize_padding(const Place& place, const Padding& padding,
+                         const std::vector<Expr>& spans) {
+  const size_t count = spans.size();
+  Border border{std::vector<int64_t>(count, 0), std::vector<int64_t>(count, 0)};
+  if (padding.name == Padding::Name::Valid) return border;
   if (padding.name == Padding::Name::Same) {
-    const auto total = [&](const Expr& span) {
-      const auto constant = as_const_int(span);
-      if (constant) return *constant - 1;
-      bad_shape(place, fmt::format("\"SAME\" for a window of {}", to_string(span)),
-                "amounts, or a kernel of constant extents");
-    };
-    const int64_t vertical = total(rows), horizontal = total(columns);
-    return {(vertical + 1) / 2, (horizontal + 1) / 2, vertical / 2, horizontal / 2};
+    for (size_t d = 0; d < count; ++d) {
+      const auto span = as_const_int(spans[d]);
+      if (!span) {
+        bad_shape(place, fmt::format("\"SAME\" for a window of {}", to_string(spans[d])),
+                  "amounts, or a kernel of constant extents");
+      }
+      border.before[d] = *span / 2;
+      border.after[d] = (*span - 1) / 2;
+    }
+    return border;
   }
   const std::vector<int64_t>& values = padding.amounts;
   for (int64_t v : values) {
     if (v < 0) bad_argument(place, fmt::format("{}", v), "at least 0");
   }
-  switch (values.size()) {
-    case 1:
-      return {values[0], values[0], values[0], values[0]};
-    case 2:
-      return {values[0], values[1], values[0], values[1]};
-    case 4:
-      return {values[0], values[1], values[2], values[3]};
-    default:
-      bad_argument(place, fmt::format("{} values", values.size()),
-                   "one value, (vertical, horizontal), or (top, left, bottom, right)");
+  if (values.size() != 1 && values.size() != count && values.size() != 2 * count) {
+    bad_argument(place, fmt::format("{} values", values.size()),
+                 fmt::format("one value, one for each of {} spatial dimensions, or those before "
+                             "each and then those behind each",
+                             count));
   }
+  for (size_t d = 0; d < count; ++d) {
+    border.before[d] = values.size() == 1 ? values[0] : values[d];
+    border.after[d] = values.size() == 2 * count ? values[count + d] : border.before[d];
+  }
+  return border;
 }
 
 Expr window_span(const Expr& kernel, int64_t dilation) {

@@ -39,9 +39,9 @@ struct Place {
 [[noreturn]] void bad_argument(const Place& place, const std::string& what, std::string legal);
 // BadShape unless `t` has `rank` dimensions.
 void require_rank(const Place& place, const Tensor& t, int rank);
-// BadShape unless `t` has rows and columns as dimensions 2 and 3: [N, C, H, W], or with blocks
-// behind these such as [N, C / c, H, W, c].
-void require_images(const Place& place, const Tensor& t);
+// BadShape unless `t` has `spatial` dimensions behind the first two: [N, C, H, W] where it is 2, or
+// with blocks behind these such as [N, C / c, H, W, c].
+void require_images(const Place& place, const Tensor& t, size_t spatial = 2);
 // BadShape unless extent `dimension` of `t` is `extent`.
 void require_extent(const Place& place, const Tensor& t, int dimension, const Expr& extent);
 // BadShape unless `t` has an element for each channel of data: [C] for its dimension `axis`, or
@@ -49,8 +49,8 @@ void require_extent(const Place& place, const Tensor& t, int dimension, const Ex
 void require_channels(const Place& place, const Tensor& t, const Tensor& data, size_t axis);
 // The element of such a tensor for a position of data.
 Expr read_channel(const Tensor& t, const std::vector<Var>& position, size_t axis);
-// BadArgument unless the layout of images is "NCHW".
-void require_nchw(const Place& place, std::string_view layout);
+// BadArgument unless the layout is that one, such as "NCHW".
+void require_layout(const Place& place, std::string_view layout, std::string_view wanted);
 // TypeMismatch unless elements are floating.
 void require_float(const Place& place, const Tensor& t);
 
@@ -59,15 +59,14 @@ int normalize_axis(const Place& place, int axis, int rank);
 // The same for a list, sorted; empty means all. BadArgument when one stands twice.
 std::vector<int> normalize_axes(const Place& place, const std::vector<int>& axes, int rank);
 
-// One value for both spatial dimensions, or two. BadArgument for other lengths or values below
-// `least`.
-struct Pair {
-  int64_t h, w;
-};
-Pair normalize_pair(const Place& place, const std::vector<int64_t>& values, int64_t least);
-// Padding around images: one amount in elements, (vertical, horizontal), (top, left, bottom,
-// right), or a name. Same gives as many windows of stride 1 as there are elements, with one element
-// more at the top and left where it is odd; Valid is none. TVM's get_pad_tuple.
+// One value for each of `count` spatial dimensions, of one for all or of so many. BadArgument for
+// other lengths or values below `least`.
+std::vector<int64_t> normalize_steps(const Place& place, const std::vector<int64_t>& values,
+                                     size_t count, int64_t least);
+// Padding around images: one amount in elements, one for each spatial dimension, those before all
+// dimensions and then those behind ((top, left, bottom, right) of two), or a name. Same gives as
+// many windows of stride 1 as there are elements, with one element more in front where it is odd;
+// Valid is none. TVM's get_pad_tuple.
 class Padding {
  public:
   enum class Name : uint8_t { Amounts, Valid, Same };
@@ -79,14 +78,15 @@ class Padding {
   Name name = Name::Amounts;
   std::vector<int64_t> amounts = {0};
 };
+// Amounts for each spatial dimension.
 struct Border {
-  int64_t top, left, bottom, right;
-  bool any() const { return top != 0 || left != 0 || bottom != 0 || right != 0; }
+  std::vector<int64_t> before, after;
+  bool any() const;
 };
-// `rows` and `columns`: what a window spans. BadArgument for other numbers of amounts or amounts
-// below 0; BadShape for Same where a span is not constant.
-Border normalize_padding(const Place& place, const Padding& padding, const Expr& rows,
-                         const Expr& columns);
+// `spans`: what a window spans of each spatial dimension. BadArgument for other numbers of amounts
+// or amounts below 0; BadShape for Same where a span is not constant.
+Border normalize_padding(const Place& place, const Padding& padding,
+                         const std::vector<Expr>& spans);
 
 // Elements from the first to the last of `kernel` taps, `dilation` apart.
 Expr window_span(const Expr& kernel, int64_t dilation);

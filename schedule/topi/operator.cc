@@ -40,7 +40,6 @@ const std::vector<Operator>& operators() {
                               &slice_rows,
                               &sort_rows,
                               &nn::activation_rows,
-                              &nn::conv2d_rows,
                               &nn::dense_rows,
                               &nn::normalization_rows,
                               &nn::pad_rows,
@@ -58,7 +57,13 @@ const std::vector<Operator>& operators() {
                               &moments_rows,
                               &einsum_rows,
                               &nn::nonlinearity_rows,
-                              &nn::root_normalization_rows}) {
+                              &nn::root_normalization_rows,
+                              &nn::conv_rows,
+                              &nn::conv_transpose_rows,
+                              &nn::conv2d_blocked_rows,
+                              &nn::lrn_rows,
+                              &nn::mirror_pad_rows,
+                              &image::resize_rows}) {
       for (Operator& row : family()) all.push_back(std::move(row));
     }
     return all;

@@ -119,8 +119,8 @@ TEST(TopiErrors, PartsThatAreNotThere) {
   expect_error(ErrorCode::BadShape,
                [] { strided_slice(te::placeholder({te::var("n")}), {0}, {1}); });
   expect_error(ErrorCode::BadArgument, [] { flip(tensor({}), 0); });
-  expect_error(ErrorCode::BadShape, [] { nn::upsampling(tensor({2, 3}), 2, 2); });
-  expect_error(ErrorCode::BadArgument, [] { nn::upsampling(tensor({1, 1, 2, 3}), 0, 2); });
+  expect_error(ErrorCode::BadShape, [] { nn::upsampling(tensor({2, 3}), {2, 2}); });
+  expect_error(ErrorCode::BadArgument, [] { nn::upsampling(tensor({1, 1, 2, 3}), {0, 2}); });
 }
 
 TEST(TopiErrors, ConvolutionsThatDoNotFit) {
@@ -146,6 +146,29 @@ TEST(TopiErrors, ConvolutionsThatDoNotFit) {
   const Tensor symbolic = tensor({6, 4, te::var("k"), 3});
   expect_error(ErrorCode::BadShape,
                [&] { nn::conv2d_nchw(x, symbolic, {1}, Padding::Name::Same); });
+}
+
+TEST(TopiErrors, ConvolutionsOfOtherDimensionsThatDoNotFit) {
+  const Tensor line = tensor({1, 4, 8}), w = tensor({4, 2, 3}), volume = tensor({1, 4, 5, 6, 7});
+  expect_error(ErrorCode::BadShape, [&] { nn::conv(tensor({4, 8}), w); });
+  expect_error(ErrorCode::BadShape, [&] { nn::conv(line, tensor({4, 4, 3, 3})); });
+  expect_error(ErrorCode::BadArgument, [&] { nn::conv(volume, tensor({2, 4, 1, 1, 1}), {1, 1}); });
+  const auto transposed = [&](std::vector<int64_t> stride, std::vector<int64_t> padding,
+                              std::vector<int64_t> more, int64_t groups = 1) {
+    return [=, &line, &w] { nn::conv_transpose(line, w, stride, padding, more, {1}, groups); };
+  };
+  expect_error(ErrorCode::BadArgument, transposed({2}, {0}, {2}));
+  expect_error(ErrorCode::BadArgument, transposed({0}, {0}, {0}));
+  expect_error(ErrorCode::BadArgument, transposed({1}, {0}, {0}, 0));
+  expect_error(ErrorCode::BadShape, transposed({1}, {5}, {0}));
+  expect_error(ErrorCode::BadShape, transposed({1}, {0}, {0}, 3));
+  expect_error(ErrorCode::BadShape, [&] { nn::conv_transpose(tensor({1, 3, 8}), w); });
+  expect_error(ErrorCode::BadShape,
+               [&] { nn::conv_transpose(line, tensor({4, 2, te::var("k")})); });
+  expect_error(ErrorCode::BadShape,
+               [&] { nn::conv_weight_gradient(tensor({2, 4, 6}), line, {3}); });
+  expect_error(ErrorCode::BadShape,
+               [&] { nn::conv_weight_gradient(tensor({1, 4, 6}), line, {3}, {1}, {0}, {1}, 3); });
 }
 
 TEST(TopiErrors, ConvolutionsOfBlocksThatDoNotFit) {
@@ -200,6 +223,12 @@ TEST(TopiErrors, PaddingAndPoolingThatDoNotFit) {
   expect_error(ErrorCode::BadArgument, pool(tensor({1, 4, 8, 8}), 2, 0));
   expect_error(ErrorCode::TypeMismatch, pool(tensor({1, 4, 8, 8}, int_type(32)), 2, 1));
   expect_error(ErrorCode::BadShape, [] { nn::global_pool(tensor({4}), nn::PoolType::Max); });
+  expect_error(ErrorCode::BadArgument,
+               [] { nn::pool(tensor({1, 4, 8}), 1, {.output_size = {0}}); });
+  expect_error(ErrorCode::BadShape,
+               [] { nn::pool(tensor({1, 4, te::var("n")}), 1, {.output_size = {2}}); });
+  expect_error(ErrorCode::BadArgument,
+               [] { nn::pool(tensor({1, 4, 8, 8, 8}), 3, {.kernel = {2, 2}}); });
 }
 
 TEST(TopiErrors, StatisticsThatDoNotFit) {

@@ -6,7 +6,7 @@
 #include "ir/print.h"
 #include "lower/pipeline.h"
 #include "schedule/topi/broadcast.h"
-#include "schedule/topi/nn/conv2d.h"
+#include "schedule/topi/nn/conv.h"
 #include "schedule/topi/transform.h"
 #include "tests/support/golden.h"
 

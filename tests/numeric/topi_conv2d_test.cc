@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/topi/nn/conv2d.h"
+#include "schedule/topi/nn/conv.h"
 
 #include <gtest/gtest.h>
 

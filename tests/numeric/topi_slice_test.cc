@@ -69,7 +69,7 @@ TEST(TopiSlice, Flip) {
 
 TEST(TopiSlice, UpsamplingRepeatsPixels) {
   const Array x = sample({2, 1, 2, 3});
-  const Array got = run(nn::upsampling(placeholder_like(x), 2, 3), {x});
+  const Array got = run(nn::upsampling(placeholder_like(x), {2, 3}), {x});
   ASSERT_EQ(got.shape, (Ints{2, 1, 4, 9}));
   for (int64_t n = 0; n < 2; ++n) {
     for (int64_t i = 0; i < 4; ++i) {

@@ -67,7 +67,7 @@ class Network:
         self._count = 0
         # Of all images: where an operator wants another one than its input has, CorrectLayout converts, so that a graph of
         # both means something else than its operators one by one.
-        self._layout = "NHWC" if random.random() < 0.2 else "NCHW"
+        self.layout = "NHWC" if random.random() < 0.2 else "NCHW"
         self.inputs: dict[str, np.ndarray] = {}
         self._variables: dict[str, sym.Symbol] = {}
         self.params: list[str] = []
@@ -138,13 +138,13 @@ class Network:
         value = self.pick(lambda v: v.array.ndim == 4 and v.shape[2] > 1)
         if value is None or self.chance(0.1):
             n, c, h, w = (self.one_of(choices) for choices in ((1, 1, 2), (1, 3, 5, 8, 16), (5, 6, 7, 9), (4, 5, 7, 8)))
-            value = self.variable((n, c, h, w) if self._layout == "NCHW" else (n, h, w, c))
+            value = self.variable((n, c, h, w) if self.layout == "NCHW" else (n, h, w, c))
         return value
 
     @property
     def _places(self) -> tuple:
         """Which dimensions of images are n, c, h and w."""
-        return (0, 1, 2, 3) if self._layout == "NCHW" else (0, 3, 1, 2)
+        return (0, 1, 2, 3) if self.layout == "NCHW" else (0, 3, 1, 2)
 
     def positive(self, x: Value | None) -> Value | None:
         """Between 0.5 and 1.5."""
@@ -197,7 +197,7 @@ class Network:
     def convolution(self):
         """With batch_norm, a broadcast or a residual connection, and relu behind, or some of it."""
         x = self.pick_images()
-        last = self._layout == "NHWC"
+        last = self.layout == "NHWC"
         kernel_layout = "HWIO" if last else "OIHW"
         n, c, h, w = (x.shape[k] for k in self._places)
         if self.chance(0.25):
@@ -208,7 +208,7 @@ class Network:
         kernel = (self.one_of([k for k in (1, 2, 3, 3) if k <= h]), self.one_of([k for k in (1, 3, 3) if k <= w] or [1]))
         same = self.chance(0.4) and all(k % 2 for k in kernel)
         attributes = {
-            "channels": channels, "kernel_size": kernel, "groups": groups, "layout": self._layout, "kernel_layout": kernel_layout,
+            "channels": channels, "kernel_size": kernel, "groups": groups, "layout": self.layout, "kernel_layout": kernel_layout,
             "strides": (1, 1) if same else (self.one_of((1, 1, 2)), self.one_of((1, 2))),
             "padding": tuple(k // 2 for k in kernel) if same else self.one_of([(0, 0), (1, 1), (1, 0), (0, 1, 2, 1)]),
             "use_bias": self.chance(0.4),
@@ -254,11 +254,11 @@ class Network:
         x = self.pick_images()
         if self.chance(0.25):
             op = self.one_of(("global_avg_pool2d", "global_max_pool2d"))
-            self.keep(self.call(op, x, layout=self._layout))
+            self.keep(self.call(op, x, layout=self.layout))
             return
         op, size = self.one_of(("max_pool2d", "avg_pool2d")), self.one_of([k for k in (1, 2, 3) if k <= min(x.shape[d] for d in self._places[2:])])
         attributes = {"pool_size": (size, size), "strides": self.one_of([(1, 1), (2, 2), (2, 1)]), "ceil_mode": self.chance(0.3),
-                      "layout": self._layout}
+                      "layout": self.layout}
         if size == 3:
             attributes["padding"] = self.one_of([(0, 0), (1, 1), (1, 0, 0, 1)])
         if op == "avg_pool2d":
@@ -311,7 +311,7 @@ class Network:
         if rank >= 2:
             moves += [("reshape", {"shape": (-3, -2)})] * 2
         if rank == 4:
-            moves += [("upsampling", {"scale": 2, "layout": self._layout})] * 3
+            moves += [("upsampling", {"scale": 2, "layout": self.layout})] * 3
         op, attributes = self.one_of(moves)
         self.keep(self.call(op, x, **attributes))
 

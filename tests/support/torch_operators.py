@@ -63,33 +63,122 @@ def product(x, axes, keepdim):
     return x
 
 
-def border(a):
-    """Left, right, top, bottom, as F.pad takes them."""
-    values = a.ints("padding")
-    top, left, bottom, right = values if len(values) == 4 else values * (4 // len(values))
-    return left, right, top, bottom
+def natural(layout):
+    return "NC" + "".join(d for d in "DHW" if d in layout)
 
 
-def conv2d(a, x, w, *bias):
-    y = F.conv2d(F.pad(relayout(x, a.layout, "NCHW"), border(a)), relayout(w, a.kernel_layout, "OIHW"), *bias,
-                 stride=a.pair("strides"), dilation=a.pair("dilation"), groups=a.groups)
-    return relayout(y, "NCHW", a.layout)
+def steps(values, spatial):
+    return values if len(values) == spatial else values * spatial
 
 
-def max_pool2d(a, x):
-    y = F.pad(relayout(x, a.layout, "NCHW"), border(a), value=-torch.inf)
-    return relayout(F.max_pool2d(y, a.pair("pool_size"), a.pair("strides"), ceil_mode=a.ceil_mode), "NCHW", a.layout)
+class Windows:
+    """Windows over images whose layout is `a.layout`; those that the output of an operator has."""
+
+    def __init__(self, a, kernel, data, out):
+        self.layout, self.natural = a.layout, natural(a.layout)
+        n = self.spatial = len(self.natural) - 2
+        self.kernel, self.stride, self.dilation = (steps(a.ints(name), n) for name in (kernel, "strides", "dilation"))
+        pads = a.ints("padding")
+        pads = pads if len(pads) == 2 * n else steps(pads, n) * 2
+        self.before, self.after = pads[:n], pads[n:]
+        extents, positions = ([shape[self.layout.index(d)] for d in self.natural[2:]] for shape in (data, out))
+        self.extents = extents
+        # Elements behind the data that the last windows reach; less than 0 where they do not reach its end.
+        self.behind = [(p - 1) * s + (k - 1) * d + 1 - b - e
+                       for p, s, k, d, b, e in zip(positions, self.stride, self.kernel, self.dilation, self.before, extents)]
+
+    def images(self, x):
+        return relayout(x, self.layout, self.natural)
+
+    def padded(self, x, value=0.0, behind=None):
+        amounts = list(zip(self.before, behind or self.behind))
+        return F.pad(x, [amount for pair in reversed(amounts) for amount in pair], value=value)
+
+    def result(self, y):
+        return relayout(y, self.natural, self.layout)
+
+    def function(self, name):
+        return getattr(F, f"{name}{self.spatial}d")
+
+    def sums(self, x):
+        """Of each window of padded images."""
+        lines = x.reshape(-1, 1, *x.shape[2:])
+        total = self.function("conv")(lines, torch.ones(1, 1, *self.kernel, dtype=x.dtype), stride=self.stride, dilation=self.dilation)
+        return total.reshape(*x.shape[:2], *total.shape[2:])
 
 
-def avg_pool2d(a, x):
-    x = relayout(x, a.layout, "NCHW")
-    sums = lambda y: F.avg_pool2d(y, a.pair("pool_size"), a.pair("strides"), ceil_mode=a.ceil_mode, divisor_override=1)
-    counted = torch.ones_like(F.pad(x, border(a))) if a.count_include_pad else F.pad(torch.ones_like(x), border(a))
-    return relayout(sums(F.pad(x, border(a))) / sums(counted), "NCHW", a.layout)
+def conv(a, x, w, *bias):
+    v = Windows(a, "kernel_size", x.shape, a.out[0])
+    kernel = relayout(w, a.kernel_layout, "OI" + v.natural[2:])
+    return v.result(v.function("conv")(v.padded(v.images(x)), kernel, *bias, stride=v.stride, dilation=v.dilation, groups=a.groups))
 
 
-def over_images(function):
-    return lambda a, x: relayout(function(relayout(x, a.layout, "NCHW"), 1), "NCHW", a.layout)
+def conv_transpose(a, x, w, *bias):
+    v = Windows(a, "kernel_size", a.out[0], x.shape)
+    kernel = relayout(w, a.kernel_layout, "OI" + v.natural[2:])
+    whole = v.function("conv_transpose")(v.images(x), kernel, stride=v.stride, dilation=v.dilation, groups=a.groups)
+    taken = F.pad(whole, [amount for pair in reversed(list(zip(v.before, v.behind))) for amount in (-pair[0], -pair[1])])
+    return v.result(taken + along(bias[0], 1, taken.dim()) if bias else taken)
+
+
+def max_pool(a, x):
+    v = Windows(a, "pool_size", x.shape, a.out[0])
+    return v.result(v.function("max_pool")(v.padded(v.images(x), -torch.inf), v.kernel, v.stride, 0, v.dilation))
+
+
+def avg_pool(a, x):
+    v = Windows(a, "pool_size", x.shape, a.out[0])
+    x = v.images(x)
+    counted = torch.ones_like(x)
+    if a.count_include_pad:
+        counted = v.padded(counted, 1.0, v.after)
+        counted = F.pad(counted, [n for behind, after in reversed(list(zip(v.behind, v.after))) for n in (0, behind - after)])
+    else:
+        counted = v.padded(counted)
+    return v.result(v.sums(v.padded(x)) / v.sums(counted).clamp(min=1))
+
+
+def lp_pool(a, x):
+    """0 where all of a window is, and its slope too, of which PyTorch makes no number."""
+    v = Windows(a, "pool_size", x.shape, a.out[0])
+    sums = v.sums(v.padded(v.images(x).abs() ** a.p))
+    return v.result(torch.where(sums > 0, sums, torch.ones_like(sums)) ** (1 / a.p) * (sums > 0))
+
+
+def sum_pool(a, x):
+    v = Windows(a, "pool_size", x.shape, a.out[0])
+    return v.result(v.sums(v.padded(v.images(x))))
+
+
+def adaptive(name, size=None):
+    def compute(a, x):
+        letters, spatial = natural(a.layout), len(a.layout) - 2
+        function = getattr(F, f"adaptive_{name}_pool{spatial}d")
+        return relayout(function(relayout(x, a.layout, letters), size or steps(a.ints("output_size"), spatial)), letters, a.layout)
+
+    return compute
+
+
+def upsampling(a, x):
+    letters = natural(a.layout)
+    x = relayout(x, a.layout, letters)
+    if a.method == "NEAREST_NEIGHBOR":
+        x = F.interpolate(x, scale_factor=a.scale)
+    elif a.align_corners:
+        x = F.interpolate(x, scale_factor=a.scale, mode="bilinear" if x.dim() == 4 else "trilinear", align_corners=True)
+    else:
+        for d in range(2, x.dim()):
+            places = torch.arange(x.shape[d] * a.scale)
+            low, share = places // a.scale, along((places % a.scale) / a.scale, d, x.dim()).to(x.dtype)
+            x = x.index_select(d, low) * (1 - share) + x.index_select(d, (low + 1).clamp(max=x.shape[d] - 1)) * share
+    return relayout(x, letters, a.layout)
+
+
+def lrn(a, x):
+    """Of an even size PyTorch's has one more element in front of each, ONNX's behind."""
+    turned = lambda y: y.flip(1) if a.size % 2 == 0 else y
+    y = turned(x.movedim(a.axis, 1).unsqueeze(-1))
+    return turned(F.local_response_norm(y, a.size, a.alpha, a.beta, a.bias)).squeeze(-1).movedim(1, a.axis)
 
 
 def batch_norm(a, x, gamma, beta, mean, variance):
@@ -100,7 +189,11 @@ def batch_norm(a, x, gamma, beta, mean, variance):
 
 
 def pad(a, x):
-    return F.pad(x, [amount for width in reversed(a.pad_width) for amount in width], value=a.pad_value)
+    if a.pad_mode == "constant":
+        return F.pad(x, [amount for width in reversed(a.pad_width) for amount in width], value=a.pad_value)
+    for d, width in enumerate(a.pad_width):
+        x = x.index_select(d, torch.tensor(np.pad(np.arange(x.shape[d]), width, mode=a.pad_mode)))
+    return x
 
 
 def strided_slice(a, x):
@@ -200,12 +293,13 @@ OPERATORS = {
     "clip": lambda a, x: torch.clamp(x, a.a_min, a.a_max),
     "cast": lambda a, x: x * 1,
     "full_like": lambda a, x: torch.full_like(x, a.fill_value),
-    "conv2d": conv2d,
-    "max_pool2d": max_pool2d,
-    "avg_pool2d": avg_pool2d,
-    "global_avg_pool2d": over_images(F.adaptive_avg_pool2d),
-    "global_max_pool2d": over_images(F.adaptive_max_pool2d),
-    "upsampling": lambda a, x: relayout(F.interpolate(relayout(x, a.layout, "NCHW"), scale_factor=a.scale), "NCHW", a.layout),
+    **{f"{name}{d}d{rest}": function for d in (1, 2, 3) for name, rest, function in (
+        ("conv", "", conv), ("_conv", "", conv), ("conv", "_transpose", conv_transpose), ("max_pool", "", max_pool), ("avg_pool", "", avg_pool),
+        ("lp_pool", "", lp_pool), ("_sum_pool", "", sum_pool), ("global_avg_pool", "", adaptive("avg", 1)), ("global_max_pool", "", adaptive("max", 1)),
+        ("adaptive_avg_pool", "", adaptive("avg")), ("adaptive_max_pool", "", adaptive("max")))},
+    "upsampling": upsampling,
+    "upsampling3d": upsampling,
+    "lrn": lrn,
     "dense": lambda a, x, w, *b: F.linear(x, w, *b),
     "matmul": lambda a, x, y: (x.T if a.transpose_a else x) @ (y.T if a.transpose_b else y),
     "softmax": lambda a, x: torch.softmax(x, a.axis),

@@ -9,94 +9,56 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-// A dimension of one pixel behind the last: lines are images.
-Value as_images(Call& c, const Value& data) {
-  Extents shape = data.shape();
-  shape.push_back(1);
-  return c.reshaped(data, shape);
+// "conv2d" of two spatial dimensions.
+std::string of_dimensions(std::string_view pattern, int64_t spatial) {
+  std::string name(pattern);
+  name[name.find('?')] = static_cast<char>('0' + spatial);
+  return name;
 }
 
-Value as_lines(Call& c, const Value& images) {
-  Extents shape = images.shape();
-  shape.pop_back();
-  return c.reshaped(images, shape);
-}
-
-// (begin, …, end, …) of lines as those of images.
-Extents with_column(const Extents& values, int64_t added, bool both_sides) {
-  Extents result = values;
-  if (both_sides) result.insert(result.begin() + 1, added);
-  result.push_back(added);
-  return result;
-}
-
-Windows of_images(Windows w) {
-  w.kernel = with_column(w.kernel, 1, false);
-  w.strides = with_column(w.strides, 1, false);
-  w.dilations = with_column(w.dilations, 1, false);
-  w.pads = with_column(w.pads, 0, true);
-  return w;
+void require_spatial(Call& c, const Value& data) {
+  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
+  if (data.rank() > 5) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
 }
 
 Values conv(Call& c) {
   const Value &data = c.input(0), &weight = c.input(1);
-  if (data.rank() < 3 || weight.rank() != data.rank()) {
+  require_spatial(c, data);
+  if (weight.rank() != data.rank()) {
     c.bad("windows of " + text(weight.shape()) + " over " + text(data.shape()),
           "(n, c, …) and (channels, c / groups, …)");
   }
-  if (data.rank() > 4) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
-  const bool lines = data.rank() == 3;
-  Windows w = windows_of(c, Extents(weight.shape().begin() + 2, weight.shape().end()));
-  if (w.kernel != Extents(weight.shape().begin() + 2, weight.shape().end())) {
+  const Extents kernel(weight.shape().begin() + 2, weight.shape().end());
+  const Windows w = windows_of(c, kernel);
+  if (w.kernel != kernel) {
     c.bad("kernel_shape " + text(w.kernel) + " and weights of " + text(weight.shape()),
           "the same in both");
   }
-  if (lines) w = of_images(w);
-  const Attributes attributes{{"channels", text(weight.extent(0))},
-                              {"kernel_size", text(w.kernel)},
-                              {"strides", text(w.strides)},
-                              {"padding", text(w.pads)},
-                              {"dilation", text(w.dilations)},
-                              {"groups", text(c.integer("group", 1))},
-                              {"use_bias", text(c.has(2))}};
-  Values inputs = c.inputs();
-  if (lines) {
-    inputs[0] = as_images(c, data);
-    inputs[1] = as_images(c, weight);
-  }
-  const Value images = c("conv2d", inputs, attributes);
-  return {lines ? as_lines(c, images) : images};
+  return {c(of_dimensions("conv?d", data.rank() - 2), c.inputs(),
+            {{"channels", text(weight.extent(0))},
+             {"kernel_size", text(w.kernel)},
+             {"strides", text(w.strides)},
+             {"padding", text(w.pads)},
+             {"dilation", text(w.dilations)},
+             {"groups", text(c.integer("group", 1))},
+             {"use_bias", text(c.has(2))}})};
 }
 
-// Rounding up never gives a window that begins behind the image and the padding before it.
-Value without_windows_in_padding(Call& c, const Value& images, const Windows& w) {
-  Extents begin(images.shape().size(), 0), end = images.shape();
-  for (size_t k = 2; k < end.size(); ++k) {
-    const int64_t limit = c.input(0).extent(k) + w.pads[k - 2];
-    if ((end[k] - 1) * w.strides[k - 2] >= limit) --end[k];
-  }
-  if (end == images.shape()) return images;
-  return c("strided_slice", {images}, {{"begin", text(begin)}, {"end", text(end)}});
-}
-
+// Of ceil_mode ONNX says, as PyTorch does, that no window begins in the padding behind the image.
 Values pool(Call& c, std::string_view op) {
   const Value& data = c.input(0);
-  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
-  if (data.rank() > 4) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
-  const bool lines = data.rank() == 3, is_mean = op == "avg_pool2d";
-  Windows w = windows_of(c, {});
-  if (std::ranges::any_of(w.dilations, [](int64_t d) { return d != 1; })) {
-    c.unsupported("windows with dilations");
-  }
-  if (lines) w = of_images(w);
+  require_spatial(c, data);
+  const Windows w = windows_of(c, {});
   Attributes attributes{{"pool_size", text(w.kernel)},
                         {"strides", text(w.strides)},
                         {"padding", text(w.pads)},
-                        {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))}};
-  if (is_mean) attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
-  Value images = c(op, {lines ? as_images(c, data) : data}, attributes);
-  if (lines) images = as_lines(c, images);
-  return {without_windows_in_padding(c, images, w)};
+                        {"dilation", text(w.dilations)},
+                        {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))},
+                        {"ceil_rule", "pytorch"}};
+  if (op == "avg_pool?d") {
+    attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
+  }
+  return {c(of_dimensions(op, data.rank() - 2), {data}, attributes)};
 }
 
 // Over all dimensions behind the channels.
@@ -127,7 +89,9 @@ Values batch_norm(Call& c) {
 Values pad(Call& c) {
   const Value& data = c.input(0);
   const std::string mode = c.string("mode", "constant");
-  if (mode != "constant") c.unsupported("mode '" + mode + "'");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
+    c.bad("mode '" + mode + "'", "constant, edge, reflect, wrap");
+  }
   const bool inputs = c.opset() >= 11;
   const Extents given = inputs ? c.integers_of(1) : c.integers("pads");
   double value = inputs ? 0 : c.real("value", 0);
@@ -158,14 +122,15 @@ Values pad(Call& c) {
   }
   Value inner = data;
   if (cut) inner = c("strided_slice", {data}, {{"begin", text(begin)}, {"end", text(end)}});
-  return {c("pad", {inner}, {{"pad_width", text(width)}, {"pad_value", text(value)}})};
+  return {c("pad", {inner},
+            {{"pad_width", text(width)}, {"pad_value", text(value)}, {"pad_mode", mode}})};
 }
 
 }  // namespace
 
 std::vector<Converter> image_converters() {
-  const auto max_pool = [](Call& c) { return pool(c, "max_pool2d"); };
-  const auto mean_pool = [](Call& c) { return pool(c, "avg_pool2d"); };
+  const auto max_pool = [](Call& c) { return pool(c, "max_pool?d"); };
+  const auto mean_pool = [](Call& c) { return pool(c, "avg_pool?d"); };
   return {
       {"Conv", 1, 2, 3,
        "auto_pad:string dilations:ints group:int kernel_shape:ints pads:ints strides:ints", conv},

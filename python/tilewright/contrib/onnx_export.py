@@ -279,12 +279,12 @@ def _conv2d(c):
 def _windows(c):
     """Attributes of a pooling, and how far its last windows reach beyond the padding: rows below, columns at the right."""
     height, width = (c["layout"].index(dimension) for dimension in "HW")
-    kernel, stride, border = c.pair("pool_size"), c.pair("strides"), c.border()
+    kernel, stride, dilation, border = c.pair("pool_size"), c.pair("strides"), c.pair("dilation"), c.border()
     beyond = [
-        max(0, (c.shapes[0][k] - 1) * s + size - c.input_shapes[0][k] - sum(border[i::2]))
-        for i, (k, s, size) in enumerate(zip((height, width), stride, kernel))
+        max(0, (c.shapes[0][k] - 1) * s + (size - 1) * d + 1 - c.input_shapes[0][k] - sum(border[i::2]))
+        for i, (k, s, size, d) in enumerate(zip((height, width), stride, kernel, dilation))
     ]
-    return {"kernel_shape": kernel, "strides": stride}, border, beyond
+    return {"kernel_shape": kernel, "strides": stride, "dilations": dilation}, border, beyond
 
 
 def _max_pool2d(c):
@@ -300,12 +300,16 @@ def _max_pool2d(c):
 def _avg_pool2d(c):
     """What windows reach beyond the padding is never counted."""
     attributes, border, beyond = _windows(c)
+    if any(d != 1 for d in attributes.pop("dilations")):
+        c.refuse("dilation", "1")
     data = c.relayout(c.inputs[0], c["layout"], "NCHW")
     if c["count_include_pad"] and any(beyond):
         top, left, bottom, right = border
         data = c.emit("Pad", data, c.constant([0, 0, top, left, 0, 0, bottom, right]))
         border = [0, 0, 0, 0]
     pads = [*border[:2], *(b + further for b, further in zip(border[2:], beyond))]
+    if any(pad >= k for pad, k in zip(pads, attributes["kernel_shape"] * 2)):  # which poolings of ONNX must not have
+        c.refuse("padding", "less, with what the last windows reach beyond it, than windows are large")
     counted = int(c["count_include_pad"] and not any(beyond))
     return c.relayout(c.emit("AveragePool", data, pads=pads, count_include_pad=counted, **attributes), "NCHW", c["layout"])
 
@@ -317,9 +321,10 @@ def _over_images(op):
 def _upsampling(c):
     scales = [c["scale"] if dimension in "HW" else 1 for dimension in c["layout"]]
     # The second input is a region that this mode does not look at.
+    between = c["method"] != "NEAREST_NEIGHBOR"
     return c.emit(
-        "Resize", c.inputs[0], "", c.constant(scales, "float32"), mode="nearest", nearest_mode="floor",
-        coordinate_transformation_mode="asymmetric")
+        "Resize", c.inputs[0], "", c.constant(scales, "float32"), mode="linear" if between else "nearest", nearest_mode="floor",
+        coordinate_transformation_mode="align_corners" if between and c["align_corners"] else "asymmetric")
 
 
 # Along dimensions ---------------------------------------------------------------------------------------------------
@@ -430,8 +435,12 @@ def _flip(c):
 
 
 def _pad(c):
-    width = c["pad_width"]
-    return c.emit("Pad", c.inputs[0], c.constant([w[0] for w in width] + [w[1] for w in width]), c.number(c["pad_value"]))
+    width, mode = c["pad_width"], c["pad_mode"]
+    if mode in ("symmetric", "wrap"):  # Pad of this opset has neither
+        c.refuse("pad_mode", "constant, edge, reflect")
+    if mode == "reflect" and any(max(w) >= extent for w, extent in zip(width, c.input_shapes[0])):
+        c.refuse("pad_width", "less than the extent of each dimension")
+    return c.emit("Pad", c.inputs[0], c.constant([w[0] for w in width] + [w[1] for w in width]), c.number(c["pad_value"]), mode=mode)
 
 
 # Order --------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import collections.abc
 
 from tilewright._core import ExprLike, PrimExpr, Tensor
 from . import nn as nn, table as table, utils as utils, vision as vision
+from . import image as image, nn as nn, table as table, utils as utils
 
 
 def identity(x: Tensor) -> Tensor:

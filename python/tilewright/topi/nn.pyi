@@ -36,42 +36,141 @@ def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
     """
 
 
+def gelu(x: Tensor) -> Tensor:
+    r"""X / 2 * (1 + erf(x / sqrt(2))); Hendrycks and Gimpel, "Gaussian Error Linear Units", exact form.
+
+    x (Tensor): floats
+    """
+
+
+def conv1d_ncw(data: Tensor, kernel: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], out_dtype: str | None = None) -> Tensor:
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
+
+    data (Tensor): [N, C, W]
+    kernel (Tensor): [F, C, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def group_conv1d_ncw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], groups: int, out_dtype: str | None = None) -> Tensor:
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
+
+    Input (Tensor): [N, C, W]
+    Filter (Tensor): [F, C / groups, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    groups (int): divide C and F; a group of F reads a group of C
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
 def conv2d_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], out_dtype: str | None = None) -> Tensor:
-    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
 
     Input (Tensor): [N, C, H, W]
     Filter (Tensor): [F, C, KH, KW]
-    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
     padding (int | collections.abc.Sequence[int] | str)
-    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
     out_dtype (str | None): of products and sums; None: that of the data
     """
 
 
 def group_conv2d_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], groups: int, out_dtype: str | None = None) -> Tensor:
-    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
 
     Input (Tensor): [N, C, H, W]
     Filter (Tensor): [F, C / groups, KH, KW]
-    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
     padding (int | collections.abc.Sequence[int] | str)
-    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    groups (int): divide C and F; a group of F reads a group of C
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def conv3d_ncdhw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], out_dtype: str | None = None) -> Tensor:
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
+
+    Input (Tensor): [N, C, D, H, W]
+    Filter (Tensor): [F, C, KD, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    out_dtype (str | None): of products and sums; None: that of the data
+    """
+
+
+def group_conv3d_ncdhw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], groups: int, out_dtype: str | None = None) -> Tensor:
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
+
+    Input (Tensor): [N, C, D, H, W]
+    Filter (Tensor): [F, C / groups, KD, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
     groups (int): divide C and F; a group of F reads a group of C
     out_dtype (str | None): of products and sums; None: that of the data
     """
 
 
 def conv2d(input: Tensor, filter: Tensor, strides: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, dilation: int | collections.abc.Sequence[int], layout: str = 'NCHW', out_dtype: str | None = None, data_layout: str = 'NCHW') -> Tensor:
-    r"""Two-dimensional cross-correlation: [N, F, OH, OW] with OH = (H + top + bottom - ((KH - 1) * dilation + 1)) // stride + 1, and OW likewise. With padding a stage pad_temp stands before. ONNX Conv.
+    r"""Cross-correlation: [N, F, ...], each spatial extent being (in + padding before and behind - ((kernel - 1) * dilation + 1)) // stride + 1. With padding a stage pad_temp stands before. ONNX Conv.
 
     input (Tensor): [N, C, H, W]
     filter (Tensor): [F, C, KH, KW]
-    strides (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
+    strides (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
     padding (int | collections.abc.Sequence[int] | str)
-    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
     layout (str): "NCHW"
     out_dtype (str | None): of products and sums; None: that of the data
     data_layout (str): what later TVM calls layout
+    """
+
+
+def conv1d_transpose_ncw(data: Tensor, kernel: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, out_dtype: str | None = None, output_padding: int | collections.abc.Sequence[int] = [0], dilation: int | collections.abc.Sequence[int] = [1], groups: int = 1) -> Tensor:
+    r"""Each element of data, times the kernel, added to the window that a convolution would have computed it from: [N, F, ...], each spatial extent being (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - padding before and behind. Kernels have constant extents. ONNX ConvTranspose.
+
+    data (Tensor): [N, C, W]
+    kernel (Tensor): [C, F / groups, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str): is taken off the result
+    out_dtype (str | None): of products and sums; None: that of the data
+    output_padding (int | collections.abc.Sequence[int]): more elements at the end of each dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    groups (int): divide C and F; a group of F is made of a group of C
+    """
+
+
+def conv2d_transpose_nchw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, out_dtype: str | None = None, output_padding: int | collections.abc.Sequence[int] = [0], dilation: int | collections.abc.Sequence[int] = [1], groups: int = 1) -> Tensor:
+    r"""Each element of data, times the kernel, added to the window that a convolution would have computed it from: [N, F, ...], each spatial extent being (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - padding before and behind. Kernels have constant extents. ONNX ConvTranspose.
+
+    Input (Tensor): [N, C, H, W]
+    Filter (Tensor): [C, F / groups, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str): is taken off the result
+    out_dtype (str | None): of products and sums; None: that of the data
+    output_padding (int | collections.abc.Sequence[int]): more elements at the end of each dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    groups (int): divide C and F; a group of F is made of a group of C
+    """
+
+
+def conv3d_transpose_ncdhw(Input: Tensor, Filter: Tensor, stride: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, out_dtype: str | None = None, output_padding: int | collections.abc.Sequence[int] = [0], dilation: int | collections.abc.Sequence[int] = [1], groups: int = 1) -> Tensor:
+    r"""Each element of data, times the kernel, added to the window that a convolution would have computed it from: [N, F, ...], each spatial extent being (in - 1) * stride + (kernel - 1) * dilation + 1 + output_padding - padding before and behind. Kernels have constant extents. ONNX ConvTranspose.
+
+    Input (Tensor): [N, C, D, H, W]
+    Filter (Tensor): [C, F / groups, KD, KH, KW]
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str): is taken off the result
+    out_dtype (str | None): of products and sums; None: that of the data
+    output_padding (int | collections.abc.Sequence[int]): more elements at the end of each dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    groups (int): divide C and F; a group of F is made of a group of C
     """
 
 
@@ -272,6 +371,25 @@ def l2_normalize(data: Tensor, eps: float, axis: int | collections.abc.Sequence[
     data (Tensor): floats
     eps (float): the least that is divided by, squared
     axis (int | collections.abc.Sequence[int] | None): the dimensions; None: all
+def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2.0) -> Tensor:
+    r"""Data / (bias + alpha / size * sum of the squares of `size` elements along axis) ** beta. ONNX LRN.
+
+    data (Tensor): floats
+    size (int): how many elements are summed
+    axis (int): the dimension of channels
+    alpha (float): factor of the mean square
+    beta (float): the power
+    bias (float): what is added to it
+    """
+
+
+def mirror_pad(data: Tensor, pad_before: int | collections.abc.Sequence[int], pad_after: int | collections.abc.Sequence[int] | None = None, mode: str = 'SYMMETRIC') -> Tensor:
+    r"""Data with elements of its own around it, as NumPy's pad has them. ONNX Pad.
+
+    data (Tensor)
+    pad_before (int | collections.abc.Sequence[int]): elements before each dimension
+    pad_after (int | collections.abc.Sequence[int] | None): elements after each dimension; None: as before
+    mode (str): "SYMMETRIC", "REFLECT", "EDGE" or "WRAP"
     """
 
 
@@ -310,13 +428,39 @@ def pad(data: Tensor, pad_before: ExprLike | collections.abc.Sequence[ExprLike],
     """
 
 
+def pool1d(data: Tensor, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int], dilation: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, pool_type: str, ceil_mode: bool = False, layout: str = 'NCW', count_include_pad: bool = True, ceil_rule: str = 'tvm') -> Tensor:
+    r"""The greatest element or the mean of each window: [N, C, ...], each spatial extent being (in + padding before and behind + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1. A maximum disregards padding, and is minus infinity (the least integer) of a window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. ONNX MaxPool and AveragePool.
+
+    data (Tensor): [N, C, W]; floats for a mean
+    kernel (int | collections.abc.Sequence[int]): one extent, or one for each spatial dimension
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    pool_type (str): "max" or "avg"
+    ceil_mode (bool): a last window that does not fit whole counts too
+    layout (str): "NCW"
+    count_include_pad (bool): means are over padding too
+    ceil_rule (str): what ceil_mode does of a window that begins in the padding behind the data: "tvm" keeps it, "pytorch" leaves it out
+    """
+
+
+def adaptive_pool1d(data: Tensor, output_size: int | collections.abc.Sequence[int], pool_type: str, layout: str = 'NCW') -> Tensor:
+    r"""The greatest element or the mean of windows that cover the image: window i of n reaches from floor(i * extent / n) to ceil((i + 1) * extent / n). PyTorch's adaptive pooling.
+
+    data (Tensor): [N, C, W]; floats for a mean
+    output_size (int | collections.abc.Sequence[int]): how many windows: one number, or one for each spatial dimension
+    pool_type (str): "max" or "avg"
+    layout (str): "NCW"
+    """
+
+
 def pool2d(data: Tensor, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int], dilation: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, pool_type: str, ceil_mode: bool = False, layout: str = 'NCHW', count_include_pad: bool = True, ceil_rule: str = 'tvm') -> Tensor:
-    r"""The greatest element or the mean of each window: [N, C, OH, OW] with OH = (H + top + bottom + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1, and OW likewise. A maximum disregards padding, and is minus infinity (the least integer) of a window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. ONNX MaxPool and AveragePool.
+    r"""The greatest element or the mean of each window: [N, C, ...], each spatial extent being (in + padding before and behind + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1. A maximum disregards padding, and is minus infinity (the least integer) of a window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. ONNX MaxPool and AveragePool.
 
     data (Tensor): [N, C, H, W]; floats for a mean
-    kernel (int | collections.abc.Sequence[int]): one extent, or (vertical, horizontal)
-    stride (int | collections.abc.Sequence[int]): one, or (vertical, horizontal)
-    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or (vertical, horizontal)
+    kernel (int | collections.abc.Sequence[int]): one extent, or one for each spatial dimension
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
     padding (int | collections.abc.Sequence[int] | str)
     pool_type (str): "max" or "avg"
     ceil_mode (bool): a last window that does not fit whole counts too
@@ -326,10 +470,46 @@ def pool2d(data: Tensor, kernel: int | collections.abc.Sequence[int], stride: in
     """
 
 
-def global_pool(data: Tensor, pool_type: str, layout: str = 'NCHW') -> Tensor:
-    r"""One window over all of H and W: [N, C, 1, 1]. ONNX GlobalMaxPool and GlobalAveragePool.
+def adaptive_pool(data: Tensor, output_size: int | collections.abc.Sequence[int], pool_type: str, layout: str = 'NCHW') -> Tensor:
+    r"""The greatest element or the mean of windows that cover the image: window i of n reaches from floor(i * extent / n) to ceil((i + 1) * extent / n). PyTorch's adaptive pooling.
 
     data (Tensor): [N, C, H, W]; floats for a mean
+    output_size (int | collections.abc.Sequence[int]): how many windows: one number, or one for each spatial dimension
+    pool_type (str): "max" or "avg"
+    layout (str): "NCHW"
+    """
+
+
+def pool3d(data: Tensor, kernel: int | collections.abc.Sequence[int], stride: int | collections.abc.Sequence[int], dilation: int | collections.abc.Sequence[int], padding: int | collections.abc.Sequence[int] | str, pool_type: str, ceil_mode: bool = False, layout: str = 'NCDHW', count_include_pad: bool = True, ceil_rule: str = 'tvm') -> Tensor:
+    r"""The greatest element or the mean of each window: [N, C, ...], each spatial extent being (in + padding before and behind + (stride - 1 with ceil_mode) - ((kernel - 1) * dilation + 1)) // stride + 1. A maximum disregards padding, and is minus infinity (the least integer) of a window without elements; a mean is 0 there. A mean is never over what ceil_mode adds. ONNX MaxPool and AveragePool.
+
+    data (Tensor): [N, C, D, H, W]; floats for a mean
+    kernel (int | collections.abc.Sequence[int]): one extent, or one for each spatial dimension
+    stride (int | collections.abc.Sequence[int]): one, or one for each spatial dimension
+    dilation (int | collections.abc.Sequence[int]): distance of taps: one, or one for each spatial dimension
+    padding (int | collections.abc.Sequence[int] | str)
+    pool_type (str): "max" or "avg"
+    ceil_mode (bool): a last window that does not fit whole counts too
+    layout (str): "NCDHW"
+    count_include_pad (bool): means are over padding too
+    ceil_rule (str): what ceil_mode does of a window that begins in the padding behind the data: "tvm" keeps it, "pytorch" leaves it out
+    """
+
+
+def adaptive_pool3d(data: Tensor, output_size: int | collections.abc.Sequence[int], pool_type: str, layout: str = 'NCDHW') -> Tensor:
+    r"""The greatest element or the mean of windows that cover the image: window i of n reaches from floor(i * extent / n) to ceil((i + 1) * extent / n). PyTorch's adaptive pooling.
+
+    data (Tensor): [N, C, D, H, W]; floats for a mean
+    output_size (int | collections.abc.Sequence[int]): how many windows: one number, or one for each spatial dimension
+    pool_type (str): "max" or "avg"
+    layout (str): "NCDHW"
+    """
+
+
+def global_pool(data: Tensor, pool_type: str, layout: str = 'NCHW') -> Tensor:
+    r"""One window over all of each image: [N, C, 1, 1] of two spatial dimensions. ONNX GlobalMaxPool and GlobalAveragePool.
+
+    data (Tensor): [N, C, ...]; floats for a mean
     pool_type (str): "max" or "avg"
     layout (str): "NCHW"
     """
@@ -366,14 +546,28 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     """
 
 
-def upsampling(data: Tensor, scale_h: int, scale_w: int, layout: str = 'NCHW', method: str = 'nearest_neighbor') -> Tensor:
+def upsampling(data: Tensor, scale_h: int, scale_w: int, layout: str = 'NCHW', method: str = 'nearest_neighbor', align_corners: bool = False) -> Tensor:
     r"""Each pixel scale_h times below itself and scale_w times beside: [N, C, H * scale_h, W * scale_w]. ONNX Resize, nearest.
 
     data (Tensor): [N, C, H, W]
     scale_h (int): 1 or more
     scale_w (int): 1 or more
     layout (str): "NCHW"
-    method (str): "nearest_neighbor"
+    method (str): "nearest_neighbor" or "bilinear"
+    align_corners (bool): whether the outermost pixels of both images lie on each other
+    """
+
+
+def upsampling3d(data: Tensor, scale_d: int, scale_h: int, scale_w: int, layout: str = 'NCDHW', method: str = 'nearest_neighbor', coordinate_transformation_mode: str = 'half_pixel') -> Tensor:
+    r"""Each element so many times along each spatial dimension.
+
+    data (Tensor): [N, C, D, H, W]
+    scale_d (int): 1 or more
+    scale_h (int): 1 or more
+    scale_w (int): 1 or more
+    layout (str): "NCDHW"
+    method (str): "nearest_neighbor" or "trilinear"
+    coordinate_transformation_mode (str): of trilinear: as resize3d has it
     """
 
 

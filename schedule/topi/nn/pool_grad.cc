@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/topi/nn/pool_grad.h"
 
+#include <fmt/format.h>
+
 #include "ir/expr.h"
+#include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pooling_windows.h"
 #include "schedule/topi/operator.h"
 
@@ -12,101 +15,71 @@ constexpr std::string_view kOp = "pool_grad";
 
 Expr number(int64_t n) { return make_const(int_type(32), n); }
 
-// A dimension of images of which windows are pooled.
-class Dimension {
+// The windows of images that are pooled.
+class Windows {
  public:
-  Dimension(const Expr& extent, int64_t kernel, int64_t stride, int64_t before, int64_t after,
-            Rounding rounding)
-      : windows_({.extent = extent,
-                  .kernel = kernel,
-                  .stride = stride,
-                  .dilation = 1,
-                  .before = before,
-                  .after = after}) {
-    windows_.place(rounding);
-  }
-  const PoolWindows& windows() const { return windows_; }
+  Windows(const Tensor& data, size_t spatial, const Pooling& p)
+      : dimensions_(pool_dimensions(kOp, data, spatial, p)), shape_(data.shape()) {}
+  size_t spatial() const { return dimensions_.size(); }
+  const PoolDimension& operator[](size_t d) const { return dimensions_[d]; }
 
-  IterVar taps(const std::string& name) const {
-    return te::reduce_axis({0, number(windows_.kernel)}, name);
+  std::vector<Expr> pooled_shape() const {
+    std::vector<Expr> shape = shape_;
+    for (size_t d = 0; d < spatial(); ++d) shape[d + 2] = dimensions_[d].positions();
+    return shape;
   }
-  // The element under a tap of a window, and whether there is one.
-  Expr element(const Expr& window, const Expr& tap) const {
-    return window * number(windows_.stride) + tap - number(windows_.before);
+  std::vector<IterVar> tap_axes() const {
+    std::vector<IterVar> axes;
+    for (size_t d = 0; d < spatial(); ++d) {
+      axes.push_back(taps(dimensions_[d].taps(), fmt::format("rv{}", d)));
+    }
+    return axes;
   }
-  Expr has_element(const Expr& element) const {
-    return Expr(0) <= element && element < windows_.extent;
+  // Taps by number, row-major.
+  Expr tap_number(const std::vector<Expr>& tap) const {
+    Expr result = tap[0];
+    for (size_t d = 1; d < spatial(); ++d) result = result * dimensions_[d].taps() + tap[d];
+    return result;
   }
-
-  // The windows over an element: the last of them, and those that overlap it.
-  IterVar overlaps(const std::string& name) const {
-    const int64_t most = (windows_.kernel + windows_.stride - 1) / windows_.stride;
-    return te::reduce_axis({0, number(most)}, name);
+  // Where the taps of window i lie in the data, and whether there is an element.
+  std::vector<Expr> element(const std::vector<Var>& i, const std::vector<IterVar>& tap) const {
+    std::vector<Expr> at = to_exprs(i);
+    for (size_t d = 0; d < spatial(); ++d) {
+      at[d + 2] = dimensions_[d].element(i[d + 2], tap[d].var());
+    }
+    return at;
   }
-  Expr window(const Expr& element, const Expr& overlap) const {
-    return floor_div(element + number(windows_.before), number(windows_.stride)) - overlap;
-  }
-  // Whether there is that window, and it reaches the element.
-  Expr has_window(const Expr& element, const Expr& window) const {
-    return Expr(0) <= window && window < windows_.positions &&
-           tap(element, window) < number(windows_.kernel);
-  }
-  Expr tap(const Expr& element, const Expr& window) const {
-    return element + number(windows_.before) - window * number(windows_.stride);
+  Expr has_element(const std::vector<Var>& i, const std::vector<IterVar>& tap) const {
+    std::vector<Expr> conditions;
+    for (size_t d = 0; d < spatial(); ++d) {
+      conditions.push_back(dimensions_[d].has_element(i[d + 2], tap[d].var()));
+    }
+    return all_of(conditions);
   }
 
  private:
-  PoolWindows windows_;
+  std::vector<PoolDimension> dimensions_;
+  std::vector<Expr> shape_;
 };
 
-struct Images {
-  Dimension rows, columns;
-
-  static Images of(const Tensor& data, const Pooling& p) {
-    require_images({kOp, "data"}, data);
-    const Pair kernel = normalize_pair({kOp, "kernel"}, p.kernel, 1),
-               stride = normalize_pair({kOp, "stride"}, p.stride, 1);
-    const Border border =
-        normalize_padding({kOp, "padding"}, p.padding, number(kernel.h), number(kernel.w));
-    const std::vector<Expr> shape = data.shape();
-    return {.rows = {shape[2], kernel.h, stride.h, border.top, border.bottom, p.rounding},
-            .columns = {shape[3], kernel.w, stride.w, border.left, border.right, p.rounding}};
-  }
-  Expr tap(const Expr& row, const Expr& column) const {
-    return row * number(columns.windows().kernel) + column;
-  }
-  std::vector<Expr> pooled_shape(const Tensor& data) const {
-    std::vector<Expr> shape = data.shape();
-    shape[2] = rows.windows().positions;
-    shape[3] = columns.windows().positions;
-    return shape;
-  }
-};
-
-// The indices with others for rows and columns.
-std::vector<Expr> at(const std::vector<Var>& i, const Expr& row, const Expr& column) {
-  std::vector<Expr> indices = to_exprs(i);
-  indices[2] = row;
-  indices[3] = column;
-  return indices;
+std::vector<Expr> vars_of(const std::vector<IterVar>& axes) {
+  std::vector<Expr> vars;
+  for (const IterVar& axis : axes) vars.emplace_back(axis.var());
+  return vars;
 }
 
 // For each window the first tap that lies on its greatest element, row-major.
-Tensor first_greatest(const Tensor& data, const Images& images, const Pooling& p) {
-  const Tensor greatest =
-      pool2d(data, p.kernel, p.stride, {1}, p.padding, PoolType::Max, p.rounding);
-  const IterVar ky = images.rows.taps("rv0"), kx = images.columns.taps("rv1");
+Tensor first_greatest(const Tensor& data, const Windows& windows, Pooling p) {
+  p.type = PoolType::Max;
+  const Tensor greatest = pool(data, windows.spatial(), p);
+  const std::vector<IterVar> axes = windows.tap_axes();
   return te::compute(
-      images.pooled_shape(data),
+      windows.pooled_shape(),
       [&](const std::vector<Var>& i) {
-        const Expr y = images.rows.element(i[2], ky.var()),
-                   x = images.columns.element(i[3], kx.var());
         const Expr none = number(INT32_MAX);
-        const Expr found = select(data(at(i, y, x)) == greatest(to_exprs(i)),
-                                  images.tap(ky.var(), kx.var()), none);
-        return te::min(
-            if_then_else(images.rows.has_element(y) && images.columns.has_element(x), found, none),
-            {ky, kx});
+        const Expr found = select(data(windows.element(i, axes)) == greatest(to_exprs(i)),
+                                  windows.tap_number(vars_of(axes)), none);
+        return te::min(if_then_else(windows.has_element(i, axes), found, none), axes);
       },
       "pool_first");
 }
@@ -114,60 +87,68 @@ Tensor first_greatest(const Tensor& data, const Images& images, const Pooling& p
 // Adds up, for each element of the data, what `of_window` gives for the windows over it: indices of
 // a window and the tap that lies on the element.
 template <class F>
-Tensor total_of_windows(const Tensor& data, const Images& images, const F& of_window) {
-  const IterVar ry = images.rows.overlaps("rv0"), rx = images.columns.overlaps("rv1");
+Tensor total_of_windows(const Tensor& data, const Windows& windows, const F& of_window) {
+  std::vector<IterVar> axes;
+  for (size_t d = 0; d < windows.spatial(); ++d) {
+    axes.push_back(taps(number(windows[d].overlaps()), fmt::format("rv{}", d)));
+  }
   return te::compute(
       data.shape(),
       [&](const std::vector<Var>& i) {
-        const Expr oy = images.rows.window(i[2], ry.var()),
-                   ox = images.columns.window(i[3], rx.var());
-        const Expr there = images.rows.has_window(i[2], oy) && images.columns.has_window(i[3], ox);
-        const Expr tap = images.tap(images.rows.tap(i[2], oy), images.columns.tap(i[3], ox));
-        return te::sum(if_then_else(there, of_window(at(i, oy, ox), tap), make_zero(data.dtype())),
-                       {ry, rx});
+        std::vector<Expr> at = to_exprs(i), conditions, tap;
+        for (size_t d = 0; d < windows.spatial(); ++d) {
+          const Expr candidate = axes[d].var();
+          at[d + 2] = windows[d].window(i[d + 2], candidate);
+          tap.push_back(windows[d].tap(i[d + 2], candidate));
+          conditions.push_back(windows[d].has_window(i[d + 2], candidate));
+        }
+        return te::sum(if_then_else(all_of(conditions), of_window(at, windows.tap_number(tap)),
+                                    make_zero(data.dtype())),
+                       axes);
       },
       "pool_grad");
 }
 
 }  // namespace
 
-Tensor pool_grad(const Tensor& grad, const Tensor& data, const Pooling& p) {
-  const Images images = Images::of(data, p);
-  require_images({kOp, "grads"}, grad);
+Tensor pool_grad(const Tensor& grad, const Tensor& data, size_t spatial, const Pooling& p) {
+  const Windows windows(data, spatial, p);
+  require_images({kOp, "grads"}, grad, spatial);
   if (p.type == PoolType::Max) {
-    const Tensor first = first_greatest(data, images, p);
-    return total_of_windows(data, images, [&](const std::vector<Expr>& window, const Expr& tap) {
+    const Tensor first = first_greatest(data, windows, p);
+    return total_of_windows(data, windows, [&](const std::vector<Expr>& window, const Expr& tap) {
       return select(first(window) == tap, grad(window), make_zero(data.dtype()));
     });
   }
-  require_float({kOp, "data"}, data);
-  const Tensor share = te::compute(
-      grad.shape(),
-      [&](const std::vector<Var>& i) {
-        const Expr count = images.rows.windows().counted(i[2], p.count_include_pad) *
-                           images.columns.windows().counted(i[3], p.count_include_pad);
-        return div(grad(to_exprs(i)), tw::cast(data.dtype(), tw::max(count, Expr(1))));
-      },
-      "pool_share", kElementwise);
+  Tensor share = grad;
+  if (p.type == PoolType::Average) {
+    require_float({kOp, "data"}, data);
+    share = te::compute(
+        grad.shape(),
+        [&](const std::vector<Var>& i) {
+          Expr count = number(1);
+          for (size_t d = 0; d < spatial; ++d) {
+            count = count * windows[d].counted(i[d + 2], p.count_include_pad);
+          }
+          return div(grad(to_exprs(i)), tw::cast(data.dtype(), tw::max(count, Expr(1))));
+        },
+        "pool_share", kElementwise);
+  }
   return total_of_windows(
-      data, images, [&](const std::vector<Expr>& window, const Expr&) { return share(window); });
+      data, windows, [&](const std::vector<Expr>& window, const Expr&) { return share(window); });
 }
 
-Tensor pool_select(const Tensor& values, const Tensor& data, const Pooling& p) {
-  const Images images = Images::of(data, p);
-  const Tensor first = first_greatest(data, images, p);
-  const IterVar ky = images.rows.taps("rv0"), kx = images.columns.taps("rv1");
+Tensor pool_select(const Tensor& values, const Tensor& data, size_t spatial, const Pooling& p) {
+  const Windows windows(data, spatial, p);
+  const Tensor first = first_greatest(data, windows, p);
+  const std::vector<IterVar> axes = windows.tap_axes();
   return te::compute(
-      images.pooled_shape(data),
+      windows.pooled_shape(),
       [&](const std::vector<Var>& i) {
-        const Expr y = images.rows.element(i[2], ky.var()),
-                   x = images.columns.element(i[3], kx.var());
         const Expr none = make_zero(values.dtype());
-        const Expr chosen =
-            select(first(to_exprs(i)) == images.tap(ky.var(), kx.var()), values(at(i, y, x)), none);
-        return te::sum(
-            if_then_else(images.rows.has_element(y) && images.columns.has_element(x), chosen, none),
-            {ky, kx});
+        const Expr chosen = select(first(to_exprs(i)) == windows.tap_number(vars_of(axes)),
+                                   values(windows.element(i, axes)), none);
+        return te::sum(if_then_else(windows.has_element(i, axes), chosen, none), axes);
       },
       "pool_select");
 }
@@ -179,10 +160,10 @@ std::vector<Operator> pool_grad_rows() {
       [](const Tensor& grads, const Tensor& data, const Ints& kernel, const Ints& stride,
          const Padding& padding, const std::string& type, bool ceil_mode, bool count_include_pad,
          const std::string& order) {
-        require_nchw({kOp, "layout"}, order);
+        require_layout({kOp, "layout"}, order, "NCHW");
         require_rank({kOp, "data"}, data, 4);
         require_rank({kOp, "grads"}, grads, 4);
-        return pool_grad(grads, data,
+        return pool_grad(grads, data, 2,
                          {.kernel = kernel,
                           .stride = stride,
                           .padding = padding,

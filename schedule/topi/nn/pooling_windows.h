@@ -1,62 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows that pooling slides along a dimension of images.
+// Windows that pooling lays along a dimension of images.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
-#include "ir/expr.h"
 #include "schedule/topi/nn/pooling.h"
 
 namespace tw::topi::nn {
 
-struct PoolWindows {
-  Expr extent;  // of the data
-  int64_t kernel, stride, dilation;
-  int64_t before = 0, after = 0;  // padding
-  int64_t added = 0;              // elements behind it that the last window reaches when rounded up
-  Expr positions = {};
+class PoolDimension {
+ public:
+  // Windows of `kernel` taps that slide.
+  struct Slide {
+    int64_t kernel, stride, dilation, before, after;  // padding before and behind
+  };
+  static PoolDimension sliding(const Expr& extent, const Slide& slide, Rounding rounding);
+  // So many windows that cover the dimension: window i from floor(i * extent / n) to
+  // ceil((i + 1) * extent / n). BadShape unless the extent is constant or n is 1.
+  static PoolDimension adaptive(const Expr& extent, int64_t windows);
 
-  Expr span() const { return window_span(make_const(extent.dtype(), kernel), dilation); }
+  const Expr& extent() const { return extent_; }
+  const Expr& positions() const { return positions_; }
+  // Taps of the largest window.
+  const Expr& taps() const { return taps_; }
+  // Padding before and behind the data that windows reach, the last one too where it was rounded
+  // up.
+  int64_t before() const { return slide_.before; }
+  int64_t behind() const { return slide_.after + added_; }
 
-  void place(Rounding rounding) {
-    added = rounding == Rounding::Down ? 0 : stride - 1;
-    positions = window_positions(extent, span(), stride, before + after + added);
-    if (rounding == Rounding::UpInside) {
-      // A window begins before the end of the data.
-      const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-      const Expr begin = floor_div(extent + constant(before - 1), constant(stride)) + constant(1);
-      positions = tw::min(positions, begin);
-    }
-    const auto count = as_const_int(positions);
-    if (count && *count <= 0) {
-      bad_shape({"pool2d", "kernel"},
-                fmt::format("a window of {} taps over {} elements", kernel, *as_const_int(extent)),
-                "a kernel no larger than the padded data");
-    }
-  }
+  // The element of the data under a tap of a window, and whether there is one.
+  Expr element(const Expr& window, const Expr& tap) const;
+  Expr has_element(const Expr& window, const Expr& tap) const;
+  // The same in padded data: the condition is what padding does not see to, and undefined where
+  // nothing is left of it.
+  Expr padded_element(const Expr& window, const Expr& tap) const;
+  Expr has_padded_element(const Expr& window, const Expr& tap) const;
+  // How many elements a mean of the window is over.
+  Expr counted(const Expr& window, bool include_pad) const;
 
-  // How many taps of the window at `position` lie on elements [low, high) of the data.
-  Expr taps(const Expr& position, const Expr& low, const Expr& high) const {
-    const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-    const Expr start = position * constant(stride) - constant(before);
-    const auto first_from = [&](const Expr& bound) {  // first tap at or behind `bound`
-      return floor_div(bound - start + constant(dilation - 1), constant(dilation));
-    };
-    return tw::min(first_from(high), constant(kernel)) - tw::max(first_from(low), constant(0));
-  }
-  Expr counted(const Expr& position, bool include_pad) const {
-    const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
-    if (include_pad) {
-      if (added == 0) return constant(kernel);
-      return taps(position, constant(-before), extent + constant(after));
-    }
-    if (before == 0 && after == 0 && added == 0) return constant(kernel);
-    return taps(position, constant(0), extent);
-  }
+  // The windows over an element: candidates, at most so many.
+  int64_t overlaps() const;
+  Expr window(const Expr& element, const Expr& candidate) const;
+  Expr tap(const Expr& element, const Expr& candidate) const;
+  // Whether there is that candidate, and it reaches the element.
+  Expr has_window(const Expr& element, const Expr& candidate) const;
+
+ private:
+  enum class Kind : uint8_t {
+    Sliding,
+    Even,   // one after the other, of the same size
+    Uneven  // adaptive ones of several sizes
+  };
+  Expr number(int64_t v) const;
+  Expr begin(const Expr& window) const;  // of an adaptive one
+  Expr end(const Expr& window) const;
+  Expr taps_between(const Expr& window, const Expr& low, const Expr& high) const;
+
+  Kind kind_ = Kind::Sliding;
+  Expr extent_, positions_, taps_;
+  Slide slide_{.kernel = 1, .stride = 1, .dilation = 1, .before = 0, .after = 0};
+  int64_t added_ = 0;     // elements behind the padding that the last window reaches
+  int64_t overlaps_ = 1;  // of uneven ones
 };
+
+// Windows along all spatial dimensions of `data`.
+std::vector<PoolDimension> pool_dimensions(std::string_view op, const Tensor& data, size_t spatial,
+                                           const Pooling& pooling);
 
 // Arguments of Python: "max" or "avg"; "tvm" or "pytorch".
 PoolType pool_type_of(std::string_view op, const std::string& name);

@@ -9,10 +9,10 @@
 
 namespace tw::topi::nn {
 
-// Every pixel `scale_h` times below itself and `scale_w` times beside: [N, C, H, W] ->
-// [N, C, H * scale_h, W * scale_w]; further dimensions, blocks of channels, stay. BadArgument for
-// scales below 1. ONNX Resize, nearest.
-Tensor upsampling(const Tensor& data, int64_t scale_h, int64_t scale_w,
+// Every pixel so many times along each spatial dimension: [N, C, H, W] -> [N, C, H * scales[0],
+// W * scales[1]], and likewise for other numbers of them; further dimensions, blocks of channels,
+// stay. BadArgument for scales below 1. ONNX Resize, nearest.
+Tensor upsampling(const Tensor& data, const std::vector<int64_t>& scales,
                   const std::string& name = "upsampling", const std::string& tag = kInjective);
 
 // Rows of the table in schedule/topi/operator.h.

@@ -1,132 +1,192 @@
 """Pooling and what else makes images of images."""
 
 import itertools
+import math
 
 import numpy as np
 
 from operators.arrays import least, relayout
 from operators.row import Operator
-from operators.windows import border_of, padded_by, taps_of
+from operators.windows import border_of, grown_images, grown_windows, natural, steps
 
 
-def _pooled(of_windows):
-    """An operator that slides windows: of_windows(images, border, rest, taps, a), where `rest` is added below and at the
-    right so that all windows lie inside."""
+def _windows(a, extents):
+    """Of each spatial dimension: for each window the elements that it covers, and how many a mean is over."""
+    spatial, sliding = len(extents), a.get("pool_size", ()) != ()
+    count = (1,) * spatial if a.get("output_size", ()) == () else steps(a.ints("output_size"), spatial)
+    if not sliding:
+        yield from ([(range(w * e // n, -(-(w + 1) * e // n)), None) for w in range(n)] for e, n in zip(extents, count, strict=True))
+        return
+    geometry = (steps(a.ints(name), spatial) for name in ("pool_size", "strides", "dilation"))
+    for e, k, s, d, (before, after) in zip(extents, *geometry, border_of(a.ints("padding"), spatial), strict=True):
+        room = e + before + after - (k - 1) * d - 1
+        windows = []
+        for w in range((room + (s - 1 if a.ceil_mode else 0)) // s + 1):
+            taps = [w * s - before + t * d for t in range(k)]
+            if w * s > room and a.ceil_rule == "pytorch" and taps[0] >= e:
+                continue
+            inside = [t for t in taps if 0 <= t < e]
+            include = a.get("count_include_pad", False)
+            windows.append((inside, len([t for t in taps if t < e + after]) if include else None))
+        yield windows
+
+
+def _cells(a, extents):
+    """For each window: its place in the result, the elements of [:, :, ...] in it, and how many a mean is over."""
+    windows = list(_windows(a, extents))
+    for place in itertools.product(*(range(len(w)) for w in windows)):
+        chosen = [w[p] for w, p in zip(windows, place, strict=True)]
+        count = math.prod(len(inside) if counted is None else counted for inside, counted in chosen)
+        yield (slice(None), slice(None), *place), (slice(None), slice(None), *np.ix_(*(list(inside) for inside, _ in chosen))), count
+
+
+def _pooled(of_window):
+    """of_window(elements [n, c, taps], count, a)"""
 
     def compute(a, x):
-        x = relayout(x, a.layout, "NCHW")
-        kernel, stride, border = a.pair("pool_size"), a.pair("strides"), border_of(a.ints("padding"))
-        whole = [e + border[k] + border[k + 2] for k, e in enumerate(x.shape[2:])]
-        up = [s - 1 if a.ceil_mode else 0 for s in stride]
-        positions = [(e - k + u) // s + 1 for e, k, s, u in zip(whole, kernel, stride, up, strict=True)]
-        rest = (0, 0, *(max(0, (p - 1) * s + k - e) for p, s, k, e in zip(positions, stride, kernel, whole, strict=True)))
-        taps = [at for _, at in taps_of(kernel, stride, (1, 1), positions)]
-        return relayout(of_windows(a, x, border, rest, taps).astype(x.dtype), "NCHW", a.layout)
+        images = relayout(x, a.layout, natural(a.layout))
+        result = np.zeros((*images.shape[:2], *(len(w) for w in _windows(a, images.shape[2:]))), x.dtype)
+        for place, elements, count in _cells(a, images.shape[2:]):
+            taken = images[elements]
+            result[place] = of_window(taken.reshape(*images.shape[:2], math.prod(taken.shape[2:])), count, a)
+        return relayout(result, natural(a.layout), a.layout)
 
     return compute
 
 
-def _max_of_windows(a, x, border, rest, taps):
-    nothing = least(x.dtype)
-    x = padded_by(padded_by(x, border, nothing), rest, nothing)
-    return np.max([x[at] for at in taps], 0)
+def _greatest(x, count, a):
+    return x.max(2, initial=least(x.dtype))
 
 
-def _mean_of_windows(a, x, border, rest, taps):
-    inside = np.ones((1, 1, *x.shape[2:]))
-    counted = padded_by(padded_by(inside, border, 1.0 if a.count_include_pad else 0.0), rest)
-    x = padded_by(padded_by(x, border), rest)
-    return sum(x[at].astype("float64") for at in taps) / np.maximum(sum(counted[at] for at in taps), 1)
+def _mean(x, count, a):
+    return x.astype("float64").sum(2) / max(count, 1)
 
 
-def _windows(a, images):
-    """Of a pooling: for each window (row, column) the rows and columns of the images that it covers. A pool_size of () is one
-    window over all."""
-    h, w = images.shape[2:]
-    kernel = a.pair("pool_size") if a.ints("pool_size") else (h, w)
-    stride = a.pair("strides") if a.ints("pool_size") else (1, 1)
-    border = border_of(a.ints("padding"))
-    for extent, k, s, before, after in zip((h, w), kernel, stride, border[:2], border[2:], strict=True):
-        room = extent + before + after - k + (s - 1 if a.ceil_mode else 0)
-        yield [(p * s - before, p * s - before + k, before, after, extent) for p in range(room // s + 1)]
-
-
-def _inside(window):
-    first, end, _, _, extent = window
-    return range(max(first, 0), min(end, extent))
+def _norm(x, count, a):
+    return (np.abs(x.astype("float64")) ** a.p).sum(2) ** (1 / a.p)
 
 
 def _greatest_places(a, images):
-    """For each image and window with elements, the first place of its greatest."""
-    rows, columns = _windows(a, images)
-    for (i, row), (j, column) in itertools.product(enumerate(rows), enumerate(columns)):
-        covered = [(y, x) for y in _inside(row) for x in _inside(column)]
+    """For each image and window with elements: the window, and the first place of its greatest."""
+    for place, elements, _ in _cells(a, images.shape[2:]):
+        covered = list(itertools.product(*(index.ravel() for index in elements[2:])))
         for n, c in np.ndindex(*images.shape[:2]) if covered else ():
-            y, x = max(covered, key=lambda at: images[n, c, at[0], at[1]])
-            yield (n, c, i, j), (n, c, y, x)
+            yield (n, c, *place[2:]), (n, c, *max(covered, key=lambda at: images[(n, c, *at)]))
 
 
-def _max_pool2d_grad(a, grad, data):
-    grad, data = relayout(grad, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
+def _max_grad(a, grad, data):
+    grad, data = (relayout(x, a.layout, natural(a.layout)) for x in (grad, data))
     result = np.zeros_like(data)
     for window, place in _greatest_places(a, data):
         result[place] += grad[window]
-    return relayout(result, "NCHW", a.layout)
+    return relayout(result, natural(a.layout), a.layout)
 
 
-def _max_pool2d_select(a, values, data):
-    values, data = relayout(values, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
-    result = np.zeros((*data.shape[:2], *map(len, _windows(a, data))), data.dtype)
+def _max_select(a, values, data):
+    values, data = (relayout(x, a.layout, natural(a.layout)) for x in (values, data))
+    result = np.zeros((*data.shape[:2], *(len(w) for w in _windows(a, data.shape[2:]))), data.dtype)
     for window, place in _greatest_places(a, data):
         result[window] = values[place]
-    return relayout(result, "NCHW", a.layout)
+    return relayout(result, natural(a.layout), a.layout)
 
 
-def _avg_pool2d_grad(a, grad, data):
-    grad, data = relayout(grad, a.layout, "NCHW"), relayout(data, a.layout, "NCHW")
-    result = np.zeros(data.shape)
-    rows, columns = _windows(a, data)
-    for (i, row), (j, column) in itertools.product(enumerate(rows), enumerate(columns)):
-        count = 1
-        for window in (row, column):
-            first, end, before, after, extent = window
-            count *= min(end, extent + after) - max(first, -before) if a.count_include_pad else len(_inside(window))
-        for y, x in itertools.product(_inside(row), _inside(column)):
-            result[:, :, y, x] += grad[:, :, i, j] / max(count, 1)
-    return relayout(result.astype(data.dtype), "NCHW", a.layout)
+def _spread(share):
+    """Each window's gradient, divided by share(count), to the elements of the window."""
 
-
-def _over_images(function):
-    def compute(a, x):
-        return relayout(function(relayout(x, a.layout, "NCHW"), axis=(2, 3), keepdims=True), "NCHW", a.layout)
+    def compute(a, grad, data):
+        grad, data = (relayout(x, a.layout, natural(a.layout)) for x in (grad, data))
+        result = np.zeros(data.shape)
+        for place, elements, count in _cells(a, data.shape[2:]):
+            result[elements] += grad[place].reshape(*grad.shape[:2], *(1,) * (grad.ndim - 2)) / share(count)
+        return relayout(result.astype(data.dtype), natural(a.layout), a.layout)
 
     return compute
 
 
-def _upsampling(a, x):
-    return relayout(relayout(x, a.layout, "NCHW").repeat(a.scale, 2).repeat(a.scale, 3), "NCHW", a.layout)
+UP = {"pool_size": (3, 2), "strides": (2, 3), "padding": (1, 0, 1, 1), "ceil_mode": True}
+LAST = {"pool_size": (2, 3), "strides": (1, 2), "padding": (1, 2, 0, 1), "layout": "NHWC"}
+# Attributes of what slides, and the shapes of data and result. One has windows without elements: a maximum is minus infinity there.
+WINDOWS = [
+    ({"pool_size": 3, "strides": 2, "padding": (1, 0)}, (2, 3, 8), (2, 3, 4)),
+    ({"pool_size": 2, "strides": 2, "dilation": 3, "layout": "NWC"}, (1, 9, 2), (1, 3, 2)),
+    (UP, (1, 2, 7, 6), (1, 2, 4, 3)),
+    (LAST, (2, 6, 6, 2), (2, 6, 4, 2)),
+    ({"pool_size": (2, 3), "strides": (1, 2), "dilation": (3, 2), "padding": (0, 1)}, (1, 2, 6, 7), (1, 2, 3, 3)),
+    ({"pool_size": 2, "strides": 3, "padding": (0, 1), "ceil_mode": True, "ceil_rule": "pytorch"}, (1, 1, 6, 6), (1, 1, 2, 3)),
+    ({"pool_size": (2, 1, 3), "strides": (1, 2, 2), "padding": (1, 0, 1)}, (1, 2, 3, 5, 4), (1, 2, 4, 3, 2)),
+]
+# The same of those that cover images.
+COVERED = [
+    ({"output_size": 3}, (2, 2, 7), (2, 2, 3)),
+    ({"output_size": (3, 2)}, (1, 2, 7, 6), (1, 2, 3, 2)),
+    ({"output_size": 5, "layout": "NHWC"}, (1, 3, 4, 2), (1, 5, 5, 2)),
+    ({"output_size": (1, 2, 3)}, (1, 2, 3, 4, 4), (1, 2, 1, 2, 3)),
+]
+IMAGES = {1: (2, 3, 5), 2: (2, 3, 5, 4), 3: (1, 2, 3, 1, 4)}
+LAST_CHANNELS = {1: "NWC", 2: "HWCN", 3: "NDHWC"}
 
 
-MAX_WINDOWS = {"pool_size": (3, 2), "strides": (2, 3), "padding": (1, 0, 1, 1), "ceil_mode": True}
-MEAN_WINDOWS = {"pool_size": (2, 3), "strides": (1, 2), "padding": (1, 2, 0, 1)}
+def _of(spatial, table, *inputs):
+    return [([shapes[k] for k in inputs], attributes) for attributes, *shapes in table if len(shapes[0]) == spatial + 2]
 
 
-def _gradient_cases(windows):
-    return [([(1, 2, 4, 3), (1, 2, 7, 6)], windows), ([(2, 6, 4, 2), (2, 6, 6, 2)], {**MEAN_WINDOWS, "layout": "NHWC"}),
-            ([(2, 3, 1, 1), (2, 3, 5, 4)], {})]
+def _including(cases):
+    """With padding counted too."""
+    return cases + [(shapes, {**attributes, "count_include_pad": True}) for shapes, attributes in cases if "padding" in attributes]
+
+
+def _global(spatial):
+    return [([IMAGES[spatial]], {}), ([IMAGES[spatial]], {"layout": LAST_CHANNELS[spatial]})]
+
+
+def _all(spatial, *inputs):
+    whole = [IMAGES[spatial], (*IMAGES[spatial][:2], *(1,) * spatial)]
+    return _of(spatial, WINDOWS, *inputs) + _of(spatial, COVERED, *inputs) + [([whole[k] for k in inputs], {})]
+
+
+def _grow(op, spatial):
+    def grow(network):
+        x, layout, extents = grown_images(network, spatial)
+        attributes = {"layout": layout}
+        if op.startswith("adaptive"):
+            attributes["output_size"] = tuple(network.one_of([n for n in (1, 2, 3) if n <= extents[letter]]) for letter in natural(layout)[2:])
+        elif not op.startswith("global"):
+            attributes["pool_size"], windows = grown_windows(network, layout, extents)
+            attributes |= windows | {"ceil_mode": network.chance(0.3)}
+        if op.startswith("lp_pool"):
+            attributes["p"] = network.one_of((1, 2, 3))
+            x = network.positive(x)  # a norm has no slope at 0
+        network.keep(network.call(op, x, **attributes))
+
+    return grow
+
+
+def _family(d):
+    rows = _rows(d)
+    for name, row in rows.items():
+        if not name.startswith("_"):
+            row.grow = _grow(name, d)
+    return rows
+
+
+def _rows(d):
+    return {
+        f"max_pool{d}d": Operator(_pooled(_greatest), _of(d, WINDOWS, 0), smooth=lambda attributes: attributes is not UP),
+        f"avg_pool{d}d": Operator(_pooled(_mean), _including(_of(d, WINDOWS, 0)), floating=True),
+        f"lp_pool{d}d": Operator(_pooled(_norm), [(shapes, {**attributes, "p": p}) for p, (shapes, attributes) in zip((2, 1, 3, 2), _of(d, WINDOWS, 0), strict=False)],
+                                 floating=True),
+        f"_sum_pool{d}d": Operator(_pooled(lambda x, count, a: x.sum(2)), _of(d, WINDOWS, 0)),
+        f"global_max_pool{d}d": Operator(_pooled(_greatest), _global(d)),
+        f"global_avg_pool{d}d": Operator(_pooled(_mean), _global(d), floating=True),
+        f"adaptive_max_pool{d}d": Operator(_pooled(_greatest), _of(d, COVERED, 0)),
+        f"adaptive_avg_pool{d}d": Operator(_pooled(_mean), _of(d, COVERED, 0), floating=True),
+        f"_max_pool{d}d_grad": Operator(_max_grad, _all(d, 1, 0)),
+        f"_avg_pool{d}d_grad": Operator(_spread(lambda count: max(count, 1)), _including(_all(d, 1, 0)), floating=True),
+        f"_sum_pool{d}d_grad": Operator(_spread(lambda count: 1), _of(d, WINDOWS, 1, 0)),
+        f"_max_pool{d}d_select": Operator(_max_select, _all(d, 0, 0)),
+    }
 
 
 OPERATORS = {
-    "max_pool2d": Operator(_pooled(_max_of_windows), [([(2, 6, 6, 2)], {**MEAN_WINDOWS, "layout": "NHWC"}), ([(1, 2, 7, 6)], {"pool_size": (3, 2), "strides": (2, 3), "padding": (1, 0, 1, 1), "ceil_mode": True})],
-                           smooth=lambda attributes: not attributes.get("ceil_mode")),  # windows without elements are minus infinity
-    "avg_pool2d": Operator(_pooled(_mean_of_windows), [
-        ([(1, 2, 7, 6)], {"pool_size": (3, 2), "strides": (2, 3), "padding": (1, 0, 1, 1), "ceil_mode": include, "count_include_pad": include})
-        for include in (False, True)
-    ], floating=True),
-    "global_max_pool2d": Operator(_over_images(np.max), [([(2, 3, 5, 4)], {}), ([(2, 3, 5, 4)], {"layout": "NHWC"})]),
-    "global_avg_pool2d": Operator(_over_images(np.mean), [([(2, 3, 5, 4)], {}), ([(2, 3, 5, 4)], {"layout": "HWCN"})], floating=True),
-    "_max_pool2d_grad": Operator(_max_pool2d_grad, _gradient_cases(MAX_WINDOWS)),
-    "_avg_pool2d_grad": Operator(_avg_pool2d_grad, _gradient_cases({**MAX_WINDOWS, "count_include_pad": True}), floating=True),
-    "_max_pool2d_select": Operator(_max_pool2d_select, [([(1, 2, 7, 6)] * 2, MAX_WINDOWS), ([(2, 6, 6, 2)] * 2, {**MEAN_WINDOWS, "layout": "NHWC"}), ([(2, 3, 5, 4)] * 2, {})]),
-    "upsampling": Operator(_upsampling, [([(1, 2, 3, 5)], {"scale": 2}), ([(1, 2, 3, 5)], {"scale": 3, "layout": "NHWC"})]),
+    **_family(1), **_family(2), **_family(3),
 }

@@ -99,7 +99,6 @@ OPERATORS = {
     "_strided_slice_grad": Operator(_strided_slice_grad, [([(5, 4), (5, 7)], {"begin": (4, 6), "end": (-6, -8), "stride": (-1, -2)}), ([(4, 7), (5, 7)], {"begin": (1,), "end": (99,)}),
                             ([(2, 2), (5, 7)], {"begin": (-4, 1), "end": (-1, 6), "stride": (2, 3)})]),
     "flip": Operator(lambda a, x: np.flip(x, a.axis), [([(3, 5)], {"axis": -1})]),
-    "pad": Operator(lambda a, x: np.pad(x, a.pad_width, constant_values=number(a.pad_value, x.dtype)), [([(3, 5)], {"pad_width": ((0, 1), (2, 3)), "pad_value": 1.5})]),
     "__layout_transform__": Operator(lambda a, x: relayout(x, a.src_layout, a.dst_layout), [
         ([(2, 8, 3, 5)], {"src_layout": "NCHW", "dst_layout": "NCHW4c"}),
         ([(2, 3, 5, 8)], {"src_layout": "NHWC", "dst_layout": "NCHW"}),

@@ -191,7 +191,7 @@ TEST(CorrectLayout, WrongLayoutsAreErrors) {
 // Each operator in layouts of chance computes what it did.
 
 struct Case {
-  std::string_view op;
+  std::string op;
   std::vector<std::pair<std::string, std::vector<int64_t>>> inputs;  // natural layout, shape
   Attributes attributes;
 };
@@ -221,6 +221,7 @@ std::vector<Case> cases() {
       {"broadcast_add", {{"NHWC", {2, 6, 4, 4}}, vector}, {}},
       {"conv2d", {image, {"OIHW", {6, 2, 3, 2}}, {"C", {6}}}, filters},
       {"_conv2d_grad", {{"NCHW", {2, 6, 6, 5}}, image, {"OIHW", {6, 2, 3, 2}}}, filters},
+
       {"_contrib_conv2d_NCHWc",
        {{"NCHW2c", {2, 2, 6, 4, 2}}, {"OIHW2i3o", {2, 2, 3, 2, 2, 3}}, {"C3c", {2, 3}}},
        {{"channels", "6"},
@@ -236,6 +237,13 @@ std::vector<Case> cases() {
       {"_avg_pool2d_grad", {{"NCHW", {2, 4, 1, 1}}, image}, {}},
       {"_max_pool2d_select", {image, image}, window},
       {"upsampling", {image}, {{"scale", "2"}}},
+      {"resize", {image}, {{"size", "(3, 7)"}}},
+      {"upsampling3d", {{"NCDHW", {1, 4, 2, 3, 2}}}, {{"scale", "2"}}},
+      {"lrn", {image}, {{"size", "3"}}},
+      {"_window_sum", {image}, {{"size", "4"}}},
+      {"_pad_grad",
+       {{"NCHW", {2, 4, 9, 5}}, image},
+       {{"pad_width", "((0, 0), (0, 0), (1, 2), (0, 1))"}, {"pad_mode", "reflect"}}},
       {"dense", {{"NC", {4, 6}}, {"OI", {2, 6}}, {"C", {2}}}, {{"units", "2"}}},
       {"matmul", {{"NC", {4, 6}}, {"CN", {6, 2}}}, {}},
       {"softmax", {image}, {{"axis", "1"}}},
@@ -283,6 +291,7 @@ std::vector<Case> cases() {
       {"flip", {image}, {{"axis", "1"}}},
       {"pad", {image}, {{"pad_width", "((0, 0), (0, 0), (1, 2), (0, 1))"}, {"pad_value", "3"}}},
       {"pad", {image}, {{"pad_width", "((0, 1), (4, 2), (0, 0), (0, 0))"}}},
+      {"pad", {image}, {{"pad_width", "((0, 1), (4, 2), (0, 0), (1, 0))"}, {"pad_mode", "edge"}}},
   };
 }
 
@@ -336,27 +345,75 @@ void check(const Symbol& z, const std::vector<std::pair<std::string, std::vector
   }
 }
 
+// What slides windows, of any number of spatial dimensions.
+std::vector<Case> windows(size_t spatial) {
+  using Input = std::pair<std::string, std::vector<int64_t>>;
+  const std::string letters = std::string("DHW").substr(3 - spatial);
+  const auto tensor = [&](const std::string& two, int64_t first, int64_t second, int64_t extent) {
+    Input input{two + letters, {first, second}};
+    input.second.resize(2 + spatial, extent);
+    return input;
+  };
+  const Input image = tensor("NC", 2, 4, 5), inner = tensor("NC", 2, 6, 4),
+              pooled = tensor("NC", 2, 4, 4), one = tensor("NC", 2, 4, 1);
+  const Input weight = tensor("OI", 6, 2, 2), turned = tensor("OI", 4, 3, 2), bias{"C", {6}};
+  const Attributes window{{"pool_size", "2"}}, taps{{"kernel_size", "2"}, {"groups", "2"}};
+  Attributes filters = taps;
+  filters.set("channels", "6");
+  const auto name = [&](std::string_view pattern) {
+    return fmt::format(fmt::runtime(pattern), spatial);
+  };
+  std::vector<Case> cases = {
+      {name("conv{}d"), {image, weight, bias}, filters},
+      {name("conv{}d_transpose"), {image, turned, bias}, filters},
+      {name("_conv{}d"), {image, weight}, taps},
+      {name("_conv{}d_grad"), {inner, image, weight}, filters},
+      {name("_conv{}d_data_grad"), {inner, weight, image}, taps},
+      {name("_conv{}d_weight_grad"), {inner, image}, taps},
+      {name("resize{}d"), {image}, {{"size", "7"}}},
+      {name("_resize{}d_like"), {image, pooled}, {}},
+      {name("_resize{}d_grad"), {pooled, image}, {}},
+      {name("_max_pool{}d_select"), {image, image}, window},
+      {name("_max_pool{}d_grad"), {pooled, image}, window},
+      {name("_avg_pool{}d_grad"), {one, image}, {}},
+      {name("_sum_pool{}d_grad"), {pooled, image}, window},
+  };
+  for (const char* op : {"max_pool{}d", "avg_pool{}d", "lp_pool{}d", "_sum_pool{}d"}) {
+    cases.push_back({name(op), {image}, window});
+  }
+  for (const char* op : {"global_max_pool{}d", "global_avg_pool{}d"}) {
+    cases.push_back({name(op), {image}, {}});
+  }
+  for (const char* op : {"adaptive_max_pool{}d", "adaptive_avg_pool{}d"}) {
+    cases.push_back({name(op), {image}, {{"output_size", "2"}}});
+  }
+  return cases;
+}
+
 TEST(CorrectLayout, OperatorsComputeTheSameInAnyLayout) {
-  std::set<std::string_view> tried;
+  std::set<std::string, std::less<>> tried;
   std::mt19937 rng(11);
   std::vector<Case> all = cases();
+  for (size_t spatial : {1, 2, 3}) {
+    for (Case& c : windows(spatial)) all.push_back(std::move(c));
+  }
   for (const Case& c : all) tried.insert(c.op);
   for (const Op& op : operators()) {
-    if (!op.layout || !tried.insert(op.name).second) continue;
+    if (!op.layout || !tried.emplace(op.name).second) continue;
     const std::pair<std::string, std::vector<int64_t>> image{"NCHW", {2, 4, 6, 4}};
     const bool with_scalar = !op.attributes.empty() && op.attributes[0].name == "scalar";
     if (op.pattern == Pattern::ElementWise) {
-      all.push_back({op.name,
+      all.push_back({std::string(op.name),
                      {op.inputs.size(), image},
                      with_scalar ? Attributes{{"scalar", "2"}} : Attributes()});
     } else if (op.pattern == Pattern::Broadcast) {
-      all.push_back({op.name, {image, {"CHW", {4, 1, 1}}}, {}});
+      all.push_back({std::string(op.name), {image, {"CHW", {4, 1, 1}}}, {}});
     } else {
       ADD_FAILURE() << op.name << " has no case";
     }
   }
   for (const Case& c : all) {
-    SCOPED_TRACE(std::string(c.op));
+    SCOPED_TRACE(c.op);
     std::vector<Symbol> inputs;
     for (size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(variable(fmt::format("x{}", k)));
     const Symbol z = call(c.op, "node", inputs, c.attributes);

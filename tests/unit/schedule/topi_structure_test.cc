@@ -113,11 +113,9 @@ TEST(TopiStructure, PaddingByName) {
   EXPECT_EQ(shape(3, {1, 0}, 1), "[1, 6, 9, 6]");
   EXPECT_EQ(shape(3, {1, 0, 0, 2}, 1), "[1, 6, 8, 8]");
   // Where it is odd, the top and the left have one more.
-  const Border border = normalize_padding({"", ""}, Name::Same, 4, 2);
-  EXPECT_EQ(border.top, 2);
-  EXPECT_EQ(border.bottom, 1);
-  EXPECT_EQ(border.left, 1);
-  EXPECT_EQ(border.right, 0);
+  const Border border = normalize_padding({"", ""}, Name::Same, {4, 2});
+  EXPECT_EQ(border.before, (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(border.after, (std::vector<int64_t>{1, 0}));
 }
 
 TEST(TopiStructure, ElementwiseFamiliesAreTables) {

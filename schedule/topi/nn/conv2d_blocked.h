@@ -8,14 +8,7 @@
 
 namespace tw::topi::nn {
 
-// `strides` and `dilation`: one value or (vertical, horizontal). The stage is "compute", its axes
-// nn, ff, yy, xx, rc, ry, rx; with padding a stage "pad_temp" stands before it. BadShape for ranks
-// or extents that do not fit, an empty result, or groups that do not divide both channels;
-// BadArgument for values out of range.
-Tensor conv2d_nchw(const Tensor& data, const Tensor& weight,
-                   const std::vector<int64_t>& strides = {1}, const Padding& padding = {},
-                   const std::vector<int64_t>& dilation = {1}, int64_t groups = 1,
-                   std::optional<DType> out_type = {});
+// Convolutions of images whose channels are in blocks. Arguments and errors are those of conv.
 
 // Channels in blocks: TVM's topi.nn.conv2d_NCHWc. The axes of the stage "conv2d_NCHWc" are nn, ff,
 // yy, xx, fb, rc, ry, rx, rb, where fb and rb are places in a block. Data of few channels, as the
@@ -35,6 +28,6 @@ Tensor depthwise_conv2d_nchwc(const Tensor& data, const Tensor& weight,
                               std::optional<DType> out_type = {});
 
 // Rows of the table in schedule/topi/operator.h.
-std::vector<Operator> conv2d_rows();
+std::vector<Operator> conv2d_blocked_rows();
 
 }  // namespace tw::topi::nn
