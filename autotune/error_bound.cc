@@ -12,6 +12,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/start.h"
 
 namespace tw::autotune {
 namespace {
@@ -169,7 +170,7 @@ class Magnitudes {
     const bool all_floats = std::all_of(compute.body.begin(), compute.body.end(),
                                         [](const Expr& e) { return e.dtype().is_float(); });
     CommReducer bound;
-    std::vector<Expr> sources;
+    std::vector<Expr> sources, init;
     for (size_t k = 0; k < combiner.result.size(); ++k) {
       if (!compute.body[k].dtype().is_float()) continue;
       const Var l("l", kReal), r("r", kReal);
@@ -178,6 +179,7 @@ class Magnitudes {
       bound.lhs.push_back(l);
       bound.rhs.push_back(r);
       sources.push_back(magnitude(substitute(first->source[k], renamed)));
+      if (!compute.init.empty()) init.push_back(magnitude(substitute(compute.init[k], renamed)));
       const auto* identity = as<FloatImm>(combiner.identity[k]);
       bound.identity.push_back(real(identity == nullptr ? 0 : magnitude_of(*identity)));
     }
@@ -188,7 +190,7 @@ class Magnitudes {
                                         : max(bound.lhs[at], bound.rhs[at]));
       ++at;
     }
-    return te::reduce(bound, sources, reduce_axes_, condition);
+    return te::starting_from(te::reduce(bound, sources, reduce_axes_, condition), init);
   }
 
   Expr magnitude(const Expr& e) {

@@ -77,9 +77,10 @@ void Features::append_to(std::vector<float>& matrix) const {
   for (uint16_t bits : rows) matrix.push_back(float16_to_float(bits));
 }
 
-Features extract_features(const Stmt& nest, const Target& target, int threads) {
+Features extract_features(const Stmt& nest, const Target& target, int threads,
+                          const Producers& cold) {
   const MachineModel machine = machine_model(target, threads);
-  const std::vector<NestStatement> statements = analyze_nest(nest);
+  const std::vector<NestStatement> statements = analyze_nest(nest, cold);
   const std::vector<Warm> warm = warm_accesses(statements, machine);
   std::vector<StatementCost> costs;
   double cycles = 0;
@@ -113,10 +114,22 @@ Features extract_features(const Stmt& nest, const Target& target, int threads) {
 
 namespace {
 
-Stmt nest_of(const Task& task, Schedule&& schedule) {
+struct TaskNest {
+  Stmt nest;
+  Producers cold;
+};
+
+TaskNest nest_of(const Task& task, Schedule&& schedule) {
   const Schedule normal = normalize(std::move(schedule));
-  const KernelPart part = parts_of(normal, constants_of(task.program)).main;
-  return schedule_ops(normal, infer_bound(normal), {}, part);
+  const std::vector<te::Tensor> constants = constants_of(task.program);
+  const KernelPart part = parts_of(normal, constants).main;
+  TaskNest result{.nest = schedule_ops(normal, infer_bound(normal), {}, part), .cold = {}};
+  if (task.caches != CacheState::ColdConstants) return result;
+  for (const te::Tensor& t : constants) result.cold.insert(t.op().get());
+  for (const Stage& stage : normal.stages()) {
+    if (stage.data().storage.precomputed) result.cold.insert(stage.op().get());
+  }
+  return result;
 }
 
 Schedule applied(const Task& task, const Trace& trace) {
@@ -128,7 +141,8 @@ Schedule applied(const Task& task, const Trace& trace) {
 }  // namespace
 
 Features extract_features(const Task& task, Schedule&& schedule) {
-  return extract_features(nest_of(task, std::move(schedule)), task.target, task.threads);
+  const TaskNest of_task = nest_of(task, std::move(schedule));
+  return extract_features(of_task.nest, task.target, task.threads, of_task.cold);
 }
 
 Features extract_features(const Task& task, const Trace& trace) {
@@ -136,7 +150,8 @@ Features extract_features(const Task& task, const Trace& trace) {
 }
 
 double prior_seconds(const Task& task, Schedule&& schedule) {
-  return nest_seconds(analyze_nest(nest_of(task, std::move(schedule))),
+  const TaskNest of_task = nest_of(task, std::move(schedule));
+  return nest_seconds(analyze_nest(of_task.nest, of_task.cold),
                       machine_model(task.target, task.threads));
 }
 

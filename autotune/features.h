@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "autotune/loop_nest.h"
 #include "autotune/task.h"
 #include "ir/node.h"
 #include "schedule/schedule.h"
@@ -36,7 +37,8 @@ Features extract_features(const Task& task, const Trace& trace);
 // The prior's estimate alone.
 double prior_seconds(const Task& task, Schedule&& schedule);
 double prior_seconds(const Task& task, const Trace& trace);
-// `nest` is what schedule_ops gives.
-Features extract_features(const Stmt& nest, const Target& target, int threads);
+// `nest` is what schedule_ops gives; `cold` as analyze_nest takes it.
+Features extract_features(const Stmt& nest, const Target& target, int threads,
+                          const Producers& cold = {});
 
 }  // namespace tw::autotune

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "autotune/index_sum.h"
 #include "ir/attributes.h"
@@ -205,6 +206,7 @@ class ReadsOfValue : public Visitor {
 
 class NestWalk : public Visitor {
  public:
+  explicit NestWalk(const Producers& cold) : cold_(cold) {}
   std::vector<NestStatement> statements;
 
  protected:
@@ -246,7 +248,19 @@ class NestWalk : public Visitor {
     visit(op.body);
   }
   void on(const Prefetch& op) override {
-    if (op.for_write) fetched_.insert(op.producer.get());
+    if (op.for_write) {
+      fetched_.insert(op.producer.get());
+      return;
+    }
+    double instructions = 1;
+    for (const NestLoop& l : loops_) instructions *= double(l.extent);
+    for (size_t d = 0; d < op.bounds.size(); ++d) {
+      const bool last = d + 1 == op.bounds.size();
+      const int64_t step =
+          last ? kLineBytes / op.producer->output_dtype(op.value_index).element_bytes() : 1;
+      instructions *= std::ceil(double(constant_or_one(op.bounds[d].extent)) / double(step));
+    }
+    read_ahead_[op.producer.get()] += instructions;
   }
   void on(const Provide& op) override {
     NestStatement s{.loops = loops_,
@@ -268,7 +282,16 @@ class NestWalk : public Visitor {
     }
     s.is_init = value.reads.empty();
     s.nontemporal = nontemporal_;
-    s.prefetched = fetched_.contains(op.producer.get());
+    for (size_t k = 1; k < s.accesses.size(); ++k) {
+      Access& a = s.accesses[k];
+      a.is_cold = cold_.contains(a.producer);
+      const auto ahead = read_ahead_.find(a.producer);
+      if (ahead == read_ahead_.end()) continue;
+      a.is_fetched = true;
+      s.prefetched |= a.is_cold;
+      s.prefetches += std::exchange(ahead->second, 0);
+    }
+    s.prefetched |= fetched_.contains(op.producer.get());
     statements.push_back(std::move(s));
   }
 
@@ -430,7 +453,9 @@ class NestWalk : public Visitor {
   int64_t unroll_ = 0;
   size_t unroll_depth_ = 0;
   bool nontemporal_ = false;
-  std::set<const Producer*> fetched_;  // for writing; look-ups only
+  const Producers& cold_;
+  Producers fetched_;                             // for writing
+  std::map<const Producer*, double> read_ahead_;  // instructions that no statement has counted
   std::string intrin_;
   size_t intrin_depth_ = 0;
   int next_id_ = 0;
@@ -478,8 +503,8 @@ double NestStatement::iterations() const {
   return n;
 }
 
-std::vector<NestStatement> analyze_nest(const Stmt& stmt) {
-  NestWalk walk;
+std::vector<NestStatement> analyze_nest(const Stmt& stmt, const Producers& cold) {
+  NestWalk walk(cold);
   walk.visit(stmt);
   return std::move(walk.statements);
 }

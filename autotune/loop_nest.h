@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ struct Box {
 struct Access {
   const Producer* producer = nullptr;
   bool is_store = false;
-  bool is_local = false;  // realized with scope "local", or in tile registers
+  bool is_local = false;    // realized with scope "local", or in tile registers
+  bool is_cold = false;     // at the beginning of a call it is in no cache
+  bool is_fetched = false;  // other statements' or its own prefetches bring it into the caches
   DType element;
   int element_bytes = 4;
   std::vector<double> elements;   // distinct elements touched, by depth; size loops + 1
@@ -74,7 +77,8 @@ struct NestStatement {
   OperationCounts operations;
   bool is_init = false;              // initialises a reduction
   bool nontemporal = false;          // its vectors are stored around the caches
-  bool prefetched = false;           // the lines that it stores were fetched before
+  bool prefetched = false;           // lines that it stores, or reads from memory, were fetched
+  double prefetches = 0;             // instructions that fetch what it reads
   int64_t auto_unroll_max_step = 0;  // of serial loops that are unrolled together
   size_t auto_unroll_depth = 0;      // the first of them
   DType dtype;
@@ -84,7 +88,9 @@ struct NestStatement {
   double iterations() const;
 };
 
-// `stmt` is what schedule_ops gives, all extents constant (others count as 1).
-std::vector<NestStatement> analyze_nest(const Stmt& stmt);
+// `stmt` is what schedule_ops gives, all extents constant (others count as 1). `cold`: tensors that
+// no call finds in the caches; look-ups only.
+using Producers = std::set<const Producer*>;
+std::vector<NestStatement> analyze_nest(const Stmt& stmt, const Producers& cold = {});
 
 }  // namespace tw::autotune

@@ -40,6 +40,7 @@ struct MachineModel {
   double hand_over_cycles = 40, fork_cycles = 5000;
   double spill_cycles = 2, shuffled_share = 1;
   double shuffle_cycles = 1.5, gather_cycles = 1.5;
+  double fetched_share = 0.4;
   double port_overlap = 0.2, level_overlap = 0.25;
 };
 

@@ -334,6 +334,8 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   }
   add_traffic(s, machine, warm, cost);
 
+  cost.loads += s.prefetches / machine.loads_per_cycle;
+
   const double core = std::max(cost.arithmetic, cost.loads) +
                       machine.port_overlap * std::min(cost.arithmetic, cost.loads) + cost.spills +
                       cost.overhead;
@@ -348,6 +350,12 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   longest = std::max(longest, translations);
   cost.total =
       longest + machine.level_overlap * (sum - longest);  // levels overlap, though not wholly
+  // What is in no cache is waited for: prefetchers run a few lines ahead and end with a page.
+  for (const Access& a : s.accesses) {
+    if (!a.is_cold) continue;
+    cost.cold += a.lines[0] * kLineBytes * (a.is_fetched ? machine.fetched_share : 1);
+  }
+  cost.total += cost.cold / machine.bytes_per_cycle[kMemory];
 
   cost.speedup = Shares(s, machine).speedup;
   cost.total /= cost.speedup;

@@ -22,6 +22,7 @@ struct StatementCost {
   double traffic[3] = {};   // bytes into L1, L2, L3
   double pages = 0;         // translations that miss the first-level buffer
   double walks = 0;         // those that miss the second-level one
+  double cold = 0;          // bytes of constants that come from memory and are waited for
   double accumulators = 0;  // vector registers that the register tile needs
   double speedup = 1;       // from the parallel loop
   double total = 0;

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import networks
-from operator_cases import CASES, model_of, workload_of
+from operator_sizes import CASES, model_of, workload_of
 
 
 def chosen(only: str | None) -> list:

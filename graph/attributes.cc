@@ -78,6 +78,13 @@ std::optional<std::vector<int64_t>> read_tuple(std::string_view text) {
   return read_items(text, read_int);
 }
 
+std::optional<double> read_real(std::string_view text) { return read_double(trimmed(text)); }
+
+std::optional<std::vector<double>> read_reals(std::string_view text) {
+  if (const auto one = read_real(text)) return std::vector{*one};
+  return read_items(text, read_real);
+}
+
 std::optional<DType> read_type(std::string_view text) {
   text = trimmed(text);
   if (const auto number = read_int(text)) return type_of_number(static_cast<int>(*number));
@@ -137,7 +144,7 @@ std::optional<AttributeValue> read_attribute(AttributeType type, std::string_vie
     case AttributeType::Int:
       return value_of(read_int(text));
     case AttributeType::Float:
-      return value_of(read_double(trimmed(text)));
+      return value_of(read_real(text));
     case AttributeType::Bool:
       return value_of(read_flag(text));
     case AttributeType::Tuple:
@@ -147,6 +154,8 @@ std::optional<AttributeValue> read_attribute(AttributeType type, std::string_vie
       return value_of(read_tuple(text));
     case AttributeType::Tuples:
       return value_of(read_items(text, read_tuple));
+    case AttributeType::Reals:
+      return value_of(read_reals(text));
     case AttributeType::Text:
       return std::string(text);
     case AttributeType::OptionalType:

@@ -48,8 +48,9 @@ enum class AttributeType : uint8_t {
 std::string_view legal_of(AttributeType type);
 
 // An attribute as its type says; monostate: None.
-using AttributeValue = std::variant<std::monostate, bool, int64_t, double, std::string,
-                                    std::vector<int64_t>, std::vector<std::vector<int64_t>>, DType>;
+using AttributeValue =
+    std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>,
+                 std::vector<std::vector<int64_t>>, std::vector<double>, DType>;
 
 // One attribute of an operator. Without `initial`, a text, it must be given.
 struct AttributeSpec {
@@ -81,6 +82,9 @@ class AttributeValues {
   }
   const std::vector<std::vector<int64_t>>& tuples(std::string_view name) const {
     return get<std::vector<std::vector<int64_t>>>(name);
+  }
+  const std::vector<double>& reals(std::string_view name) const {
+    return get<std::vector<double>>(name);
   }
   bool is_integer(std::string_view name) const {
     return std::holds_alternative<int64_t>(value(name));

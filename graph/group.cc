@@ -45,10 +45,18 @@ std::vector<te::Tensor> compute(const Node& node, const std::vector<te::Tensor>&
   }
 }
 
-// A kernel writes each output: what is an input, or another output, is copied.
-te::Tensor stored(const te::Tensor& t, const te::Program& program) {
-  const bool is_copy =
-      t.op()->is_placeholder() || std::ranges::find(program.outputs, t) != program.outputs.end();
+// A kernel writes each output: what is an input, or another output, is copied; so is a part of what
+// an operation gives, the rest of which is not among the outputs.
+te::Tensor stored(const te::Tensor& t, const std::vector<te::Tensor>& outputs,
+                  const te::Program& program) {
+  const bool is_part = [&] {
+    for (int k = 0; k < t.op()->num_outputs(); ++k) {
+      if (std::ranges::find(outputs, t.op().output(k)) == outputs.end()) return true;
+    }
+    return false;
+  }();
+  const bool is_copy = is_part || t.op()->is_placeholder() ||
+                       std::ranges::find(program.outputs, t) != program.outputs.end();
   return is_copy ? topi::identity(t) : t;
 }
 
@@ -129,7 +137,8 @@ Group GroupBuilder::group(std::vector<NodeRef> nodes) const {
       values[index_.entry_id({node, k})] = outputs[k];
     }
   }
-  for (const te::Tensor& t : outputs) group.program.outputs.push_back(stored(t, group.program));
+  for (const te::Tensor& t : outputs)
+    group.program.outputs.push_back(stored(t, outputs, group.program));
   group.program.arguments.insert(group.program.arguments.end(), group.program.outputs.begin(),
                                  group.program.outputs.end());
   return group;

@@ -59,6 +59,8 @@ py::list operators() {
     row["variadic"] = op.variadic;
     row["attributes"] = attributes;
     row["pattern"] = graph::to_string(op.pattern);
+    row["has_layout"] = op.layout != nullptr;
+    row["has_gradient"] = op.gradient != nullptr;
     list.append(row);
   }
   return list;

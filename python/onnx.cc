@@ -45,14 +45,14 @@ using Arrays = std::map<std::string, NDArray>;
 
 void bind_onnx(py::module_& m) {
   m.def("import_onnx_file", [](const std::string& path, const Shapes& shapes, const Types& types,
-                              const Arrays& values) {
+                               const Arrays& values) {
     const std::filesystem::path file(path);
     const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     return import([&] { return onnx::map_file(file); },
                   {.shapes = shapes, .types = types, .values = values, .folder = folder});
   });
   m.def("import_onnx_bytes", [](const py::bytes& file, const Shapes& shapes, const Types& types,
-                              const Arrays& values) {
+                                const Arrays& values) {
     const onnx::Memory memory = memory_of(file);
     return import([&] { return memory; }, {.shapes = shapes, .types = types, .values = values});
   });
@@ -82,8 +82,8 @@ void bind_onnx(py::module_& m) {
   m.def("onnx_converters", [] {
     py::list rows;
     for (const onnx::Converter& c : onnx::converters()) {
-      rows.append(py::make_tuple(c.domain, c.op, c.since, c.least_inputs, c.most_inputs,
-                                 c.attributes));
+      rows.append(
+          py::make_tuple(c.domain, c.op, c.since, c.least_inputs, c.most_inputs, c.attributes));
     }
     return rows;
   });

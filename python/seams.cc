@@ -392,6 +392,8 @@ const char* knob_kind(Knob::Kind kind) {
       return "location";
     case Knob::Kind::Store:
       return "store";
+    case Knob::Kind::Fetch:
+      return "fetch";
   }
   return "";
 }

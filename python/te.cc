@@ -12,6 +12,7 @@
 #include "schedule/te/compute.h"
 #include "schedule/te/extern.h"
 #include "schedule/te/scan.h"
+#include "schedule/te/start.h"
 #include "schedule/tensor_intrin.h"
 #include "schedule/topi/common.h"
 
@@ -389,6 +390,9 @@ void bind_te(py::module_& m) {
   m.def("extern", &extern_tensors);
   m.def("reduce_axis", &te::reduce_axis, py::arg("dom"), py::arg("name"));
   m.def("reduce_expr", &reduce_expr);
+  m.def("starting_from", [](const std::vector<Expr>& reduction, const std::vector<Expr>& init) {
+    return te::starting_from(reduction, init);
+  });
   m.def("reduce",
         [](const std::vector<Var>& lhs, const std::vector<Var>& rhs,
            const std::vector<Expr>& result, const std::vector<Expr>& identity,

@@ -55,6 +55,10 @@ std::optional<double> to_float(py::handle object) {
   return real != nullptr ? std::optional(real->value) : std::nullopt;
 }
 
+std::optional<std::vector<double>> to_floats(py::handle object) {
+  return one_or_several(object, to_float);
+}
+
 std::optional<bool> to_bool(py::handle object) {
   const auto e = py::isinstance<te::Tensor>(object) ? std::nullopt : try_expr(object);
   const auto value = e ? as_const_int(*e) : std::nullopt;
@@ -130,6 +134,8 @@ std::optional<Value> to_value(ParameterType type, py::handle object) {
     }
     case ParameterType::Float:
       return value_of(to_float(object));
+    case ParameterType::Floats:
+      return value_of(to_floats(object));
     case ParameterType::Bool:
       return value_of(to_bool(object));
     case ParameterType::Type:

@@ -62,6 +62,7 @@ class Matcher {
   std::optional<std::vector<IntrinOperand>> match() {
     if (found_.body.size() != wanted_.body.size()) return {};
     if (found_.is_reduction() != wanted_.is_reduction()) return {};
+    if (!found_.init.empty() || !wanted_.init.empty()) return {};
     if (!assign(found_.axis, wanted_.axis, 0)) return {};
     std::vector<IntrinOperand> result;
     for (const std::optional<IntrinOperand>& input : inputs_) {

@@ -187,6 +187,8 @@ std::string expression_text(const te::Operation& op, bool extents) {
   const Reduce* reduce = as<Reduce>(compute->body[0]);
   for (size_t k = 0; k < (reduce ? reduce->source.size() : compute->body.size()); ++k)
     text += (k == 0 ? "" : ", ") + to_string(reduce ? reduce->source[k] : compute->body[k]);
+  for (size_t k = 0; k < compute->init.size(); ++k)
+    text += (k == 0 ? " from " : ", ") + to_string(compute->init[k]);
   for (const IterVar& axis : compute->all_axes) {
     if (!extents) break;
     text += fmt::format(", {} < {}", axis.name(), to_string(axis->domain.extent));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/visit.h"
 #include "schedule/check_reads.h"
 #include "schedule/dependence.h"
 #include "schedule/infer_bound.h"
@@ -15,6 +16,7 @@
 #include "schedule/schedule_error.h"
 #include "schedule/schedule_ops.h"
 #include "schedule/show.h"
+#include "schedule/te/start.h"
 
 namespace tw {
 namespace {
@@ -140,6 +142,7 @@ class Validation {
   void visibility(const StageData& stage) {
     if (stage.attach_type != AttachType::Scope) return;
     const StageData& parent = *stage.attach_stage;
+    if (!before_terms(stage)) return;
     for (const StageData* consumer : consumers_[&stage]) {
       if (is_inlined(*consumer) || runs_inside(*consumer, parent, stage.attach_axis)) continue;
       return misplaced(stage,
@@ -149,6 +152,33 @@ class Validation {
                        fmt::format("{}; or '{}' computed inside that loop too",
                                    attach_points(stage), consumer->name()));
     }
+  }
+
+  // What a reduction starts from is read before its first loop over terms.
+  bool before_terms(const StageData& stage) {
+    const StageData& parent = *stage.attach_stage;
+    const std::vector<IterVar>& leaves = parent.leaf_axes;
+    const auto first = std::ranges::find_if(
+        leaves, [](const IterVar& leaf) { return leaf->kind == IterKind::Reduction; });
+    const auto position = static_cast<size_t>(first - leaves.begin());
+    if (leaf_position(parent, stage.attach_axis) < position) return true;
+    bool read = false;
+    for (const Expr& start : te::started_from(*parent.op)) {
+      for_each_part(start, [&](const Expr& part) {
+        const ProducerLoad* load = as<ProducerLoad>(part);
+        read |= load != nullptr && load->producer.get() == stage.op.get();
+      });
+    }
+    if (!read) return true;
+    const std::vector<IterVar> outside(leaves.begin(), first);
+    misplaced(stage,
+              fmt::format("computed inside '{}' of '{}', whose reduction starts from what this "
+                          "stage computes",
+                          stage.attach_axis.name(), parent.name()),
+              outside.empty() ? "compute_root"
+                              : fmt::format("compute_root, or inside {} of '{}'", names(outside),
+                                            parent.name()));
+    return false;
   }
 
   // "compute_root, or inside y.outer or x of 'D'": the loops that all consumers run inside of.

@@ -27,6 +27,7 @@ constexpr int64_t kFetchedBytes = 1 << 18;
 
 Builder::Builder(const Task& task, const std::vector<OperationFacts>& facts)
     : target_(task.target),
+      caches_(task.caches),
       facts_(facts),
       schedule_(Schedule::create(task.program.outputs)),
       done_(facts.size(), false),
@@ -107,6 +108,27 @@ void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis,
                           .arguments = {ref, ref, loop, int64_t{0}, std::monostate{}}});
   }
   if (bytes >= kStreamedBytes) knob.steps.push_back(nontemporal(1));
+  for (size_t c = 0; c < knob.steps.size(); ++c) knob.choices.push_back({int64_t(c)});
+  schedule_.apply(knob.steps[0]);
+  add_knob(std::move(knob));
+}
+
+void Builder::add_fetch_knob(const Stage& stage, const std::vector<IterVar>& axes,
+                             const te::Tensor& constant, const AttachPoint& loop) {
+  if (caches_ != CacheState::ColdConstants) return;
+  const Primitive& prefetch = *find_primitive("prefetch_ahead");
+  const StageRef ref = schedule_.ref_of(stage), source = schedule_.ref_of(schedule_[constant]);
+  const auto from = [&](const IterVar& axis, int64_t group) {
+    return Step{.primitive = std::string(prefetch.name),
+                .version = prefetch.version,
+                .arguments = {ref, schedule_.ref_of(stage, axis), source, loop.stage, loop.axis,
+                              group, std::monostate{}}};
+  };
+  Knob knob{.kind = Knob::Kind::Fetch,
+            .label = fmt::format("{}.fetch", constant.op().name()),
+            .places = {{next_step(), 0}},
+            .steps = {from(axes[0], 0)}};
+  for (const IterVar& axis : axes) knob.steps.push_back(from(axis, 1));
   for (size_t c = 0; c < knob.steps.size(); ++c) knob.choices.push_back({int64_t(c)});
   schedule_.apply(knob.steps[0]);
   add_knob(std::move(knob));

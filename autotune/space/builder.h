@@ -63,6 +63,12 @@ class Builder {
   enum class Rows : uint8_t { Apart, Contiguous };
   void add_store_knob(size_t op, const Stage& stage, const IterVar& axis, Rows rows = Rows::Apart);
 
+  // While one iteration of a loop runs, the iterations of an axis of the stage inside fetch, in
+  // equal shares, what of a constant the next one reads. By choice: not at all, which comes first,
+  // and from each of the axes. Only where constants are cold.
+  void add_fetch_knob(const Stage& stage, const std::vector<IterVar>& axes,
+                      const te::Tensor& constant, const AttachPoint& loop);
+
   // Computes the stage inside one of the loops, or at the root. The caller knows that all of them
   // are around what reads it, and inside what it reads.
   void add_location_knob(const Stage& stage, const std::vector<AttachPoint>& points);
@@ -82,6 +88,7 @@ class Builder {
   std::vector<size_t> stored_readers_of(size_t op) const;
 
   const Target& target_;
+  CacheState caches_;
   const std::vector<OperationFacts>& facts_;
   Schedule schedule_;
   Sketch sketch_;

@@ -50,7 +50,8 @@ struct Factors {
   DType wide;
 };
 std::optional<Factors> factors_of(const te::ComputeNode& compute) {
-  if (compute.body.size() != 1) return std::nullopt;
+  // Intrinsics of dot products set their sums to zero.
+  if (compute.body.size() != 1 || !compute.init.empty()) return std::nullopt;
   const Reduce* reduce = as<Reduce>(compute.body[0]);
   if (reduce == nullptr || !is_sum(*reduce)) return std::nullopt;
   const Mul* product = as<Mul>(reduce->source[0]);

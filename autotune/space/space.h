@@ -24,6 +24,7 @@ struct Knob {
     Unroll,    // auto_unroll_max_step
     Location,  // where a stage is computed
     Store,     // whether lines that are stored are fetched before, or passed by
+    Fetch,     // how far ahead constants are fetched
   };
   // An integer argument of a step: argument `argument` of step `step`.
   struct Place {

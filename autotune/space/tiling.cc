@@ -7,6 +7,9 @@
 
 #include "autotune/space/pack_operand.h"
 #include "autotune/space/tiles.h"
+#include "ir/expr.h"
+#include "ir/substitute.h"
+#include "ir/visit.h"
 
 namespace tw::autotune {
 namespace {
@@ -64,6 +67,7 @@ class TiledLoops {
       if (is_short_sum(m)) unrolled.push_back(s2_[m][0]);
       b_.add_unroll_knob(sums_[m], unrolled);
     }
+    fetch_constants();
     place_packed();
     add_attach_points();
   }
@@ -287,8 +291,55 @@ class TiledLoops {
       order.insert(order.end(), list->begin(), list->end());
     }
     sums.reorder(order);
+    // Blocks of the reduction, or steps of one.
+    std::vector<IterVar>& fetching = fetching_.emplace_back();
+    if (!r0.empty()) fetching.push_back(s2.empty() ? r0.back() : s2.back());
+    if (!r1.empty()) fetching.push_back(r1.front());
     for (const IterVar& axis : s3) sums.unroll(axis);
     for (const IterVar& axis : lanes) sums.vectorize(axis);
+  }
+
+  // Vectors of constants that several tiles read: while those compute, what the next ones read is
+  // on its way. Where each is read once there is nothing to do meanwhile, and elements for all
+  // lanes come so slowly that processors foresee them.
+  void fetch_constants() {
+    for (size_t m = 0; m < sums_.size(); ++m) {
+      if (fetching_[m].empty()) continue;
+      for (const te::Tensor& t : sums_[m].data().inputs) {
+        if (!b_.schedule()[t].data().storage.precomputed && !te::is_constant(t)) continue;
+        const std::vector<bool> moves = axes_that_move(sums_[m], t);
+        // The outermost loop of a block whose next iteration reads others.
+        IterVar loop;
+        bool shared = false, in_vectors = false;
+        for (size_t position = 0; position < order_.size(); ++position) {
+          const auto k = static_cast<size_t>(order_[position]);
+          shared |= !moves[position] && tiling_.axes[k].extent > 1;
+          in_vectors |= moves[position] && is_vector_axis(k);
+          if (moves[position] && !loop.defined()) loop = axes_[k].o1;
+        }
+        if (!loop.defined()) loop = fused_;
+        if (shared && in_vectors)
+          b_.add_fetch_knob(sums_[m], fetching_[m], t, b_.point(output_, loop));
+      }
+    }
+  }
+
+  // Of the stage's data axes, with which of them what it reads of the tensor moves.
+  static std::vector<bool> axes_that_move(const Stage& stage, const te::Tensor& tensor) {
+    const auto& compute = *te::as_op<te::ComputeNode>(stage.op());
+    std::vector<bool> moves(compute.axis.size());
+    for (const Expr& body : compute.body) {
+      for_each_expr(body, [&](const Expr& e) {
+        const ProducerLoad* load = as<ProducerLoad>(e);
+        if (load == nullptr || load->producer.get() != tensor.op().get()) return;
+        for (size_t k = 0; k < moves.size(); ++k) {
+          moves[k] = moves[k] || std::ranges::any_of(load->indices, [&](const Expr& index) {
+                       return uses(index, compute.axis[k].var());
+                     });
+        }
+      });
+    }
+    return moves;
   }
 
   // The innermost tiles of all data axes, counted in vectors, must fit the vector registers with
@@ -330,7 +381,8 @@ class TiledLoops {
   std::vector<Knob> knobs_;
   IterVar fused_;
   std::vector<IterVar> o1_;
-  std::vector<std::vector<IterVar>> r0_, s2_;  // of each member
+  std::vector<std::vector<IterVar>> r0_, s2_;   // of each member
+  std::vector<std::vector<IterVar>> fetching_;  // of its loops those that may fetch for the next
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ vendor::Attribute attribute_of(const AttributeValue& value) {
       [](const auto& v) -> vendor::Attribute {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, DType>) {
           return to_string(v);
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::vector<double>>) {
+          return fmt::format("({})", fmt::join(v, ", "));  // regions have no lists of these
         } else {
           return v;
         }

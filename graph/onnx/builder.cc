@@ -183,8 +183,7 @@ Values Builder::call(std::string_view op_name, const std::string& name, const Va
     if (!out_shapes[k].known() || !out_types[k]) {
       raise({.code = ErrorCode::BadGraph,
              .what = fmt::format("{}: its {} does not follow from its inputs",
-                                 place_of(node, false, k),
-                                 out_types[k] ? "shape" : "element type"),
+                                 place_of(node, false, k), out_types[k] ? "shape" : "element type"),
              .legal = "inputs that say it"});
     }
     check_size(*out_shapes[k].extents, *out_types[k], place_of(node, false, k));
@@ -224,8 +223,7 @@ Values Builder::fold(const Node& node, const Values& inputs, const Values& outpu
     const bool is_twice = std::find(program.outputs.begin(), before, t) != before;
     if (t.op()->is_placeholder() || is_twice) t = topi::identity(t);
   }
-  program.arguments.insert(program.arguments.end(), program.outputs.begin(),
-                           program.outputs.end());
+  program.arguments.insert(program.arguments.end(), program.outputs.begin(), program.outputs.end());
   const double steps = te::count_operations(program);
   if (!(steps < static_cast<double>(steps_left_) / 10)) return {};
   steps_left_ -= static_cast<int64_t>(steps) + elements + 100;

@@ -80,7 +80,7 @@ class Builder {
 
  private:
   Values fold(const Node& node, const Values& inputs, const Values& outputs, int64_t elements);
-  std::unordered_set<std::string> taken_;              // look-ups only
+  std::unordered_set<std::string> taken_;             // look-ups only
   std::unordered_map<std::string, int> next_number_;  // look-ups only
   Parameters parameters_;
   // Operations and elements that may be folded in one model, some seconds of them.

@@ -14,9 +14,9 @@ namespace tw::graph::onnx {
 namespace {
 
 constexpr std::string_view kKinds[] = {
-    "undefined", "float",   "int",    "string",        "tensor",         "graph",      "floats",
-    "ints",      "strings", "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto",
-    "type_protos"};
+    "undefined",      "float",      "int",        "string",  "tensor", "graph",
+    "floats",         "ints",       "strings",    "tensors", "graphs", "sparse_tensor",
+    "sparse_tensors", "type_proto", "type_protos"};
 
 std::string_view name_of(AttributeKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
@@ -115,15 +115,16 @@ Call::Call(Builder& builder, TensorReader& tensors, const NodeData& node, const 
   for (const NodeAttribute& a : node.attributes) {
     const std::string_view kind = kind_in(row.attributes, a.name);
     if (kind.empty()) {
-      raise({.code = ErrorCode::BadAttribute,
-             .what = fmt::format("{}: there is no attribute '{}' in opset {}", name_, a.name, opset),
-             .legal = row.attributes.empty() ? "none" : std::string(row.attributes)});
+      raise(
+          {.code = ErrorCode::BadAttribute,
+           .what = fmt::format("{}: there is no attribute '{}' in opset {}", name_, a.name, opset),
+           .legal = row.attributes.empty() ? "none" : std::string(row.attributes)});
     }
     if (kind != name_of(a.kind)) {
-      raise({.code = ErrorCode::BadAttribute,
-             .what = fmt::format("{}: attribute '{}' is of kind {}", name_, a.name,
-                                 name_of(a.kind)),
-             .legal = std::string(kind)});
+      raise(
+          {.code = ErrorCode::BadAttribute,
+           .what = fmt::format("{}: attribute '{}' is of kind {}", name_, a.name, name_of(a.kind)),
+           .legal = std::string(kind)});
     }
   }
 }
@@ -235,7 +236,8 @@ Values Call::all(std::string_view op, const Values& inputs, const Attributes& at
     for (const Value& v : inputs) {
       shapes.push_back(fmt::format("{}{}", to_string(v.dtype()), text(v.shape())));
     }
-    placed.what = fmt::format("{}, as {} of {}: {}", name_, op, fmt::join(shapes, ", "), placed.what);
+    placed.what =
+        fmt::format("{}, as {} of {}: {}", name_, op, fmt::join(shapes, ", "), placed.what);
     raise(std::move(placed));
   }
 }
@@ -249,7 +251,8 @@ Value Call::constant(NDArray array) {
 Value Call::constant(double value, DType dtype, const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (int64_t extent : shape) count *= extent;
-  return constant(array_of_reals(std::vector<double>(static_cast<size_t>(count), value), shape, dtype));
+  return constant(
+      array_of_reals(std::vector<double>(static_cast<size_t>(count), value), shape, dtype));
 }
 
 Value Call::cast(const Value& value, DType dtype) {

@@ -118,8 +118,8 @@ class Importer {
       bad_graph(fmt::format("input '{}' is there twice", v.name), "each name once");
     }
     if (!v.is_tensor || !type) {
-      refused_.push_back(fmt::format("input '{}': {}", v.name,
-                                     v.is_tensor ? type_name(v.type) : "no tensor"));
+      refused_.push_back(
+          fmt::format("input '{}': {}", v.name, v.is_tensor ? type_name(v.type) : "no tensor"));
       scope[v.name] = std::nullopt;
       return;
     }
@@ -327,10 +327,10 @@ class Importer {
                 fmt::format("{} at most", kMostInlined));
     }
     if (inputs.size() > f.inputs.size() || call.outputs.size() > f.outputs.size()) {
-      bad_graph(fmt::format("{}: {} inputs and {} outputs", describe(call), inputs.size(),
-                            call.outputs.size()),
-                fmt::format("{} and {}, as the function has them", f.inputs.size(),
-                            f.outputs.size()));
+      bad_graph(
+          fmt::format("{}: {} inputs and {} outputs", describe(call), inputs.size(),
+                      call.outputs.size()),
+          fmt::format("{} and {}, as the function has them", f.inputs.size(), f.outputs.size()));
     }
     check_opsets(f.opsets);
     Scope scope;
@@ -353,7 +353,7 @@ class Importer {
   // The nodes of the body, whose attributes that stand for those of the call are them.
   static std::vector<NodeData> with_arguments(const FunctionData& f, const NodeData& call) {
     std::vector<NodeData> nodes = f.nodes;
-      for (NodeData& n : nodes) {
+    for (NodeData& n : nodes) {
       std::vector<NodeAttribute> given;
       for (NodeAttribute& a : n.attributes) {
         if (a.reference.empty()) {

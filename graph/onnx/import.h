@@ -34,8 +34,8 @@ struct Imported {
   std::vector<std::pair<std::string, NDArray>> parameters;
 };
 
-// The inputs that come with each run, as the model says them. ParseError where the file is no model.
-// Names point into the file.
+// The inputs that come with each run, as the model says them. ParseError where the file is no
+// model. Names point into the file.
 std::vector<ValueInfo> inputs_of(const Memory& file);
 
 // ParseError where the file is no model, UnknownOperator with the list of all nodes that are not

@@ -101,7 +101,7 @@ struct OpsetImport {
 struct FunctionData {
   std::string_view name, domain;
   std::vector<std::string_view> inputs, outputs;
-  std::vector<std::string_view> attributes;      // that a call must give
+  std::vector<std::string_view> attributes;       // that a call must give
   std::vector<NodeAttribute> default_attributes;  // that it may give
   std::vector<NodeData> nodes;
   std::vector<OpsetImport> opsets;

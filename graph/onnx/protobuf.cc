@@ -17,10 +17,11 @@
 namespace tw::graph::onnx {
 namespace {
 
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
-// Whether Python, too, can read the text: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+// Whether Python, too, can read the text: no overlong forms, no surrogates, nothing beyond
+// U+10FFFF.
 bool is_utf8(Bytes text) {
   for (size_t k = 0; k < text.size();) {
     const uint8_t first = text[k++];
@@ -44,8 +45,7 @@ struct Field;
 // Values of fields, each of the type that its tag says.
 class Reader {
  public:
-  explicit Reader(Bytes file)
-      : file_(file), in_(file.data(), static_cast<int>(file.size())) {}
+  explicit Reader(Bytes file) : file_(file), in_(file.data(), static_cast<int>(file.size())) {}
 
   template <class T>
   void message(T& into, std::span<const Field<T>> fields);

@@ -168,8 +168,8 @@ NDArray TensorReader::read(const TensorData& tensor, const std::string& what) {
     }
   }
   const bool raw = tensor.external || tensor.field == TensorField::Raw;
-  const size_t stored = raw ? static_cast<size_t>(type.element_bytes())
-                            : stored_bytes(row->field, type);
+  const size_t stored =
+      raw ? static_cast<size_t>(type.element_bytes()) : stored_bytes(row->field, type);
   uint64_t bytes = 0;
   if (__builtin_mul_overflow(elements, stored, &bytes) ||
       bytes > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
@@ -217,8 +217,8 @@ Memory TensorReader::external(const TensorData& tensor, const std::string& what,
   const fs::path folder = fs::weakly_canonical(folder_, error);
   const fs::path path = fs::weakly_canonical(folder / relative, error);
   const auto [end, rest] = std::ranges::mismatch(folder, path);
-  if (location.empty() || location.find('\0') != std::string_view::npos ||
-      relative.is_absolute() || error || end != folder.end()) {
+  if (location.empty() || location.find('\0') != std::string_view::npos || relative.is_absolute() ||
+      error || end != folder.end()) {
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("{} lies in the file '{}'", what, location),
            .legal = "a file in the model's folder"});

@@ -142,8 +142,12 @@ from tilewright._core import ExprLike, PrimExpr, Tensor
 '''
 
 
+# Modules that a module of operators has.
+PARTS = {"topi": "from . import image as image, nn as nn, table as table, utils as utils, vision as vision\n", "topi.vision": "from . import ssd as ssd\n"}
+
+
 def operators(module: str) -> str:
-    lines = [OPERATORS + ("from . import image as image, nn as nn, table as table, utils as utils\n" if module == "topi" else "")]
+    lines = [OPERATORS + (PARTS.get(module, ""))]
     for row_module, name, parameters, doc in _core.topi.operators():
         if row_module == module:
             text = table.documentation(parameters, doc).replace("\n", "\n    ").replace("    \n", "\n")
@@ -158,8 +162,8 @@ def stubs() -> dict[str, str]:
     """Text by file name."""
     return {
         "_core/__init__.pyi": stub(_core), "_core/autotune.pyi": stub(_core.autotune), "_core/topi.pyi": stub(_core.topi),
-        "topi/__init__.pyi": operators("topi"), "topi/image.pyi": operators("topi.image"),
-        "topi/nn.pyi": operators("topi.nn")}
+        "topi/__init__.pyi": operators("topi"), "topi/image.pyi": operators("topi.image"), "topi/nn.pyi": operators("topi.nn"),
+        "topi/vision/__init__.pyi": operators("topi.vision"), "topi/vision/ssd.pyi": operators("topi.vision.ssd")}
 
 
 def main() -> None:

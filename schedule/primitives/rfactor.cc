@@ -16,6 +16,7 @@
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/primitives/loop_space.h"
+#include "schedule/te/start.h"
 
 namespace tw {
 namespace {
@@ -134,7 +135,8 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   for (size_t c = 0; c < components; ++c)
     reads.push_back(factor_op.output(static_cast<int>(c))(indices));
   const te::Operation rest_op =
-      te::compute_op(stage.name(), compute.axis, te::reduce(reduce.combiner, reads, {rest}),
+      te::compute_op(stage.name(), compute.axis,
+                     te::starting_from(te::reduce(reduce.combiner, reads, {rest}), compute.init),
                      stage.op->tag, stage.op->attributes);
 
   auto owned = std::make_unique<StageData>();

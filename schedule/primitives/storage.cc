@@ -135,6 +135,7 @@ StepResults apply_prefetch_ahead(const PrimitiveCall& call) {
   const IterVar& axis = call.axis(1);
   const int output = output_accessed(call, source, call.stage(3), axis, 6);
   const int64_t group = call.given(5) ? call.integer(5) : 1;
+  if (group == 0) return {};
   require_positive(call, call.axis(4), "group", group);
   mark(call, axis, {source.op, output, group, call.axis(4)});
   return {};

@@ -140,6 +140,10 @@ class Check : public GuardedVisitor {
     if (reads_data(value)) given(condition, [&] { visit(value); });
   }
   void on(const Reduce& op) override {
+    const auto is_empty = [&](const IterVar& axis) {
+      return is_const_int(ranges_.at(axis->var).extent, 0);
+    };
+    if (std::ranges::any_of(op.axis, is_empty)) return;  // no term is evaluated
     const Expr all = make_bool(true);
     visit(op.condition);
     given(op.condition.defined() ? op.condition : all, [&] {

@@ -9,6 +9,7 @@
 #include "runtime/error.h"
 #include "schedule/te/check_body.h"
 #include "schedule/te/evaluation.h"
+#include "schedule/te/start.h"
 #include "schedule/te/writer.h"
 
 namespace tw::te {
@@ -132,7 +133,7 @@ class ComputeEvaluator : public PointEvaluator {
   // A reduction
   std::vector<ReduceLoop> loops_;
   Code condition_;
-  std::vector<Code> identities_, sources_, results_;
+  std::vector<Code> starts_, sources_, results_;
   std::vector<Scalar*> lhs_, rhs_;
   std::vector<Scalar> next_;
 };
@@ -153,7 +154,7 @@ ComputeEvaluator::ComputeEvaluator(Evaluation& run, const ComputeNode& op) : com
   if (reduce->condition.defined()) condition_ = compiler_.compile(reduce->condition);
   const CommReducer& combiner = reduce->combiner;
   for (size_t k = 0; k < reduce->source.size(); ++k) {
-    identities_.push_back(compiler_.compile(combiner.identity[k]));
+    starts_.push_back(compiler_.compile(op.init.empty() ? combiner.identity[k] : op.init[k]));
     sources_.push_back(compiler_.compile(reduce->source[k]));
     lhs_.push_back(compiler_.slot(combiner.lhs[k]));
     rhs_.push_back(compiler_.slot(combiner.rhs[k]));
@@ -196,7 +197,7 @@ void ComputeEvaluator::compute(int64_t flat, int value_index) {
     out.known[at] = 1;
     return;
   }
-  for (size_t k = 0; k < identities_.size(); ++k) *lhs_[k] = identities_[k]();
+  for (size_t k = 0; k < starts_.size(); ++k) *lhs_[k] = starts_[k]();
   reduce_from(0);
   for (size_t k = 0; k < outputs_.size(); ++k) {
     outputs_[k]->elements[at] = *lhs_[k];
@@ -215,9 +216,12 @@ std::vector<Expr> ComputeNode::output_shape(int) const {
   return shape;
 }
 
-// The bodies of a reduction differ in the component they take only.
+// The bodies of a reduction differ in the component they take only. What it starts from follows.
 std::vector<Expr> ComputeNode::evaluated() const {
-  return is_reduction() ? std::vector<Expr>{body[0]} : body;
+  if (!is_reduction()) return body;
+  std::vector<Expr> result = {body[0]};
+  result.insert(result.end(), init.begin(), init.end());
+  return result;
 }
 
 Expr ComputeNode::value_at(int value_index, const std::vector<Expr>& indices) const {
@@ -252,13 +256,15 @@ Stmt ComputeNode::store(const VarMap& roots, size_t k, Expr value) const {
   return binds ? rename_bindings(store) : store;
 }
 
-// Sets the elements to the identity.
+// Sets the elements to what the reduction starts from.
 Stmt ComputeNode::initialization(const VarMap& roots) const {
   if (!is_reduction()) return {};
   const CommReducer& combiner = as<Reduce>(body[0])->combiner;
   std::vector<Stmt> stores;
   for (size_t k = 0; k < body.size(); ++k) {
-    stores.push_back(store(roots, k, combiner.identity[component(body[k])]));
+    const size_t c = component(body[k]);
+    stores.push_back(
+        store(roots, k, init.empty() ? combiner.identity[c] : substitute(init[c], roots)));
   }
   return block(stores);
 }
@@ -317,8 +323,10 @@ Stmt ComputeNode::update(const VarMap& roots, std::vector<Expr>& conditions) con
 // ---------------------------------------------------------------------------------------------
 // Made anew
 
-std::vector<Expr> ComputeNode::map_bodies(const std::function<Expr(const Expr&)>& f) const {
-  std::vector<Expr> result;
+std::vector<Expr> ComputeNode::map_bodies(const std::function<Expr(const Expr&)>& f,
+                                          const std::function<Expr(const Expr&)>& start) const {
+  std::vector<Expr> result, starts;
+  for (const Expr& e : init) starts.push_back(start(e));
   for (const Expr& e : body) {
     if (!is_reduction() || result.empty()) {
       result.push_back(f(e));
@@ -327,13 +335,13 @@ std::vector<Expr> ComputeNode::map_bodies(const std::function<Expr(const Expr&)>
       result.push_back(with(result[0], [&](Reduce& r) { r.value_index = value_index; }));
     }
   }
-  return result;
+  return starting_from(result, starts);
 }
 
 Operation ComputeNode::with_reads(const ReadRewrite& f) const {
   ReadRewriter rewriter(f);
-  return compute_op(name, axis, map_bodies([&](const Expr& e) { return rewriter.mutate(e); }), tag,
-                    attributes);
+  const auto rewritten = [&](const Expr& e) { return rewriter.mutate(e); };
+  return compute_op(name, axis, map_bodies(rewritten, rewritten), tag, attributes);
 }
 
 Operation ComputeNode::with_axes(const std::string& new_name, const AxisReplacement& axes) const {
@@ -355,7 +363,8 @@ Operation ComputeNode::with_axes(const std::string& new_name, const AxisReplacem
       for (IterVar& a : r.axis) a = replace(a);
     });
   };
-  return compute_op(new_name, std::move(data), map_bodies(replaced), tag, attributes);
+  const auto start = [&](const Expr& e) { return substitute(e, map); };
+  return compute_op(new_name, std::move(data), map_bodies(replaced, start), tag, attributes);
 }
 
 Operation ComputeNode::change_axes(std::vector<IterVar> data_axes, const VarMap& values,
@@ -372,7 +381,14 @@ Operation ComputeNode::change_axes(std::vector<IterVar> data_axes, const VarMap&
       r.condition = always(r.condition) ? inside : guarded_condition(inside, r.condition);
     });
   };
-  return compute_op(name, std::move(data_axes), map_bodies(changed), tag, attributes);
+  // Outside there is nothing to start from.
+  size_t component = 0;
+  const auto start = [&](const Expr& e) {
+    const Expr value = substitute(e, values);
+    const Expr& identity = as<Reduce>(body[0])->combiner.identity[component++];
+    return inside.defined() ? if_then_else(inside, value, identity) : value;
+  };
+  return compute_op(name, std::move(data_axes), map_bodies(changed, start), tag, attributes);
 }
 
 Expr guarded_condition(const Expr& outer, const Expr& inner) {
@@ -385,6 +401,7 @@ Expr guarded_condition(const Expr& outer, const Expr& inner) {
 void ComputeNode::write(Writer& out) const {
   Names scope = out.names();
   for (const Expr& e : body) out.check_textual(e, *this);
+  for (const Expr& e : init) out.check_textual(e, *this);
   out.put("compute(");
   out.axes(axis, scope);
   out.put(", ");
@@ -393,6 +410,10 @@ void ComputeNode::write(Writer& out) const {
     out.axes(reduce_axis, scope);
     out.put(", ");
     out.reduction(*as<Reduce>(body[0]), scope);
+    if (!init.empty()) {
+      out.put(", init=");
+      out.list(init, scope);
+    }
   } else if (body.size() == 1) {
     out.put(to_string(body[0], scope));
   } else {
@@ -418,6 +439,9 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
   for (const IterVar& a : axis) {
     check_extent(a->domain.extent, fmt::format("extent of axis '{}'", a.name()), name);
   }
+  std::vector<Expr> init;
+  body = taken_apart(body, init);
+  for (Expr& e : init) e = checked_body(e, name);
   for (Expr& e : body) {
     if (!e.defined()) {
       raise({.code = ErrorCode::BadArgument,
@@ -436,6 +460,7 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
   node->all_axes = node->axis;
   node->all_axes.insert(node->all_axes.end(), node->reduce_axis.begin(), node->reduce_axis.end());
   node->body = std::move(body);
+  node->init = std::move(init);
   node->tag = std::move(tag);
   node->attributes = std::move(attributes);
   return op;

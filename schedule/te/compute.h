@@ -17,6 +17,7 @@ struct ComputeNode : OperationNode {
   std::vector<IterVar> reduce_axis;
   std::vector<IterVar> all_axes;  // axis, then reduce_axis
   std::vector<Expr> body;
+  std::vector<Expr> init;  // what a reduction starts from (start.h); empty: its identity
 
   int num_outputs() const override { return static_cast<int>(body.size()); }
   DType output_dtype(int k) const override { return body[static_cast<size_t>(k)].dtype(); }
@@ -40,8 +41,10 @@ struct ComputeNode : OperationNode {
                         const Expr& inside) const;
 
  private:
-  // `f` of each body; those of a reduction differ in the component they take only.
-  std::vector<Expr> map_bodies(const std::function<Expr(const Expr&)>& f) const;
+  // `f` of each body, on top of what the reduction starts from in terms of `start`; those of a
+  // reduction differ in the component they take only.
+  std::vector<Expr> map_bodies(const std::function<Expr(const Expr&)>& f,
+                               const std::function<Expr(const Expr&)>& start) const;
   Stmt store(const VarMap& roots, size_t k, Expr value) const;
   Stmt assignments(const VarMap& roots) const;
 };

@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/check_body.h"
+#include "schedule/te/start.h"
 
 namespace tw::te {
 namespace {
@@ -33,7 +34,9 @@ bool OperationNode::is_reduction() const {
 }
 
 bool OperationNode::has_elements() const { return !has_empty(data_axes()); }
-bool OperationNode::has_points() const { return !has_empty(root_axes()); }
+bool OperationNode::has_points() const {
+  return !has_empty(root_axes()) || (has_elements() && !started_from(*this).empty());
+}
 
 std::vector<Tensor> OperationNode::input_tensors() const {
   std::vector<Tensor> inputs;

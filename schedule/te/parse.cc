@@ -16,6 +16,7 @@
 #include "schedule/te/extern.h"
 #include "schedule/te/placeholder.h"
 #include "schedule/te/scan.h"
+#include "schedule/te/start.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -302,6 +303,7 @@ class Reader {
     std::vector<Expr> body;
     if (!reduce_axes.empty()) {
       body = read_reduction(line, scope, reduce_axes);
+      if (line.accept(", init=")) body = starting_from(body, read_list(line, scope));
     } else if (line.peek("[")) {
       body = read_list(line, scope);
     } else {

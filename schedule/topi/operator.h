@@ -28,9 +28,9 @@ std::string_view annotation_of(ParameterType type);
 std::string_view legal_of(ParameterType type);
 
 // An argument, or the default of a parameter; monostate is Python's None.
-using Value =
-    std::variant<std::monostate, bool, int64_t, double, std::string, DType, Expr, std::vector<Expr>,
-                 Tensor, std::vector<Tensor>, std::vector<int64_t>, std::vector<int>, Padding>;
+using Value = std::variant<std::monostate, bool, int64_t, double, std::string, DType, Expr,
+                           std::vector<Expr>, Tensor, std::vector<Tensor>, std::vector<int64_t>,
+                           std::vector<int>, std::vector<double>, Padding>;
 using Result = std::variant<Tensor, Expr, std::vector<Tensor>>;
 
 // What a row writes of a parameter. Without `initial` it must be given.

@@ -19,5 +19,8 @@
 #include "schedule/topi/nn/upsampling.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/reduction.h"
+#include "schedule/topi/selection.h"
 #include "schedule/topi/slice.h"
+#include "schedule/topi/sort.h"
 #include "schedule/topi/transform.h"
+#include "schedule/topi/vision.h"

@@ -288,7 +288,7 @@ TEST(ScheduleErrors, PrefetchOfWhatIsNotRead) {
 TEST(ScheduleErrors, SharesOfWhatIsNotRead) {
   EXPECT_EQ(refused(ErrorCode::NotAConsumer, "prefetch_ahead@1(s3, s3:1, s3, s4, s4:0)").legal,
             "P, B, or what 'D' stores");
-  refused(ErrorCode::FactorNotPositive, "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0, group=0)");
+  refused(ErrorCode::FactorNotPositive, "prefetch_ahead@1(s4, s4:1, s3, s4, s4:0, group=-1)");
   // Of a loop that is not around: found when the schedule is lowered, as later steps may move it.
   for (const char* trace :
        {"prefetch_ahead@1(s4, s4:0, s3, s4, s4:1)", "prefetch_ahead@1(s3, s3:0, s1, s4, s4:0)",

@@ -66,6 +66,42 @@ TEST(TopiErrors, ShapesThatDoNotHoldTheElements) {
   expect_error(ErrorCode::BadShape, [] { nn::flatten(tensor({})); });
 }
 
+TEST(TopiErrors, WhatCannotBeSorted) {
+  expect_error(ErrorCode::BadShape, [] { sort(tensor({})); });
+  expect_error(ErrorCode::BadShape, [] { sort(te::placeholder({te::var("n")})); });
+  expect_error(ErrorCode::BadArgument, [] { argsort(tensor({2, 3}), {}, 2); });
+  expect_error(ErrorCode::BadArgument, [] { argsort(tensor({300}), {}, 0, true, int_type(8)); });
+  expect_error(ErrorCode::TypeMismatch, [] { argsort(tensor({2, 3}), tensor({2})); });
+  expect_error(ErrorCode::BadShape, [] { argsort(tensor({2, 3}), tensor({3}, int_type(32))); });
+  const ErrorInfo e = expect_error(ErrorCode::BadArgument, [] { topk(tensor({2, 3}), 4); });
+  EXPECT_EQ(e.what, "topk, k: 4 of 3 elements");
+  EXPECT_EQ(e.legal, "at most 3, or 0 for all");
+  expect_error(ErrorCode::BadArgument, [] { topk(tensor({3}), 1, 0, "all"); });
+}
+
+TEST(TopiErrors, BoxesAndRegionsThatAreNone) {
+  using namespace vision;
+  const Tensor counts = tensor({2}, int_type(32)), boxes = tensor({2, 5, 6});
+  expect_error(ErrorCode::TypeMismatch,
+               [] { get_valid_counts(tensor({2, 5, 6}, int_type(32)), 0); });
+  expect_error(ErrorCode::BadArgument, [&] { get_valid_counts(boxes, 0, 6); });
+  expect_error(ErrorCode::BadArgument,
+               [&] { non_max_suppression(boxes, counts, {.coord_start = 3}); });
+  expect_error(ErrorCode::TypeMismatch, [&] { non_max_suppression(boxes, tensor({2}), {}); });
+  expect_error(ErrorCode::BadShape, [&] { non_max_suppression(tensor({3, 5, 6}), counts, {}); });
+  expect_error(ErrorCode::BadArgument, [] { multibox_prior(tensor({1, 2, 3, 3}), {}); });
+  expect_error(ErrorCode::BadArgument, [] { multibox_prior(tensor({1, 2, 3, 3}), {1}, {0}); });
+  expect_error(ErrorCode::BadShape, [] {
+    multibox_transform_loc(tensor({1, 3, 5}), tensor({1, 19}), tensor({1, 5, 4}));
+  });
+  expect_error(ErrorCode::BadShape, [] { reorg(tensor({1, 6, 4, 4}), 2); });
+  expect_error(ErrorCode::BadShape, [] { region(tensor({1, 7, 2, 2}), 2, 1, 4, false); });
+  expect_error(ErrorCode::BadShape,
+               [] { roi_pool_nchw(tensor({1, 2, 4, 4}), tensor({3, 4}), {2}, 1); });
+  expect_error(ErrorCode::BadArgument,
+               [] { roi_align_nchw(tensor({1, 2, 4, 4}), tensor({3, 5}), {{0}}); });
+}
+
 TEST(TopiErrors, PartsThatAreNotThere) {
   expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), int64_t{4}); });
   expect_error(ErrorCode::BadArgument, [] { split(tensor({6}), int64_t{0}); });

@@ -14,10 +14,10 @@ pytest.importorskip("onnxruntime")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import goals  # noqa: E402
-import operator_cases  # noqa: E402
+import operator_sizes  # noqa: E402
 import operator_tables  # noqa: E402
 import operator_contest as benchmark  # noqa: E402
-from operator_cases import CASES, Case  # noqa: E402
+from operator_sizes import CASES, Case  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +69,6 @@ def test_every_case_is_one_operator_at_two_sizes():
     for case in CASES:
         assert case.operator in known
         assert sum(other.operator == case.operator for other in CASES) >= 2
-    workload = operator_cases.workload_of(next(case for case in CASES if case.operator == "dense"))
+    workload = operator_sizes.workload_of(next(case for case in CASES if case.operator == "dense"))
     assert set(workload.inputs) == {"x0"} and set(workload.params) == {"x1", "x2"}
     assert all(a.dtype == np.float32 for a in workload.inputs.values())

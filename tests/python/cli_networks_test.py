@@ -48,6 +48,29 @@ def test_a_network_is_tuned_and_timed_before_and_after(tmp_path):
     assert [k.origin for k in kernels] == ["record"] * 4
 
 
+def test_an_onnx_model(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from tilewright.contrib import onnx_export
+
+    x = sym.Variable("x")
+    net = sym.relu(sym.dense(x, units=16, name="first"))
+    params = {"first_weight": np.ones((16, 32), "float32"), "first_bias": np.ones(16, "float32")}
+    model = onnx_export.to_onnx(net, params, {"x": (4, 32)})
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(model, tmp_path / "model.onnx")
+
+    result = run("model.onnx:batch=4", "--trials=2", "--json=result.json", cwd=tmp_path)
+    assert result.returncode == 0, result
+    assert "model.onnx:batch=4/fuse_dense_relu" in result.stdout
+    (timed,) = json.loads((tmp_path / "result.json").read_text())["networks"]
+    assert timed["seconds"] > 0
+    open_extent = run("model.onnx", "--trials=2", cwd=tmp_path)
+    assert open_extent.returncode == 2 and "leaves open batch" in open_extent.stderr and "model.onnx:batch=1" in open_extent.stderr
+    assert run("missing.onnx", "--trials=2", cwd=tmp_path).returncode == 2
+    loaded = network.load_network(f"{tmp_path}/model.onnx:batch=2")
+    assert loaded.shape == {"x": (2, 32)} and set(loaded.params) == set(params)
+
+
 def test_a_network_in_a_file(tmp_path):
     x = sym.Variable("x", shape=(4, 32))
     z = sym.relu(sym.dense(x, units=16, name="first"))

@@ -12,6 +12,7 @@ import pytest
 
 import numpy as np
 
+import tilewright
 import numpy_graph
 import operators
 
@@ -40,6 +41,14 @@ def test_the_readme(tmp_path):
     assert (tmp_path / "tuning.db").is_file()
     assert "between kernels" in run(network, tmp_path)
     assert {"model.so", "graph.json", "graph.params"} <= {path.name for path in (tmp_path / "resnet18").iterdir()}
+
+
+def test_onnx(tmp_path):
+    pytest.importorskip("onnx")
+    (script,) = blocks("docs/onnx.md", "python")
+    assert run(script, tmp_path).strip() in blocks("docs/onnx.md", "")[0]
+    old, new = tilewright.frontend.onnx.opsets()
+    assert f"opsets {old} to {new}" in (ROOT / "docs/onnx.md").read_text()
 
 
 def test_networks(tmp_path):

@@ -29,7 +29,7 @@ def test_every_name_of_the_package_is_documented():
     import tilewright as tw
 
     missing = []
-    for module in (tw, tw.te, tw.tir, tw.topi, tw.topi.nn, tw.nd, tw.target, tw.transform, tw.runtime, tw.autotune):
+    for module in (tw, tw.te, tw.tir, tw.topi, tw.topi.nn, tw.topi.vision, tw.topi.vision.ssd, tw.nd, tw.target, tw.transform, tw.runtime, tw.autotune):
         for name, value in vars(module).items():
             ours = getattr(value, "__module__", "").startswith("tilewright")
             if not name.startswith("_") and callable(value) and ours and not inspect.isclass(value):

@@ -428,6 +428,44 @@ def test_parts_that_stand_in_many_places():
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+def test_a_reduction_that_starts_from_a_tensor():
+    n = te.var("n")
+    A, B, C = te.placeholder((n, 8), name="A"), te.placeholder((8, 6), name="B"), te.placeholder((n, 6), name="C")
+    k = te.reduce_axis((0, 8), name="k")
+    D = te.compute((n, 6), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k, init=C[i, j]), name="D")
+    s = te.create_schedule(D.op)
+    outer, inner = s[D].split(k, factor=4)
+    s.rfactor(D, inner)
+    s[D].vectorize(D.op.axis[1])
+    a, b, c = [np.random.default_rng(0).integers(-4, 5, size).astype("float32") for size in ((5, 8), (8, 6), (5, 6))]
+    result = np.zeros((5, 6), "float32")
+    tw.build(s, [A, B, C, D])(a, b, c, result)
+    np.testing.assert_array_equal(result, c + a @ b)
+
+
+def test_where_named_and_other_reducers_start():
+    A = te.placeholder((4, 8), "int32", name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    latest = te.comm_reducer(
+        lambda x, y: (te.max(x[0], y[0]), te.min(x[1], y[1])), lambda t, u: (te.min_value(t), te.max_value(u)), name="both")
+    greatest = te.compute((4,), lambda i: te.max(A[i, k], axis=k, init=3), name="greatest")
+    product = te.compute((4,), lambda i: te.prod(A[i, k], axis=k, init=i), name="product")
+    ends = te.compute((4,), lambda i: latest((A[i, k], A[i, k]), axis=k, init=(2, i)), name="ends")
+    a = np.random.default_rng(1).integers(-3, 4, (4, 8)).astype("int32")
+    outputs = [greatest, product, *ends]
+    results = [np.zeros(4, "int32") for _ in outputs]
+    tw.build(te.create_schedule([o.op for o in outputs]), [A, *outputs])(a, *results)
+    expected = [
+        np.maximum(a.max(1), 3), a.prod(1) * np.arange(4), np.maximum(a.max(1), 2),
+        np.minimum(a.min(1), np.arange(4))]
+    for result, right in zip(results, expected):
+        np.testing.assert_array_equal(result, right)
+    with pytest.raises(tw.UserError, match="init has 2 values for 1 components"):
+        te.sum(A[0, k], axis=k, init=(1, 2))
+    with pytest.raises(tw.UserError, match="init depends on 'k'"):
+        te.sum(A[0, k], axis=k, init=k)
+
+
 def test_one_kernel_for_extents_that_are_multiples():
     m = te.var("m")
     A = te.placeholder((8 * m,), name="A")

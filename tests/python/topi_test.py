@@ -1,7 +1,7 @@
 """Functions made from the table of operators: signatures, documentation, arguments and results."""
 
-import functools
 import inspect
+import operator
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def names():
 def test_every_row_is_a_function_with_signature_and_documentation():
     assert len(set(names())) == len(names()) > 80
     for module, name, parameters, doc in tw._core.topi.operators():
-        function = functools.reduce(getattr, [*module.split(".")[1:], name], topi)
+        function = operator.attrgetter(f"{module}.{name}")(tw)
         assert function.__name__ == name and function.__module__ == f"tilewright.{module}"
         shown = inspect.signature(function).parameters
         assert list(shown) == [p[0] for p in parameters]

@@ -165,7 +165,7 @@ class Network:
         op, attributes = self.one_of([
             ("leaky_relu", {"alpha": 0.1}), ("clip", {"a_min": -0.5, "a_max": 1.5}), ("clip", {"a_min": 0, "a_max": 6}),
             ("full_like", {"fill_value": 1.5}), ("ones_like", {}), ("zeros_like", {}), ("dropout", {"rate": 0.5}),
-            ("__pow_scalar__", {"scalar": 2}), ("__rpow_scalar__", {"scalar": 0.5}),
+            ("__pow_scalar__", {"scalar": 2}), *[("__rpow_scalar__", {"scalar": 0.5})] * 2,
             *((f"__{f}_scalar__", {"scalar": s}) for f in ("add", "sub", "rsub", "mul", "div") for s in (0.5, -1.25, 3)),
         ])
         self.keep(self.call(op, x, **attributes))

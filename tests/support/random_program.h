@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "ir/expr.h"
 #include "schedule/te/extern.h"
 #include "schedule/te/operation.h"
+#include "schedule/te/start.h"
 #include "schedule/te/text.h"
 #include "tests/support/random_ir.h"
 
@@ -344,6 +346,16 @@ class RandomProgram {
     add(te::compute_many(exprs(a.shape), f, fresh_name()), a.shape, a.bound * 2 + 1);
   }
 
+  // What a reduction starts from, at times: another tensor of its shape.
+  std::optional<Node> some_start(const Shape& shape) {
+    if (!random_.chance(25)) return std::nullopt;
+    return matching(shape);
+  }
+  static int64_t bound_of(const std::optional<Node>& start) { return start ? start->bound : 0; }
+  static Expr at(const std::optional<Node>& start, const std::vector<Var>& i) {
+    return start ? start->tensor(indices(i)) : Expr();
+  }
+
   void reduce_one() {
     const Node a = source(1, 3);
     const size_t d =
@@ -353,14 +365,15 @@ class RandomProgram {
     Shape shape = a.shape;
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
     const IterVar k = te::reduce_axis({first, a.shape[d].expr - first}, "k" + std::to_string(d));
-    compute(shape, std::max<int64_t>(a.bound * a.shape[d].value, 16),
+    const std::optional<Node> start = some_start(shape);
+    compute(shape, std::max<int64_t>(a.bound * a.shape[d].value, 16) + bound_of(start),
             [&](const std::vector<Var>& i) -> Expr {
-              std::vector<Expr> at = indices(i);
-              at.insert(at.begin() + static_cast<std::ptrdiff_t>(d), k.var());
+              std::vector<Expr> of = indices(i);
+              of.insert(of.begin() + static_cast<std::ptrdiff_t>(d), k.var());
               const Expr condition =
                   kind == 3 ? floor_mod(k.var() + (i.empty() ? Expr(0) : Expr(i[0])), Expr(2)) == 0
                             : Expr();
-              return te::sum(a.tensor(at), {k}, condition);
+              return te::starting_from(te::sum(a.tensor(of), {k}, condition), at(start, i));
             });
   }
   void contract() {
@@ -370,9 +383,11 @@ class RandomProgram {
     const IterVar k = te::reduce_axis({0, a.shape[1].expr}, "k");
     const bool largest = random_.chance(25) && a.shape[1].value > 0;
     const Shape shape = {a.shape[0], columns};
-    compute(shape, a.bound * b.bound * a.shape[1].value, [&](const std::vector<Var>& i) -> Expr {
+    const std::optional<Node> start = some_start(shape);
+    const int64_t bound = a.bound * b.bound * a.shape[1].value + bound_of(start);
+    compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr term = a.tensor(i[0], k.var()) * b.tensor(k.var(), i[1]);
-      return largest ? te::max(term, {k}) : te::sum(term, {k});
+      return te::starting_from(largest ? te::max(term, {k}) : te::sum(term, {k}), at(start, i));
     });
   }
   void convolve() {
@@ -392,13 +407,15 @@ class RandomProgram {
       terms *= size;
     }
     const Node w = matching(kernel);
-    compute(shape, a.bound * w.bound * terms, [&](const std::vector<Var>& i) -> Expr {
-      std::vector<Expr> at, of;
+    const std::optional<Node> start = some_start(shape);
+    const int64_t bound = a.bound * w.bound * terms + bound_of(start);
+    compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> point, of;
       for (size_t d = 0; d < i.size(); ++d) {
-        at.push_back(i[d] * by + axes[d].var());
+        point.push_back(i[d] * by + axes[d].var());
         of.push_back(axes[d].var());
       }
-      return te::sum(a.tensor(at) * w.tensor(of), axes);
+      return te::starting_from(te::sum(a.tensor(point) * w.tensor(of), axes), at(start, i));
     });
   }
   // Sum and sum of squares, or the largest element and its first place: the second reads what the
@@ -408,8 +425,9 @@ class RandomProgram {
     const bool place = random_.chance(60);
     if (place ? a.shape.back().value == 0 : a.bound > 1000) return;
     const Shape shape(a.shape.begin(), a.shape.end() - 1);
-    const int64_t bound =
-        place ? std::max<int64_t>(a.bound, 64) : a.bound * a.bound * a.shape.back().value;
+    const std::optional<Node> start = some_start(shape);
+    const int64_t bound = bound_of(start) + (place ? std::max<int64_t>(a.bound, 64)
+                                                   : a.bound * a.bound * a.shape.back().value);
     if (!fits(shape, bound)) return;
     CommReducer reducer;
     for (const char* name : {"x", "y"}) {
@@ -427,10 +445,12 @@ class RandomProgram {
     }
     const IterVar k = te::reduce_axis({0, a.shape.back().expr}, "k");
     const auto f = [&](const std::vector<Var>& i) {
-      std::vector<Expr> at = indices(i);
-      at.push_back(k.var());
-      const Expr v = a.tensor(at);
-      return te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k});
+      std::vector<Expr> of = indices(i);
+      of.push_back(k.var());
+      const Expr v = a.tensor(of);
+      std::vector<Expr> init;
+      if (start) init = {at(start, i), place ? Expr(70) : at(start, i) + 1};
+      return te::starting_from(te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k}), init);
     };
     add(te::compute_many(exprs(shape), f, fresh_name()), shape, bound);
   }

@@ -216,7 +216,7 @@ def expand_like(a, x, like):
 
 
 def topk(a, x):
-    values, places = torch.sort(x, a.axis, not a.is_ascend, stable=True)
+    values, places = torch.sort(x, dim=a.axis, descending=not a.is_ascend, stable=True)
     k = a.k if a.k > 0 else x.shape[a.axis]
     found = {"values": values.narrow(a.axis, 0, k), "indices": places.narrow(a.axis, 0, k)}
     return tuple(found.values()) if a.ret_type == "both" else found[a.ret_type]
@@ -321,7 +321,7 @@ OPERATORS = {
     "strided_slice": strided_slice,
     "flip": lambda a, x: torch.flip(x, [a.axis]),
     "pad": pad,
-    "sort": lambda a, x: torch.sort(x, a.axis, not a.is_ascend, stable=True)[0],
+    "sort": lambda a, x: torch.sort(x, dim=a.axis, descending=not a.is_ascend, stable=True)[0],
     "topk": topk,
     "_select_along": select_along,
     "_place_along": place_along,

@@ -1899,6 +1899,10 @@ def set_package_directory(arg0: str) -> None:
     """Frames of files below it are not a script's."""
 
 
+def starting_from(arg0: collections.abc.Sequence[tilewright._core.ExprLike], arg1: collections.abc.Sequence[tilewright._core.ExprLike]) -> list[tilewright._core.PrimExpr]:
+    ...
+
+
 def store(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.Stmt:
     ...
 

@@ -443,6 +443,30 @@ def _pad(c):
     return c.emit("Pad", c.inputs[0], c.constant([w[0] for w in width] + [w[1] for w in width]), c.number(c["pad_value"]), mode=mode)
 
 
+# Order --------------------------------------------------------------------------------------------------------------
+
+
+def _first_of(c, k, outputs):
+    """Equal elements go in the order of their positions, as ours do; what is wanted of the values and their positions."""
+    axis = c["axis"] % len(c.input_shapes[0])
+    found = c.emit("TopK", c.inputs[0], c.constant([k]), axis=axis, largest=int(not c["is_ascend"]), sorted=1, outputs=2)
+    return [value if kind == "values" or dtype == "int64" else c.cast(value, dtype)
+            for kind, value, dtype in zip(("values", "indices"), found, outputs) if dtype is not None]
+
+
+def _topk(c):
+    wanted = {"values": (c.types[0], None), "indices": (None, c.types[0]), "both": (c.types[0], c.types[-1])}[c["ret_type"]]
+    return _first_of(c, c.shapes[0][c["axis"]], wanted)
+
+
+def _sort(c):
+    return _first_of(c, c.shapes[0][c["axis"]], (c.types[0], None))
+
+
+def _argsort(c):
+    return _first_of(c, c.shapes[0][c["axis"]], (None, c.types[0]))
+
+
 # Elements -----------------------------------------------------------------------------------------------------------
 
 
@@ -570,4 +594,7 @@ _CONVERTED = {
     "strided_slice": _strided_slice,
     "flip": _flip,
     "pad": _pad,
+    "sort": _sort,
+    "argsort": _argsort,
+    "topk": _topk,
 }

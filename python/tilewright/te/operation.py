@@ -109,22 +109,40 @@ def _is_axis(axis):
         isinstance(axis, (tuple, list)) and all(isinstance(a, _core.IterVar) for a in axis))
 
 
-def sum(expr, axis, where=None):
-    """The sum of expr over axis (one or several), where the condition holds."""
-    return _core.reduce_expr("sum", expr, _axes(axis), where)
+def _starting(reduction, init):
+    """The components of a reduction that starts from init, an expression or a tuple, or from its identity."""
+    if init is None:
+        return reduction
+    values = list(init) if isinstance(init, (tuple, list)) else [init]
+    types = [component.dtype for component in reduction]
+    values = [_core.cast(t, e) for t, e in zip(types, values)] + values[len(types):]
+    return _core.starting_from(reduction, values)
 
 
-def prod(expr, axis, where=None):
-    """The product of expr over axis (one or several), where the condition holds."""
-    return _core.reduce_expr("prod", expr, _axes(axis), where)
+def _named(name, expr, axis, where, init):
+    return _starting([_core.reduce_expr(name, expr, _axes(axis), where)], init)[0]
+
+
+def sum(expr, axis, where=None, init=None):
+    """The sum of expr over axis (one or several), where the condition holds.
+
+    init: an expression of the axes of the compute that the terms are added to, such as another tensor's element. It may
+    not depend on axis.
+    """
+    return _named("sum", expr, axis, where, init)
+
+
+def prod(expr, axis, where=None, init=None):
+    """The product of expr over axis (one or several), where the condition holds, and of init."""
+    return _named("prod", expr, axis, where, init)
 
 
 def _extreme(name, combine):
-    def function(expr, axis, where=None, *more):
+    def function(expr, axis, where=None, init=None, *more):
         if _is_axis(axis):
-            return _core.reduce_expr(name, expr, _axes(axis), where)
+            return _named(name, expr, axis, where, init)
         result = expr
-        for operand in (axis, where, *more):
+        for operand in (axis, where, init, *more):
             if operand is not None:
                 result = combine(result, operand)
         return result
@@ -134,12 +152,12 @@ def _extreme(name, combine):
 
 
 max = _extreme("max", _core.max)
-max.__doc__ = """The greatest value of expr over axis; or, of expressions, the greater one: max(a, b).
+max.__doc__ = """The greatest value of expr over axis, and of init; or, of expressions, the greater one: max(a, b).
 
 Of nothing it is the least integer, or minus infinity (TVM: the least finite float).
 """
 min = _extreme("min", _core.min)
-min.__doc__ = """The least value of expr over axis; or, of expressions, the lesser one: min(a, b).
+min.__doc__ = """The least value of expr over axis, and of init; or, of expressions, the lesser one: min(a, b).
 
 Of nothing it is the greatest integer, or infinity (TVM: the greatest finite float).
 """
@@ -149,15 +167,15 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
     """A reduction of your own.
 
     fcombine(x, y) combines two values, or two tuples of values into a tuple; fidentity(dtype, ...) gives the identity
-    or a tuple of them. Returns reducer(expr, axis, where=None), where expr is an expression or a tuple; of a tuple the
-    result is a tuple for a compute with several outputs.
+    or a tuple of them. Returns reducer(expr, axis, where=None, init=None), where expr is an expression or a tuple; of a
+    tuple the result is a tuple for a compute with several outputs, and so is init, which comes before all terms.
     """
 
     expect(fcombine, "callable", "fcombine", "a function of two values")
     expect(fidentity, "callable", "fidentity", "a function of types")
     expect(name, str, "name", "a string")
 
-    def reducer(expr, axis, where=None):
+    def reducer(expr, axis, where=None, init=None):
         several = isinstance(expr, (tuple, list))
         sources = [_core.const(e) for e in (expr if several else [expr])]
         types = [e.dtype for e in sources]
@@ -170,7 +188,7 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
         else:
             result, identity = [fcombine(lhs[0], rhs[0])], [identity]
         cast = [_core.cast(t, e) for t, e in zip(types, identity)]
-        combined = _core.reduce(lhs, rhs, list(result), cast, sources, _axes(axis), where)
+        combined = _starting(_core.reduce(lhs, rhs, list(result), cast, sources, _axes(axis), where), init)
         return tuple(combined) if several else combined[0]
 
     reducer.__name__ = reducer.__qualname__ = name

@@ -3,7 +3,7 @@
 import collections.abc
 
 from tilewright._core import ExprLike, PrimExpr, Tensor
-from . import image as image, nn as nn, table as table, utils as utils
+from . import nn as nn, table as table, utils as utils, vision as vision
 
 
 def identity(x: Tensor) -> Tensor:
@@ -601,6 +601,38 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 
     a (Tensor)
     axis (int): a dimension
+    """
+
+
+def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
+    r"""The elements in order; equal ones keep theirs, and NaN is beyond all numbers. NumPy sort.
+
+    data (Tensor): numbers; the extent along `axis` is constant
+    axis (int): a dimension, from the end where negative
+    is_ascend (bool): from the least to the greatest
+    """
+
+
+def argsort(data: Tensor, valid_count: Tensor | None = None, axis: int = -1, is_ascend: bool = True, dtype: str = 'float32') -> Tensor:
+    r"""The positions of the elements in order; equal ones keep theirs, and NaN is beyond all numbers. NumPy argsort.
+
+    data (Tensor): numbers; the extent along `axis` is constant
+    valid_count (Tensor | None): int32, how many of each row are sorted; None: all
+    axis (int): a dimension, from the end where negative
+    is_ascend (bool): from the least to the greatest
+    dtype (str): of the positions
+    """
+
+
+def topk(data: Tensor, k: int = 1, axis: int = -1, ret_type: str = 'both', is_ascend: bool = False, dtype: str = 'int64') -> Tensor:
+    r"""The first k elements in order and their positions, a list. ONNX TopK.
+
+    data (Tensor): numbers; the extent along `axis` is constant
+    k (int): how many; all where below 1
+    axis (int): a dimension, from the end where negative
+    ret_type (str): "both", "values" or "indices"
+    is_ascend (bool): from the least to the greatest
+    dtype (str): of the positions
     """
 
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 
@@ -427,6 +428,45 @@ TEST(Prior, GroupsLieSideBySide) {
     EXPECT_EQ(n.accesses[1].lines[0], 64.0 * 256 / 64) << "of all";
   }
   EXPECT_TRUE(found);
+}
+
+// Weights in no cache are waited for, and for less where they are fetched; where they are in a
+// cache the instructions that fetch them only take their slots.
+TEST(Prior, ColdConstantsAreWorthFetching) {
+  const te::Tensor a = te::placeholder({64, 256}, float_type(32), "a");
+  const te::Tensor b = te::placeholder({256, 512}, float_type(32), "b", /*constant=*/true);
+  const IterVar k = te::reduce_axis({0, 256}, "k");
+  const te::Tensor c = te::compute(
+      {64, 512},
+      [&](const std::vector<Var>& i) {
+        return te::sum(a({i[0], k.var()}) * b({k.var(), i[1]}), {k});
+      },
+      "c");
+  const auto seconds = [&](bool fetched, const Producers& cold) {
+    const Schedule s = Schedule::create({c});
+    const Stage sums = s[s.cache_write(c, "local")], out = s[c];
+    const auto [panel, column] = out.split(out.axis(1), 32);
+    const auto [block, row] = out.split(out.axis(0), 8);
+    out.reorder({panel, block, row, column});
+    sums.compute_at(out, block);
+    const IterVar step = sums.reduce_axis(0);
+    sums.reorder({step, sums.axis(0), sums.axis(1)});
+    sums.unroll(sums.axis(0));
+    sums.vectorize(sums.axis(1));
+    if (fetched) sums.prefetch_ahead(b, step, out, panel);
+    const Schedule normal = normalize(s);
+    const auto nest = analyze_nest(schedule_ops(normal, infer_bound(normal)), cold);
+    const auto update = std::ranges::find_if(
+        nest, [](const NestStatement& n) { return n.operations.multiply > 0; });
+    EXPECT_EQ(update->prefetched, fetched && !cold.empty());
+    // A line of 16 elements at least, in each step of each of 8 blocks of 16 panels.
+    EXPECT_EQ(update->prefetches, fetched ? 256.0 * 8 * 16 : 0);
+    return nest_seconds(nest, kMachine);
+  };
+  const Producers weights{b.op().get()};
+  EXPECT_LT(seconds(true, weights), seconds(false, weights));
+  EXPECT_LT(seconds(false, {}), seconds(true, weights));
+  EXPECT_LT(seconds(false, {}), seconds(true, {}));
 }
 
 }  // namespace

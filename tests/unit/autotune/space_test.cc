@@ -9,8 +9,10 @@
 
 #include "autotune/features.h"
 #include "autotune/loop_nest.h"
+#include "autotune/replay.h"
 #include "autotune/space/data_axes.h"
 #include "autotune/workloads.h"
+#include "ir/print.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
@@ -140,6 +142,52 @@ TEST(Space, LinesOfTilesMayBeFetchedBeforeTheyAreStored) {
       fetched += to_text(trace).find("prefetch@") != std::string::npos ? 1 : 0;
     }
     EXPECT_EQ(fetched > 0, expected.size() > 1 && expected[1] == "prefetch");
+  }
+}
+
+// Tiles that share vectors of constants may fetch those of the next ones, where constants are cold.
+// No tile of a product with a vector shares any, and tiles of pixels read single weights.
+TEST(Space, ColdConstantsMayBeFetchedForTheNextTiles) {
+  const auto cold = [](std::string_view workload) {
+    return make_task(parse_workload(workload).program, Target::parse("llvm -mcpu=x86-64-v4"), 1, "",
+                     CacheState::ColdConstants);
+  };
+  struct Row {
+    Task task;
+    std::string_view fetching, others;  // words in descriptions of sketches
+  };
+  for (const auto& [task, fetching, others] :
+       {Row{cold("conv2d_bias_relu:ci=16,h=14,co=32,k=1"), "packed ff", "none"},
+        Row{cold("gemm:m=24,n=96,k=40,w=1"), "tile", "packed i"},
+        Row{cold("gemm:m=1,n=96,k=40,w=1"), "none", "none"},
+        Row{cold("gemm:m=24,n=96,k=40"), "none", "none"},
+        Row{task_of("conv2d_bias_relu:ci=16,h=14,co=32,k=1"), "none", "none"}}) {
+    const Space space(task);
+    size_t fetched = 0;
+    for (const Sketch& sketch : space.sketches()) {
+      const auto has = [&](std::string_view words) {
+        return sketch.description.find(words) != std::string::npos;
+      };
+      const bool expected = has(fetching) && !has(others);
+      EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Fetch), expected ? 1u : 0u) << sketch.description;
+      fetched += expected ? 1 : 0;
+    }
+    EXPECT_EQ(fetched > 0, fetching != "none");
+    std::mt19937_64 rng(3);
+    for (int i = 0; fetched > 0 && i < 40; ++i) {
+      Point p = space.random(rng);
+      const Sketch& sketch = space.sketches()[p.sketch];
+      const auto found = std::ranges::find(sketch.knobs, Knob::Kind::Fetch, &Knob::kind);
+      if (found == sketch.knobs.end()) continue;
+      const auto knob = static_cast<size_t>(found - sketch.knobs.begin());
+      p.choice[knob] = static_cast<size_t>(i) % sketch.knobs[knob].size();
+      const Trace trace = space.trace(p);
+      ASSERT_TRUE(applies(task, trace)) << to_text(trace);
+      EXPECT_EQ(space.find(parse_trace(to_text(trace))), p) << to_text(trace);
+      const std::string loops = to_string(
+          lower_candidate(task.program, space.schedule(p), task.target, task.caches).entry().body);
+      EXPECT_EQ(loops.find("prefetch(") != std::string::npos, p.choice[knob] > 0) << loops;
+    }
   }
 }
 

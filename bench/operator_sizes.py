@@ -82,6 +82,9 @@ CASES = [
     *(Case("flip", [shape], {"axis": -1}) for shape in (TOKENS, IMAGE)),
     *(Case("pad", [shape], {"pad_width": ((0, 0), (0, 0), (1, 1), (1, 1))}) for shape in (IMAGE, (1, 3, 224, 224))),
     Case("broadcast_to", [(64, 1, 1)], {"shape": IMAGE}), Case("broadcast_to", [(768,)], {"shape": TOKENS}),
+    # What is chosen of a vocabulary, of the scores of a detector, and of classes.
+    Case("topk", [(1, 50257)], {"k": 50, "dtype": "int64"}), Case("topk", [(1, 8732)], {"k": 400, "dtype": "int64"}), Case("topk", [(64, 1000)], {"k": 5, "dtype": "int64"}),
+    Case("sort", [(64, 1000)]), Case("sort", [(1, 8732)], {"is_ascend": False}),
 ]
 
 

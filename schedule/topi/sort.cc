@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows are sorted bottom up. A chunk of a few dozen elements is sorted by counting, for each
+// element, those that go before it, all of them at once in vectors and without a branch; then
+// chunks are merged two by two. Of each no more than the first `keep` elements are looked at, which
+// is all that can be among the first `keep` of the row. Where those are few, they are kept in order
+// while the row is read: most elements are compared with the last of them alone.
+#include "schedule/topi/sort.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/expr.h"
+#include "runtime/error.h"
+#include "schedule/topi/operator.h"
+#include "schedule/topi/statements.h"
+
+namespace tw::topi {
+namespace {
+
+constexpr int64_t kMostInChunk = 32, kLeastInChunk = 8;
+// Up to so many, of four times as many or more, are kept in order: a step for each of them at
+// worst.
+constexpr int64_t kFew = 64, kShareOfFew = 4;
+
+// As what elements are compared: what is narrow is not computed with.
+DType key_type(DType type) {
+  if (type.is_float()) return type.bits < 32 ? float_type(32) : type;
+  return type == bool_type() ? int_type(32) : type;
+}
+
+// Whether a goes before b whatever their places.
+Expr before(const Expr& a, const Expr& b, bool ascending) {
+  const Expr beyond = ascending ? a < b : a > b;
+  if (!a.dtype().is_float()) return beyond;
+  const Expr &last = ascending ? b : a, &first = ascending ? a : b;
+  return beyond || (call("isnan", {last}) && !call("isnan", {first}));
+}
+
+using ElementOf = std::function<Expr(const Expr&)>;
+
+// Sorts one row in memory of its own.
+class RowSort {
+ public:
+  // Keys and places have twice `capacity` elements each: what is merged and what comes of it.
+  RowSort(int64_t extent, int64_t keep, bool ascending)
+      : extent_(extent), keep_(keep), ascending_(ascending) {
+    chunk_ = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))),
+                        kLeastInChunk, kMostInChunk);
+    capacity_ = (extent + chunk_ - 1) / chunk_ * chunk_;
+    for (int64_t width = chunk_; width < extent; width *= 2) ++merges_;
+  }
+  int64_t memory() const { return are_few() ? keep_ : 2 * capacity_; }
+  int64_t chunk() const { return chunk_; }
+  // Where the sorted elements are at the end.
+  Expr result() const { return number(merges_ % 2 == 0 && !are_few() ? capacity_ : 0); }
+
+  // Of the first `count` elements that `element` gives; `ranks` has an element for each of a chunk.
+  Stmt run(const Memory& keys, const Memory& places, const Memory& ranks, const Expr& count,
+           const ElementOf& element) const {
+    if (are_few()) return select_few(keys, places, count, element);
+    const Stmt fetch = loop("j", number(capacity_), [&](const Expr& j) {
+      const Expr inside = is_const_int(count, capacity_) ? make_bool(true) : j < count;
+      return keys.store(
+          j, if_then_else(inside, cast(keys.dtype(), element(j)), make_zero(keys.dtype())));
+    });
+    const Memory sorted_keys = keys.from(number(capacity_)),
+                 sorted_places = places.from(number(capacity_));
+    std::vector<Stmt> steps = {
+        fetch, loop("c", floor_div(count + number(chunk_ - 1), number(chunk_)), [&](const Expr& c) {
+          return let("begin", c * number(chunk_), [&](const Expr& begin) {
+            return rank(keys.from(begin), ranks, min(number(chunk_), count - begin),
+                        sorted_keys.from(begin), sorted_places.from(begin), begin);
+          });
+        })};
+    int64_t from = capacity_;
+    for (int64_t width = chunk_; width < extent_; width *= 2, from = capacity_ - from) {
+      const auto parts = [&](int64_t at) {
+        return std::pair(keys.from(number(at)), places.from(number(at)));
+      };
+      steps.push_back(merge(parts(from), parts(capacity_ - from), width, count));
+    }
+    return block(steps);
+  }
+
+ private:
+  using Parts = std::pair<Memory, Memory>;
+
+  bool are_few() const { return keep_ <= kFew && keep_ * kShareOfFew <= extent_; }
+
+  // The first `keep` in order; a row has as many.
+  Stmt select_few(const Memory& keys, const Memory& places, const Expr& count,
+                  const ElementOf& element) const {
+    const Expr last = number(keep_ - 1);
+    const auto with_key = [&](const Expr& j, const StatementOf& body) {
+      return let("key", cast(keys.dtype(), element(j)), body);
+    };
+    const Stmt begin = loop("j", number(keep_), [&](const Expr& j) {
+      return with_key(j, [&](const Expr& key) { return insert(keys, places, key, j, j, j); });
+    });
+    const Stmt others = loop("j", count - number(keep_), [&](const Expr& k) {
+      const Expr j = k + number(keep_);
+      return with_key(j, [&](const Expr& key) {
+        return when(before(key, keys[last], ascending_),
+                    insert(keys, places, key, j, number(keep_), last));
+      });
+    });
+    return block({begin, others});
+  }
+
+  // Among `held` elements in order, behind those that are equal; those up to `last` move.
+  Stmt insert(const Memory& keys, const Memory& places, const Expr& key, const Expr& place,
+              const Expr& held, const Expr& last) const {
+    return allocate(
+        "before", int_type(32), number(1),
+        [&](const Memory& stay) {
+          const Stmt count = loop("p", held, [&](const Expr& p) {
+            return stay.add(number(0), cast(int_type(32), !before(key, keys[p], ascending_)));
+          });
+          const Stmt put = let("at", stay[number(0)], [&](const Expr& at) {
+            const Stmt shift = loop("s", last - at, [&](const Expr& s) {
+              const Expr to = last - s, from = to - number(1);
+              return block({keys.store(to, keys[from]), places.store(to, places[from])});
+            });
+            return block({shift, keys.store(at, key), places.store(at, place)});
+          });
+          return block({stay.store(number(0), number(0)), count, put});
+        },
+        "local");
+  }
+
+  // A chunk of `count` elements, the first of which is element `begin` of the row.
+  Stmt rank(const Memory& keys, const Memory& ranks, const Expr& count, const Memory& sorted_keys,
+            const Memory& sorted_places, const Expr& begin) const {
+    const auto of_all = [&](const StatementOf& f) {
+      return loop("l", number(chunk_), f, ForKind::Vectorized);
+    };
+    const Stmt none = of_all([&](const Expr& l) { return ranks.store(l, number(0)); });
+    const Stmt counted = loop("j", count, [&](const Expr& j) {
+      return let("key", keys[j], [&](const Expr& key) {
+        return of_all([&](const Expr& l) {
+          const Expr first =
+              before(key, keys[l], ascending_) || (j < l && !before(keys[l], key, ascending_));
+          return ranks.add(l, cast(int_type(32), first));
+        });
+      });
+    });
+    const Stmt placed = loop("l", count, [&](const Expr& l) {
+      return let("rank", ranks[l], [&](const Expr& rank) {
+        const Stmt put =
+            block({sorted_keys.store(rank, keys[l]), sorted_places.store(rank, begin + l)});
+        return keep_ < chunk_ ? when(rank < number(keep_), put) : put;
+      });
+    });
+    return block({none, counted, placed});
+  }
+
+  // Sorted parts of `width` elements, two by two.
+  Stmt merge(const Parts& from, const Parts& to, int64_t width, const Expr& count) const {
+    const Expr pair = number(2 * width);
+    const auto length = [&](const Expr& elements) {
+      return min(elements, number(std::min(width, keep_)));
+    };
+    return loop("m", floor_div(count + pair - number(1), pair), [&](const Expr& m) {
+      return let("begin", m * pair, [&](const Expr& begin) {
+        return let("left", length(count - begin), [&](const Expr& left) {
+          const Expr rest = max(count - begin - number(width), number(0));
+          return let("right", length(rest), [&](const Expr& right) {
+            const Parts a = {from.first.from(begin), from.second.from(begin)};
+            const Parts b = {a.first.from(number(width)), a.second.from(number(width))};
+            const Parts out = {to.first.from(begin), to.second.from(begin)};
+            const Stmt alone = loop("t", left, [&](const Expr& t) {
+              return block({out.first.store(t, a.first[t]), out.second.store(t, a.second[t])});
+            });
+            return when(right > number(0), zip(a, left, b, right, out), alone);
+          });
+        });
+      });
+    });
+  }
+
+  // Without branches: which of two elements goes first is not to be foreseen.
+  Stmt zip(const Parts& a, const Expr& left, const Parts& b, const Expr& right,
+           const Parts& out) const {
+    const Expr most = min(left + right, number(keep_));
+    return allocate(
+        "taken", int_type(32), number(1),
+        [&](const Memory& taken) {
+          const auto step = [&](const Expr& t) {
+            return let("i", taken[number(0)], [&](const Expr& i) {
+              const Expr j = t - i;
+              const Expr at_a = min(i, left - number(1)), at_b = min(j, right - number(1));
+              return let("x", a.first[at_a], [&](const Expr& x) {
+                return let("y", b.first[at_b], [&](const Expr& y) {
+                  const Expr first = j >= right || (i < left && !before(y, x, ascending_));
+                  return let("first", cast(int_type(32), first), [&](const Expr& one) {
+                    const Expr is_first = one != number(0);
+                    return block(
+                        {out.first.store(t, select(is_first, x, y)),
+                         out.second.store(t, select(is_first, a.second[at_a], b.second[at_b])),
+                         taken.store(number(0), i + one)});
+                  });
+                });
+              });
+            });
+          };
+          return block({taken.store(number(0), number(0)), loop("t", most, step)});
+        },
+        "local");
+  }
+
+  int64_t extent_, keep_;
+  bool ascending_;
+  int64_t chunk_ = 0, capacity_ = 0, merges_ = 0;
+};
+
+struct Wanted {
+  int64_t keep;
+  bool ascending;
+  bool values, places;
+  DType place_type;
+};
+
+std::vector<Tensor> sorted(std::string_view op, const Tensor& data, int axis, const Wanted& wanted,
+                           const std::optional<Tensor>& valid_count = {}) {
+  const Rows rows(op, data, axis);
+  const RowSort row_sort(rows.extent, wanted.keep, wanted.ascending);
+  std::vector<Expr> shape = rows.others;
+  shape.insert(shape.begin() + normalize_axis({op, "axis"}, axis, data.rank()),
+               number(wanted.keep));
+  std::vector<te::ExternOutput> outputs;
+  if (wanted.values) outputs.push_back({shape, data.dtype()});
+  if (wanted.places) outputs.push_back({shape, wanted.place_type});
+  std::vector<Tensor> inputs = {data};
+  if (valid_count) inputs.push_back(*valid_count);
+
+  const auto one_row = [&](const Expr& r, const Memory& source, const Memories& outs,
+                           const Memory& keys, const Memory& places, const Memory& ranks,
+                           const Expr& count) {
+    return let("row", rows.first(r, rows.extent), [&](const Expr& first) {
+      const auto element = [&](const Expr& j) { return source[first + j * rows.inner]; };
+      const Expr at = rows.first(r, wanted.keep), result = row_sort.result();
+      const auto put = [&](const Expr& t, const Expr& key, const Expr& place) {
+        std::vector<Stmt> stores;
+        if (wanted.values) stores.push_back(outs.front().store(at + t * rows.inner, key));
+        if (wanted.places) stores.push_back(outs.back().store(at + t * rows.inner, place));
+        return block(stores);
+      };
+      std::vector<Stmt> steps = {row_sort.run(keys, places, ranks, count, element),
+                                 loop("t", min(count, number(wanted.keep)), [&](const Expr& t) {
+                                   return put(t, keys[result + t], places[result + t]);
+                                 })};
+      if (valid_count) {
+        steps.push_back(loop("t", number(rows.extent) - count, [&](const Expr& t) {
+          return put(count + t, element(count + t), count + t);
+        }));
+      }
+      return block(steps);
+    });
+  };
+  return computed_by(
+      std::string(op), inputs, outputs, [&](const Memories& ins, const Memories& outs) -> Stmt {
+        if (rows.extent == 0 || wanted.keep == 0) return make(Evaluate{.value = number(0)});
+        const DType key = key_type(data.dtype()), place = int_type(32);
+        return for_rows(rows.count, 8 * rows.extent, [&](const Expr& first, const Expr& count) {
+          return allocate("keys", key, number(row_sort.memory()), [&](const Memory& keys) {
+            return allocate("places", place, number(row_sort.memory()), [&](const Memory& places) {
+              return allocate(
+                  "ranks", place, number(row_sort.chunk()),
+                  [&](const Memory& ranks) {
+                    return loop("r", count, [&](const Expr& k) {
+                      const Expr r = first + k;
+                      if (!valid_count)
+                        return one_row(r, ins[0], outs, keys, places, ranks, number(rows.extent));
+                      const Expr valid = max(min(ins[1][r], number(rows.extent)), number(0));
+                      return let("valid", valid, [&](const Expr& v) {
+                        return one_row(r, ins[0], outs, keys, places, ranks, v);
+                      });
+                    });
+                  },
+                  "local");
+            });
+          });
+        });
+      });
+}
+
+void require_place_type(const Place& place, DType type, int64_t extent) {
+  const int64_t most = type.is_float()       ? int64_t{1} << (type.bits == 64   ? 53
+                                                              : type.bits == 32 ? 24
+                                                                                : 8)
+                       : type == bool_type() ? 1
+                       : type.bits >= 32     ? INT32_MAX
+                                             : int64_t{1} << (type.bits - 1);
+  if (extent > most) {
+    bad_argument(place, fmt::format("{} for positions of {} elements", to_string(type), extent),
+                 "a type that holds them all, such as int32");
+  }
+}
+
+}  // namespace
+
+Tensor sort(const Tensor& data, int axis, bool is_ascend) {
+  const int64_t keep = Rows("sort", data, axis).extent;
+  return sorted("sort", data, axis, {keep, is_ascend, true, false, int_type(32)})[0];
+}
+
+Tensor argsort(const Tensor& data, const std::optional<Tensor>& valid_count, int axis,
+               bool is_ascend, DType dtype) {
+  const Rows rows("argsort", data, axis);
+  require_place_type({"argsort", "dtype"}, dtype, rows.extent);
+  if (valid_count) {
+    const Place place{"argsort", "valid_count"};
+    require_rank(place, *valid_count, data.rank() - 1);
+    for (size_t d = 0; d < rows.others.size(); ++d)
+      require_extent(place, *valid_count, static_cast<int>(d), rows.others[d]);
+    if (valid_count->dtype() != int_type(32)) {
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("argsort: valid_count is of {}", to_string(valid_count->dtype())),
+             .legal = "int32"});
+    }
+  }
+  return sorted("argsort", data, axis, {rows.extent, is_ascend, false, true, dtype},
+                valid_count)[0];
+}
+
+std::vector<Tensor> topk(const Tensor& data, int64_t k, int axis, const std::string& ret_type,
+                         bool is_ascend, DType dtype) {
+  const Rows rows("topk", data, axis);
+  if (k > rows.extent) {
+    bad_argument({"topk", "k"}, fmt::format("{} of {} elements", k, rows.extent),
+                 fmt::format("at most {}, or 0 for all", rows.extent));
+  }
+  const bool values = ret_type != "indices", places = ret_type != "values";
+  if (ret_type != "both" && values && places) {
+    bad_argument({"topk", "ret_type"}, fmt::format("'{}'", ret_type),
+                 "\"both\", \"values\" or \"indices\"");
+  }
+  if (places) require_place_type({"topk", "dtype"}, dtype, rows.extent);
+  return sorted("topk", data, axis, {k < 1 ? rows.extent : k, is_ascend, values, places, dtype});
+}
+
+std::vector<Operator> sort_rows() {
+  const ParameterText data{"data", "numbers; the extent along `axis` is constant"},
+      axis{"axis", "a dimension, from the end where negative", -1};
+  const auto ascend = [](bool initial) {
+    return ParameterText{"is_ascend", "from the least to the greatest", initial};
+  };
+  return {
+      make_operator(
+          "topi", "sort",
+          [](const Tensor& x, int64_t along, bool up) {
+            return sort(x, static_cast<int>(along), up);
+          },
+          {data, axis, ascend(true)},
+          "The elements in order; equal ones keep theirs, and NaN is beyond all numbers. NumPy "
+          "sort."),
+      make_operator(
+          "topi", "argsort",
+          [](const Tensor& x, const std::optional<Tensor>& valid, int64_t along, bool up,
+             DType type) { return argsort(x, valid, static_cast<int>(along), up, type); },
+          {data,
+           {"valid_count", "int32, how many of each row are sorted; None: all", Value()},
+           axis,
+           ascend(true),
+           {"dtype", "of the positions", float_type(32)}},
+          "The positions of the elements in order; equal ones keep theirs, and NaN is beyond all "
+          "numbers. NumPy argsort."),
+      make_operator(
+          "topi", "topk",
+          [](const Tensor& x, int64_t k, int64_t along, const std::string& wanted, bool up,
+             DType type) { return topk(x, k, static_cast<int>(along), wanted, up, type); },
+          {data,
+           {"k", "how many; all where below 1", int64_t{1}},
+           axis,
+           {"ret_type", "\"both\", \"values\" or \"indices\"", std::string("both")},
+           ascend(false),
+           {"dtype", "of the positions", int_type(64)}},
+          "The first k elements in order and their positions, a list. ONNX TopK.")};
+}
+
+}  // namespace tw::topi

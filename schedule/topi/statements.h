@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of what operators are written that are no loop over one expression: statements that address
+// memory by element, as stages of te::extern_op.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "schedule/te/extern.h"
+#include "schedule/topi/common.h"
+
+namespace tw::topi {
+
+// Elements that statements read and write, by row-major position.
+class Memory {
+ public:
+  explicit Memory(Var buffer, Expr first = 0) : buffer_(std::move(buffer)), first_(first) {}
+  Expr operator[](const Expr& index) const;
+  Stmt store(const Expr& index, const Expr& value) const;
+  Stmt add(const Expr& index, const Expr& value) const {
+    return store(index, (*this)[index] + value);
+  }
+  // The same elements, counted from that one.
+  Memory from(const Expr& first) const { return Memory(buffer_, first_ + first); }
+  DType dtype() const { return buffer_->element; }
+
+ private:
+  Var buffer_;
+  Expr first_;
+};
+
+using StatementOf = std::function<Stmt(const Expr&)>;
+// body(k) for k from 0 on, one after the other unless `kind` says otherwise.
+Stmt loop(const std::string& name, const Expr& extent, const StatementOf& body,
+          ForKind kind = ForKind::Serial);
+// What `body` computes with a value that is computed once.
+Stmt let(const std::string& name, const Expr& value, const StatementOf& body);
+Stmt when(const Expr& condition, const Stmt& then, const Stmt& otherwise = {});
+// Memory for `body`, whose elements have no values yet. Up to a few hundred bytes of one extent
+// stay in registers or on the stack ("local").
+Stmt allocate(const std::string& name, DType type, const Expr& size,
+              const std::function<Stmt(const Memory&)>& body, const std::string& scope = "global");
+
+// Independent rows, in parallel: body(first, count) computes those from `first` on, so that memory
+// is allocated once for many. `steps`: about how many elements are looked at for one row; tasks are
+// of some thousands, since threads have to be worth waking.
+Stmt for_rows(const Expr& rows, int64_t steps,
+              const std::function<Stmt(const Expr& first, const Expr& count)>& body);
+
+// Where the rows of a tensor lie along a dimension, whose extent is constant.
+struct Rows {
+  int64_t extent;
+  Expr inner;  // elements behind one position
+  Expr count;
+  std::vector<Expr> others;  // extents of the other dimensions
+
+  // BadShape, of argument `data` of an operator, for rank 0 and extents that are not constant;
+  // BadArgument for an axis that is not there.
+  Rows(std::string_view op, const Tensor& data, int axis);
+  // The first of row r in a tensor that has `length` elements of each row.
+  Expr first(const Expr& row, int64_t length) const;
+};
+
+Expr number(int64_t value);  // int32
+
+using Memories = std::vector<Memory>;
+// The tensors that statements compute of inputs.
+std::vector<Tensor> computed_by(
+    const std::string& name, const std::vector<Tensor>& inputs,
+    const std::vector<te::ExternOutput>& outputs,
+    const std::function<Stmt(const Memories& inputs, const Memories& outputs)>& body);
+
+}  // namespace tw::topi

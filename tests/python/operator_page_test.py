@@ -1,0 +1,58 @@
+"""docs/graph_operators.md, the page of operators of networks, is made from their rows: TILEWRIGHT_UPDATE_GOLDEN=1 writes it."""
+
+import os
+import sys
+from pathlib import Path
+
+import tilewright as tw
+import tilewright.graph
+
+import numpy_graph
+from operators import OPERATORS as ROWS
+from tilewright.contrib import onnx_export
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/graph_operators.md"
+HEAD = """\
+# Operators of networks
+
+What `tilewright.symbol` calls. Names and attributes are those of NNVM, or of Relay in TVM 0.8 where NNVM had none; `help(tw.symbol.NAME)`
+has the words. Types: "floats" are float64, float32, float16 and bfloat16, "numbers" those and integers. The pattern says what may become
+one kernel with it ([graph](../graph/README.md)). A layout rule says in which layouts it computes; without
+one it is that which the network was written in. What has a gradient has one of second order. "To ONNX": whether `onnx_export` has it.
+What an operator computes is written once more in NumPy in the named file of `tests/support/operators/`, and compared with that in all types,
+with differences as gradients, and in random networks. Operators with an underscore are what gradients and passes are made of.
+
+| operator | inputs | attributes | types | pattern | layouts | gradient | to ONNX | reference |
+|---|---|---|---|---|---|---|---|---|
+"""
+GRADIENTS = {"slope": "yes", "ends": "ends there", "decided": "decided otherwise", "source": "no inputs"}
+
+
+def families() -> dict[str, str]:
+    """By operator: the file that says what it computes."""
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("operators.") and hasattr(module, "OPERATORS")}
+    return {operator: name.partition(".")[2] for name, module in modules.items() for operator in module.OPERATORS}
+
+
+def code(text) -> str:
+    return f"`{text}`".replace("|", "\\|") if text else ""
+
+
+def row_of(op, family, exported) -> str:
+    name, row = op["name"], ROWS.get(op["name"])
+    inputs = ", ".join(code(i[0]) for i in op["inputs"]) + (", …" if op["variadic"] else "")
+    attributes = ", ".join(code(text if default is None else f"{text}={default}") for text, _, default, _ in op["attributes"])
+    types = "" if row is None else "floats" if row.floating else "numbers"
+    gradient = GRADIENTS[row.gradient] if row else "yes" if op["has_gradient"] else "no"
+    names = " ".join(code(n) for n in (name, *op["aliases"]))
+    cells = [names, inputs, attributes, types, op["pattern"], "rule" if op["has_layout"] else "as written", gradient,
+             "yes" if name in exported else "", family.get(name, numpy_graph.NOT_COMPUTED.get(name, ""))]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def test_the_page_lists_every_operator():
+    family, exported = families(), set(onnx_export.operators())
+    page = HEAD + "".join(row_of(op, family, exported) for op in sorted(tw.graph.operators(), key=lambda op: op["name"].lstrip("_")))
+    if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
+        PAGE.write_text(page)
+    assert PAGE.read_text() == page, "TILEWRIGHT_UPDATE_GOLDEN=1 writes the page"

@@ -1,0 +1,69 @@
+"""Elements in order, and elements by their positions along a dimension."""
+
+import numpy as np
+
+from operators.elements import MARGIN
+from operators.row import Operator
+
+
+def _places(a, x):
+    """Of equal elements the first goes first, whichever way; NaN is beyond all numbers."""
+    # Numbers of the values, which may be negated whatever the type.
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    return np.argsort(ranks if a.is_ascend else -ranks, a.axis, kind="stable")
+
+
+def _sort(a, x):
+    return np.take_along_axis(x, _places(a, x), a.axis)
+
+
+def _topk(a, x):
+    first = slice(None, a.k if a.k >= 1 else None)
+    places = np.moveaxis(np.moveaxis(_places(a, x), a.axis, 0)[first], 0, a.axis)
+    results = {"values": np.take_along_axis(x, places, a.axis), "indices": places.astype(a.element_type("dtype"))}
+    return tuple(results.values()) if a.ret_type == "both" else results[a.ret_type]
+
+
+def _select(a, x, indices):
+    inside = (indices >= 0) & (indices < x.shape[a.axis])
+    return np.where(inside, np.take_along_axis(x, np.where(inside, indices, 0), a.axis), 0).astype(x.dtype)
+
+
+def _place(a, values, indices, like):
+    result = np.zeros_like(like)
+    for at in np.ndindex(values.shape):
+        to = list(at)
+        to[a.axis] = indices[at]
+        if 0 <= indices[at] < like.shape[a.axis]:
+            result[tuple(to)] += values[at]
+    return result
+
+
+def _indices(shape, seed, dtype):
+    """Some of them none, some twice."""
+    return np.random.default_rng(seed).integers(-1, 5, shape).astype("int32")
+
+
+def _apart(x):
+    return x.size < 2 or (np.diff(np.sort(x, axis=None)) > MARGIN).all()
+
+
+def _grow(network):
+    x = network.pick_of_rank(1, 2, 3)
+    axis, up = int(network._random.integers(-x.array.ndim, x.array.ndim)), network.chance(0.5)
+    if network.chance(0.5):
+        network.keep(network.call("sort", x, axis=axis, is_ascend=up))
+        return
+    k = int(network._random.integers(x.shape[axis] + 1))
+    network.keep(network.call("topk", x, axis=axis, is_ascend=up, k=k, ret_type="values"))
+
+
+SHAPES = [([(5,)], {}), ([(3, 41)], {"is_ascend": False}), ([(2, 7, 3)], {"axis": 1}), ([(1, 130)], {"axis": -1}), ([(0, 4)], {}), ([(4, 0)], {"axis": -1})]
+OPERATORS = {
+    "sort": Operator(_sort, SHAPES, grow=_grow),
+    "argsort": Operator(lambda a, x: _places(a, x).astype(a.element_type("dtype")), [*SHAPES, ([(2, 3)], {"dtype": "int64"}), ([(9,)], {"dtype": "float32"})], gradient="ends", needs=_apart),
+    "topk": Operator(_topk, [([(5,)], {}), ([(3, 70)], {"k": 40}), ([(3, 70)], {"k": 3, "is_ascend": True, "dtype": "int64"}), ([(2, 7, 3)], {"axis": 1, "k": 4, "ret_type": "values"}),
+                             ([(6,)], {"k": 0, "dtype": "int16"}), ([(2, 300)], {"k": 100, "ret_type": "values"})]),
+    "_select_along": Operator(_select, [([(3, 5), (3, 7)], {}), ([(5, 2), (3, 2)], {"axis": 0}), ([(2, 5, 3), (2, 1, 3)], {"axis": 1})], samples={1: _indices}),
+    "_place_along": Operator(_place, [([(3, 7), (3, 7), (3, 5)], {}), ([(3, 2), (3, 2), (5, 2)], {"axis": 0}), ([(2, 4, 3), (2, 4, 3), (2, 5, 3)], {"axis": 1})], samples={1: _indices}),
+}
