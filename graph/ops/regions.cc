@@ -138,7 +138,6 @@ const std::vector<AttributeSpec> kRegions = {
 
 void infer_regions(ShapeInference& s) {
   const std::vector<int64_t> pooled = steps_of(s, "pooled_size", 2);
-  if (pooled[0] < 1 || pooled[1] < 1) s.fail("a pooled_size below 1", "1 or more");
   if (s.attributes().text("layout") != "NCHW")
     s.fail(fmt::format("layout '{}'", s.attributes().text("layout")), "NCHW");
   s.narrow_input(0, Shape::of_rank(4));
