@@ -137,13 +137,12 @@ const std::vector<AttributeSpec> kRegions = {
     {"layout", Text, "NCHW", "of data; no other is known"}};
 
 void infer_regions(ShapeInference& s) {
-  const Pair pooled = pair_of(s, "pooled_size");
-  if (pooled.h < 1 || pooled.w < 1) s.fail("a pooled_size below 1", "1 or more");
+  const std::vector<int64_t> pooled = steps_of(s, "pooled_size", 2);
   if (s.attributes().text("layout") != "NCHW")
     s.fail(fmt::format("layout '{}'", s.attributes().text("layout")), "NCHW");
   s.narrow_input(0, Shape::of_rank(4));
   s.narrow_input(1, Shape({kUnknown, 5}));
-  s.narrow_output(0, Shape({s.input(1)[0], s.input(0)[1], pooled.h, pooled.w}));
+  s.narrow_output(0, Shape({s.input(1)[0], s.input(0)[1], pooled[0], pooled[1]}));
   s.narrow_input(0, Shape({kUnknown, s.output(0)[1], kUnknown, kUnknown}));
   s.narrow_input(1, Shape({s.output(0)[0], 5}));
 }
@@ -232,11 +231,11 @@ std::vector<Op> region_pools() {
        .attributes = aligned,
        .infer_shape =
            [](ShapeInference& s) {
-             const Pair pooled = pair_of(s, "pooled_size");
+             const std::vector<int64_t> pooled = steps_of(s, "pooled_size", 2);
              s.narrow_output(0, s.input(2));
              s.narrow_input(2, s.output(0));
              s.narrow_input(1, Shape({kUnknown, 5}));
-             s.narrow_input(0, Shape({s.input(1)[0], extent(s.input(2), 1), pooled.h, pooled.w}));
+             s.narrow_input(0, Shape({s.input(1)[0], extent(s.input(2), 1), pooled[0], pooled[1]}));
            },
        .infer_type = first_type,
        .layout = natural_layouts,

@@ -67,9 +67,9 @@ struct Regions {
       : type(element.bits < 32 ? float_type(32) : element), images(data[0]), scale(spatial_scale) {
     require_rank({op, "rois"}, rois, 2);
     require_extent({op, "rois"}, rois, 1, number(5));
-    const Pair parts = normalize_pair({op, "pooled_size"}, pooled_size, 1);
-    rows = parts.h;
-    columns = parts.w;
+    const std::vector<int64_t> parts = normalize_steps({op, "pooled_size"}, pooled_size, 2, 1);
+    rows = parts[0];
+    columns = parts[1];
     count = rois.shape()[0];
     const auto c = as_const_int(data[1]), h = as_const_int(data[2]), w = as_const_int(data[3]);
     if (!c || !h || !w)
