@@ -177,6 +177,11 @@ std::vector<double> Call::reals(std::string_view name) const {
   const NodeAttribute* a = find(name);
   return a ? std::vector<double>(a->reals.begin(), a->reals.end()) : std::vector<double>();
 }
+std::vector<std::string> Call::strings(std::string_view name) const {
+  const NodeAttribute* a = find(name);
+  return a ? std::vector<std::string>(a->texts.begin(), a->texts.end())
+           : std::vector<std::string>();
+}
 NDArray Call::tensor(std::string_view name) const {
   const NodeAttribute& a = get(name);
   if (!a.tensor) bad(fmt::format("attribute '{}' has no tensor", name), "a tensor");

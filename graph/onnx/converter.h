@@ -89,6 +89,7 @@ class Call {
   std::string string(std::string_view name, std::string_view otherwise) const;
   std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> otherwise = {}) const;
   std::vector<double> reals(std::string_view name) const;
+  std::vector<std::string> strings(std::string_view name) const;
   NDArray tensor(std::string_view name) const;
   // An attribute that says an element type; Unsupported for those that we do not have.
   DType dtype(std::string_view name, int64_t otherwise = 0) const;

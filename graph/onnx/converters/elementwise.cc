@@ -73,14 +73,6 @@ Values leaky_relu(Call& c) {
   return {c("leaky_relu", c.inputs(), {{"alpha", text(c.real("alpha", 0.01))}})};
 }
 
-// min(max(alpha * x + beta, 0), 1)
-Values hard_sigmoid(Call& c) {
-  const Value scaled =
-      c("__mul_scalar__", {c.input(0)}, {{"scalar", text(c.real("alpha", 0.2F))}});
-  const Value line = c("__add_scalar__", {scaled}, {{"scalar", text(c.real("beta", 0.5))}});
-  return {c("clip", {line}, {{"a_min", "0"}, {"a_max", "1"}})};
-}
-
 // A slope for each element that it broadcasts to.
 Values prelu(Call& c) {
   const Value &x = c.input(0), &slope = c.input(1);
@@ -135,7 +127,6 @@ std::vector<Converter> elementwise_converters() {
       {"Ceil", 1, 1, 1, "", same("ceil")},
       {"Reciprocal", 1, 1, 1, "", same("__rdiv_scalar__", {{"scalar", "1"}})},
       {"LeakyRelu", 1, 1, 1, "alpha:float", leaky_relu},
-      {"HardSigmoid", 1, 1, 1, "alpha:float beta:float", hard_sigmoid},
       {"PRelu", 1, 2, 2, "", prelu},
       {"Clip", 1, 1, 1, "min:float max:float", clip_by_attributes},
       {"Clip", 11, 1, 3, "", clip},

@@ -38,15 +38,7 @@ Values gemm(Call& c) {
 Values matmul(Call& c) {
   const Value &a = c.input(0), &b = c.input(1);
   if (a.rank() == 0 || b.rank() == 0) c.bad("a product with a number", "vectors or matrices");
-  if (b.rank() > 2) c.unsupported("products of batches");
-  const int64_t k = a.shape().back(), n = b.rank() == 1 ? 1 : b.extent(1);
-  int64_t rows = 1;
-  for (size_t d = 0; d + 1 < a.shape().size(); ++d) rows *= a.extent(d);
-  const Value left = c.reshaped(a, {rows, k});
-  const Value right = c.reshaped(b, {b.extent(0), n});
-  std::vector<int64_t> shape(a.shape().begin(), a.shape().end() - 1);
-  if (b.rank() == 2) shape.push_back(n);
-  return {c.reshaped(c("matmul", {left, right}), shape)};
+  return {c("matmul", {a, b})};
 }
 
 }  // namespace
