@@ -2,6 +2,7 @@
 // What transformers are made of.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/ops/arithmetic.h"
 #include "graph/ops/families.h"
@@ -152,6 +153,10 @@ Entries expand_attention(const NodeRef& node, std::span<const Shape> shapes) {
   const auto apart = [&](const Entry& e, int64_t last) {
     return grouped ? n.reshape(e, with(0, rows, last)) : e;
   };
+  const auto product_with_values = [&](const Entry& shares) -> Entries {
+    const int64_t out = n.known(shapes, 2)[rank - 1];
+    return {apart(product(group(shares, columns), n.input(2), false), out)};
+  };
   const Entry q = n.mul(n.input(0), scale);
   Entry scores = apart(product(group(q, width), n.input(1), true), columns);
   if (const double cap = a.real("softcap"); cap != 0) {
@@ -162,9 +167,15 @@ Entries expand_attention(const NodeRef& node, std::span<const Shape> shapes) {
     scores =
         n("causal_mask", {scores}, {{"offset", fmt::format("{}", a.integer("causal_offset"))}});
   }
-  const Entry shares = n("softmax", {scores});
-  const int64_t out = n.known(shapes, 2)[rank - 1];
-  return {apart(product(group(shares, columns), n.input(2), false), out)};
+  // Rows without any key give zeros.
+  if (a.flag("use_mask") || (a.flag("is_causal") && a.integer("causal_offset") < 0)) {
+    const Entry best = n("max", {scores}, {{"axis", "-1"}, {"keepdims", "True"}});
+    const Entry nothing =
+        n("broadcast_equal", {best, n.like(best, -std::numeric_limits<double>::infinity())});
+    const Entry shares = n("softmax", {n("where", {nothing, n("zeros_like", {scores}), scores})});
+    return product_with_values(n.mul(shares, n.sub(n.like(nothing, 1), nothing)));
+  }
+  return product_with_values(n("softmax", {scores}));
 }
 
 // cos and sin: (s, r / 2), or (b, s, r / 2), of data (b, …, s, d).

@@ -246,8 +246,12 @@ Entries expand_lp_normalize(const NodeRef& node, std::span<const Shape> shapes) 
   const Extents axes{
       static_cast<int64_t>(plain_axis(a.integer("axis"), n.ranked(shapes, 0).rank()))};
   const Entry& x = n.input(0);
-  if (a.integer("p") == 1) return {n.div(x, n.sum(n("abs", {x}), axes))};
-  return {n.div(x, n("sqrt", {n.sum(n.mul(x, x), axes)}))};
+  // Zeros stay zeros.
+  const auto by = [&](const Entry& total) {
+    return n.add(total, n("broadcast_equal", {total, n.like(total, 0)}));
+  };
+  if (a.integer("p") == 1) return {n.div(x, by(n.sum(n("abs", {x}), axes)))};
+  return {n.div(x, n("sqrt", {by(n.sum(n.mul(x, x), axes))}))};
 }
 
 void infer_lp_normalize(ShapeInference& s) {

@@ -59,8 +59,8 @@ Values clip(Call& c) {
   const auto limit = [&](size_t k, std::string_view op) {
     if (c.has(k)) data = c(op, {data, c.reshaped(c.input(k), {})});
   };
-  const bool constant = (!c.has(1) || c.input(1).is_constant()) &&
-                        (!c.has(2) || c.input(2).is_constant());
+  const bool constant =
+      (!c.has(1) || c.input(1).is_constant()) && (!c.has(2) || c.input(2).is_constant());
   if (constant && data.dtype().is_float() && c.has(1) && c.has(2)) {
     return {c("clip", {data}, {{"a_min", text(c.number_of(1))}, {"a_max", text(c.number_of(2))}})};
   }

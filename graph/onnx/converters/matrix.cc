@@ -24,12 +24,14 @@ Values gemm(Call& c) {
     Attributes attributes{{"units", text(units)}, {"use_bias", text(has_bias)}};
     return {c("dense", c.inputs(), attributes)};
   }
-  const Value product = scaled(
-      c, c("matmul", {a, b}, {{"transpose_a", text(turn_a)}, {"transpose_b", text(turn_b)}}), alpha);
+  const Value product =
+      scaled(c, c("matmul", {a, b}, {{"transpose_a", text(turn_a)}, {"transpose_b", text(turn_b)}}),
+             alpha);
   if (!has_bias || beta == 0) return {product};
   const Value total = c("broadcast_add", {product, scaled(c, c.input(2), beta)});
   if (total.shape() != product.shape()) {
-    c.bad("C of " + text(c.input(2).shape()), "a shape that broadcasts to " + text(product.shape()));
+    c.bad("C of " + text(c.input(2).shape()),
+          "a shape that broadcasts to " + text(product.shape()));
   }
   return {total};
 }

@@ -1041,7 +1041,7 @@ class Stage:
     def prefetch(self, tensor: Stage | Tensor | Operation, var: IterVar, offset: int, value_index: int | None = None) -> None:
         """In each iteration of a leaf axis, fetches into the caches what the stage reads of the tensor offset iterations later; of its own output, what it stores then, and for writing."""
     def prefetch_ahead(self, axis: IterVar, tensor: Stage | Tensor | Operation, parent: Stage, scope: IterVar, group: int | None = None, value_index: int | None = None) -> None:
-        """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next; of an output of parent, what parent stores in the next, and for writing."""
+        """Deals the iterations of scope, a loop of parent around the leaf axis, into groups (of 1; of 0: fetches nothing); during each, the iterations of the axis fetch in equal shares what the stage reads of the tensor in the next; of an output of parent, what parent stores in the next, and for writing."""
     def tensorize(self, var: IterVar, intrin: TensorIntrin | str) -> None:
         """Computes a leaf axis and all inside it with a tensor intrinsic, which is named; lowering checks that the loops compute what the intrinsic computes."""
 

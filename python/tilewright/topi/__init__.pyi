@@ -3,8 +3,7 @@
 import collections.abc
 
 from tilewright._core import ExprLike, PrimExpr, Tensor
-from . import nn as nn, table as table, utils as utils, vision as vision
-from . import image as image, nn as nn, table as table, utils as utils
+from . import image as image, nn as nn, table as table, utils as utils, vision as vision
 
 
 def identity(x: Tensor) -> Tensor:
@@ -998,6 +997,9 @@ def variance(x: Tensor, axis: int | collections.abc.Sequence[int] | None = None,
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
     keepdims (bool): reduced dimensions stay, with extent 1
     unbiased (bool): divided by one less than the elements
+    """
+
+
 def einsum(subscripts: str, operands: collections.abc.Sequence[Tensor]) -> Tensor:
     r"""The sum over all labels that the result lacks of the product of the operands. ONNX Einsum.
 

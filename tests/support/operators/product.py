@@ -41,7 +41,9 @@ def _attention(a, q, k, v, mask=None):
         scores = scores + (np.where(mask, 0, -np.inf) if mask.dtype == bool else mask)
     if a.is_causal:
         scores = np.where(np.tri(*scores.shape[-2:], a.causal_offset, dtype=bool), scores, -np.inf)
-    return (_softmax(scores) @ v).astype(dtype)
+    with np.errstate(invalid="ignore"):
+        shares = np.where(np.isneginf(scores).all(-1, keepdims=True), 0, _softmax(scores))  # rows without any key
+    return (shares @ v).astype(dtype)
 
 
 def _causal_mask(a, x):
@@ -118,7 +120,8 @@ OPERATORS = {
                               grow=lambda network: network.keep(network.call("_mask_scores", network.pick_of_rank(1, 2), network.pick_of_rank(1)))),
     "scaled_dot_product_attention": Operator(_attention, [
         ([(2, 3, 4), (2, 5, 4), (2, 5, 3)], {}), ([(2, 4, 3, 2), (2, 2, 5, 2), (2, 2, 5, 3)], {"is_causal": True, "causal_offset": 2, "scale": 0.5}),
-        ([(1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), (3, 3)], {"use_mask": True, "softcap": 2.0}), ([(3, 4), (5, 4), (5, 2)], {})],
+        ([(1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4), (3, 3)], {"use_mask": True, "softcap": 2.0}), ([(3, 4), (5, 4), (5, 2)], {}),
+        ([(3, 4), (5, 4), (5, 2)], {"is_causal": True, "causal_offset": -1})],
         floating=True, grow=_grow_attention),
     "rotary_embedding": Operator(_rotary, [([(2, 3, 4), (3, 2), (3, 2)], {}), ([(2, 2, 3, 6), (2, 3, 2), (2, 3, 2)], {"interleaved": True, "rotary_dim": 4})], grow=_grow_rotary),
 }
