@@ -120,8 +120,6 @@ void set_axis(LayoutChoice& c, const Layout& layout, char letter) {
   }
 }
 
-void natural_layouts(LayoutChoice&) {}
-
 void one_layout(LayoutChoice& c) {
   Layout natural;
   std::vector<Layout> given;

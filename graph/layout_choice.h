@@ -70,8 +70,6 @@ std::optional<char> letter_of_axis(const LayoutChoice& c, const Layout& natural)
 void set_axis(LayoutChoice& c, const Layout& layout, char letter);
 
 // Rules that operators share.
-// All in natural layouts: of operators whose meaning hangs on the order of dimensions.
-void natural_layouts(LayoutChoice& c);
 // Elementwise: all inputs and outputs have one layout, that which most inputs come in.
 void one_layout(LayoutChoice& c);
 // The same of two inputs that broadcast, aligned at their last dimension.

@@ -137,7 +137,6 @@ std::vector<Op> activation_ops() {
              t.narrow_output(0, t.input(1));
              t.narrow_input(1, t.output(0));
            },
-       .layout = natural_layouts,
        .pattern = Pattern::ElementWise,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::cast(in[0], in[1].dtype())}; },

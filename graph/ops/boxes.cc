@@ -119,7 +119,6 @@ Op suppressing(std::string_view name, std::string_view doc, std::vector<Attribut
           .attributes = std::move(attributes),
           .infer_shape = infer_kept,
           .infer_type = infer_kept_type,
-          .layout = natural_layouts,
           .compute =
               [read](const AttributeValues& a, Tensors in) {
                 return std::vector{topi::vision::non_max_suppression(in[0], in[1], read(a))};
@@ -144,7 +143,6 @@ Op suppression_places() {
           .num_outputs = [](const AttributeValues&) { return 2; },
           .infer_shape = infer_places,
           .infer_type = infer_places_type,
-          .layout = natural_layouts,
           .compute =
               [](const AttributeValues& a, Tensors in) {
                 return topi::vision::suppression_source(in[0], in[1], suppression_of(a));
@@ -291,7 +289,6 @@ std::vector<Op> multibox_ops() {
                       {"clip", Bool, "False", "whether boxes end where the image does"}},
        .infer_shape = infer_prior,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -314,7 +311,6 @@ std::vector<Op> multibox_ops() {
              t.narrow_input(0, t.output(1));
              t.narrow_output(2, int_type(32));
            },
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return topi::vision::multibox_source(in[0], a.real("threshold"));
@@ -332,7 +328,6 @@ std::vector<Op> multibox_ops() {
        .num_outputs = [](const AttributeValues&) { return 2; },
        .infer_shape = infer_transform,
        .infer_type = infer_transform_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return topi::vision::multibox_transform_loc(in[0], in[1], in[2], a.flag("clip"),
@@ -360,7 +355,6 @@ std::vector<Op> boxes_ops() {
              t.narrow_output(0, int_type(32));
              t.narrow_output(2, int_type(32));
            },
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return topi::vision::get_valid_counts(in[0], a.real("score_threshold"),

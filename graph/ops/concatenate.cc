@@ -279,7 +279,6 @@ std::vector<Op> concatenate_ops() {
        .num_outputs = [](const AttributeValues& a) { return a.integer("num_args"); },
        .infer_shape = infer_concatenate_gradient,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = compute_concatenate_gradient,
        .gradient =

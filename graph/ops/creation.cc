@@ -23,7 +23,6 @@ Op filled(std::string_view name, std::string_view doc, double (*value)(const Att
                 s.narrow_output(0, shape);
               },
           .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
-          .layout = natural_layouts,
           .pattern = Pattern::OutEWiseFusable,
           .compute =
               [value](const AttributeValues& a, Tensors) {
@@ -46,8 +45,7 @@ std::vector<Op> creation_ops() {
       std::move(full),
       // NNVM's, for networks that are not finished.
       {.name = "__undef__",
-       .doc = "No value: a place for what is not known yet. It is refused where it is computed.",
-       .layout = natural_layouts}};
+       .doc = "No value: a place for what is not known yet. It is refused where it is computed."}};
 }
 
 }  // namespace tw::graph

@@ -127,7 +127,6 @@ Op cumulative(std::string_view name, std::string_view doc, Function function,
                      {"reverse", Bool, "False", "from the last element on"}},
       .infer_shape = infer_cumulative,
       .infer_type = cumulative_type,
-      .layout = natural_layouts,
       .pattern = Pattern::Opaque,
       .compute =
           [function](const AttributeValues& a, Tensors in) {
@@ -155,7 +154,6 @@ std::vector<Op> cumulative_ops() {
                       {"reverse", Bool, "False", "from the last element on"}},
        .infer_shape = same_shape_along_axis,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Opaque,
        .compute =
            [](const AttributeValues& a, Tensors in) {

@@ -50,10 +50,7 @@ std::vector<ScaleEquation> dense_scales(const Node&, std::span<const Shape> inpu
 }
 
 void dense_layout(LayoutChoice& c) {
-  if (c.natural(0).known() && c.natural(0).rank() != 2) {
-    natural_layouts(c);
-    return;
-  }
+  if (c.natural(0).known() && c.natural(0).rank() != 2) return;
   static constexpr std::string_view kInputs[] = {"NC", "OI", "C"};
   for (size_t k = 0; k < c.num_inputs(); ++k) c.want(k, Layout::parse(kInputs[k]));
   c.give(0, Layout::parse("NC"));
@@ -254,7 +251,6 @@ std::vector<Op> dense_ops() {
        .attributes = product_attributes("False"),
        .infer_shape = [](ShapeInference& s) { infer_product(s, 1); },
        .infer_type = infer_dense_type,
-       .layout = natural_layouts,
        .pattern = Pattern::OutEWiseFusable,
        .compute = compute_product,
        .expand = expand_matmul},

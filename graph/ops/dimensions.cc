@@ -207,7 +207,6 @@ std::vector<Op> dimension_ops() {
        .attributes = {{"axis", Tuple, "()", "dimensions of extent 1; none: all such"}},
        .infer_shape = infer_squeeze,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -224,7 +223,6 @@ std::vector<Op> dimension_ops() {
                       {"num_newaxis", Int, "1", "how many"}},
        .infer_shape = infer_expand_dims,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -244,7 +242,6 @@ std::vector<Op> dimension_ops() {
                       {"exclude", Bool, "False", "whether all others are meant"}},
        .infer_shape = infer_expand_like,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_expand_like,
        .gradient = expand_like_gradient,
@@ -256,7 +253,6 @@ std::vector<Op> dimension_ops() {
                   {"shape_like", "any shape and type"}},
        .infer_shape = infer_collapse_sum,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::CommReduce,
        .compute = compute_collapse_sum,
        .gradient =
@@ -270,7 +266,6 @@ std::vector<Op> dimension_ops() {
        .inputs = {data, {"shape_like", "any shape and type"}},
        .infer_shape = infer_broadcast_to_like,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::broadcast_to(in[0], in[1].shape())}; },
@@ -282,7 +277,6 @@ std::vector<Op> dimension_ops() {
        .attributes = {{"shape", Tuple, {}, "extents; 0 is that of data"}},
        .infer_shape = infer_broadcast_to,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_broadcast_to,
        .gradient = collapsed_gradient,

@@ -166,7 +166,6 @@ Op gradient_of(std::string_view name, std::string_view doc, std::string_view for
           .attributes = std::move(attributes),
           .infer_shape = second_shape,
           .infer_type = first_type,
-          .layout = natural_layouts,
           .pattern = Pattern::Opaque,
           .compute = compute,
           .gradient = [forward](const NodeRef& node, const Entries& g) {
@@ -217,7 +216,6 @@ std::vector<Op> gather_ops() {
        .attributes = take_attributes,
        .infer_shape = infer_take,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -245,7 +243,6 @@ std::vector<Op> gather_ops() {
              t.narrow_output(0, t.input(1));
              t.narrow_input(1, t.output(0));
            },
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::take(in[1], in[0], 0, 0, "fast")}; },
@@ -264,7 +261,6 @@ std::vector<Op> gather_ops() {
        .attributes = gather_attributes,
        .infer_shape = infer_gather,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -284,7 +280,6 @@ std::vector<Op> gather_ops() {
        .attributes = gather_nd_attributes,
        .infer_shape = infer_gather_nd,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -310,7 +305,6 @@ std::vector<Op> gather_ops() {
                       {"dtype", Type, "float32", "the element type"}},
        .infer_shape = infer_one_hot,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); },
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -328,7 +322,6 @@ std::vector<Op> gather_ops() {
                   {"y", "the same, and the type of x"}},
        .infer_shape = infer_where,
        .infer_type = where_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::where(in[0], in[1], in[2])}; },

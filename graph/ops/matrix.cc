@@ -186,7 +186,6 @@ std::vector<Op> matrix_ops() {
                       type},
        .infer_shape = infer_arange,
        .infer_type = attribute_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors) {
@@ -199,7 +198,6 @@ std::vector<Op> matrix_ops() {
            {{"N", Int, {}, "rows"}, {"M", OptionalInt, "None", "columns; None: N"}, k, type},
        .infer_shape = infer_eye,
        .infer_type = attribute_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors) {
@@ -213,7 +211,6 @@ std::vector<Op> matrix_ops() {
        .attributes = {k},
        .infer_shape = infer_diag,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues& a,
                      Tensors in) { return std::vector{topi::diag(in[0], k_of(a))}; },
@@ -224,7 +221,6 @@ std::vector<Op> matrix_ops() {
        .attributes = {k},
        .infer_shape = second_shape,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = compute_diag_gradient,
        .gradient =
@@ -238,7 +234,6 @@ std::vector<Op> matrix_ops() {
        .attributes = {k},
        .infer_shape = infer_set_diag,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -253,7 +248,6 @@ std::vector<Op> matrix_ops() {
                       {"upper", Bool, "True", "whether what is below becomes 0, or what is above"}},
        .infer_shape = infer_trilu,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::ElementWise,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -273,7 +267,6 @@ std::vector<Op> matrix_ops() {
            [](const AttributeValues& a) { return static_cast<int>(a.integer("num_args")); },
        .infer_shape = infer_meshgrid,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -286,7 +279,6 @@ std::vector<Op> matrix_ops() {
        .attributes = {{"shape", Tuple, {}, "the extents in which they are, 1 or more each"}},
        .infer_shape = infer_unravel,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -307,7 +299,6 @@ std::vector<Op> matrix_ops() {
              }
            },
        .infer_type = attribute_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues& a,
                      Tensors in) { return std::vector{topi::shape(in[0], a.dtype("dtype"))}; },
@@ -319,7 +310,6 @@ std::vector<Op> matrix_ops() {
        .attributes = {index_type},
        .infer_shape = [](ShapeInference& s) { s.narrow_output(0, Extents{}); },
        .infer_type = attribute_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {

@@ -51,7 +51,6 @@ Op with_data(const Family& f, std::string_view name, std::string_view doc, Input
           .inputs = {first, {"data", "what was pooled"}},
           .attributes = std::move(attributes),
           .infer_type = same_type,
-          .layout = natural_layouts,
           .pattern = Pattern::Opaque,
           .compute = [&f, type, compute](const AttributeValues& a, Tensors in) {
             const std::string& layout = a.text("layout");

@@ -286,7 +286,6 @@ Op gradient_op(std::string_view name, std::string_view doc, std::vector<Attribut
           .attributes = std::move(attributes),
           .infer_shape = second_shape,
           .infer_type = first_type,
-          .layout = natural_layouts,
           .pattern = pattern,
           .compute = compute,
           .gradient = gradient};
@@ -312,7 +311,6 @@ std::vector<Op> rearrange_ops() {
       {"mode", Text, "DCR", "DCR: blocks before channels; CRD: behind"}};
   const Op move{.inputs = {data},
                 .infer_type = same_type,
-                .layout = natural_layouts,
                 .pattern = Pattern::Injective};
   std::vector<Op> ops = {
       {.name = "tile",
@@ -321,7 +319,6 @@ std::vector<Op> rearrange_ops() {
        .attributes = tile_attributes,
        .infer_shape = infer_tile,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues& a,
                      Tensors in) { return std::vector{topi::tile(in[0], a.tuple("reps"))}; },
@@ -340,7 +337,6 @@ std::vector<Op> rearrange_ops() {
        .attributes = repeat_attributes,
        .infer_shape = infer_repeat,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -364,7 +360,6 @@ std::vector<Op> rearrange_ops() {
        .attributes = {{"axis", Int, "0", "the new dimension"}},
        .infer_shape = infer_stack,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -379,7 +374,6 @@ std::vector<Op> rearrange_ops() {
                       {"axis", Tuple, {}, "dimensions"}},
        .infer_shape = infer_roll,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -395,7 +389,6 @@ std::vector<Op> rearrange_ops() {
                       {"batch_axis", Int, "0", "along which lengths differ"}},
        .infer_shape = infer_reverse_sequence,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -415,7 +408,6 @@ std::vector<Op> rearrange_ops() {
        .attributes = slice_like_attributes,
        .infer_shape = infer_slice_like,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = compute_slice_like,
        .gradient = like_data<kSliceLikeGrad>,
@@ -434,7 +426,6 @@ std::vector<Op> rearrange_ops() {
        .attributes = compress_attributes,
        .infer_shape = infer_compress,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {

@@ -236,7 +236,6 @@ std::vector<Op> reduction_ops() {
        .attributes = reduction_attributes(),
        .infer_shape = second_shape,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Broadcast,
        .compute = compute_mean_gradient,
        .gradient = [](const NodeRef& node, const Entries& g) {

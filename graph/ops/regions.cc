@@ -52,7 +52,6 @@ Op reorg(std::string_view name, std::string_view doc, std::string_view gradient,
                           "1 or more; its square divides the channels"}},
           .infer_shape = [inverse](ShapeInference& s) { infer_reorg(s, inverse); },
           .infer_type = same_type,
-          .layout = natural_layouts,
           .pattern = Pattern::Injective,
           .compute =
               [inverse](const AttributeValues& a, Tensors in) {
@@ -115,7 +114,6 @@ Op darknet(std::string_view name, std::string_view doc, std::vector<AttributeSpe
                 s.narrow_input(0, Shape::of_rank(4));
               },
           .infer_type = same_type,
-          .layout = natural_layouts,
           .compute = [compute](const AttributeValues& a,
                                Tensors in) { return std::vector{compute(a, in[0])}; },
           .gradient =
@@ -182,7 +180,6 @@ std::vector<Op> region_pools() {
        .attributes = kRegions,
        .infer_shape = infer_regions,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::vision::roi_pool_nchw(in[0], in[1], a.tuple("pooled_size"),
@@ -196,7 +193,6 @@ std::vector<Op> region_pools() {
        .attributes = kRegions,
        .infer_shape = infer_regions,
        .infer_type = [](TypeInference& t) { t.narrow_output(0, int_type(32)); },
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::vision::roi_pool_source(in[0], in[1], a.tuple("pooled_size"),
@@ -214,7 +210,6 @@ std::vector<Op> region_pools() {
              infer_regions(s);
            },
        .infer_type = first_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{topi::vision::roi_align_nchw(in[0], in[1], alignment_of(a))};
@@ -238,7 +233,6 @@ std::vector<Op> region_pools() {
              s.narrow_input(0, Shape({s.input(1)[0], extent(s.input(2), 1), pooled[0], pooled[1]}));
            },
        .infer_type = first_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return std::vector{

@@ -231,7 +231,6 @@ Op with_like(const Family& f, std::string_view name, std::string_view doc, Input
           .inputs = {first, second},
           .attributes = std::move(attributes),
           .infer_type = same_type,
-          .layout = natural_layouts,
           .pattern = Pattern::OutEWiseFusable};
 }
 

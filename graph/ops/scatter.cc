@@ -146,7 +146,6 @@ std::vector<Op> scatter_ops() {
   const Op common{.inputs = inputs,
                   .infer_shape = infer_scatter,
                   .infer_type = scatter_type,
-                  .layout = natural_layouts,
                   .pattern = Pattern::Opaque,
                   .gradient = elements_gradient};
   Op elements = common, add = common, nd = common;

@@ -38,7 +38,6 @@ std::vector<Op> selection_ops() {
              infer_selection(s, s.input(0), s.output(0));
            },
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {
@@ -65,7 +64,6 @@ std::vector<Op> selection_ops() {
              infer_selection(s, s.output(0), s.input(0));
            },
        .infer_type = first_type,
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              const std::vector<Expr> shape = in[2].shape();

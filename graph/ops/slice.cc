@@ -256,7 +256,6 @@ std::vector<Op> slice_ops() {
        .attributes = slice_attributes,
        .infer_shape = second_shape,
        .infer_type = first_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = compute_strided_slice_gradient,
        .gradient =
@@ -304,7 +303,6 @@ std::vector<Op> slice_ops() {
                       {"pad_mode", Text, {}, "edge, reflect, symmetric or wrap"}},
        .infer_shape = second_shape,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::OutEWiseFusable,
        .compute = compute_pad_gradient,
        .gradient =

@@ -121,7 +121,6 @@ std::vector<Op> sorting_ops() {
              if (gives_values(a)) first_type(t);
              if (gives_places(a)) t.narrow_output(t.num_outputs() - 1, a.dtype("dtype"));
            },
-       .layout = natural_layouts,
        .compute =
            [](const AttributeValues& a, Tensors in) {
              return topi::topk(in[0], a.integer("k"), axis_in(a), a.text("ret_type"),

@@ -91,7 +91,6 @@ std::vector<Op> transform_ops() {
        .inputs = {{"data", "(n, …)"}},
        .infer_shape = infer_flatten,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::nn::flatten(in[0])}; },
@@ -109,7 +108,6 @@ std::vector<Op> transform_ops() {
        .attributes = {{"axes", Tuple, "()", "each dimension once; none: all in reverse"}},
        .infer_shape = infer_transpose,
        .infer_type = same_type,
-       .layout = natural_layouts,
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors in) {

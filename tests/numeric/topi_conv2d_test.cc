@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedule/topi/nn/conv2d_blocked.h"
 #include "tests/support/te_run.h"
 
 namespace tw::topi::nn {

@@ -8,6 +8,7 @@
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/nn/activation.h"
+#include "schedule/topi/nn/nonlinearity.h"
 #include "tests/support/te_run.h"
 
 namespace tw::topi {

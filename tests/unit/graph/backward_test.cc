@@ -204,7 +204,6 @@ TEST(InferBackward, ContradictionsAreErrors) {
       {"pad", {{"pad_width", "((0, 0), (0, -1))"}}, {{x}, {kAny}}, {}},
       {"pad", {{"pad_width", "((2, 1), (0, 0))"}}, {{kAny}, {x}}, {}},
       {"upsampling", {{"scale", "0"}}, {{image}, {kAny}}, {}},
-      {"upsampling", {{"scale", "2"}, {"method", "BILINEAR"}}, {{image}, {kAny}}, {}},
       {"upsampling", {{"scale", "2"}}, {{kAny}, {image}}, {}},
       {"max_pool2d", {{"pool_size", "4"}}, {{image}, {kAny}}, {}},
       {"max_pool2d", {{"pool_size", "2"}, {"layout", "NCHX"}}, {{image}, {kAny}}, {}},

@@ -46,7 +46,7 @@ TEST(ExpandOperators, PutsTheExpressionInThePlaceOfTheNode) {
   EXPECT_EQ(
       to_text(expand(call("exp", "e", {call("einsum", "s", {x, y}, {{"equation", "ij,kj->ik"}})}))),
       "Graph(%x, %y) {\n"
-      "  %2 = reshape(%x, shape='(2, 3)')\n"
+      "  %1 = reshape(%x, shape='(2, 3)')\n"
       "  %3 = reshape(%y, shape='(4, 3)')\n"
       "  %4 = batch_matmul(%1, %3, transpose_a='False', transpose_b='True')\n"
       "  %5 = reshape(%4, shape='(2, 4)')\n"
