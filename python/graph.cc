@@ -60,6 +60,7 @@ py::list operators() {
     row["attributes"] = attributes;
     row["pattern"] = graph::to_string(op.pattern);
     row["has_layout"] = op.layout != nullptr;
+    row["is_expression"] = op.expand && !op.compute;
     row["has_gradient"] = op.gradient != nullptr || op.expand != nullptr;
     list.append(row);
   }

@@ -17,7 +17,7 @@ examples:
   autotune gemm:m=128,n=3072,k=768 --trials=200      free sizes
   autotune resnet18 --trials=200                     all kernels of a network
   autotune network.json --trials=200                 the same of a saved graph
-  autotune model.onnx:batch=1 --trials=200           and of an ONNX model, with the extents that it leaves open
+  autotune model.onnx:batch=1 --trials=200           of an ONNX model
   autotune --resume --trials=500                     go on where the log ends
   autotune resnet18 --vendor=onednn                  and which parts go to oneDNN
   autotune --replay gemm:bert.ffn                    time the best of the log

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a network to what can be run: passes in their order, each through `Graph.apply`. NNVM's `nnvm.compiler.build_module`."""
 
+import functools
 import logging as _logging
 import math
 from typing import NamedTuple
@@ -237,6 +238,12 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     return graph.apply("GraphFusePartition"), params, initial
 
 
+@functools.cache
+def _expressions():
+    """The names of operators that stand for expressions of others and have no kernels of their own."""
+    return {op["name"] for op in _graph.operators() if op["is_expression"]}
+
+
 def expand_operators(graph, shape, dtype="float32", layout=None):
     """The graph with expressions in the place of the operators that stand for them, without what is then twice there or does
     nothing. One without such operators stays as it is.
@@ -247,10 +254,9 @@ def expand_operators(graph, shape, dtype="float32", layout=None):
     shape, dtype, layout
         Of inputs, as `build` takes them.
     """
-    before = [node["op"] for node in graph.index.nodes]
-    graph = graph_attr.set_shape_inputs(graph, shape).apply("ExpandOperators")
-    if [node["op"] for node in graph.index.nodes] == before:
+    if not any(node["op"] in _expressions() for node in graph.index.nodes):
         return graph
+    graph = graph_attr.set_shape_inputs(graph, shape).apply("ExpandOperators")
     graph = graph_attr.set_shape_inputs(graph.apply("CommonSubexpression"), shape)
     graph = graph_attr.set_dtype_inputs(graph, dtype).apply(["InferShape", "InferType", "DeadNodes"])
     return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")

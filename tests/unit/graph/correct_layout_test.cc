@@ -248,6 +248,11 @@ std::vector<Case> cases() {
       {"matmul", {{"NC", {4, 6}}, {"CN", {6, 2}}}, {}},
       {"softmax", {image}, {{"axis", "1"}}},
       {"log_softmax", {image}, {}},
+      {"logsumexp", {image}, {{"axis", "1"}}},
+      {"variance", {image}, {{"axis", "(0, 2)"}}},
+      {"std", {image}, {{"axis", "(1, 3)"}, {"keepdims", "True"}}},
+      {"sort", {image}, {{"axis", "1"}}},
+      {"argsort", {image}, {{"axis", "2"}}},
       {"hardmax", {image}, {{"axis", "1"}}},
       {"batch_norm", {image, vector, vector, vector, vector}, {}},
       {"batch_norm", {{"NHWC", {2, 6, 4, 4}}, vector, vector, vector, vector}, {{"axis", "3"}}},
@@ -408,6 +413,8 @@ TEST(CorrectLayout, OperatorsComputeTheSameInAnyLayout) {
                      with_scalar ? Attributes{{"scalar", "2"}} : Attributes()});
     } else if (op.pattern == Pattern::Broadcast) {
       all.push_back({std::string(op.name), {image, {"CHW", {4, 1, 1}}}, {}});
+    } else if (op.pattern == Pattern::CommReduce) {
+      all.push_back({std::string(op.name), {image}, {{"axis", "(1, 3)"}, {"keepdims", "True"}}});
     } else {
       ADD_FAILURE() << op.name << " has no case";
     }
@@ -417,8 +424,15 @@ TEST(CorrectLayout, OperatorsComputeTheSameInAnyLayout) {
     std::vector<Symbol> inputs;
     for (size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(variable(fmt::format("x{}", k)));
     const Symbol z = call(c.op, "node", inputs, c.attributes);
-    for (int round = 0; round < 12 && !testing::Test::HasFailure(); ++round)
-      check(z, c.inputs, rng);
+    try {
+      for (int round = 0; round < 12 && !testing::Test::HasFailure(); ++round) {
+        check(z, c.inputs, rng);
+      }
+    } catch (const Error& e) {
+      // Functions of bits refuse the numbers that are tried.
+      EXPECT_EQ(e.code(), ErrorCode::TypeMismatch) << e.info().what;
+      EXPECT_NE(find_op(c.op)->pattern, Pattern::CommReduce);
+    }
   }
 }
 
