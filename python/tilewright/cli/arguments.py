@@ -19,7 +19,7 @@ examples:
   autotune network.json --trials=200                 the same of a saved graph
   autotune model.onnx:batch=1 --trials=200           of an ONNX model
   autotune --resume --trials=500                     go on where the log ends
-  autotune resnet18 --vendor=onednn                  and which parts go to oneDNN
+  autotune resnet18 --vendor=onednn                  and what goes to oneDNN
   autotune --replay gemm:bert.ffn                    time the best of the log
 
 Every trial is in the log as soon as it is known, so a run may be stopped at any
