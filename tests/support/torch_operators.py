@@ -275,7 +275,9 @@ OPERATORS = {
         "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "negative", "abs", "sign", "floor", "ceil", "trunc", "round", "ones_like", "zeros_like",
         "erf", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "rsqrt", "square", "reciprocal",
         "log2", "log10", "log1p", "expm1", "exp2")},
-    **{name: of_elements(getattr(F, name)) for name in ("silu", "mish", "relu6", "softsign", "selu")},
+    **{name: of_elements(getattr(F, name)) for name in ("silu", "mish", "relu6", "softsign")},
+    # The factors of ONNX are float32.
+    "selu": lambda a, x: a.gamma * F.elu(x, a.alpha),
     "hard_swish": of_elements(F.hardswish),
     "copy": of_elements(torch.clone),
     "__copy": of_elements(torch.clone),
