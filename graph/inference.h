@@ -51,6 +51,11 @@ class Inference {
   // and both values.
   void narrow_input(size_t k, const Value& value) { narrow(inputs_[k], value, true, k); }
   void narrow_output(size_t k, const Value& value) { narrow(outputs_[k], value, false, k); }
+  // Input k and output j have one value.
+  void equate(size_t k, size_t j) {
+    narrow_output(j, input(k));
+    narrow_input(k, output(j));
+  }
   bool changed() const { return changed_; }
   // For what no narrowing says.
   [[noreturn]] void fail(std::string what, std::string legal) const {

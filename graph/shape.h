@@ -11,13 +11,15 @@ namespace tw::graph {
 
 // Of unknown rank, or a list of extents of which some may be unknown. Rank 0 and extents of 0 are
 // known as any others.
+using Extents = std::vector<int64_t>;
+
 struct Shape {
   static constexpr int64_t kUnknown = -1;
-  std::optional<std::vector<int64_t>> extents = {};
+  std::optional<Extents> extents = {};
 
   Shape() = default;
-  Shape(std::vector<int64_t> e) : extents(std::move(e)) {}
-  static Shape of_rank(size_t rank) { return std::vector<int64_t>(rank, kUnknown); }
+  Shape(Extents e) : extents(std::move(e)) {}
+  static Shape of_rank(size_t rank) { return Extents(rank, kUnknown); }
 
   bool has_rank() const { return extents.has_value(); }
   size_t rank() const { return extents->size(); }
@@ -28,6 +30,9 @@ struct Shape {
   int64_t elements() const;
   bool operator==(const Shape&) const = default;
 };
+
+// For those who write it often.
+inline constexpr int64_t kUnknown = Shape::kUnknown;
 
 // What both say; nothing where they contradict each other.
 std::optional<Shape> unify(const Shape& a, const Shape& b);

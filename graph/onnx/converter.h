@@ -12,6 +12,7 @@
 #include "graph/onnx/builder.h"
 #include "graph/onnx/model.h"
 #include "graph/onnx/tensor.h"
+#include "graph/shape.h"
 
 namespace tw::graph::onnx {
 

@@ -10,8 +10,7 @@ namespace tw::graph {
 namespace {
 
 void infer_prelu(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+  s.equate(0, 0);
   s.narrow_input(1, channels_of(s, s.input(1)));
   narrow_by_channels(s, s.input(1));
 }
@@ -132,11 +131,7 @@ std::vector<Op> activation_ops() {
        .doc = "data in the element type of dtype_like",
        .inputs = {{"data", "any shape and type"}, {"dtype_like", "any shape and type"}},
        .infer_shape = first_shape,
-       .infer_type =
-           [](TypeInference& t) {
-             t.narrow_output(0, t.input(1));
-             t.narrow_input(1, t.output(0));
-           },
+       .infer_type = [](TypeInference& t) { t.equate(1, 0); },
        .pattern = Pattern::ElementWise,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::cast(in[0], in[1].dtype())}; },

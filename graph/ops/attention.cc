@@ -12,9 +12,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 // Elements (…, row, column) stay up to column row + offset; behind it is a value.
 std::vector<te::Tensor> compute_causal_mask(const AttributeValues& a, Tensors in) {
   const te::Tensor& x = in[0];
@@ -118,8 +115,7 @@ void infer_attention(ShapeInference& s) {
 
 void infer_type_of_attention(TypeInference& t) {
   for (size_t k = 0; k < 3; ++k) {
-    t.narrow_output(0, t.input(k));
-    t.narrow_input(k, t.output(0));
+    t.equate(k, 0);
   }
 }
 
@@ -180,8 +176,7 @@ Entries expand_attention(const NodeRef& node, std::span<const Shape> shapes) {
 
 // cos and sin: (s, r / 2), or (b, s, r / 2), of data (b, …, s, d).
 void infer_rotary(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+  s.equate(0, 0);
   s.narrow_input(1, s.input(2));
   s.narrow_input(2, s.input(1));
   const int64_t wanted = s.attributes().integer("rotary_dim");

@@ -13,7 +13,6 @@ namespace {
 
 using enum AttributeType;
 using topi::vision::Suppression;
-constexpr int64_t kUnknown = Shape::kUnknown;
 const InputSpec kBoxes{"data", "(batch, n, columns), floating"};
 const AttributeSpec kScore{"score_index", Int, "1", "the column of the score"},
     kClass{"id_index", Int, "0", "the column of the class, or -1"};
@@ -223,8 +222,7 @@ void infer_transform(ShapeInference& s) {
 
 void infer_transform_type(TypeInference& t) {
   for (size_t k = 0; k < 3; ++k) {
-    t.narrow_output(0, t.input(k));
-    t.narrow_input(k, t.output(0));
+    t.equate(k, 0);
   }
   t.narrow_input(0, t.output(0));
   t.narrow_input(1, t.output(0));
@@ -307,8 +305,7 @@ std::vector<Op> multibox_ops() {
        .infer_type =
            [](TypeInference& t) {
              t.narrow_output(0, int_type(32));
-             t.narrow_output(1, t.input(0));
-             t.narrow_input(0, t.output(1));
+             t.equate(0, 1);
              t.narrow_output(2, int_type(32));
            },
        .compute =
@@ -350,8 +347,7 @@ std::vector<Op> boxes_ops() {
        .infer_shape = infer_counts,
        .infer_type =
            [](TypeInference& t) {
-             t.narrow_output(1, t.input(0));
-             t.narrow_input(0, t.output(1));
+             t.equate(0, 1);
              t.narrow_output(0, int_type(32));
              t.narrow_output(2, int_type(32));
            },

@@ -11,17 +11,11 @@
 
 namespace tw::graph {
 
-void first_type(TypeInference& t) {
-  t.narrow_output(0, t.input(0));
-  t.narrow_input(0, t.output(0));
-}
+void first_type(TypeInference& t) { t.equate(0, 0); }
 
 namespace {
 
-void same_as_input(ShapeInference& s, size_t k) {
-  s.narrow_output(0, s.input(k));
-  s.narrow_input(k, s.output(0));
-}
+void same_as_input(ShapeInference& s, size_t k) { s.equate(k, 0); }
 
 }  // namespace
 
@@ -144,6 +138,11 @@ Entries reshaped_gradient(const NodeRef& node, const Entries& g) {
 }
 
 te::Tensor mask(const te::Tensor& holds, DType type) { return topi::cast(holds, type); }
+
+std::optional<int> axis_or_none(const AttributeValues& a) {
+  if (a.is_none("axis")) return std::nullopt;
+  return static_cast<int>(a.integer("axis"));
+}
 
 int64_t extent(const Shape& shape, size_t k) {
   return shape.has_rank() ? shape[k] : Shape::kUnknown;

@@ -2,6 +2,7 @@
 // What families of operators share.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "graph/op.h"
@@ -83,6 +84,8 @@ te::Tensor mask(const te::Tensor& holds, DType type);
 
 // Extent k; unknown where the rank is.
 int64_t extent(const Shape& shape, size_t k);
+// The attribute `axis`, where it names one.
+std::optional<int> axis_or_none(const AttributeValues& a);
 // What is known of a tensor's shape.
 Shape shape_of(const te::Tensor& tensor);
 // The dimensions, in order, that the attributes `axis` and `exclude` mean: those named, all where

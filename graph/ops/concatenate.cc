@@ -9,9 +9,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 // Of shapes that agree but along one dimension: what is known of all others.
 class Agreement {
  public:
@@ -217,8 +214,7 @@ void infer_concatenate_gradient(ShapeInference& s) {
            "a gradient and, for each output, what it is the gradient of");
   }
   for (size_t k = 0; k < parts; ++k) {
-    s.narrow_output(k, s.input(k + 1));
-    s.narrow_input(k + 1, s.output(k));
+    s.equate(k + 1, k);
   }
 }
 

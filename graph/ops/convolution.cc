@@ -25,7 +25,6 @@ Layout channels_in(const Layout& images) {
 
 void infer_windows(ShapeInference& s, const Layout& layout, const Layout& kernel_layout,
                    const Layout& out_layout, int64_t channels) {
-  constexpr int64_t kUnknown = Shape::kUnknown;
   const AttributeValues& a = s.attributes();
   const std::string letters = spatial_letters(layout);
   const size_t spatial = letters.size();

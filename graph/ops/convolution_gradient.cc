@@ -13,7 +13,6 @@ namespace tw::graph {
 namespace {
 
 using Family = ConvolutionFamily;
-constexpr int64_t kUnknown = Shape::kUnknown;
 
 std::vector<AttributeSpec> window_attributes(const Family& f) {
   std::vector<AttributeSpec> attributes = convolution_attributes(f);
@@ -67,14 +66,8 @@ Op data_gradient(const Family& f) {
                    {"data", "lends its shape and type"}},
         .attributes = window_attributes(f),
         .pattern = Pattern::OutEWiseFusable};
-  op.infer_shape = [](ShapeInference& s) {
-    s.narrow_output(0, s.input(2));
-    s.narrow_input(2, s.output(0));
-  };
-  op.infer_type = [](TypeInference& t) {
-    t.narrow_output(0, t.input(2));
-    t.narrow_input(2, t.output(0));
-  };
+  op.infer_shape = [](ShapeInference& s) { s.equate(2, 0); };
+  op.infer_type = [](TypeInference& t) { t.equate(2, 0); };
   op.layout = [](LayoutChoice& c) {
     const Layout layout = c.attribute("layout");
     c.want(0, layout);
@@ -132,10 +125,7 @@ Op weight_gradient(const Family& f) {
     require_layouts(s, f);
     infer_weight(s);
   };
-  op.infer_type = [](TypeInference& t) {
-    t.narrow_output(0, t.input(1));
-    t.narrow_input(1, t.output(0));
-  };
+  op.infer_type = [](TypeInference& t) { t.equate(1, 0); };
   op.layout = [](LayoutChoice& c) {
     const Layout layout = c.attribute("layout");
     c.want(0, layout);
@@ -176,14 +166,12 @@ Op both_gradients(const Family& f) {
         .pattern = Pattern::Opaque};
   op.infer_shape = [](ShapeInference& s) {
     for (size_t k = 0; k < 2; ++k) {
-      s.narrow_output(k, s.input(k + 1));
-      s.narrow_input(k + 1, s.output(k));
+      s.equate(k + 1, k);
     }
   };
   op.infer_type = [](TypeInference& t) {
     for (size_t k = 0; k < 2; ++k) {
-      t.narrow_output(k, t.input(k + 1));
-      t.narrow_input(k + 1, t.output(k));
+      t.equate(k + 1, k);
     }
   };
   op.layout = [](LayoutChoice& c) {

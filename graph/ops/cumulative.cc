@@ -7,11 +7,6 @@
 namespace tw::graph {
 namespace {
 
-std::optional<int> axis_or_none(const AttributeValues& a) {
-  if (a.is_none("axis")) return std::nullopt;
-  return static_cast<int>(a.integer("axis"));
-}
-
 std::optional<DType> type_or_none(const AttributeValues& a) {
   if (a.is_none("dtype")) return std::nullopt;
   return a.dtype("dtype");

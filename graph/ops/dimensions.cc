@@ -9,9 +9,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 // Says of two shapes that `full` is `less` with dimensions at `added`, of `extents` where those are
 // known, and tells what both are.
 std::pair<Shape, Shape> with_dimensions(const Shape& less, const Shape& full,

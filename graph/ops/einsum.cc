@@ -11,8 +11,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
 bool has(const std::string& labels, char label) { return labels.find(label) != std::string::npos; }
 
 std::string without(std::string labels, const std::string& gone) {

@@ -9,14 +9,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
-std::optional<int> axis_or_none(const AttributeValues& a) {
-  if (a.is_none("axis")) return std::nullopt;
-  return static_cast<int>(a.integer("axis"));
-}
-
 // Of a shape the dimensions from `first` on before `last`.
 Shape part(const Shape& shape, size_t first, size_t last) {
   if (!shape.has_rank()) return {};
@@ -238,11 +230,7 @@ std::vector<Op> gather_ops() {
        .attributes = {{"input_dim", OptionalInt, "None", "rows of weight; None: as it has"},
                       {"output_dim", OptionalInt, "None", "columns of weight; None: as it has"}},
        .infer_shape = infer_embedding,
-       .infer_type =
-           [](TypeInference& t) {
-             t.narrow_output(0, t.input(1));
-             t.narrow_input(1, t.output(0));
-           },
+       .infer_type = [](TypeInference& t) { t.equate(1, 0); },
        .pattern = Pattern::Injective,
        .compute = [](const AttributeValues&,
                      Tensors in) { return std::vector{topi::take(in[1], in[0], 0, 0, "fast")}; },

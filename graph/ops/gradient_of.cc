@@ -21,15 +21,13 @@ size_t count_of(const AttributeValues& a) {
 
 void infer_shape_of_gradient(ShapeInference& s) {
   for (size_t k = 0; k < s.num_outputs() && k < s.num_inputs(); ++k) {
-    s.narrow_output(k, s.input(k));
-    s.narrow_input(k, s.output(k));
+    s.equate(k, k);
   }
 }
 
 void infer_type_of_gradient(TypeInference& t) {
   for (size_t k = 0; k < t.num_outputs() && k < t.num_inputs(); ++k) {
-    t.narrow_output(k, t.input(k));
-    t.narrow_input(k, t.output(k));
+    t.equate(k, k);
   }
 }
 

@@ -10,7 +10,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
 constexpr AttributeSpec kScale{"scale", AttributeType::Bool, "True",
                                "whether gamma multiplies; False: there is none"};
 constexpr AttributeSpec kCenter{"center", AttributeType::Bool, "True",
@@ -50,8 +49,7 @@ std::vector<size_t> axes_of(const ShapeInference& s, size_t rank) {
 
 // Further inputs have the extents of the dimensions `axis`.
 void infer_layer_norm(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+  s.equate(0, 0);
   const size_t count = s.attributes().tuple("axis").size();
   for (size_t k = 1; k < s.num_inputs(); ++k) s.narrow_input(k, Shape::of_rank(count));
   if (!s.input(0).has_rank()) return;
@@ -120,14 +118,17 @@ std::vector<te::Tensor> compute_rms_norm(const AttributeValues& a, Tensors in) {
 }
 
 // Further inputs have an element for each channel.
-void infer_by_channels(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+void narrow_vectors_of_channels(ShapeInference& s) {
+  s.equate(0, 0);
   for (size_t k = 1; k < s.num_inputs(); ++k) {
     s.narrow_input(k, Shape::of_rank(1));
     s.narrow_input(k, channels_of(s, s.input(k)));
     narrow_by_channels(s, s.input(k));
   }
+}
+
+void infer_by_channels(ShapeInference& s) {
+  narrow_vectors_of_channels(s);
   if (s.input(0).has_rank() && axis_of(s, s.attributes().integer("axis"), s.input(0).rank()) == 0) {
     s.fail("channels are dimension 0, that of the batch", "a dimension behind it");
   }
@@ -222,13 +223,7 @@ Entries expand_batch_norm_training(const NodeRef& node, std::span<const Shape> s
 }
 
 void infer_batch_norm_training(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
-  for (size_t k = 1; k < s.num_inputs(); ++k) {
-    s.narrow_input(k, Shape::of_rank(1));
-    s.narrow_input(k, channels_of(s, s.input(k)));
-    narrow_by_channels(s, s.input(k));
-  }
+  narrow_vectors_of_channels(s);
   for (size_t k = 1; k < 3; ++k) {
     s.narrow_output(k, channels_of(s, s.output(k)));
     narrow_by_channels(s, s.output(k));

@@ -10,9 +10,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 int k_of(const AttributeValues& a) { return static_cast<int>(a.integer("k")); }
 
 void attribute_type(TypeInference& t) { t.narrow_output(0, t.attributes().dtype("dtype")); }
@@ -25,6 +22,22 @@ int64_t diagonal_of(const Extents& matrix, int64_t k) {
   const int64_t rows = matrix[matrix.size() - 2], columns = matrix.back();
   const bool known = rows != kUnknown && columns != kUnknown;
   return known ? topi::diagonal_extent(rows, columns, k) : kUnknown;
+}
+
+// What is known of matrices and of their diagonals k, inputs or outputs of a node, tells of the
+// other.
+using Narrow = std::function<void(const Shape&)>;
+void narrow_diagonals(const Shape& matrices, const Shape& diagonals, int64_t k,
+                      const Narrow& matrices_are, const Narrow& diagonals_are) {
+  Extents line = *matrices.extents;
+  const int64_t extent = diagonal_of(line, k);
+  line.pop_back();
+  line.back() = extent;
+  diagonals_are(line);
+  Extents whole = *diagonals.extents;
+  whole.back() = kUnknown;
+  whole.push_back(kUnknown);
+  matrices_are(whole);
 }
 
 void infer_arange(ShapeInference& s) {
@@ -57,15 +70,9 @@ void infer_diag(ShapeInference& s) {
     if (whole != kUnknown) s.narrow_input(0, Extents{whole - around});
     return;
   }
-  Extents out = *data.extents;
-  const int64_t extent = diagonal_of(out, k);
-  out.pop_back();
-  out.back() = extent;
-  s.narrow_output(0, out);
-  Extents in = *s.output(0).extents;
-  in.back() = kUnknown;
-  in.push_back(kUnknown);
-  s.narrow_input(0, in);
+  narrow_diagonals(
+      data, s.output(0), k, [&](const Shape& whole) { s.narrow_input(0, whole); },
+      [&](const Shape& line) { s.narrow_output(0, line); });
 }
 
 // Of a vector its diagonal is taken back; of matrices the gradient is theirs on the diagonal.
@@ -89,15 +96,10 @@ void infer_set_diag(ShapeInference& s) {
   }
   if (!data.has_rank()) return;
   require_matrix(s, data);
-  Extents line = *data.extents;
-  const int64_t extent = diagonal_of(line, s.attributes().integer("k"));
-  line.pop_back();
-  line.back() = extent;
-  s.narrow_input(1, line);
-  Extents whole = *s.input(1).extents;
-  whole.back() = kUnknown;
-  whole.push_back(kUnknown);
-  s.narrow_input(0, whole);
+  narrow_diagonals(
+      data, diagonal, s.attributes().integer("k"),
+      [&](const Shape& whole) { s.narrow_input(0, whole); },
+      [&](const Shape& line) { s.narrow_input(1, line); });
 }
 
 Entries set_diag_gradient(const NodeRef& node, const Entries& g) {

@@ -11,7 +11,6 @@
 namespace tw::graph {
 namespace {
 
-constexpr int64_t kUnknown = Shape::kUnknown;
 constexpr AttributeSpec kAxis{"axis", AttributeType::Int, "1",
                               "the dimension of data that scales are for, where there are several"};
 const InputSpec kScale{"scale", "one number, or (c,), with c the extent of data along `axis`"};
@@ -20,8 +19,7 @@ constexpr AttributeSpec kUseZeroPoint{"use_zero_point", AttributeType::Bool, "Tr
                                       "whether there is a zero point"};
 
 void infer_quantized(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+  s.equate(0, 0);
   for (size_t k = 2; k < s.num_inputs(); ++k) {
     s.narrow_input(k, s.input(1));
     s.narrow_input(1, s.input(k));
@@ -90,8 +88,7 @@ std::vector<te::Tensor> compute_dequantize(const AttributeValues& a, Tensors in)
 }
 
 void infer_dequantize_type(TypeInference& t) {
-  t.narrow_output(0, t.input(1));
-  t.narrow_input(1, t.output(0));
+  t.equate(1, 0);
   if (t.num_inputs() > 2) {
     t.narrow_input(2, t.input(0));
     t.narrow_input(0, t.input(2));
@@ -183,8 +180,7 @@ Entries expand_dynamic_quantize(const NodeRef& node, std::span<const Shape>) {
 }
 
 void infer_dynamic_quantize(ShapeInference& s) {
-  s.narrow_output(0, s.input(0));
-  s.narrow_input(0, s.output(0));
+  s.equate(0, 0);
   for (size_t k = 1; k < 3; ++k) s.narrow_output(k, Shape(std::vector<int64_t>{}));
 }
 
@@ -298,8 +294,7 @@ std::vector<Op> quantization_ops() {
        .infer_type =
            [](TypeInference& t) {
              t.narrow_output(0, uint_type(8));
-             t.narrow_output(1, t.input(0));
-             t.narrow_input(0, t.output(1));
+             t.equate(0, 1);
              t.narrow_output(2, uint_type(8));
            },
        .expand = expand_dynamic_quantize},

@@ -10,14 +10,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
-std::optional<int> axis_or_none(const AttributeValues& a) {
-  if (a.is_none("axis")) return std::nullopt;
-  return static_cast<int>(a.integer("axis"));
-}
-
 int64_t times(int64_t extent, int64_t factor) {
   return extent == kUnknown ? kUnknown : extent * factor;
 }
@@ -309,9 +301,7 @@ std::vector<Op> rearrange_ops() {
       {"block_size", Int, {}, "rows and columns of a block"},
       {"layout", Text, "NCHW", "NCHW or NHWC"},
       {"mode", Text, "DCR", "DCR: blocks before channels; CRD: behind"}};
-  const Op move{.inputs = {data},
-                .infer_type = same_type,
-                .pattern = Pattern::Injective};
+  const Op move{.inputs = {data}, .infer_type = same_type, .pattern = Pattern::Injective};
   std::vector<Op> ops = {
       {.name = "tile",
        .doc = "data as a whole several times along its dimensions.",

@@ -10,8 +10,6 @@
 namespace tw::graph {
 namespace {
 
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 struct Cell {
   std::string_view name, doc;
   int64_t gates;   // rows of the weights, in hidden sizes

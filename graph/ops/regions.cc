@@ -11,7 +11,6 @@ namespace tw::graph {
 namespace {
 
 using enum AttributeType;
-constexpr int64_t kUnknown = Shape::kUnknown;
 const InputSpec kImages{"data", "(n, c, h, w), floating"};
 const AttributeSpec kNum{"num", Int, {}, "anchors"}, kClasses{"classes", Int, {}, "of an anchor"};
 
@@ -227,8 +226,7 @@ std::vector<Op> region_pools() {
        .infer_shape =
            [](ShapeInference& s) {
              const std::vector<int64_t> pooled = steps_of(s, "pooled_size", 2);
-             s.narrow_output(0, s.input(2));
-             s.narrow_input(2, s.output(0));
+             s.equate(2, 0);
              s.narrow_input(1, Shape({kUnknown, 5}));
              s.narrow_input(0, Shape({s.input(1)[0], extent(s.input(2), 1), pooled[0], pooled[1]}));
            },

@@ -284,7 +284,6 @@ void infer_upsampling(ShapeInference& s, const Family& f) {
   const int64_t scale = a.integer("scale");
   if (scale < 1) s.fail(fmt::format("a scale of {}", scale), "1 or more");
   require_word(s, "method", {"NEAREST_NEIGHBOR", f.spatial == 3 ? "TRILINEAR" : "BILINEAR"});
-  constexpr int64_t kUnknown = Shape::kUnknown;
   s.narrow_input(0, Shape::of_rank(layout.rank()));
   s.narrow_output(0, Shape::of_rank(layout.rank()));
   LayoutExtents small = extents_of(s.input(0), layout), large = extents_of(s.output(0), layout);

@@ -7,9 +7,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 void scatter_type(TypeInference& t) {
   t.narrow_output(0, t.input(0));
   t.narrow_output(0, t.input(2));

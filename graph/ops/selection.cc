@@ -33,8 +33,7 @@ std::vector<Op> selection_ops() {
        .attributes = {axis},
        .infer_shape =
            [](ShapeInference& s) {
-             s.narrow_output(0, s.input(1));
-             s.narrow_input(1, s.output(0));
+             s.equate(1, 0);
              infer_selection(s, s.input(0), s.output(0));
            },
        .infer_type = first_type,
@@ -57,8 +56,7 @@ std::vector<Op> selection_ops() {
        .attributes = {axis},
        .infer_shape =
            [](ShapeInference& s) {
-             s.narrow_output(0, s.input(2));
-             s.narrow_input(2, s.output(0));
+             s.equate(2, 0);
              s.narrow_input(1, s.input(0));
              s.narrow_input(0, s.input(1));
              infer_selection(s, s.output(0), s.input(0));

@@ -11,9 +11,6 @@
 namespace tw::graph {
 namespace {
 
-using Extents = std::vector<int64_t>;
-constexpr int64_t kUnknown = Shape::kUnknown;
-
 void infer_strided_slice(ShapeInference& s) {
   const AttributeValues& a = s.attributes();
   const Extents &begin = a.tuple("begin"), &end = a.tuple("end"), &stride = a.tuple("stride");

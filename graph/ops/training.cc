@@ -8,7 +8,6 @@
 namespace tw::graph {
 namespace {
 
-constexpr int64_t kUnknown = Shape::kUnknown;
 constexpr AttributeSpec kSeed{"seed", AttributeType::Int, "0",
                               "numbers are the same for the same seed and shape"};
 
@@ -129,8 +128,7 @@ void infer_loss(ShapeInference& s) {
 }
 
 void infer_loss_type(TypeInference& t) {
-  t.narrow_output(0, t.input(0));
-  t.narrow_input(0, t.output(0));
+  t.equate(0, 0);
   if (t.num_inputs() > 2) {
     t.narrow_input(2, t.input(0));
     t.narrow_input(0, t.input(2));

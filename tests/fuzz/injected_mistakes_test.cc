@@ -251,8 +251,8 @@ std::string verdict(const Kernel& kernel, const ScheduleCase& c, const CaseData&
   }
 }
 
-// The first reduction in partial sums over a split that does not divide, as random steps seldom make
-// it.
+// The first reduction in partial sums over a split that does not divide, as random steps seldom
+// make it.
 Trace partial_sums(const te::Program& program) {
   const std::vector<te::Operation> operations = te::operations(program.outputs);
   for (size_t k = 0; k < operations.size(); ++k) {

@@ -62,9 +62,7 @@ Values shape(Call& c) {
   return {c.constant(array_of(part, {end - start}, int_type(64)))};
 }
 
-Values size(Call& c) {
-  return {c.constant(array_of({c.input(0).elements()}, {}, int_type(64)))};
-}
+Values size(Call& c) { return {c.constant(array_of({c.input(0).elements()}, {}, int_type(64)))}; }
 
 Values constant_of_shape(Call& c) {
   const std::vector<int64_t> extents = c.integers_of(0);

@@ -7,15 +7,6 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
-// "conv2d" of two spatial dimensions.
-std::string of_dimensions(std::string_view pattern, int64_t spatial) {
-  std::string name(pattern);
-  name[name.find('?')] = static_cast<char>('0' + spatial);
-  return name;
-}
-
 void require_spatial(Call& c, const Value& data) {
   if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
   if (data.rank() > 5) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");

@@ -8,8 +8,6 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
 struct Reduced {
   Extents axes;
   bool keep;
@@ -25,7 +23,8 @@ Reduced reduced_of(Call& c, int inputs) {
     axes = c.integers_of(1);
   }
   const bool keep = c.flag("keepdims", true);
-  if (axes.empty() && c.opset() >= inputs && c.flag("noop_with_empty_axes", false)) return {{}, keep};
+  if (axes.empty() && c.opset() >= inputs && c.flag("noop_with_empty_axes", false))
+    return {{}, keep};
   if (axes.empty()) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), 0);
@@ -36,7 +35,8 @@ Reduced reduced_of(Call& c, int inputs) {
 Value reduce(Call& c, std::string_view op, const Value& data, const Reduced& r) {
   if (r.axes.empty()) return data;
   // The greatest of truth values is whether one is true.
-  if (data.dtype().is_bool()) return c.cast(reduce(c, op, c.cast(data, uint_type(8)), r), bool_type());
+  if (data.dtype().is_bool())
+    return c.cast(reduce(c, op, c.cast(data, uint_type(8)), r), bool_type());
   return c(op, {data}, {{"axis", text(r.axes)}, {"keepdims", text(r.keep)}});
 }
 
@@ -70,7 +70,8 @@ Values log_sum_exp(Call& c) {
   if (r.keep) return {total};
   Extents shape;
   for (int64_t k = 0; k < data.rank(); ++k) {
-    if (std::ranges::find(r.axes, k) == r.axes.end()) shape.push_back(data.extent(static_cast<size_t>(k)));
+    if (std::ranges::find(r.axes, k) == r.axes.end())
+      shape.push_back(data.extent(static_cast<size_t>(k)));
   }
   return {c.reshaped(total, shape)};
 }
@@ -85,8 +86,9 @@ Converter position(std::string_view name, std::string_view op, int since) {
             const bool last = since > 1 && c.flag("select_last_index", false);
             const Attributes along{{"axis", text(axis)}};
             if (last) data = c("flip", {data}, along);
-            Value place = c(op, {data}, {{"axis", text(Extents{axis})},
-                                         {"keepdims", text(c.flag("keepdims", true))}});
+            Value place =
+                c(op, {data},
+                  {{"axis", text(Extents{axis})}, {"keepdims", text(c.flag("keepdims", true))}});
             if (last) {
               const int64_t end = data.extent(static_cast<size_t>(axis)) - 1;
               place = c("__rsub_scalar__", {place}, {{"scalar", text(end)}});
@@ -119,9 +121,12 @@ Converter softmax(std::string_view name, std::string_view op, int since) {
 
 std::vector<Converter> reduction_converters() {
   std::vector<Converter> rows = {
-      position("ArgMax", "argmax", 1),       position("ArgMax", "argmax", 12),
-      position("ArgMin", "argmin", 1),       position("ArgMin", "argmin", 12),
-      softmax("Softmax", "softmax", 1),      softmax("LogSoftmax", "log_softmax", 1),
+      position("ArgMax", "argmax", 1),
+      position("ArgMax", "argmax", 12),
+      position("ArgMin", "argmin", 1),
+      position("ArgMin", "argmin", 12),
+      softmax("Softmax", "softmax", 1),
+      softmax("LogSoftmax", "log_softmax", 1),
       {"ReduceLogSumExp", 1, 1, 1, "axes:ints keepdims:int", log_sum_exp},
       {"ReduceLogSumExp", 18, 1, 2, "keepdims:int noop_with_empty_axes:int", log_sum_exp},
   };

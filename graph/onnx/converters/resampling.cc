@@ -9,14 +9,6 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
-std::string of_dimensions(std::string_view pattern, int64_t spatial) {
-  std::string name(pattern);
-  name[name.find('?')] = static_cast<char>('0' + spatial);
-  return name;
-}
-
 std::string reals_text(const std::vector<double>& values) {
   std::string result = "(";
   for (double v : values) result += text(v) + ", ";

@@ -9,8 +9,6 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
 // -1 where it does not fit.
 int64_t product(Extents::const_iterator begin, Extents::const_iterator end) {
   int64_t result = 1;

@@ -8,8 +8,6 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
 // Ours gives 1 or 0 in the type of the input.
 Converter test(std::string_view name, std::string_view op) {
   return {name, 1,  1,

@@ -6,13 +6,11 @@
 namespace tw::graph::onnx {
 namespace {
 
-using Extents = std::vector<int64_t>;
-
 // Values of an attribute, one for each dimension, within reason.
 Extents values_of(Call& c, std::string_view name, const Extents& otherwise, int64_t least) {
   const Extents values = c.has_attribute(name) ? c.integers(name) : otherwise;
-  const bool legal = std::ranges::all_of(
-      values, [&](int64_t v) { return v >= least && v <= INT32_MAX; });
+  const bool legal =
+      std::ranges::all_of(values, [&](int64_t v) { return v >= least && v <= INT32_MAX; });
   if (values.size() == otherwise.size() && legal) return values;
   c.bad(std::string(name) + " of " + text(values),
         text(otherwise.size()) + " numbers of " + text(least) + " or more");
@@ -47,6 +45,12 @@ Windows windows_of(Call& c, const Extents& kernel) {
     c.bad("auto_pad '" + pads + "'", "NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   }
   return w;
+}
+
+std::string of_dimensions(std::string_view pattern, int64_t spatial) {
+  std::string name(pattern);
+  name[name.find('?')] = static_cast<char>('0' + spatial);
+  return name;
 }
 
 }  // namespace tw::graph::onnx

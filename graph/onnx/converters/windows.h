@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/onnx/converter.h"
@@ -17,5 +19,8 @@ struct Windows {
 // What a node says of its windows over input 0, (n, c, …), whose `kernel_shape` may be left out
 // where `kernel` is not empty. Padding by `auto_pad` is worked out.
 Windows windows_of(Call& c, const std::vector<int64_t>& kernel);
+
+// "conv?d" for two spatial dimensions: "conv2d".
+std::string of_dimensions(std::string_view pattern, int64_t spatial);
 
 }  // namespace tw::graph::onnx
