@@ -215,6 +215,7 @@ void bind_module(py::module_& m) {
         return fmt::format("BenchmarkResult(min={:g}, mean={:g}, median={:g}, max={:g}, std={:g})",
                            r.min, r.mean, r.median, r.max, r.standard_deviation);
       });
+  m.def("summarize", &summarize, py::arg("seconds"), "The statistics of samples.");
   bind_function(m);
   py::class_<PyModule>(m, "Module", "Functions that were compiled together.")
       .def(

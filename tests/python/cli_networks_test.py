@@ -1,9 +1,11 @@
 """The command `autotune` and networks, and tasks of networks from Python."""
 
+import io
 import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import tilewright.compiler
 import tilewright.symbol as sym
 from tilewright import autotune
 from tilewright.autotune import network
+from tilewright.cli import networks
 from tilewright.contrib import graph_runtime
 from tilewright.testing import zoo
 
@@ -34,6 +37,7 @@ def test_a_network_is_tuned_and_timed_before_and_after(tmp_path):
     assert timed["network"] == "mlp" and timed["seconds"] > 0 and timed["untuned_seconds"] > 0
     assert {row["workload"] for row in timed["kernels"]} == {task["id"] for task in value["tasks"]}
     assert all(row["seconds"] > 0 for row in timed["kernels"])
+    assert timed["faster_interval"][0] <= timed["faster"] <= timed["faster_interval"][1]
     assert "the network" in result.stdout and "replay: " in result.stdout
     assert value["replay"].endswith("--replay mlp --threads 1 --log tuning.db")
 
@@ -132,3 +136,34 @@ def test_one_line_says_what_is_untuned(tmp_path, caplog):
     module = graph_runtime.create(graph, lib, params=params)
     module.run(data=np.zeros((1, 1, 28, 28), "float32"))
     np.testing.assert_allclose(module.get_output(0).numpy().sum(), 1, rtol=1e-5)
+
+
+class Scripted:
+    """Stands for a build of a network whose runs take what a list says."""
+
+    def __init__(self, seconds):
+        self.kernels, self.runs, self._left = {}, [], list(seconds)
+
+    def run(self):
+        self.runs.append(self._left.pop(0))
+        return self.runs[-1]
+
+    @property
+    def seconds(self):
+        return sorted(self.runs)[len(self.runs) // 2]
+
+
+@pytest.mark.parametrize("speed, scatters", [(lambda k: 1.0, False), (lambda k: 1.0 if k % 2 else 3.0, True)])
+def test_who_is_faster_is_told_by_pairs_of_runs(speed, scatters):
+    # Whatever disturbs the machine disturbs both runs of a round.
+    disturbed = [10.0 if k % 3 == 0 else 1.0 for k in range(1000)]
+    before = Scripted([2 * d for d in disturbed])
+    after = Scripted([d / speed(k) for k, d in enumerate(disturbed)])
+    networks.take_turns(before, after)
+    result = networks._result(SimpleNamespace(name="net"), before, after)
+    assert len(before.runs) == len(after.runs) >= networks.LEAST_ROUNDS
+    low, high = result["faster_interval"]
+    assert (low, result["faster"], high) == (2, 2, 2) or (scatters and low == 2 and high == 6)
+    stream = io.StringIO()
+    networks.print_network(result, stream)
+    assert ("Its timings scatter: with 95 % the network is 2.00 to 6.00 times as fast." in stream.getvalue()) == scatters

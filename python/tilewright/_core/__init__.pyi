@@ -1911,6 +1911,10 @@ def structural_equal(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Exp
     ...
 
 
+def summarize(seconds: collections.abc.Sequence[float]) -> tilewright._core.BenchmarkResult:
+    """The statistics of samples."""
+
+
 def tensor_intrin(name: str) -> tilewright._core.TensorIntrin:
     """A declared or built-in intrinsic by its name."""
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import statistics
+import time
 
 from .. import _core, autotune
 from ..compiler.build_config import build_config
@@ -11,7 +12,10 @@ from ..contrib import graph_runtime
 from .output import print_table, time_text
 
 
-REPEAT = 10
+LEAST_ROUNDS = 10
+MOST_SECONDS = 5
+# An interval that reaches further, in parts of its lower end, is worth a line.
+MOST_DOUBT = 0.1
 
 
 class Timed:
@@ -22,6 +26,8 @@ class Timed:
     kernels: dict of str to (str, int, list of float)
         By the programs' workloads: a function, how often it is called in a run, and the seconds of all its calls in each
         run.
+    runs: list of float
+        Seconds of each run as a whole.
     """
 
     def __init__(self, network, target, threads, log=None):
@@ -31,12 +37,12 @@ class Timed:
         self._executor = graph_runtime.create(graph, module, params=params)
         _set_inputs(self._executor, params)
         self._executor.run()
-        self._runs = []
+        self.runs = []
         self.kernels = {}
 
     def run(self):
-        """Times one run as a whole and, apart, one kernel by kernel."""
-        self._runs.append(self._executor.benchmark(repeat=1, number=1).median)
+        """Times one run as a whole, which is returned, and, apart, one kernel by kernel."""
+        self.runs.append(self._executor.benchmark(repeat=1, number=1).median)
         called = {}
         for node in self._executor.profile(1).kernels:
             if node.function in self._programs:  # changes of shapes have no kernel
@@ -44,11 +50,12 @@ class Timed:
         for function, times in called.items():
             _, _, runs = self.kernels.setdefault(self._programs[function], (function, len(times), []))
             runs.append(sum(times))
+        return self.runs[-1]
 
     @property
     def seconds(self):
         """Of a run, the median."""
-        return statistics.median(self._runs)
+        return statistics.median(self.runs)
 
 
 def best_of(log, threads):
@@ -73,12 +80,21 @@ def time_network(network, target, threads, log):
     _core.set_num_threads(threads)
     try:
         untuned, tuned = Timed(network, target, threads), Timed(network, target, threads, log)
-        for _ in range(REPEAT):
-            untuned.run()
-            tuned.run()
+        take_turns(untuned, tuned)
     finally:
         _core.set_num_threads(before)
     return _result(network, untuned, tuned)
+
+
+def take_turns(before, after):
+    """Runs of both in turns, the first one changing, until it is known who is faster or the time is over."""
+    race, started, rounds = _core.Race(2), time.monotonic(), 0
+    while rounds < LEAST_ROUNDS or (race.running and time.monotonic() - started < MOST_SECONDS):
+        turns = (before, after) if rounds % 2 == 0 else (after, before)
+        seconds = {turn: turn.run() for turn in turns}
+        if len(race.running) == 2:
+            race.add([seconds[before], seconds[after]])
+        rounds += 1
 
 
 def _result(network, before, after):
@@ -90,7 +106,9 @@ def _result(network, before, after):
             "kernel": name or tuned_name, "workload": workload, "calls": calls or tuned_calls,
             "untuned_seconds": untuned and statistics.median(untuned), "seconds": tuned and statistics.median(tuned)})
     rows.sort(key=lambda row: -(row["seconds"] or 0))
-    return {"network": network.name, "untuned_seconds": before.seconds, "seconds": after.seconds, "kernels": rows}
+    faster = _core.summarize([a / b for a, b in zip(before.runs, after.runs)])
+    return {"network": network.name, "untuned_seconds": before.seconds, "seconds": after.seconds,
+            "faster": faster.median, "faster_interval": faster.interval, "kernels": rows}
 
 
 def print_network(result, stream):
@@ -99,7 +117,10 @@ def print_network(result, stream):
         (row["kernel"], str(row["calls"]), time_text(row["untuned_seconds"]), time_text(row["seconds"]),
          _ratio(row["untuned_seconds"], row["seconds"])) for row in result["kernels"]]
         + [("the network", "", time_text(result["untuned_seconds"]), time_text(result["seconds"]),
-            _ratio(result["untuned_seconds"], result["seconds"]))])
+            f"{result['faster']:.2f}")])
+    low, high = result["faster_interval"]
+    if high > (1 + MOST_DOUBT) * low:
+        stream.write(f"Its timings scatter: with 95 % the network is {low:.2f} to {high:.2f} times as fast.\n")
 
 
 def _ratio(before, after):

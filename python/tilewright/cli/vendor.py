@@ -3,7 +3,7 @@
 
 from .. import _core
 from ..compiler.build_config import build_config
-from .networks import REPEAT, Timed, best_of
+from .networks import Timed, best_of, take_turns
 from .output import print_table, time_text
 
 
@@ -28,9 +28,7 @@ def choose_parts(network, vendor, target, threads, log):
             choices = byoc.choices(network.graph, vendor, **given)
             graph = byoc.partition(network.graph, vendor, choose="measured", **given)
         ours, chosen = Timed(network, target, threads, log), Timed(network._replace(graph=graph), target, threads, log)
-        for _ in range(REPEAT):
-            ours.run()
-            chosen.run()
+        take_turns(ours, chosen)
     finally:
         _core.set_num_threads(before)
     return {"network": network.name, "vendor": vendor, "ours_seconds": ours.seconds, "seconds": chosen.seconds,
