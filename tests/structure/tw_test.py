@@ -118,9 +118,9 @@ def test_only_missing_packages_are_installed(checkout, machine):
 
 def test_packages_of_other_commands_are_left_alone(checkout, machine):
     _, lines = tw(checkout, machine, "build")
-    assert "libopenblas-dev" not in lines[0] and "clang-tidy" not in lines[0]
+    assert "libbenchmark-dev" not in lines[0] and "clang-tidy" not in lines[0]
     _, lines = tw(checkout, machine, "bench")
-    assert "libopenblas-dev" in lines[0] and "clang-tidy" not in lines[0]
+    assert "libbenchmark-dev" in lines[0] and "clang-tidy" not in lines[0]
 
 
 def test_not_a_debian_system(checkout, machine):
@@ -147,7 +147,7 @@ def test_a_checkout_that_cannot_be_written(checkout, machine):
 def test_libraries_that_arrive_later_are_looked_for_again(checkout, machine):
     notes = equip_to_build(checkout, machine)
     installs = machine.parent / "installed"
-    peers = "libbenchmark-dev|libopenblas-dev|libdnnl-dev"
+    peers = "libbenchmark-dev"
     fake(machine, "dpkg-query", f"""shift 3; for package in "$@"; do
       case $package in {peers}) [ -e '{installs}' ] || continue ;; esac; echo "ii $package"; done""")
     fake(machine, "apt-get", f"""touch '{installs}'""")
