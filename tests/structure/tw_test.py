@@ -158,7 +158,7 @@ def test_libraries_that_arrive_later_are_looked_for_again(checkout, machine):
     # Nothing has changed: it is not configured again.
     assert tw(checkout, machine, "build")[0] == 0
     assert notes.read_text().splitlines() == [configure, "ninja", "ninja"]
-    # The benchmark installs its peers, and CMake finds them although the folder was configured without.
+    # The benchmark installs its library, and CMake finds it although the folder was configured without.
     tw(checkout, machine, "bench")
     assert installs.exists()
     assert notes.read_text().splitlines()[3:] == [configure, "ninja"]
