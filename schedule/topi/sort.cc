@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "ir/expr.h"
 #include "runtime/error.h"
@@ -215,6 +216,190 @@ class RowSort {
   int64_t chunk_ = 0, capacity_ = 0, merges_ = 0;
 };
 
+// The first `keep` of one row that is several times as long: elements that go before an edge are
+// gathered until a buffer is full, of which the first `keep` stay, the last of them being the new
+// edge. The first edge is guessed from a sample; where it keeps too few, all is done without.
+class RowTop {
+ public:
+  RowTop(int64_t extent, int64_t keep, bool ascending)
+      : extent_(extent),
+        keep_(keep),
+        ascending_(ascending),
+        buffer_(keep * 5 / 2 + 2 * kBlock),
+        sort_(std::max(buffer_, kSample), keep, ascending) {}
+  static bool is_for(int64_t extent, int64_t keep) {
+    return keep > kFew && keep * kShareOfFew <= extent;
+  }
+  int64_t memory() const { return sort_.memory() + buffer_; }
+  int64_t chunk() const { return sort_.chunk(); }
+  Expr result() const { return number(sort_.memory()); }
+
+  Stmt run(const Memory& keys, const Memory& places, const Memory& ranks,
+           const ElementOf& element) const {
+    const auto key_of = [&](const Expr& j) { return cast(keys.dtype(), element(j)); };
+    const Row row{key_of, keys, places, ranks, keys.from(result()), places.from(result())};
+    return allocate(
+        "edge", keys.dtype(), number(1),
+        [&](const Memory& edge) {
+          return allocate(
+              "state", int_type(32), number(3),
+              [&](const Memory& state) { return choose(row, {edge, state}); }, "local");
+        },
+        "local");
+  }
+
+ private:
+  static constexpr int64_t kBlock = 128;  // elements that are compared without a branch
+  static constexpr int64_t kSample = 256, kLeastSampled = 8 * kSample;
+
+  struct Row {
+    ElementOf key_of;
+    Memory keys, places, ranks;  // to sort in
+    Memory held_keys, held_places;
+  };
+  // The edge, and three numbers: how many elements are held, whether there is an edge, and whether
+  // any of a block is to be held.
+  struct State {
+    Memory edge, numbers;
+    Expr held() const { return numbers[number(0)]; }
+    Expr has_edge() const { return numbers[number(1)] != number(0); }
+    Stmt hold(const Expr& count) const { return numbers.store(number(0), count); }
+    Stmt set_edge(const Expr& key) const {
+      return block({edge.store(number(0), key), numbers.store(number(1), number(1))});
+    }
+    Stmt forget_edge() const {
+      return block(
+          {edge.store(number(0), make_zero(edge.dtype())), numbers.store(number(1), number(0))});
+    }
+  };
+
+  bool is_sampled() const { return extent_ >= kLeastSampled && rank_in_sample() < kSample; }
+  // The edge's place among the sample: with three standard deviations to spare.
+  int64_t rank_in_sample() const {
+    const double expected = static_cast<double>(keep_ * kSample) / static_cast<double>(extent_);
+    return static_cast<int64_t>(std::ceil(expected + 3 * std::sqrt(expected))) + 1;
+  }
+
+  Stmt choose(const Row& row, const State& state) const {
+    const auto gather = [&] { return block({state.hold(number(0)), gather_all(row, state)}); };
+    if (!is_sampled()) return block({state.forget_edge(), gather()});
+    // Twice in a loop and not one after the other, so that the code is there once.
+    return loop("attempt", number(2), [&](const Expr& attempt) {
+      const Stmt start = when(attempt == number(0), guess(row, state), state.forget_edge());
+      return when(attempt == number(0) || state.held() < number(keep_), block({start, gather()}));
+    });
+  }
+
+  Stmt guess(const Row& row, const State& state) const {
+    const Expr stride = number(extent_ / kSample);
+    return block({sort_.run(row.keys, row.places, row.ranks, number(kSample),
+                            [&](const Expr& j) { return row.key_of(j * stride); }),
+                  state.set_edge(row.keys[sort_.result() + number(rank_in_sample())])});
+  }
+
+  Stmt gather_all(const Row& row, const State& state) const {
+    const int64_t blocks = (extent_ + kBlock - 1) / kBlock;
+    return loop("b", number(blocks), [&](const Expr& b) {
+      return let("first", b * number(kBlock), [&](const Expr& first) {
+        const Expr is_full = state.held() > number(buffer_ - kBlock);
+        const Expr is_last = b == number(blocks - 1);
+        return block({gather_block(row, state, first, is_last),
+                      when(is_full || is_last, shrink(row, state))});
+      });
+    });
+  }
+
+  // Appends, without a branch for each, those of a block of which one or more go before the edge.
+  // Blocks but the last are of one length, so that the question is one of vectors.
+  Stmt gather_block(const Row& row, const State& state, const Expr& first,
+                    const Expr& is_last) const {
+    return let("edge", state.edge[number(0)], [&](const Expr& edge) {
+      return let("all", !state.has_edge() || is_last, [&](const Expr& all) {
+        const auto passes = [&](const Expr& key) {
+          return cast(int_type(32), before(key, edge, ascending_));
+        };
+        const Memory &passing = row.ranks, &any = state.numbers;
+        const auto of_all = [&](const StatementOf& f) {
+          return loop("l", number(chunk()), f, ForKind::Vectorized);
+        };
+        const Stmt none = of_all([&](const Expr& l) { return passing.store(l, number(0)); });
+        const Stmt test = loop("v", number(kBlock / chunk()), [&](const Expr& v) {
+          return of_all([&](const Expr& l) {
+            return passing.add(l, passes(row.key_of(first + v * number(chunk()) + l)));
+          });
+        });
+        const Stmt sum = loop("l", number(chunk()),
+                              [&](const Expr& l) { return any.add(number(2), passing[l]); });
+        const Expr count = min(number(kBlock), number(extent_) - first);
+        const Stmt append = loop("l", count, [&](const Expr& l) {
+          return let("key", row.key_of(first + l), [&](const Expr& key) {
+            return let("at", state.held(), [&](const Expr& at) {
+              const Expr one = select(state.has_edge(), passes(key), number(1));
+              return block({row.held_keys.store(at, key), row.held_places.store(at, first + l),
+                            state.hold(at + one)});
+            });
+          });
+        });
+        return block({any.store(number(2), cast(int_type(32), all)),
+                      when(!all, block({none, test, sum})),
+                      when(any[number(2)] > number(0), append)});
+      });
+    });
+  }
+
+  // Of what is held the first `keep` stay, in order. With fewer there is no edge to tell.
+  Stmt shrink(const Row& row, const State& state) const {
+    const Expr result = sort_.result();
+    return let("count", state.held(), [&](const Expr& count) {
+      const auto stays = [&](const StatementOf& f) {
+        return loop("t", min(count, number(keep_)), f);
+      };
+      const Stmt sorted = sort_.run(row.keys, row.places, row.ranks, count,
+                                    [&](const Expr& j) { return row.held_keys[j]; });
+      // Places in the row in the place of those in the buffer, all before any is overwritten.
+      const Stmt named = stays([&](const Expr& t) {
+        return row.places.store(result + t, row.held_places[row.places[result + t]]);
+      });
+      const Stmt kept = stays([&](const Expr& t) {
+        return block({row.held_keys.store(t, row.keys[result + t]),
+                      row.held_places.store(t, row.places[result + t])});
+      });
+      return block({sorted, named, kept,
+                    when(count >= number(keep_),
+                         block({state.hold(number(keep_)),
+                                state.set_edge(row.held_keys[number(keep_ - 1)])}))});
+    });
+  }
+
+  int64_t extent_, keep_;
+  bool ascending_;
+  int64_t buffer_;
+  RowSort sort_;
+};
+
+// How rows of a length are brought in order: one of the above.
+struct RowOrder {
+  int64_t memory, chunk;
+  Expr result;
+  std::function<Stmt(const Memory& keys, const Memory& places, const Memory& ranks,
+                     const Expr& count, const ElementOf& element)>
+      run;
+};
+
+RowOrder row_order(int64_t extent, int64_t keep, bool ascending) {
+  const auto made = [](const auto& way, auto run) {
+    return RowOrder{way.memory(), way.chunk(), way.result(), std::move(run)};
+  };
+  if (RowTop::is_for(extent, keep)) {
+    const RowTop top(extent, keep, ascending);
+    return made(top,
+                [top](const Memory& keys, const Memory& places, const Memory& ranks, const Expr&,
+                      const ElementOf& element) { return top.run(keys, places, ranks, element); });
+  }
+  const RowSort sort(extent, keep, ascending);
+  return made(sort, [sort](const auto&... row) { return sort.run(row...); });
+}
+
 struct Wanted {
   int64_t keep;
   bool ascending;
@@ -225,7 +410,7 @@ struct Wanted {
 std::vector<Tensor> sorted(std::string_view op, const Tensor& data, int axis, const Wanted& wanted,
                            const std::optional<Tensor>& valid_count = {}) {
   const Rows rows(op, data, axis);
-  const RowSort row_sort(rows.extent, wanted.keep, wanted.ascending);
+  const RowOrder order = row_order(rows.extent, wanted.keep, wanted.ascending);
   std::vector<Expr> shape = rows.others;
   shape.insert(shape.begin() + normalize_axis({op, "axis"}, axis, data.rank()),
                number(wanted.keep));
@@ -240,14 +425,14 @@ std::vector<Tensor> sorted(std::string_view op, const Tensor& data, int axis, co
                            const Expr& count) {
     return let("row", rows.first(r, rows.extent), [&](const Expr& first) {
       const auto element = [&](const Expr& j) { return source[first + j * rows.inner]; };
-      const Expr at = rows.first(r, wanted.keep), result = row_sort.result();
+      const Expr at = rows.first(r, wanted.keep), result = order.result;
       const auto put = [&](const Expr& t, const Expr& key, const Expr& place) {
         std::vector<Stmt> stores;
         if (wanted.values) stores.push_back(outs.front().store(at + t * rows.inner, key));
         if (wanted.places) stores.push_back(outs.back().store(at + t * rows.inner, place));
         return block(stores);
       };
-      std::vector<Stmt> steps = {row_sort.run(keys, places, ranks, count, element),
+      std::vector<Stmt> steps = {order.run(keys, places, ranks, count, element),
                                  loop("t", min(count, number(wanted.keep)), [&](const Expr& t) {
                                    return put(t, keys[result + t], places[result + t]);
                                  })};
@@ -264,10 +449,10 @@ std::vector<Tensor> sorted(std::string_view op, const Tensor& data, int axis, co
         if (rows.extent == 0 || wanted.keep == 0) return make(Evaluate{.value = number(0)});
         const DType key = key_type(data.dtype()), place = int_type(32);
         return for_rows(rows.count, 8 * rows.extent, [&](const Expr& first, const Expr& count) {
-          return allocate("keys", key, number(row_sort.memory()), [&](const Memory& keys) {
-            return allocate("places", place, number(row_sort.memory()), [&](const Memory& places) {
+          return allocate("keys", key, number(order.memory), [&](const Memory& keys) {
+            return allocate("places", place, number(order.memory), [&](const Memory& places) {
               return allocate(
-                  "ranks", place, number(row_sort.chunk()),
+                  "ranks", place, number(order.chunk),
                   [&](const Memory& ranks) {
                     return loop("r", count, [&](const Expr& k) {
                       const Expr r = first + k;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -92,6 +93,37 @@ TEST(TopiSort, TheFirstOfManyAreThoseOfAll) {
           const int64_t place = expected[static_cast<size_t>(t)];
           ASSERT_EQ(places({outer, t, inner}), static_cast<double>(place)) << k << " at " << t;
           ASSERT_EQ(values({outer, t, inner}), row[static_cast<size_t>(place)]);
+        }
+      }
+    }
+  }
+}
+
+// Rows that a sample describes well, badly, and not at all; the places of equal elements tell
+// whether their order is kept.
+TEST(TopiSort, TheFirstOfLongRowsAreThoseOfAllWhateverASampleOfThemSays) {
+  const std::pair<const char*, std::function<double(int64_t)>> rows[] = {
+      {"mixed", [](int64_t i) { return static_cast<double>((i * 7919) % 10007); }},
+      {"ascending", [](int64_t i) { return static_cast<double>(i); }},
+      {"descending", [](int64_t i) { return static_cast<double>(-i); }},
+      {"equal", [](int64_t) { return 3.0; }},
+      {"one of a few", [](int64_t i) { return static_cast<double>((i * 31) % 5); }},
+      {"NaN", [](int64_t i) { return i % 3 == 0 ? std::nan("") : static_cast<double>(i % 11); }},
+      // Each tenth, and thereby the sample, is of the largest.
+      {"misleading", [](int64_t i) { return static_cast<double>(i % 10 == 0 ? 9 : i % 7); }},
+  };
+  for (const auto& [name, element] : rows) {
+    for (const auto& [length, k] :
+         {std::pair<int64_t, int64_t>{2600, 650}, {2600, 65}, {2047, 300}, {300, 70}, {2049, 66}}) {
+      const Array x({length}, element);
+      for (bool ascending : {true, false}) {
+        const Array places =
+            run(topk(placeholder_like(x), k, 0, "indices", ascending, int_type(32))[0], {x});
+        const Ints expected = order_of(x.data, ascending);
+        for (int64_t t = 0; t < k; ++t) {
+          ASSERT_EQ(places({t}), static_cast<double>(expected[static_cast<size_t>(t)]))
+              << name << ", " << k << " of " << length << (ascending ? " up" : " down") << " at "
+              << t;
         }
       }
     }
