@@ -178,9 +178,17 @@ Expr constant_of(DType type, double value) {
   return saturating_cast(type, make_const_float(float_type(64), value));
 }
 
-std::string tuple_text(const std::vector<int64_t>& values) {
+namespace {
+
+template <class T>
+std::string text_of_tuple(const std::vector<T>& values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
+
+}  // namespace
+
+std::string tuple_text(const std::vector<int64_t>& values) { return text_of_tuple(values); }
+std::string reals_text(const std::vector<double>& values) { return text_of_tuple(values); }
 
 std::vector<int> to_ints(const std::vector<int64_t>& values) {
   return {values.begin(), values.end()};

@@ -99,6 +99,7 @@ Expr constant_of(DType type, double value);
 
 // "(1,)", "(1, 2)": the text of an attribute that is a tuple.
 std::string tuple_text(const std::vector<int64_t>& values);
+std::string reals_text(const std::vector<double>& values);
 
 std::vector<int> to_ints(const std::vector<int64_t>& values);
 
