@@ -335,21 +335,26 @@ def fresh(options) -> dict:
 STEPS = {"export": export, "tune": tune, "contest": contest, "fresh": fresh}
 
 
-def main() -> None:
+def run_step(steps, more, **defaults) -> None:
+    """Writes what the step that the command names gives; `more` are its arguments beside those of all such programs."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--network", required=True)
-    parser.add_argument("--folder", required=True)
+    parser.add_argument("step", choices=steps)
     parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(";")], default=[1])
     parser.add_argument("--log")
     parser.add_argument("--resume", type=int, default=0)
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--contestant")
     parser.add_argument("--repetitions", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.1)
     parser.add_argument("--json", type=Path)
+    for name, how in more.items():
+        parser.add_argument(name, **how)
+    parser.set_defaults(**defaults)
     options = parser.parse_args()
-    options.json.write_text(json.dumps(STEPS[options.step](options)))
+    options.json.write_text(json.dumps(steps[options.step](options)))
+
+
+def main() -> None:
+    run_step(STEPS, {"--network": {"required": True}, "--folder": {"required": True}, "--contestant": {}})
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ operator_contest.py STEP --folder=… --json=part.json [--only=WORD,WORD], with 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -59,19 +57,7 @@ STEPS = {"tune": tune, "contest": contest}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--only")
-    parser.add_argument("--folder", required=True)
-    parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(";")], default=[1])
-    parser.add_argument("--log")
-    parser.add_argument("--resume", type=int, default=0)
-    parser.add_argument("--trials", type=int, default=64)
-    parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=0.02)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    options.json.write_text(json.dumps(STEPS[options.step](options)))
+    networks.run_step(STEPS, {"--only": {}, "--folder": {"required": True}}, trials=64, repetitions=7, seconds=0.02)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ vendor.py STEP --folder=… --json=part.json, with a STEP of
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import networks
@@ -92,18 +89,7 @@ STEPS = {"networks": contest, "partition": partition}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--network")
-    parser.add_argument("--folder")
-    parser.add_argument("--threads", type=lambda text: [int(part) for part in text.split(";")], default=[1])
-    parser.add_argument("--log")
-    parser.add_argument("--nodes", type=int, default=2000)
-    parser.add_argument("--repetitions", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=0.1)
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    options.json.write_text(json.dumps(STEPS[options.step](options)))
+    networks.run_step(STEPS, {"--network": {}, "--folder": {}, "--nodes": {"type": int, "default": 2000}})
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 // What another code generator is, for C++: a library that builds regions of networks. It includes
 // this header, links nothing of us, and says once
 //
-//   TILEWRIGHT_CODEGEN(build)
+//   TILEWRIGHT_CODEGEN(build, "OpenBLAS 0.3.21")
 //
-// where tw::vendor::Kernel* build(const tw::vendor::Region&, std::string_view saved) gives a kernel
-// that the caller deletes, or throws a std::exception, in words, where it cannot. What crosses the
+// with what kernels compute with (tw_codegen::computes_with), a text that stays, and where
+// tw::vendor::Kernel* build(const tw::vendor::Region&, std::string_view saved) gives a kernel that
+// the caller deletes, or throws a std::exception, in words, where it cannot. What crosses the
 // border between the two libraries are the structs of codegen_abi.h, so that both may come from
 // different compilers. docs/byoc.md writes one.
 #pragma once
@@ -197,11 +198,12 @@ inline void release(void* state) { delete kernel(state); }
 }  // namespace tw::vendor
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define TILEWRIGHT_CODEGEN(build_function)                                                        \
+#define TILEWRIGHT_CODEGEN(build_function, computes_with)                                         \
   extern "C" __attribute__((visibility("default"))) const tw_codegen* tilewright_codegen(void) {  \
     namespace abi = tw::vendor::abi;                                                              \
     static const tw_codegen table = {                                                             \
         TW_CODEGEN_VERSION,                                                                       \
+        computes_with,                                                                            \
         [](const tw_codegen_region* region, const void* saved, int64_t bytes,                     \
            tw_codegen_error* error) {                                                             \
           return abi::guarded<void*>(error, nullptr, [&]() -> tw::vendor::Kernel* {               \

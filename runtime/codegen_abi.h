@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Changes when a struct of this header does. */
-#define TW_CODEGEN_VERSION 1
+#define TW_CODEGEN_VERSION 2
 #define TW_CODEGEN_SYMBOL "tilewright_codegen"
 
 /* ---- A region; valid while `build` runs, but for the elements of constants ---- */
@@ -112,6 +112,9 @@ typedef struct tw_codegen_sink {
 
 typedef struct tw_codegen {
   int64_t version; /* TW_CODEGEN_VERSION */
+  /* What kernels compute with, and which version of it: "oneDNN 2.6.3". Where it has changed, what
+   * was timed is timed again. */
+  const char* computes_with;
   /* The state of a kernel for the region, or NULL with an error. `saved`: what `save` wrote for
    * such a region, perhaps on another machine; NULL where there is nothing. */
   void* (*build)(const tw_codegen_region* region, const void* saved, int64_t saved_bytes,

@@ -100,7 +100,7 @@ Expr parse_symbolic(const PrimitiveCall& call, std::string_view text,
   return e;
 }
 
-ThreadTag parse_thread(const PrimitiveCall& call, std::string_view text) {
+std::optional<ThreadTag> read_thread(std::string_view text) {
   ThreadTag result;
   const size_t open = text.find('[');
   result.tag = std::string(text.substr(0, open));
@@ -110,7 +110,11 @@ ThreadTag parse_thread(const PrimitiveCall& call, std::string_view text) {
     const auto [at, error] = std::from_chars(text.data() + open + 1, end, result.extent);
     good = good && error == std::errc() && at + 1 == end && *at == ']' && result.extent > 0;
   }
-  if (good) return result;
+  return good ? std::optional(result) : std::nullopt;
+}
+
+ThreadTag parse_thread(const PrimitiveCall& call, std::string_view text) {
+  if (auto thread = read_thread(text)) return *std::move(thread);
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("'{}' is no thread axis", text),
              .legal = fmt::format("{}; an extent may follow, as in threadIdx.x[64]",

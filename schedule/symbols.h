@@ -4,6 +4,7 @@
 // first use them; thread axes have their tags, such as `threadIdx.x`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct ThreadTag {
   bool is_thread() const { return tag.starts_with("threadIdx."); }
   bool is_virtual() const { return tag == "vthread" || tag == "cthread"; }
 };
-// BadArgument unless it is blockIdx, threadIdx (.x, .y, .z), vthread or cthread.
+// Nothing unless it is blockIdx, threadIdx (.x, .y, .z), vthread or cthread; or BadArgument.
+std::optional<ThreadTag> read_thread(std::string_view text);
 ThreadTag parse_thread(const PrimitiveCall& call, std::string_view text);
 
 }  // namespace tw

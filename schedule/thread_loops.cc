@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "schedule/symbols.h"
 
 namespace tw {
 namespace {
@@ -21,10 +21,8 @@ int64_t started_extent(const StageData& stage, const std::string& tag) {
   for (const StageData* s = &stage; s != nullptr;
        s = s->attach_type == AttachType::Scope ? s->attach_stage : nullptr) {
     for (const std::string& text : s->env_threads) {
-      if (!text.starts_with(tag + "[")) continue;
-      int64_t extent = 0;
-      std::from_chars(text.data() + tag.size() + 1, text.data() + text.size(), extent);
-      return extent;
+      const auto started = read_thread(text);
+      if (started && started->tag == tag) return started->extent;
     }
   }
   return 0;

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/byoc/choice.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
-#include <unordered_map>
 
 #include "graph/byoc/annotation.h"
 #include "graph/byoc/function.h"
@@ -76,15 +72,6 @@ std::vector<Part> cut(const GraphIndex& index, const Part& region) {
     if (alive <= 1 && at + 1 < region.size()) pieces.emplace_back();
   }
   return pieces;
-}
-
-// Libraries that every program in C++ needs.
-bool is_of_the_toolchain(std::string_view name) {
-  for (const char* known : {"libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "libdl.so",
-                            "libpthread.so", "libgomp.so", "ld-linux"}) {
-    if (name.starts_with(known)) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -177,36 +164,8 @@ std::string part_hash(const Graph& part, const std::set<std::string>& constants)
 }
 
 std::string codegen_version(const Codegen& codegen) {
-  const tw_codegen& loaded = vendor::load_codegen(codegen.name, library_path(codegen));
-  link_map* own = nullptr;
-  Dl_info info;
-  if (dladdr1(&loaded, &info, reinterpret_cast<void**>(&own), RTLD_DL_LINKMAP) == 0) return "";
-  // What is loaded, by the names that libraries ask for.
-  std::map<std::string, std::filesystem::path> files;
-  link_map* first = own;
-  while (first->l_prev != nullptr) first = first->l_prev;
-  for (const link_map* m = first; m != nullptr; m = m->l_next) {
-    const std::filesystem::path path(m->l_name);
-    files[path.filename().string()] = path;
-  }
-  const char* texts = nullptr;
-  for (const ElfW(Dyn)* d = own->l_ld; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_STRTAB) texts = reinterpret_cast<const char*>(d->d_un.d_ptr);
-  }
-  std::string version;
-  for (const ElfW(Dyn)* d = own->l_ld; texts != nullptr && d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag != DT_NEEDED) continue;
-    std::string name = texts + d->d_un.d_val;
-    if (is_of_the_toolchain(name)) continue;
-    std::error_code ignored;
-    const auto file = files.find(name);
-    if (file != files.end()) {
-      const auto real = std::filesystem::canonical(file->second, ignored);
-      if (!ignored) name = real.filename().string();
-    }
-    version += (version.empty() ? "" : " ") + name;
-  }
-  return version;
+  const char* text = vendor::load_codegen(codegen.name, library_path(codegen)).computes_with;
+  return text == nullptr ? "" : text;
 }
 
 }  // namespace tw::graph

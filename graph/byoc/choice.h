@@ -37,8 +37,8 @@ Graph graph_of_part(const Graph& merged, std::span<const uint32_t> part,
 // constant; nothing of names or values.
 std::string part_hash(const Graph& part, const std::set<std::string>& constants);
 
-// The libraries that the code generator's own calls, with their versions as far as files are named
-// after them: "libdnnl.so.2.6". ModuleLoad, in one line, where one is missing.
+// What its kernels compute with, as the code generator says: "oneDNN 2.6.3". ModuleLoad, in one
+// line, where it cannot be loaded.
 std::string codegen_version(const Codegen& codegen);
 
 }  // namespace tw::graph

@@ -3,8 +3,7 @@
 // selected.
 #include <fmt/format.h>
 
-#include "graph/ops/common.h"
-#include "graph/ops/composite.h"
+#include "graph/ops/arithmetic.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -229,47 +228,40 @@ void infer_transform_type(TypeInference& t) {
   t.narrow_output(1, int_type(32));
 }
 
-Entry columns(const GradientOf& n, const Entry& e, int64_t begin, int64_t end) {
-  return n(
-      "strided_slice", {e},
-      {{"begin", tuple_text({0, 0, begin})}, {"end", tuple_text({INT32_MAX, INT32_MAX, end})}});
-}
+Entry column(const Arithmetic& n, const Entry& e, int64_t k) { return n.slice(e, 2, k, k + 1); }
 
-// All columns but that of the class, of which nothing depends on anything smoothly.
-Entries boxes_of_anchors(const GradientOf& n, const Entries& in) {
+Entries expand_transform(const NodeRef& node, std::span<const Shape>) {
+  const Arithmetic n(node);
   const AttributeValues a = n.attributes();
-  const auto scaled = [&](const Entry& e, double by) {
-    return n("__mul_scalar__", {e}, {{"scalar", fmt::format("{}", by)}});
-  };
-  const Entry prob = n("strided_slice", {in[0]},
-                       {{"begin", "(0, 1)"}, {"end", tuple_text({INT32_MAX, INT32_MAX})}});
+  const Entry &all = n.input(0), &anchor = n.input(2);
+  const Entry prob =
+      n("strided_slice", {all}, {{"begin", "(0, 1)"}, {"end", tuple_text({INT32_MAX, INT32_MAX})}});
   const Entry score = n("expand_dims", {n("max", {prob}, {{"axis", "1"}})}, {{"axis", "2"}});
-  const Entry moves = n("reshape", {in[1]}, {{"shape", "(0, -1, 4)"}});
+  const Entry moves = n("reshape", {n.input(1)}, {{"shape", "(0, -1, 4)"}});
   Entries low_sides, high_sides;
   for (int64_t d = 0; d < 2; ++d) {
-    const Entry low = columns(n, in[2], d, d + 1), high = columns(n, in[2], d + 2, d + 3);
-    const Entry size = n("elemwise_sub", {high, low});
-    const Entry middle = scaled(n("elemwise_add", {low, high}), 0.5);
-    const auto variance = [&](int64_t k) { return a.reals("variances")[static_cast<size_t>(k)]; };
-    const Entry move = scaled(columns(n, moves, d, d + 1), variance(d));
-    const Entry center = n("broadcast_add", {n("broadcast_mul", {move, size}), middle});
-    const Entry grown = n("exp", {scaled(columns(n, moves, d + 2, d + 3), variance(d + 2))});
-    const Entry half = scaled(n("broadcast_mul", {grown, size}), 0.5);
-    low_sides.push_back(n("elemwise_sub", {center, half}));
-    high_sides.push_back(n("elemwise_add", {center, half}));
+    const Entry low = column(n, anchor, d), high = column(n, anchor, d + 2);
+    const Entry size = n.sub(high, low), middle = n.mul(n.add(low, high), 0.5);
+    // How far the boxes move along that direction, or how much they grow.
+    const auto moved = [&](int64_t k) {
+      return n.mul(column(n, moves, k), a.reals("variances")[static_cast<size_t>(k)]);
+    };
+    const Entry center = n.add(n.mul(moved(d), size), middle);
+    const Entry half = n.mul(n.mul(n("exp", {moved(d + 2)}), size), 0.5);
+    low_sides.push_back(n.sub(center, half));
+    high_sides.push_back(n.add(center, half));
   }
   Entry sides =
       n("concatenate", {low_sides[0], low_sides[1], high_sides[0], high_sides[1]}, {{"axis", "2"}});
   if (a.flag("clip")) sides = n("clip", {sides}, {{"a_min", "0"}, {"a_max", "1"}});
-  const Entry rows = n("concatenate", {score, sides}, {{"axis", "2"}});
-  const Entry source =
-      n("_multibox_source", {in[0]}, {{"threshold", fmt::format("{}", a.real("threshold"))}});
-  return {n("_select_along", {rows, of_elements(n, source, rows)}, {{"axis", "1"}})};
-}
-
-Entries transform_gradient(const NodeRef& node, const Entries& g) {
-  return composite_gradient(node, {0, 1, 2}, boxes_of_anchors,
-                            {columns(GradientOf(node), g[0], 1, 6)});
+  const Entry boxes = n("concatenate", {score, sides}, {{"axis", "2"}});
+  const Entries source =
+      entries_of(n("_multibox_source", {all}, {{"threshold", n.text(a.real("threshold"))}}).node);
+  const Entry places = of_elements(n, source[0], boxes);
+  const Entry chosen = n("_select_along", {boxes, places}, {{"axis", "1"}});
+  const Entry rows = n("where", {n.below(places, 0), n.like(chosen, -1), chosen});
+  const Entry classes = n("expand_dims", {source[1]}, {{"axis", "2"}});
+  return {n("concatenate", {classes, rows}, {{"axis", "2"}}), source[2]};
 }
 
 std::vector<Op> multibox_ops() {
@@ -330,7 +322,7 @@ std::vector<Op> multibox_ops() {
              return topi::vision::multibox_transform_loc(in[0], in[1], in[2], a.flag("clip"),
                                                          a.real("threshold"), a.reals("variances"));
            },
-       .gradient = transform_gradient},
+       .expand = expand_transform},
   };
 }
 

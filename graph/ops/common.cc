@@ -31,8 +31,8 @@ size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
-Shape broadcast_of(const ShapeInference& s, const Shape& a, const Shape& b) {
-  if (!a.has_rank() || !b.has_rank()) return {};
+std::optional<Shape> broadcast_of(const Shape& a, const Shape& b) {
+  if (!a.has_rank() || !b.has_rank()) return Shape();
   const size_t rank = std::max(a.rank(), b.rank());
   const auto extent = [&](const Shape& shape, size_t k) {
     const size_t missing = rank - shape.rank();
@@ -49,11 +49,16 @@ Shape broadcast_of(const ShapeInference& s, const Shape& a, const Shape& b) {
     } else if (x == Shape::kUnknown) {
       result.push_back(y);
     } else {
-      s.fail(fmt::format("shapes {} and {} do not broadcast", to_string(a), to_string(b)),
-             "extents that are equal, 1 or missing");
+      return std::nullopt;
     }
   }
   return result;
+}
+
+Shape broadcast_of(const ShapeInference& s, const Shape& a, const Shape& b) {
+  if (auto both = broadcast_of(a, b)) return *std::move(both);
+  s.fail(fmt::format("shapes {} and {} do not broadcast", to_string(a), to_string(b)),
+         "extents that are equal, 1 or missing");
 }
 
 void same_shape_along_axis(ShapeInference& s) {
@@ -173,9 +178,17 @@ Expr constant_of(DType type, double value) {
   return saturating_cast(type, make_const_float(float_type(64), value));
 }
 
-std::string tuple_text(const std::vector<int64_t>& values) {
+namespace {
+
+template <class T>
+std::string text_of_tuple(const std::vector<T>& values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
+
+}  // namespace
+
+std::string tuple_text(const std::vector<int64_t>& values) { return text_of_tuple(values); }
+std::string reals_text(const std::vector<double>& values) { return text_of_tuple(values); }
 
 std::vector<int> to_ints(const std::vector<int64_t>& values) {
   return {values.begin(), values.end()};

@@ -19,8 +19,9 @@ void second_shape(ShapeInference& s);
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
 // The shape that two broadcast to by NumPy's rule, as far as it is known: they are aligned at their
 // last dimension, and an extent of 1, or a missing one, is repeated. The inference's error where
-// they do not.
+// they do not; without an inference, nothing.
 Shape broadcast_of(const ShapeInference& s, const Shape& a, const Shape& b);
+std::optional<Shape> broadcast_of(const Shape& a, const Shape& b);
 // All have one shape, which has the dimension `axis`.
 void same_shape_along_axis(ShapeInference& s);
 // What has an element for each channel of input 0, that is, along `axis`: (c,), or (c / b, b) where
@@ -98,6 +99,7 @@ Expr constant_of(DType type, double value);
 
 // "(1,)", "(1, 2)": the text of an attribute that is a tuple.
 std::string tuple_text(const std::vector<int64_t>& values);
+std::string reals_text(const std::vector<double>& values);
 
 std::vector<int> to_ints(const std::vector<int64_t>& values);
 

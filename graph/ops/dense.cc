@@ -94,26 +94,6 @@ Entries dense_gradient(const NodeRef& node, const Entries& g) {
   return of_inputs;
 }
 
-// The dimensions before a matrix, as far as they are known, brought together by NumPy's rule.
-std::vector<int64_t> batch_of(const ShapeInference& s, const std::vector<int64_t>& a,
-                              const std::vector<int64_t>& b) {
-  std::vector<int64_t> result = a.size() > b.size() ? a : b;
-  const std::vector<int64_t>& other = a.size() > b.size() ? b : a;
-  for (size_t k = 0; k < other.size(); ++k) {
-    int64_t& x = result[result.size() - other.size() + k];
-    const int64_t y = other[k];
-    if (x == 1 || x == y) {
-      x = y;
-    } else if (y != 1 && y != Shape::kUnknown && x != Shape::kUnknown) {
-      s.fail(fmt::format("products of {} and {}", to_string(s.input(0)), to_string(s.input(1))),
-             "dimensions before the matrices that are equal, 1 or missing");
-    } else if (x == Shape::kUnknown && y != 1) {
-      x = y;
-    }
-  }
-  return result;
-}
-
 // Where a matrix has its rows and columns among the dimensions of an operand.
 struct Sides {
   size_t row, column;
@@ -149,7 +129,12 @@ void infer_product(ShapeInference& s, size_t least) {
     const std::vector<int64_t>& e = *s.input(k).extents;
     return std::vector<int64_t>(e.begin(), e.end() - std::min<std::ptrdiff_t>(2, std::ssize(e)));
   };
-  std::vector<int64_t> out = batch_of(s, before(0), before(1));
+  const std::optional<Shape> batch = broadcast_of(before(0), before(1));
+  if (!batch) {
+    s.fail(fmt::format("products of {} and {}", to_string(s.input(0)), to_string(s.input(1))),
+           "dimensions before the matrices that are equal, 1 or missing");
+  }
+  std::vector<int64_t> out = *batch->extents;
   if (!row) out.push_back(s.input(0)[a.row]);
   if (!column) out.push_back(s.input(1)[b.column]);
   s.narrow_output(0, out);

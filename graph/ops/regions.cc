@@ -2,8 +2,7 @@
 // Darknet's layers, and regions of images.
 #include <fmt/format.h>
 
-#include "graph/ops/common.h"
-#include "graph/ops/composite.h"
+#include "graph/ops/arithmetic.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"
 
@@ -70,7 +69,8 @@ struct Part {
   std::string_view op;
 };
 
-Entries parts_activated(const GradientOf& n, const Entry& x, const std::vector<Part>& parts) {
+Entries parts_activated(const Arithmetic& n, const std::vector<Part>& parts) {
+  const Entry& x = n.input(0);
   const Entry channels =
       n("reshape", {x},
         {{"shape", fmt::format("(0, -4, {}, -1, -2)", n.attributes().integer("num"))}});
@@ -115,13 +115,10 @@ Op darknet(std::string_view name, std::string_view doc, std::vector<AttributeSpe
           .infer_type = same_type,
           .compute = [compute](const AttributeValues& a,
                                Tensors in) { return std::vector{compute(a, in[0])}; },
-          .gradient =
-              [parts](const NodeRef& node, const Entries& g) {
-                return composite_gradient(node, {0},
-                                          [parts](const GradientOf& n, const Entries& in) {
-                                            return parts_activated(n, in[0], parts(n.attributes()));
-                                          },
-                                          {g[0]});
+          .expand =
+              [parts](const NodeRef& node, std::span<const Shape>) {
+                const Arithmetic n(node);
+                return parts_activated(n, parts(n.attributes()));
               }};
 }
 

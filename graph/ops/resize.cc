@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
@@ -32,23 +31,6 @@ AttributeSpec layout_of(const Family& f) {
 }
 const InputSpec kData{"data", "images, channels and spatial dimensions in the order of `layout`"};
 
-// "(1.5, 2)" or "[1.5, 2]"; nothing for what is no list of numbers.
-std::optional<std::vector<double>> reals(std::string_view text) {
-  std::vector<double> values;
-  for (size_t at = 0; at < text.size();) {
-    if (std::string_view("()[], ").find(text[at]) != std::string_view::npos) {
-      ++at;
-      continue;
-    }
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
-    if (error != std::errc()) return std::nullopt;
-    values.push_back(value);
-    at = static_cast<size_t>(end - text.data());
-  }
-  return values;
-}
-
 std::vector<AttributeSpec> how_attributes() {
   return {{"method", Text, "linear", "nearest_neighbor, linear or cubic"},
           {"coordinate_transformation_mode", Text, "half_pixel",
@@ -63,10 +45,10 @@ std::vector<AttributeSpec> how_attributes() {
            "whether filters are as wide as pixels of the output where it is smaller"},
           {"extrapolation_value", Float, "0",
            "of what tf_crop_and_resize takes from outside of the image"},
-          {"scales", Text, "()",
+          {"scales", Reals, "()",
            "extents of the output in parts of those of data, where they have been rounded; (): as "
            "they are"},
-          {"roi", Text, "()",
+          {"roi", Reals, "()",
            "of tf_crop_and_resize: where each spatial dimension begins, and then where each ends, "
            "in parts of it"}};
 }
@@ -79,8 +61,8 @@ Resize how_of(const AttributeValues& a) {
           .exclude_outside = a.flag("cubic_exclude"),
           .antialias = a.flag("antialias"),
           .extrapolation_value = a.real("extrapolation_value"),
-          .scales = *reals(a.text("scales")),
-          .roi = *reals(a.text("roi"))};
+          .scales = a.reals("scales"),
+          .roi = a.reals("roi")};
 }
 
 void require_word(const ShapeInference& s, std::string_view attribute,
@@ -99,10 +81,10 @@ void require_how(const ShapeInference& s, const Family& f) {
   require_word(s, "rounding_method",
                {"round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   const auto require_numbers = [&](std::string_view name, size_t count, bool may_be_none) {
-    const std::string& text = s.attributes().text(name);
-    const auto values = reals(text);
-    if (values && (values->size() == count || (may_be_none && values->empty()))) return;
-    s.fail(fmt::format("{} '{}'", name, text), fmt::format("a tuple of {} numbers", count));
+    const std::vector<double>& values = s.attributes().reals(name);
+    if (values.size() == count || (may_be_none && values.empty())) return;
+    s.fail(fmt::format("{} '{}'", name, reals_text(values)),
+           fmt::format("a tuple of {} numbers", count));
   };
   require_numbers("scales", f.spatial, true);
   const bool crops = s.attributes().text("coordinate_transformation_mode") == "tf_crop_and_resize";
@@ -131,17 +113,14 @@ void infer_images(ShapeInference& s, const Layout& layout, size_t input,
 
 // Texts of attributes that say the same, for the nodes of a gradient.
 Attributes texts_of(const Resize& how, const std::string& layout) {
-  const auto list = [](const std::vector<double>& values) {
-    return fmt::format("({})", fmt::join(values, ", "));
-  };
   return {{"method", how.method},
           {"coordinate_transformation_mode", how.coordinates},
           {"rounding_method", how.rounding},
           {"cubic_alpha", fmt::format("{}", how.cubic_alpha)},
           {"cubic_exclude", how.exclude_outside ? "True" : "False"},
           {"antialias", how.antialias ? "True" : "False"},
-          {"scales", list(how.scales)},
-          {"roi", list(how.roi)},
+          {"scales", reals_text(how.scales)},
+          {"roi", reals_text(how.roi)},
           {"layout", layout}};
 }
 

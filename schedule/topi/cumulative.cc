@@ -8,9 +8,8 @@
 
 #include "ir/expr.h"
 #include "runtime/error.h"
-#include "schedule/te/extern.h"
-#include "schedule/topi/line_statements.h"
 #include "schedule/topi/operator.h"
+#include "schedule/topi/statements.h"
 #include "schedule/topi/transform.h"
 
 namespace tw::topi {
@@ -19,8 +18,8 @@ namespace {
 // A walk along lines with so many values, of neighbouring lines side by side, that go from one
 // element to the next. The element is at `at` in inputs and output; `state` holds the values, that
 // of this line at `state_at`.
-using Step = std::function<Stmt(const std::vector<Buffer>& inputs, const Buffer& output,
-                                const Expr& at, const Buffer& state, const Expr& state_at)>;
+using Step = std::function<Stmt(const Memories& inputs, const Memory& output,
+                                const Expr& at, const Memory& state, const Expr& state_at)>;
 
 Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType result, size_t axis,
             bool reverse, const Expr& first, const Step& step) {
@@ -30,37 +29,32 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
   const int64_t blocks = std::max<int64_t>(lines.inner / width, 1);
   const DType type = position_type(count);
   const auto constant = [&](int64_t v) { return make_const(type, v); };
-  std::vector<Buffer> from;
-  for (const Tensor& t : inputs) from.emplace_back(t.name(), t.dtype());
-  const Buffer to("result", result), state("state", result);
-  const auto columns = [&](const LoopBody& body) {
+  const auto columns = [&](const StatementOf& body) {
     return vector_loop("j", width, type, result, body);
   };
-  const Stmt body = parallel_loop("task", lines.outer * blocks, type, count, [&](const Expr& task) {
-    const Expr line = blocks == 1 ? task : floor_div(task, constant(blocks));
-    const Expr block_of = blocks == 1 ? make_zero(type) : floor_mod(task, constant(blocks));
-    const Expr begin = line * constant(lines.length * lines.inner) + block_of * constant(width);
-    const Stmt start = columns([&](const Expr& j) { return state.set(j, first); });
-    const Stmt steps = serial_loop("k", lines.length, type, [&](const Expr& k) {
-      const Expr place = reverse ? constant(lines.length - 1) - k : k;
-      const Expr row = begin + place * constant(lines.inner);
-      return columns([&](const Expr& j) { return step(from, to, row + j, state, j); });
+  const auto block_of_lines = [&](const Expr& begin, const Memories& from, const Memory& to) {
+    return allocate(
+        "state", result, constant(width),
+        [&](const Memory& state) {
+          const Stmt start = columns([&](const Expr& j) { return state.store(j, first); });
+          const Stmt steps = loop("k", lines.length, type, [&](const Expr& k) {
+            const Expr place = reverse ? constant(lines.length - 1) - k : k;
+            const Expr row = begin + place * constant(lines.inner);
+            return columns([&](const Expr& j) { return step(from, to, row + j, state, j); });
+          });
+          return block({start, steps});
+        },
+        "local");
+  };
+  const auto all = [&](const Memories& from, const Memories& to) {
+    return parallel_loop("task", lines.outer * blocks, type, count, [&](const Expr& task) {
+      const Expr line = blocks == 1 ? task : floor_div(task, constant(blocks));
+      const Expr block_of = blocks == 1 ? make_zero(type) : floor_mod(task, constant(blocks));
+      return block_of_lines(line * constant(lines.length * lines.inner) + block_of * constant(width),
+                            from, to[0]);
     });
-    return make(Allocate{.buffer = state.buffer,
-                         .type = result,
-                         .extents = {constant(width)},
-                         .scope = "local",
-                         .body = block({start, steps})});
-  });
-  std::vector<Var> memory;
-  for (const Buffer& m : from) memory.push_back(m.buffer);
-  memory.push_back(to.buffer);
-  return te::extern_op({.name = name,
-                        .inputs = inputs,
-                        .outputs = {{inputs[0].shape(), result}},
-                        .memory = memory,
-                        .body = body})
-      .output(0);
+  };
+  return computed_by(name, inputs, {{inputs[0].shape(), result}}, all)[0];
 }
 
 void require_numbers(const Place& place, DType type) {
@@ -83,10 +77,10 @@ Tensor running(std::string_view op, const Tensor& data, std::optional<int> axis,
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, *axis, data.rank()));
   const Expr start = make_const(type, first);
   return walk(name, {data}, type, along, reverse, start,
-              [&](const std::vector<Buffer>& in, const Buffer& out, const Expr& at,
-                  const Buffer& state, const Expr& j) {
-                const Stmt more = state.set(j, combine(state[j], cast(type, in[0][at])));
-                const Stmt result = out.set(at, state[j]);
+              [&](const Memories& in, const Memory& out, const Expr& at,
+                  const Memory& state, const Expr& j) {
+                const Stmt more = state.store(j, combine(state[j], cast(type, in[0][at])));
+                const Stmt result = out.store(at, state[j]);
                 return exclusive ? block({result, more}) : block({more, result});
               });
 }
@@ -129,16 +123,16 @@ Tensor linear_recurrence(const Tensor& data, const Tensor& factor, int axis, Rec
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
   // The state is y, or for Before the part of the next y that comes of this one.
   return walk(name, {data, factor}, data.dtype(), along, reverse, make_zero(data.dtype()),
-              [&](const std::vector<Buffer>& in, const Buffer& out, const Expr& at,
-                  const Buffer& state, const Expr& j) {
+              [&](const Memories& in, const Memory& out, const Expr& at,
+                  const Memory& state, const Expr& j) {
                 const Expr x = in[0][at], a = in[1][at];
                 switch (form) {
                   case Recurrence::Current:
-                    return block({state.set(j, x + a * state[j]), out.set(at, state[j])});
+                    return block({state.store(j, x + a * state[j]), out.store(at, state[j])});
                   case Recurrence::Before:
-                    return block({out.set(at, x + state[j]), state.set(j, a * out[at])});
+                    return block({out.store(at, x + state[j]), state.store(j, a * out[at])});
                   case Recurrence::Exclusive:
-                    return block({out.set(at, state[j]), state.set(j, x + a * state[j])});
+                    return block({out.store(at, state[j]), state.store(j, x + a * state[j])});
                 }
                 return Stmt();
               });

@@ -9,8 +9,8 @@
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/topi/gather.h"
-#include "schedule/topi/line_statements.h"
 #include "schedule/topi/operator.h"
+#include "schedule/topi/statements.h"
 
 namespace tw::topi {
 namespace {

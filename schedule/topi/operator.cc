@@ -33,37 +33,11 @@ std::string Operator::full_name() const { return fmt::format("{}.{}", module, na
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> rows = [] {
     std::vector<Operator> all;
-    for (const auto family : {&elementwise_rows,
-                              &broadcast_rows,
-                              &reduction_rows,
-                              &transform_rows,
-                              &slice_rows,
-                              &sort_rows,
-                              &nn::activation_rows,
-                              &nn::dense_rows,
-                              &nn::normalization_rows,
-                              &nn::pad_rows,
-                              &nn::pooling_rows,
-                              &nn::pool_grad_rows,
-                              &nn::softmax_rows,
-                              &nn::upsampling_rows,
-                              &vision::boxes_rows,
-                              &vision::regions_rows,
-                              &gather_rows,
-                              &scatter_rows,
-                              &cumulative_rows,
-                              &rearrange_rows,
-                              &matrix_rows,
-                              &moments_rows,
-                              &einsum_rows,
-                              &nn::nonlinearity_rows,
-                              &nn::root_normalization_rows,
-                              &nn::conv_rows,
-                              &nn::conv_transpose_rows,
-                              &nn::conv2d_blocked_rows,
-                              &nn::lrn_rows,
-                              &nn::mirror_pad_rows,
-                              &image::resize_rows}) {
+    for (const auto family : {
+#define OPERATOR_FAMILY(rows) &rows,
+#include "schedule/topi/operators.def"
+#undef OPERATOR_FAMILY
+         }) {
       for (Operator& row : family()) all.push_back(std::move(row));
     }
     return all;

@@ -9,8 +9,8 @@
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/te/extern.h"
-#include "schedule/topi/line_statements.h"
 #include "schedule/topi/operator.h"
+#include "schedule/topi/statements.h"
 
 namespace tw::topi {
 namespace {
@@ -71,16 +71,16 @@ class Scatter {
         shape_(shape),
         indices_(indices),
         updates_(updates),
-        from_("data", updates.dtype()),
-        at_("indices", indices.dtype()),
-        new_("updates", updates.dtype()),
-        to_("result", updates.dtype()),
+        from_(buffer_var("data", updates.dtype())),
+        at_(buffer_var("indices", indices.dtype())),
+        new_(buffer_var("updates", updates.dtype())),
+        to_(buffer_var("result", updates.dtype())),
         type_(position_type(
             std::max(count_of(shape), count_of(constant_shape({name, "updates"}, updates))))) {}
   DType type() const { return type_; }
-  const Buffer& indices() const { return at_; }
-  const Buffer& updates() const { return new_; }
-  const Buffer& result() const { return to_; }
+  const Memory& indices() const { return at_; }
+  const Memory& updates() const { return new_; }
+  const Memory& result() const { return to_; }
 
   // Where rows of updates go whole: row_of(line, update) is where.
   Tensor rows(const Target& target, Reduction reduction,
@@ -88,7 +88,7 @@ class Scatter {
     const int64_t width = columns_of_task(target.columns);
     return tasks(target, target.columns / std::max<int64_t>(width, 1), [&](const Task& task) {
       const Expr first = task.block * constant(type_, width);
-      return serial_loop("k", target.updates, type_, [&](const Expr& k) {
+      return loop("k", target.updates, type_, [&](const Expr& k) {
         const Expr row = row_of(task.line, k);
         const Expr to =
             (task.line * constant(type_, target.length) + row) * constant(type_, target.columns) +
@@ -98,7 +98,7 @@ class Scatter {
             first;
         return task.if_mine(
             row, vector_loop("j", width, type_, updates_.dtype(), [&](const Expr& j) {
-              return to_.set(to + j, combined(reduction, to_[to + j], new_[from + j]));
+              return to_.store(to + j, combined(reduction, to_[to + j], new_[from + j]));
             }));
       });
     });
@@ -117,8 +117,8 @@ class Scatter {
     const Target target{part.outer, whole.length, part.length, part.inner};
     return tasks(target, part.inner / std::max<int64_t>(width, 1), [&](const Task& task) {
       const Expr line = moved(task.line, before(updates), before(shape_));
-      return serial_loop("k", part.length, type_, [&](const Expr& k) {
-        return serial_loop("j", width, type_, [&](const Expr& j) {
+      return loop("k", part.length, type_, [&](const Expr& k) {
+        return loop("j", width, type_, [&](const Expr& j) {
           const Expr column = task.block * constant(type_, width) + j;
           const Expr from =
               (task.line * constant(type_, part.length) + k) * constant(type_, part.inner) + column;
@@ -126,7 +126,7 @@ class Scatter {
           const Expr to =
               (line * constant(type_, whole.length) + row) * constant(type_, whole.inner) +
               moved(column, behind(updates), behind(shape_));
-          return task.if_mine(row, to_.set(to, combined(reduction, to_[to], new_[from])));
+          return task.if_mine(row, to_.store(to, combined(reduction, to_[to], new_[from])));
         });
       });
     });
@@ -158,7 +158,7 @@ class Scatter {
     const int64_t count = count_of(shape_);
     constexpr int64_t kChunk = 4096;  // elements that a thread copies at a time
     const auto begin = [&](const Expr& at) {
-      return to_.set(at, data_ != nullptr ? from_[at] : make_zero(updates_.dtype()));
+      return to_.store(at, data_ != nullptr ? from_[at] : make_zero(updates_.dtype()));
     };
     std::vector<Stmt> parts;
     if (count >= kChunk) {
@@ -190,10 +190,10 @@ class Scatter {
           }));
     }
     std::vector<Tensor> inputs = {indices_, updates_};
-    std::vector<Var> memory = {at_.buffer, new_.buffer, to_.buffer};
+    std::vector<Var> memory = {at_.buffer(), new_.buffer(), to_.buffer()};
     if (data_ != nullptr) {
       inputs.insert(inputs.begin(), *data_);
-      memory.insert(memory.begin(), from_.buffer);
+      memory.insert(memory.begin(), from_.buffer());
     }
     std::vector<Expr> shape;
     for (int64_t e : shape_) shape.push_back(make_const(int_type(32), e));
@@ -209,21 +209,9 @@ class Scatter {
   const Tensor* data_;
   Extents shape_;
   Tensor indices_, updates_;
-  Buffer from_, at_, new_, to_;
+  Memory from_, at_, new_, to_;
   DType type_;
 };
-
-Extents constants(const Place& place, const std::vector<Expr>& shape) {
-  Extents result;
-  for (const Expr& e : shape) {
-    const auto constant = as_const_int(e);
-    if (!constant) {
-      bad_shape(place, fmt::format("shape {}", shape_text(shape)), "constant extents");
-    }
-    result.push_back(*constant);
-  }
-  return result;
-}
 
 void require_one_type(std::string_view op, const Tensor& data, const Tensor& updates) {
   if (data.dtype() == updates.dtype()) return;
@@ -334,7 +322,7 @@ Tensor take_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tenso
                  const std::string& name) {
   require_integers({"take_grad", "indices"}, indices);
   const IndexMode beyond = index_mode({"take_grad", "mode"}, mode);
-  const Extents extents = constants({"take_grad", "shape"}, shape);
+  const Extents extents = constant_shape({"take_grad", "shape"}, shape);
   const Extents taken = constant_shape({"take_grad", "indices"}, indices);
   const auto rank = static_cast<int>(extents.size());
   Lines whole{1, count_of(extents), 1};
@@ -360,13 +348,13 @@ Tensor take_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tenso
 
 Tensor gather_grad(const Tensor& grad, const std::vector<Expr>& shape, int axis,
                    const Tensor& indices, const std::string& name) {
-  return scatter_lines("gather_grad", nullptr, constants({"gather_grad", "shape"}, shape), indices,
+  return scatter_lines("gather_grad", nullptr, constant_shape({"gather_grad", "shape"}, shape), indices,
                        grad, axis, Reduction::Add, name);
 }
 
 Tensor gather_nd_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tensor& indices,
                       int batch_dims, const std::string& name) {
-  return scatter_columns("gather_nd_grad", nullptr, constants({"gather_nd_grad", "shape"}, shape),
+  return scatter_columns("gather_nd_grad", nullptr, constant_shape({"gather_nd_grad", "shape"}, shape),
                          indices, grad, batch_dims, Reduction::Add, name);
 }
 

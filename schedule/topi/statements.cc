@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/expr.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 // Elements that a task looks at, at least: some microseconds, which waking a thread takes too.
 constexpr int64_t kStepsOfTask = 8192;
+constexpr int64_t kVectorBytes = 64;   // of the widest registers
+constexpr int64_t kMostColumns = 256;  // of a task: four kilobytes at most in a step
 
 }  // namespace
 
@@ -30,6 +33,40 @@ Stmt loop(const std::string& name, const Expr& extent, const StatementOf& body, 
                   .extent = extent,
                   .for_kind = kind,
                   .body = body(k)});
+}
+
+Stmt loop(const std::string& name, int64_t extent, DType type, const StatementOf& body,
+          ForKind kind) {
+  if (extent == 1) return body(make_zero(type));
+  return loop(name, make_const(type, extent), body, kind);
+}
+
+bool is_worth_threads(int64_t work) { return work >= kStepsOfTask; }
+
+Stmt parallel_loop(const std::string& name, int64_t extent, DType type, int64_t work,
+                   const StatementOf& body) {
+  return loop(name, extent, type, body,
+              is_worth_threads(work) ? ForKind::Parallel : ForKind::Serial);
+}
+
+Stmt vector_loop(const std::string& name, int64_t extent, DType type, DType element,
+                 const StatementOf& body) {
+  const int64_t lanes = kVectorBytes / element.element_bytes();
+  const int64_t vectors = extent / lanes, rest = extent - vectors * lanes;
+  const Expr width = make_const(type, lanes);
+  std::vector<Stmt> parts;
+  if (vectors > 0) {
+    parts.push_back(loop(name + ".outer", vectors, type, [&](const Expr& outer) {
+      return loop(
+          name, width, [&](const Expr& i) { return body(outer * width + i); }, ForKind::Vectorized);
+    }));
+  }
+  if (rest > 0 || parts.empty()) {
+    parts.push_back(loop(name + ".rest", rest, type, [&](const Expr& i) {
+      return body(make_const(type, vectors * lanes) + i);
+    }));
+  }
+  return block(parts);
 }
 
 Stmt let(const std::string& name, const Expr& value, const StatementOf& body) {
@@ -63,6 +100,42 @@ Stmt for_rows(const Expr& rows, int64_t steps,
   };
   return loop("task", floor_div(rows + most - make_const(rows.dtype(), 1), most), task,
               ForKind::Parallel);
+}
+
+std::vector<int64_t> constant_shape(const Place& place, const std::vector<Expr>& shape) {
+  std::vector<int64_t> extents;
+  for (const Expr& e : shape) {
+    const auto constant = as_const_int(e);
+    if (!constant) bad_shape(place, fmt::format("shape {}", shape_text(shape)), "constant extents");
+    extents.push_back(*constant);
+  }
+  return extents;
+}
+
+std::vector<int64_t> constant_shape(const Place& place, const Tensor& t) {
+  return constant_shape(place, t.shape());
+}
+
+int64_t count_of(const std::vector<int64_t>& extents) {
+  int64_t count = 1;
+  for (int64_t e : extents) count *= e;
+  return count;
+}
+
+Lines lines_along(const std::vector<int64_t>& shape, size_t axis) {
+  const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+  return {count_of({shape.begin(), at}), *at, count_of({at + 1, shape.end()})};
+}
+
+DType position_type(int64_t elements) {
+  return int_type(elements > std::numeric_limits<int32_t>::max() ? 64 : 32);
+}
+
+int64_t columns_of_task(int64_t inner) {
+  for (int64_t columns = std::min(inner, kMostColumns); columns >= 16; --columns) {
+    if (inner % columns == 0) return columns;
+  }
+  return std::max<int64_t>(inner, 1);
 }
 
 Expr number(int64_t value) { return make_const(int_type(32), value); }

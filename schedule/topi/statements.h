@@ -24,6 +24,7 @@ class Memory {
   // The same elements, counted from that one.
   Memory from(const Expr& first) const { return Memory(buffer_, first_ + first); }
   DType dtype() const { return buffer_->element; }
+  const Var& buffer() const { return buffer_; }
 
  private:
   Var buffer_;
@@ -34,6 +35,17 @@ using StatementOf = std::function<Stmt(const Expr&)>;
 // body(k) for k from 0 on, one after the other unless `kind` says otherwise.
 Stmt loop(const std::string& name, const Expr& extent, const StatementOf& body,
           ForKind kind = ForKind::Serial);
+// The same for a constant extent, with positions of that type; one iteration is no loop.
+Stmt loop(const std::string& name, int64_t extent, DType type, const StatementOf& body,
+          ForKind kind = ForKind::Serial);
+// Whether so many elements take longer than waking threads.
+bool is_worth_threads(int64_t work);
+// On all threads, where the work, in elements, is worth it.
+Stmt parallel_loop(const std::string& name, int64_t extent, DType type, int64_t work,
+                   const StatementOf& body);
+// In vectors of elements of `element`, and one by one what is left over.
+Stmt vector_loop(const std::string& name, int64_t extent, DType type, DType element,
+                 const StatementOf& body);
 // What `body` computes with a value that is computed once.
 Stmt let(const std::string& name, const Expr& value, const StatementOf& body);
 Stmt when(const Expr& condition, const Stmt& then, const Stmt& otherwise = {});
@@ -62,6 +74,20 @@ struct Rows {
   Expr first(const Expr& row, int64_t length) const;
 };
 
+// A tensor of constant shape as lines along a dimension: what is before it, along it and behind it.
+struct Lines {
+  int64_t outer = 1, length = 1, inner = 1;
+};
+Lines lines_along(const std::vector<int64_t>& shape, size_t axis);
+// So many neighbouring elements of `inner` are one task: a divisor, so that no task is cut off.
+int64_t columns_of_task(int64_t inner);
+
+// Extents that are all constant; BadShape where one is not.
+std::vector<int64_t> constant_shape(const Place& place, const std::vector<Expr>& shape);
+std::vector<int64_t> constant_shape(const Place& place, const Tensor& t);
+int64_t count_of(const std::vector<int64_t>& extents);
+// The type of positions in so many elements.
+DType position_type(int64_t elements);
 Expr number(int64_t value);  // int32
 
 using Memories = std::vector<Memory>;

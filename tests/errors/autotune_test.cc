@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "autotune/log.h"
 #include "autotune/replay.h"
 #include "autotune/workloads.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
@@ -21,15 +20,8 @@ using test::expect_error;
 // A path in a folder that goes with the test.
 class AutotuneErrors : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "tilewright-errors-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path() const { return (folder_ / "log.db").string(); }
-  std::filesystem::path folder_;
+  std::string path() const { return folder_.file("log.db"); }
+  const test::TemporaryFolder folder_;
 };
 
 te::Program program() { return parse_workload("gemm:m=4,n=4,k=4").program; }

@@ -332,7 +332,7 @@ static int32_t run(const tw_codegen_call* call, tw_codegen_error* error) {
   for (int64_t i = 0; i < ((struct relu*)call->state)->count; ++i) y[i] = x[i] > 0 ? x[i] : 0;
   return 0;
 }
-static const tw_codegen table = {VERSION, build, workspace, run, NULL, NULL, free};
+static const tw_codegen table = {VERSION, "nothing", build, workspace, run, NULL, NULL, free};
 const tw_codegen* tilewright_codegen(void) { return &table; }
 """
 
@@ -350,10 +350,11 @@ def plain_codegen(folder, name, version):
 def test_a_code_generator_in_c_needs_one_header(tmp_path):
     plain_codegen(tmp_path, "plain", "TW_CODEGEN_VERSION")
     require(exported(tmp_path, sym.relu(sym.tanh(x)), "plain", (3, 40)), verify=True)
+    assert tw._core.codegen_version("plain") == "nothing"
 
 
 def test_another_version_of_the_header_is_one_line(tmp_path, caplog):
     plain_codegen(tmp_path, "ancient", "TW_CODEGEN_VERSION + 1")
     graph = byoc.partition(sym.relu(x), "ancient", {"x": (4,)})
     tw.compiler.build(graph, shape={"x": (4,)})
-    assert "ancient.so is made for version 2 of codegen_abi.h, and this is 1" in caplog.text
+    assert "ancient.so is made for version 3 of codegen_abi.h, and this is 2" in caplog.text

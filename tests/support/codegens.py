@@ -66,7 +66,7 @@ Kernel* build(const Region& region, std::string_view saved) {
   BUILD
   return k;
 }
-TILEWRIGHT_CODEGEN(build)
+TILEWRIGHT_CODEGEN(build, "nothing")
 """
 
 

@@ -265,4 +265,4 @@ Kernel* build(const Region& region, std::string_view saved) {
 
 }  // namespace
 
-TILEWRIGHT_CODEGEN(build)
+TILEWRIGHT_CODEGEN(build, "C source")

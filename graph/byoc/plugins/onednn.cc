@@ -645,6 +645,13 @@ Kernel* build(const Region& region, std::string_view) {
   }
 }
 
+const char* version_text() {
+  const dnnl_version_t& v = *dnnl_version();
+  static const std::string text = "oneDNN " + std::to_string(v.major) + "." +
+                                  std::to_string(v.minor) + "." + std::to_string(v.patch);
+  return text.c_str();
+}
+
 }  // namespace
 
-TILEWRIGHT_CODEGEN(build)
+TILEWRIGHT_CODEGEN(build, version_text())

@@ -102,4 +102,5 @@ Kernel* build(const Region& region, std::string_view) { return new Products(regi
 
 }  // namespace
 
-TILEWRIGHT_CODEGEN(build)
+// It names OpenBLAS itself, its version and the kernels that it chose for this machine.
+TILEWRIGHT_CODEGEN(build, openblas_get_config())

@@ -230,18 +230,22 @@ Values tile(Call& c) {
   if (static_cast<int64_t>(repeats.size()) != data.rank()) {
     c.bad(text(repeats.size()) + " repeats of rank " + text(data.rank()), "one for each dimension");
   }
-  Extents apart, repeated, shape;
+  Extents shape;
   for (size_t k = 0; k < repeats.size(); ++k) {
     int64_t extent = 0;
     if (repeats[k] < 0 || __builtin_mul_overflow(repeats[k], data.extent(k), &extent)) {
       c.bad("repeats " + text(repeats), "0 or more, and what fits into memory");
     }
-    apart.insert(apart.end(), {1, data.extent(k)});
-    repeated.insert(repeated.end(), {repeats[k], data.extent(k)});
     shape.push_back(extent);
   }
   if (shape == data.shape()) return {data};
-  return {c.reshaped(c.broadcast(c.reshaped(data, apart), repeated), shape)};
+  return {c("tile", {data}, {{"reps", text(repeats)}})};
+}
+
+Value in_blocks(Call& c, std::string_view op, int64_t block) {
+  const std::string mode = c.knows("mode") ? c.string("mode", "DCR") : "DCR";
+  if (mode != "DCR" && mode != "CRD") c.bad("mode '" + mode + "'", "DCR, CRD");
+  return c(op, {c.input(0)}, {{"block_size", text(block)}, {"mode", mode}});
 }
 
 Values space_to_depth(Call& c) {
@@ -251,13 +255,7 @@ Values space_to_depth(Call& c) {
     c.bad("blocks of " + text(block) + " in " + text(data.shape()),
           "images whose height and width are multiples");
   }
-  const int64_t n = data.extent(0), ch = data.extent(1), h = data.extent(2) / block,
-                w = data.extent(3) / block;
-  const std::string mode = c.knows("mode") ? c.string("mode", "DCR") : "DCR";
-  if (mode != "DCR" && mode != "CRD") c.bad("mode '" + mode + "'", "DCR, CRD");
-  const Extents order = mode == "DCR" ? Extents{0, 3, 5, 1, 2, 4} : Extents{0, 1, 3, 5, 2, 4};
-  const Value parts = c.reshaped(data, {n, ch, h, block, w, block});
-  return {c.reshaped(c.transposed(parts, order), {n, ch * block * block, h, w})};
+  return {in_blocks(c, "space_to_depth", block)};
 }
 
 Values depth_to_space(Call& c) {
@@ -269,15 +267,7 @@ Values depth_to_space(Call& c) {
     c.bad("blocks of " + text(block) + " from " + text(data.shape()),
           "channels that are a multiple of the block");
   }
-  const std::string mode = c.knows("mode") ? c.string("mode", "DCR") : "DCR";
-  if (mode != "DCR" && mode != "CRD") c.bad("mode '" + mode + "'", "DCR, CRD");
-  const int64_t n = data.extent(0), ch = data.extent(1) / area, h = data.extent(2),
-                w = data.extent(3);
-  const Value turned =
-      mode == "DCR"
-          ? c.transposed(c.reshaped(data, {n, block, block, ch, h, w}), {0, 3, 4, 1, 5, 2})
-          : c.transposed(c.reshaped(data, {n, ch, block, block, h, w}), {0, 1, 4, 2, 5, 3});
-  return {c.reshaped(turned, {n, ch, h * block, w * block})};
+  return {in_blocks(c, "depth_to_space", block)};
 }
 
 // Elements at places that are known, one after the other.

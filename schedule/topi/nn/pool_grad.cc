@@ -12,6 +12,7 @@ namespace tw::topi::nn {
 namespace {
 
 constexpr std::string_view kOp = "pool_grad";
+using Exprs = std::vector<Expr>;
 
 Expr number(int64_t n) { return make_const(int_type(32), n); }
 
@@ -68,20 +69,34 @@ std::vector<Expr> vars_of(const std::vector<IterVar>& axes) {
   return vars;
 }
 
-// For each window the first tap that lies on its greatest element, row-major.
-Tensor first_greatest(const Tensor& data, const Windows& windows, Pooling p) {
-  p.type = PoolType::Max;
-  const Tensor greatest = pool(data, windows.spatial(), p);
+// For each window what `reduce` makes of of_tap(element, number) over its taps, where those lie on
+// an element; `none` elsewhere.
+template <class F, class Reduce>
+Tensor over_taps(const Windows& windows, const Expr& none, const F& of_tap, const Reduce& reduce,
+                 const std::string& name) {
   const std::vector<IterVar> axes = windows.tap_axes();
   return te::compute(
       windows.pooled_shape(),
       [&](const std::vector<Var>& i) {
-        const Expr none = number(INT32_MAX);
-        const Expr found = select(data(windows.element(i, axes)) == greatest(to_exprs(i)),
-                                  windows.tap_number(vars_of(axes)), none);
-        return te::min(if_then_else(windows.has_element(i, axes), found, none), axes);
+        const Expr value =
+            of_tap(to_exprs(i), windows.element(i, axes), windows.tap_number(vars_of(axes)));
+        return reduce(if_then_else(windows.has_element(i, axes), value, none), axes);
       },
-      "pool_first");
+      name);
+}
+
+// For each window the first tap that lies on its greatest element, row-major.
+Tensor first_greatest(const Tensor& data, const Windows& windows, Pooling p) {
+  p.type = PoolType::Max;
+  const Tensor greatest = pool(data, windows.spatial(), p);
+  const Expr none = number(INT32_MAX);
+  const auto found = [&](const Exprs& window, const Exprs& element, const Expr& tap) {
+    return select(data(element) == greatest(window), tap, none);
+  };
+  const auto least = [](const Expr& e, const std::vector<IterVar>& axes) {
+    return te::min(e, axes);
+  };
+  return over_taps(windows, none, found, least, "pool_first");
 }
 
 // Adds up, for each element of the data, what `of_window` gives for the windows over it: indices of
@@ -141,16 +156,12 @@ Tensor pool_grad(const Tensor& grad, const Tensor& data, size_t spatial, const P
 Tensor pool_select(const Tensor& values, const Tensor& data, size_t spatial, const Pooling& p) {
   const Windows windows(data, spatial, p);
   const Tensor first = first_greatest(data, windows, p);
-  const std::vector<IterVar> axes = windows.tap_axes();
-  return te::compute(
-      windows.pooled_shape(),
-      [&](const std::vector<Var>& i) {
-        const Expr none = make_zero(values.dtype());
-        const Expr chosen = select(first(to_exprs(i)) == windows.tap_number(vars_of(axes)),
-                                   values(windows.element(i, axes)), none);
-        return te::sum(if_then_else(windows.has_element(i, axes), chosen, none), axes);
-      },
-      "pool_select");
+  const Expr none = make_zero(values.dtype());
+  const auto chosen = [&](const Exprs& window, const Exprs& element, const Expr& tap) {
+    return select(first(window) == tap, values(element), none);
+  };
+  const auto sum = [](const Expr& e, const std::vector<IterVar>& axes) { return te::sum(e, axes); };
+  return over_taps(windows, none, chosen, sum, "pool_select");
 }
 
 std::vector<Operator> pool_grad_rows() {

@@ -4,20 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <random>
 #include <set>
 #include <stdexcept>
 
 #include "autotune/tuner.h"
 #include "autotune/workloads.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Machines elsewhere, made up: answers come in any order, and times are those of the prior.
 class MadeExecutor : public AsyncMeasurer {
@@ -62,15 +59,11 @@ class MadeExecutor : public AsyncMeasurer {
 class AsyncTuner : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-async-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     options_.measurer = executor_;
     options_.batch = 8;
     options_.policy = search_policy("random");
     options_.model = cost_model("prior");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static std::vector<Task> tasks(int count) {
     std::vector<Task> tasks;
@@ -83,14 +76,14 @@ class AsyncTuner : public testing::Test {
   TunerReport run(int trials, int tasks_of_run = 2,
                   const std::function<void(const TunerEvent&)>& on_event = {}) {
     options_.trials = trials;
-    Log log((folder_ / "log.db").string(), Log::Mode::Write);
+    Log log(folder_.file("log.db"), Log::Mode::Write);
     return tune(tasks(tasks_of_run), log, options_, on_event);
   }
   std::vector<Record> records() const {
-    return Log((folder_ / "log.db").string(), Log::Mode::Read).records();
+    return Log(folder_.file("log.db"), Log::Mode::Read).records();
   }
 
-  fs::path folder_;
+  const tw::test::TemporaryFolder folder_;
   std::shared_ptr<MadeExecutor> executor_ = std::make_shared<MadeExecutor>(12);
   TunerOptions options_;
 };

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -15,11 +13,11 @@
 #include "autotune/build_cache.h"
 #include "autotune/workloads.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
 
-namespace fs = std::filesystem;
 using test::expect_error;
 
 // y = x + `addend`, of so many elements, under these names.
@@ -43,16 +41,7 @@ float first_result(const BuiltProgram& built, const std::string& name, int n, fl
 // A log in a folder of its own.
 class BuildFromLog : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-build-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    log_.emplace((folder_ / "log.db").string(), Log::Mode::Write);
-  }
-  void TearDown() override {
-    log_.reset();
-    fs::remove_all(folder_);
-  }
+  void SetUp() override { log_.emplace(folder_.file("log.db"), Log::Mode::Write); }
   // The program's first axis split by `factor`, in `seconds`.
   void add_record(const te::Program& program, int64_t factor, double seconds) {
     const Task task = make_task(program, Target::host(), 1);
@@ -68,7 +57,7 @@ class BuildFromLog : public testing::Test {
   }
   BuildOptions options() const { return {.threads = 1, .log = &*log_}; }
 
-  fs::path folder_;
+  const tw::test::TemporaryFolder folder_;
   std::optional<Log> log_;
 };
 

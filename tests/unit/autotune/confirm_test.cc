@@ -5,35 +5,27 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 
 #include "autotune/workloads.h"
 #include "schedule/schedule.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A log with planted times, whose candidates are raced as workers are told to misbehave. Races
 // count candidates from 0: the fastest of the log first, the prior's last.
 class Confirm : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-confirm-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    log_.emplace((folder_ / "log.db").string(), Log::Mode::Write);
+    log_.emplace(folder_.file("log.db"), Log::Mode::Write);
     log_->add_task(task_);
     append(1.00e-3, 2);
     append(1.01e-3, 3);
     append(1.02e-3, 4);
     append(1.40e-3, 5, Origin::Prior);
   }
-  void TearDown() override {
-    unsetenv("TILEWRIGHT_WORKER_FAULT");
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { unsetenv("TILEWRIGHT_WORKER_FAULT"); }
   static void fault(const char* list) { setenv("TILEWRIGHT_WORKER_FAULT", list, 1); }
 
   void append(double seconds, int factor, Origin origin = Origin::Search) {
@@ -59,8 +51,8 @@ class Confirm : public testing::Test {
   int64_t best() const { return log_->best(task_.workload, task_.target_text, 1)->id; }
 
   const Task task_ = make_task(parse_workload("gemm:m=16,n=24,k=20").program, Target::host(), 1);
+  const tw::test::TemporaryFolder folder_;
   std::optional<Log> log_;
-  fs::path folder_;
 };
 
 TEST_F(Confirm, ThePriorsScheduleWinsWhereTheRaceSaysSo) {

@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 
 #include "autotune/log.h"
 #include "autotune/tuner.h"
 #include "autotune/workloads.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/autotune/made_times.h"
 
 namespace tw::autotune {
 namespace {
-
-namespace fs = std::filesystem;
 
 double made_seconds(const Task& task, const Trace& trace) {
   return 1e-3 + 1e-6 * static_cast<double>(std::hash<std::string>()(to_text(trace)) % 1000) +
@@ -63,8 +60,7 @@ class Pupil : public CostModel {
 };
 
 TEST(Learning, EachCandidateIsLearntWithItsOwnTimeInPartsOfTheBest) {
-  std::string folder = (fs::temp_directory_path() / "tilewright-learning-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const tw::test::TemporaryFolder folder;
   const Task task =
       make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
   std::vector<std::vector<Sample>> lessons;
@@ -76,11 +72,10 @@ TEST(Learning, EachCandidateIsLearntWithItsOwnTimeInPartsOfTheBest) {
   TunerReport report;
   std::vector<Record> records;
   {
-    Log log(folder + "/log.db", Log::Mode::Write);
+    Log log(folder.file("log.db"), Log::Mode::Write);
     report = tune({task}, log, options);
     records = log.records();
   }
-  fs::remove_all(folder);
 
   ASSERT_EQ(records.size(), 25u);
   double best = INFINITY;
@@ -98,8 +93,7 @@ TEST(Learning, EachCandidateIsLearntWithItsOwnTimeInPartsOfTheBest) {
 }
 
 TEST(Learning, PoliciesKnowWhatIsLeftOfTheBudget) {
-  std::string folder = (fs::temp_directory_path() / "tilewright-learning-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const tw::test::TemporaryFolder folder;
   const Task task =
       make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
   // Draws at random, and looks at the budget whenever it is asked.
@@ -125,10 +119,9 @@ TEST(Learning, PoliciesKnowWhatIsLeftOfTheBudget) {
   options.measurer = std::make_shared<MadeMeasurer>();
   options.policy = [&](const PolicyContext& c) { return std::make_unique<Watching>(c, seen); };
   {
-    Log log(folder + "/log.db", Log::Mode::Write);
+    Log log(folder.file("log.db"), Log::Mode::Write);
     tune({task}, log, options);
   }
-  fs::remove_all(folder);
   ASSERT_EQ(seen.size(), 3u);
   for (size_t k = 0; k < seen.size(); ++k) {
     const int spent = 1 + 8 * static_cast<int>(k);

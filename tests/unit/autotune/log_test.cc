@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -20,6 +19,7 @@
 #include "autotune/database.h"
 #include "autotune/machine_kind.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
@@ -27,20 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_error;
 
-// A fresh folder that goes with the test.
 class LogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-log-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    fs::permissions(folder_, fs::perms::owner_all);
-    fs::remove_all(folder_);
-  }
-  std::string path(const std::string& name = "log.db") const { return (folder_ / name).string(); }
-  fs::path folder_;
+  std::string path(const std::string& name = "log.db") const { return own_.file(name); }
+  const tw::test::TemporaryFolder own_;
+  const fs::path& folder_ = own_.path();
 };
 
 Task task(const std::string& workload = "0123456789abcdef") {

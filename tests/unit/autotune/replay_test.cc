@@ -3,29 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "autotune/measure.h"
 #include "autotune/workloads.h"
 #include "lower/llvm/compile.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
 
-namespace fs = std::filesystem;
-
 class Replay : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-replay-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path() const { return (folder_ / "log.db").string(); }
-  fs::path folder_;
+  std::string path() const { return folder_.file("log.db"); }
+  const tw::test::TemporaryFolder folder_;
 };
 
 Schedule tiled(const te::Program& program, int64_t factor) {

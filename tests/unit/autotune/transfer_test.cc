@@ -4,33 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "autotune/measure.h"
 #include "autotune/workloads.h"
 #include "runtime/error.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/autotune/made_times.h"
 
 namespace tw::autotune {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kTrials = 20;
 
 class TransferTest : public testing::Test {
  protected:
   TransferTest() {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    log_.emplace(folder_ + "/log.db", Log::Mode::Write);
+    log_.emplace(folder_.file("log.db"), Log::Mode::Write);
     log_->begin_run({.id = "run"});
-  }
-  ~TransferTest() override {
-    log_.reset();
-    fs::remove_all(folder_);
   }
 
   static Task task_of(int m, CacheState caches = CacheState::Hot) {
@@ -59,7 +51,7 @@ class TransferTest : public testing::Test {
     return find_transfer(how, *log_, tuned[0], tuned, "here", 1);
   }
 
-  std::string folder_ = (fs::temp_directory_path() / "tilewright-transfer-XXXXXX").string();
+  const tw::test::TemporaryFolder folder_;
   std::optional<Log> log_;
 };
 
@@ -96,7 +88,7 @@ TEST_F(TransferTest, NoneIsNone) {
 TEST_F(TransferTest, AFileOfOtherFeaturesIsRefusedInALineAndIgnored) {
   fill(3);
   const std::string bytes = find("log", {task_of(256)}).experience->save(),
-                    path = folder_ + "/model.bin";
+                    path = folder_.file("model.bin");
   std::ofstream(path, std::ios::binary) << bytes;
   EXPECT_EQ(find(path, {task_of(256)}).source, path);
   std::string other = bytes;

@@ -5,27 +5,17 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 
 #include "autotune/workloads.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
 
-namespace fs = std::filesystem;
-
 class TunerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-tuner-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
-    unsetenv("TILEWRIGHT_WORKER_FAULT");
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { unsetenv("TILEWRIGHT_WORKER_FAULT"); }
   static void fault(const char* list) { setenv("TILEWRIGHT_WORKER_FAULT", list, 1); }
 
   static std::vector<Task> gemms(int count) {
@@ -45,13 +35,13 @@ class TunerTest : public testing::Test {
     return o;
   }
   TunerReport run(const std::vector<Task>& tasks, const TunerOptions& o) {
-    Log log((folder_ / "log.db").string(), Log::Mode::Write);
+    Log log(folder_.file("log.db"), Log::Mode::Write);
     return tune(tasks, log, o);
   }
   std::vector<Record> records() const {
-    return Log((folder_ / "log.db").string(), Log::Mode::Read).records();
+    return Log(folder_.file("log.db"), Log::Mode::Read).records();
   }
-  fs::path folder_;
+  const tw::test::TemporaryFolder folder_;
 };
 
 TEST_F(TunerTest, EveryTaskStartsWithThePriorsSchedule) {

@@ -7,17 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "autotune/database.h"
 #include "autotune/log.h"
 #include "autotune/machine_kind.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {
 namespace {
-
-namespace fs = std::filesystem;
 
 VendorKey key(const std::string& program = "0123456789abcdef") {
   return {.program = program,
@@ -81,15 +78,9 @@ TEST(VendorChoice, PartsMustBeFasterThanTheBetterOfTheOthers) {
 
 class VendorChoiceLogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tilewright-choice-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string path() const { return (folder_ / "log.db").string(); }
+  std::string path() const { return folder_.file("log.db"); }
   Log reader() const { return Log(path(), Log::Mode::Read); }
-  fs::path folder_;
+  const tw::test::TemporaryFolder folder_;
 };
 
 TEST_F(VendorChoiceLogTest, KeepsEveryField) {

@@ -2,10 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -19,6 +16,7 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/graph.h"
 #include "tests/support/graph_values.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw::graph {
 namespace {
@@ -412,11 +410,8 @@ te::Program program_of(std::string_view op, const Attributes& texts,
 
 TEST(AlterOpLayout, RecordsOfBothDecide) {
   const Symbol z = conv("c", image("(1, 16, 4, 4)"), 16);
-  const std::string folder =
-      (std::filesystem::temp_directory_path() / fmt::format("tilewright-alter-{}", getpid()))
-          .string();
-  std::filesystem::create_directory(folder);
-  const std::string path = folder + "/log.db";
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("log.db");
   Attributes texts = z.attributes();
   const te::Program plain = program_of("conv2d", texts, {{1, 16, 4, 4}, {16, 16, 1, 1}});
   texts.set("layout", "NCHW16c");
@@ -445,7 +440,6 @@ TEST(AlterOpLayout, RecordsOfBothDecide) {
   EXPECT_FALSE(is_blocked());
   append(blocked, 1e-3);
   EXPECT_TRUE(is_blocked());
-  std::filesystem::remove_all(folder);
 }
 
 TEST(AlterOpLayout, NeedsShapesAndTypes) {

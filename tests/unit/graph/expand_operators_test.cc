@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "graph/expansion.h"
 #include "graph/op.h"
 #include "graph/pass.h"
 #include "graph/symbol.h"
 #include "runtime/error.h"
 #include "tests/support/graph.h"
+#include "tests/support/graph_values.h"
 
 namespace tw::graph {
 namespace {
@@ -71,6 +75,69 @@ TEST(ExpandOperators, NeedsShapes) {
   const ErrorInfo e = error_of([] { expand(call("lp_normalize", "n", {Symbol::variable("x")})); });
   EXPECT_EQ(e.code, ErrorCode::BadGraph);
   EXPECT_EQ(e.what, "the shape of node 'n', input 'data' is unknown");
+}
+
+// Of an operator that has both, whose gradient is that of the expression.
+TEST(Expansion, ComputesWhatTheKernelComputes) {
+  struct Case {
+    std::string op;
+    std::vector<std::vector<int64_t>> shapes;
+    Attributes attributes = {};
+    std::vector<DType> types = {};  // of inputs that are not float32
+  };
+  const std::vector<Case> cases = {
+      {"matmul", {{3, 4}, {2, 4, 5}}},
+      {"layer_norm", {{2, 5}, {5}, {5}}},
+      {"rms_norm", {{2, 5}, {5}}},
+      {"l2_normalize", {{2, 5}}, {{"eps", "0.001"}, {"axis", "1"}}},
+      {"dequantize", {{2, 5}, {}, {}}, {}, {int_type(8), float_type(32), int_type(8)}},
+      {"yolo_region", {{1, 12, 2, 2}}, {{"num", "2"}, {"classes", "1"}}},
+      {"yolo_region", {{1, 16, 2, 2}}, {{"num", "2"}, {"classes", "2"}, {"background", "True"}}},
+      {"yolov3_yolo", {{1, 14, 2, 3}}, {{"num", "2"}, {"classes", "2"}}},
+      {"multibox_transform_loc",
+       {{2, 3, 4}, {2, 16}, {1, 4, 4}},
+       {{"threshold", "0.75"}, {"clip", "False"}}},
+      {"multibox_transform_loc", {{2, 3, 4}, {2, 16}, {1, 4, 4}}, {{"threshold", "0.75"}}},
+  };
+  std::set<std::string_view> tried;
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.op);
+    const Op& op = get_op(c.op);
+    tried.insert(op.name);
+    std::vector<Symbol> variables;
+    std::vector<te::Tensor> tensors;
+    std::vector<test::Array> arrays;
+    for (size_t k = 0; k < c.shapes.size(); ++k) {
+      variables.push_back(Symbol::variable(fmt::format("x{}", k)));
+      arrays.emplace_back(c.shapes[k], [&](int64_t i) {
+        return static_cast<double>((i * 7 + static_cast<int64_t>(k)) % 5) *
+               (c.types.empty() ? 0.25 : 1.0);
+      });
+      tensors.push_back(test::placeholder_like(
+          arrays.back(), c.types.empty() ? float_type(32) : c.types[k], fmt::format("x{}", k)));
+    }
+    const NodeRef node = call(c.op, "node", variables, c.attributes).outputs()[0].node;
+    const auto values = [&](const std::vector<te::Tensor>& outputs) {
+      std::vector<test::Array> inputs;
+      for (const te::Tensor& t : te::placeholders(outputs)) {
+        inputs.push_back(
+            arrays[static_cast<size_t>(std::ranges::find(tensors, t) - tensors.begin())]);
+      }
+      return test::run(outputs, inputs);
+    };
+    const auto got = values(compute_expanded(*node, tensors)),
+               wanted = values(op.compute({op.attributes, c.attributes, "node"}, tensors));
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t k = 0; k < got.size(); ++k) {
+      ASSERT_EQ(got[k].shape, wanted[k].shape);
+      for (size_t i = 0; i < got[k].data.size(); ++i) {
+        EXPECT_NEAR(got[k].data[i], wanted[k].data[i], 1e-5) << k << ", " << i;
+      }
+    }
+  }
+  for (const Op& op : operators()) {
+    EXPECT_TRUE(!op.compute || !op.expand || tried.contains(op.name)) << op.name << " has no case";
+  }
 }
 
 // A gradient is a node of the operator's name and attributes, and can be differentiated again.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // float16 on a processor without F16C: exact conversions that need no library.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <bit>
-#include <filesystem>
 
 #include "runtime/half.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -72,8 +71,7 @@ TEST(LlvmHalf, NarrowsToNearestEven) {
 }
 
 TEST(LlvmHalf, ExportedLibraryLinksWithoutACompilersLibrary) {
-  std::string folder = (std::filesystem::temp_directory_path() / "tilewright-test-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const test::TemporaryFolder folder;
   const Kernel sum = make_kernel(
       "for (i, 0, 4) { O[ramp((i*16), 1, 16)] = (A[ramp((i*16), 1, 16)] + A[ramp((i*16), 1, 16)]) "
       "}\n"
@@ -81,16 +79,15 @@ TEST(LlvmHalf, ExportedLibraryLinksWithoutACompilersLibrary) {
       {{"A", float_type(16), {64}},
        {"O", float_type(16), {64}, true},
        {"P", float_type(16), {64}, true}});
-  compile({sum}, plain())->export_library(folder + "/f.so");
+  compile({sum}, plain())->export_library(folder.file("f.so"));
   NDArray a = NDArray::empty({64}, float_type(16)), o = NDArray::zeros({64}, float_type(16));
   NDArray p = NDArray::zeros({64}, float_type(16));
   for (int i = 0; i < 64; ++i) a.data_as<uint16_t>()[i] = float_to_float16(static_cast<float>(i));
-  call(load_library(folder + "/f.so")->get_function("kernel"), {a, o, p});
+  call(load_library(folder.file("f.so"))->get_function("kernel"), {a, o, p});
   for (int i = 0; i < 64; ++i) {
     EXPECT_EQ(float16_to_float(o.data_as<uint16_t>()[i]), 2.0f * static_cast<float>(i));
     EXPECT_EQ(float16_to_float(p.data_as<uint16_t>()[i]), 0.5f * static_cast<float>(i));
   }
-  std::filesystem::remove_all(folder);
 }
 
 // Moves of floats of 16 bits: chosen, interleaved, masked, one by one, and constants beside them.

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "runtime/c_api.h"
 #include "runtime/error.h"
 #include "runtime/workspace.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -37,15 +37,6 @@ float first(const Function& f) {
   return o.data_as<float>()[0];
 }
 
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "tilewright-test-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-};
-
 template <class F>
 void expect_error(ErrorCode code, const std::string& part, F f) {
   try {
@@ -60,12 +51,12 @@ void expect_error(ErrorCode code, const std::string& part, F f) {
 // A kernel may be called as a function is that it calls itself; nobody else's calls reach it
 // either.
 TEST(LlvmModule, NamesOfKernelsAreNobodysFunctions) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   for (const char* name : {"tan", "tanf", "exp", "expf", "log", "memset", "tw_parallel_for"}) {
     const Kernel kernel =
         make_kernel("for (i, 0, 64) { O[i] = ((tan(A[i]) + exp(A[i])) + log((A[i] + 1.000000f))) }",
                     kTensors, name);
-    const std::string path = (folder.path / (std::string(name) + ".so")).string();
+    const std::string path = folder.file(std::string(name) + ".so");
     const auto module = compile({kernel}, Target::parse("llvm -mcpu=x86-64"));
     module->export_library(path);
     NDArray a = NDArray::zeros({64}, float_type(32));
@@ -132,8 +123,8 @@ TEST(LlvmModule, SameInputSameText) {
 }
 
 TEST(LlvmModule, ExportedLibraryIsLoadedAndCalled) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   compile({scale("f", 7)}, Target::host())->export_library(path);
   const auto loaded = load_library(path);
   EXPECT_EQ(first(loaded->get_function("f")), 7);
@@ -155,8 +146,8 @@ TEST(LlvmModule, ExportedLibraryIsLoadedAndCalled) {
 }
 
 TEST(LlvmModule, ExportedLibraryIsOverwrittenWhileLoaded) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   compile({scale("f", 7)}, Target::host())->export_library(path);
   const Function old = load_library(path)->get_function("f");
   compile({scale("f", 8)}, Target::host())->export_library(path);
@@ -164,12 +155,12 @@ TEST(LlvmModule, ExportedLibraryIsOverwrittenWhileLoaded) {
 }
 
 TEST(LlvmModule, ObjectAndHeader) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const auto module = compile({scale("f", 7)}, Target::host());
-  module->export_library((folder.path / "f.o").string());
-  EXPECT_GT(fs::file_size(folder.path / "f.o"), 100u);
-  module->export_library((folder.path / "f.h").string());
-  std::ifstream in(folder.path / "f.h");
+  module->export_library(folder.file("f.o"));
+  EXPECT_GT(fs::file_size(folder.path() / "f.o"), 100u);
+  module->export_library(folder.file("f.h"));
+  std::ifstream in(folder.path() / "f.h");
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(in), {}), HasSubstr("int32_t f("));
   expect_error(ErrorCode::BadArgument, ".so", [&] { module->export_library("f.txt"); });
   expect_error(ErrorCode::LinkFailed, "cannot write",
@@ -213,41 +204,41 @@ void expect_weighted(const Function& f, int64_t size, float factor) {
 }
 
 TEST(LlvmModule, LargeConstantsStandBesideTheLibrary) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   const int64_t size = 1 << 20;
   const auto module = compile({weighted("f", size, 1), weighted("g", size, 3)}, Target::host());
   expect_weighted(module->get_function("g"), size, 3);
   module->export_library(path);
   EXPECT_LT(fs::file_size(path), 100000u);
-  EXPECT_GT(fs::file_size(folder.path / "f.params"), 8u << 20);
+  EXPECT_GT(fs::file_size(folder.path() / "f.params"), 8u << 20);
   const auto loaded = load_library(path);
   expect_weighted(loaded->get_function("f"), size, 1);
   expect_weighted(loaded->get_function("g"), size, 3);
 
   // Two libraries of one name for their constants do not meet.
-  const std::string other = (folder.path / "other.so").string();
+  const std::string other = folder.file("other.so");
   compile({weighted("f", size, 5)}, Target::host())->export_library(other);
   const auto second = load_library(other);
   expect_weighted(second->get_function("f"), size, 5);
   expect_weighted(loaded->get_function("f"), size, 1);
 
   // Both files may be renamed together.
-  fs::create_directory(folder.path / "moved");
-  fs::rename(path, folder.path / "moved" / "x.so");
-  fs::rename(folder.path / "f.params", folder.path / "moved" / "x.params");
-  expect_weighted(load_library((folder.path / "moved" / "x.so").string())->get_function("g"), size,
-                  3);
+  fs::create_directory(folder.path() / "moved");
+  fs::rename(path, folder.path() / "moved" / "x.so");
+  fs::rename(folder.path() / "f.params", folder.path() / "moved" / "x.params");
+  expect_weighted(load_library((folder.path() / "moved" / "x.so").string())->get_function("g"),
+                  size, 3);
 
   // Another library's, damaged ones, none.
   const auto refuses = [&](const char* part) {
     expect_error(ErrorCode::BadParameters, part, [&] { load_library(other); });
   };
-  const fs::path parameters = folder.path / "other.params", good = folder.path / "good";
+  const fs::path parameters = folder.path() / "other.params", good = folder.path() / "good";
   fs::copy_file(parameters, good);
   fs::remove(parameters);
   refuses("No such file");
-  fs::copy_file(folder.path / "moved" / "x.params", parameters);
+  fs::copy_file(folder.path() / "moved" / "x.params", parameters);
   refuses("are not those of");
   fs::remove(parameters);
   fs::copy_file(good, parameters);
@@ -259,34 +250,34 @@ TEST(LlvmModule, LargeConstantsStandBesideTheLibrary) {
 }
 
 TEST(LlvmModule, SmallConstantsStayInTheLibrary) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   compile(weighted("f", 64, 2), Target::host())->export_library(path);
-  EXPECT_FALSE(fs::exists(folder.path / "f.params"));
+  EXPECT_FALSE(fs::exists(folder.path() / "f.params"));
   expect_weighted(load_library(path)->get_function("f"), 64, 2);
 }
 
 // An object holds all constants: what is linked from it needs nothing beside it.
 TEST(LlvmModule, ObjectsHoldTheirConstants) {
-  const Folder folder;
-  const std::string object = (folder.path / "f.o").string();
+  const test::TemporaryFolder folder;
+  const std::string object = folder.file("f.o");
   const int64_t size = 1 << 18;
   compile(weighted("f", size, 4), Target::host())->export_library(object);
-  EXPECT_FALSE(fs::exists(folder.path / "f.params"));
+  EXPECT_FALSE(fs::exists(folder.path() / "f.params"));
   EXPECT_GT(fs::file_size(object), 1u << 20);
   if (std::system("command -v ld.lld-19 > /dev/null") != 0) GTEST_SKIP() << "no linker";
-  const std::string library = (folder.path / "linked.so").string();
+  const std::string library = folder.file("linked.so");
   ASSERT_EQ(std::system(fmt::format("ld.lld-19 -shared -o {} {}", library, object).c_str()), 0);
   expect_weighted(load_library(library)->get_function("f"), size, 4);
 }
 
 TEST(LlvmModule, EachKernelHasAnEntryWithoutChecks) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   const auto module = compile(weighted("f", 64, 2), Target::host());
   module->export_library(path);
-  module->export_library((folder.path / "f.h").string());
-  std::ifstream in(folder.path / "f.h");
+  module->export_library(folder.file("f.h"));
+  std::ifstream in(folder.path() / "f.h");
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(in), {}),
               HasSubstr("int32_t f_unchecked("));
   const NDArray longer = NDArray::zeros({65}, float_type(32)),
@@ -311,8 +302,8 @@ TEST(LlvmModule, EachKernelHasAnEntryWithoutChecks) {
 
 // Scratch memory of the call, and of each thread.
 TEST(LlvmModule, KernelsSayWhatScratchMemoryTheyTake) {
-  const Folder folder;
-  const std::string path = (folder.path / "f.so").string();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.file("f.so");
   const te::Tensor a = te::placeholder({16, 2000}, float_type(32), "A");
   const te::Tensor t =
       te::compute({16, 2000}, [&](const auto& i) { return a(i[0], i[1]) + 1; }, "t");
@@ -359,28 +350,28 @@ TEST(LlvmModule, KernelsSayWhatScratchMemoryTheyTake) {
 }
 
 TEST(LlvmModule, NoLinker) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = getenv("PATH");
-  setenv("PATH", folder.path.c_str(), 1);
+  setenv("PATH", folder.path().c_str(), 1);
   const auto restore = [&] { setenv("PATH", path.c_str(), 1); };
   const auto module = compile({scale("f", 7)}, Target::host());
   // Where LLVM's own folder has a linker it is found without the path.
   if (!fs::exists("/usr/lib/llvm-19/bin/ld.lld")) {
     expect_error(ErrorCode::LinkFailed, "lld-19",
-                 [&] { module->export_library((folder.path / "f.so").string()); });
+                 [&] { module->export_library(folder.file("f.so")); });
   }
   restore();
 }
 
 TEST(LlvmModule, MissingFeatureIsRefusedUnlessTheBuildIsForAnotherMachine) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const Target other = Target::parse("llvm -mcpu=bdver4");  // FMA4 and XOP died out
   if (other.features_missing_on_host().empty()) GTEST_SKIP();
   expect_error(ErrorCode::TargetFeature, "fma4", [&] { compile({scale("f", 7)}, other); });
   const auto module = compile({scale("f", 7)}, other, {.cross = true});
   expect_error(ErrorCode::TargetFeature, "fma4", [&] { module->get_function("f"); });
-  module->export_library((folder.path / "f.so").string());
-  EXPECT_TRUE(fs::exists(folder.path / "f.so"));
+  module->export_library(folder.file("f.so"));
+  EXPECT_TRUE(fs::exists(folder.path() / "f.so"));
 }
 
 TEST(LlvmModule, WhatCannotBeCompiled) {

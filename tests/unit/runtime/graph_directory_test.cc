@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,6 +18,7 @@
 #include "runtime/graph_executor.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/plan_json.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw {
 namespace {
@@ -50,11 +50,8 @@ class Directory : public test::WithGraphKernels {
  protected:
   void SetUp() override {
     WithGraphKernels::SetUp();
-    std::string name = (fs::temp_directory_path() / "tilewright-test-XXXXXX").string();
-    folder = mkdtemp(name.data());
     target = folder / "net";
   }
-  void TearDown() override { fs::remove_all(folder); }
 
   void write(float weight, int64_t n = 4) const {
     const NDArray w = NDArray::empty({n}, float_type(32));
@@ -97,7 +94,9 @@ class Directory : public test::WithGraphKernels {
     return names;
   }
 
-  fs::path folder, target;
+  const test::TemporaryFolder own;
+  const fs::path& folder = own.path();
+  fs::path target;
 };
 
 TEST_F(Directory, ComesBackAndIsReplaced) {

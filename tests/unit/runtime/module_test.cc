@@ -16,6 +16,7 @@
 #include "runtime/time_evaluator.h"
 #include "tests/support/compile_c.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tw {
 namespace {
@@ -133,8 +134,8 @@ TEST(LoadLibrary, Unloadable) {
 // The loader itself takes a path that it has met for the library that was there.
 TEST(LoadLibrary, ALibraryThatTookThePlaceOfALoadedOneIsLoaded) {
   namespace fs = std::filesystem;
-  std::string name = (fs::temp_directory_path() / "tilewright-test-XXXXXX").string();
-  const fs::path folder = mkdtemp(name.data()), library = folder / "f.so";
+  const test::TemporaryFolder own;
+  const fs::path &folder = own.path(), library = folder / "f.so";
   const auto put = [&](int version) {
     const fs::path source = folder / "f.c";
     std::ofstream(source) << "int version(void* const* a, const int* b, int c)"
@@ -158,7 +159,6 @@ TEST(LoadLibrary, ALibraryThatTookThePlaceOfALoadedOneIsLoaded) {
   EXPECT_EQ(version(*second), 2);
   EXPECT_EQ(version(*third), 3);
   EXPECT_EQ(version(*again), 3);
-  fs::remove_all(folder);
 }
 
 TEST(Metadata, RoundTrips) {

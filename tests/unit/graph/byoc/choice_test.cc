@@ -121,7 +121,7 @@ TEST(ByocChoice, APartNeedsShapes) {
   test::expect_error(ErrorCode::PassRequirement, [&] { graph_of_part(graph, Part{}, {}); });
 }
 
-TEST(ByocChoice, TheVersionNamesWhatTheLibraryNeeds) {
+TEST(ByocChoice, TheVersionOfWhatIsMissingIsAnError) {
   test::expect_error(ErrorCode::ModuleLoad, [] {
     codegen_version({.name = "missing", .library = "/nowhere/libmissing.so"});
   });
