@@ -14,6 +14,8 @@
 #include "graph/group.h"
 #include "graph/op.h"
 #include "graph/pass.h"
+#include "schedule/te/compute.h"
+#include "schedule/te/placeholder.h"
 
 namespace tw::graph {
 namespace {
@@ -82,8 +84,9 @@ class Merger {
       const uint32_t root = root_of(*node);
       Part& part = parts_[root];
       part.nodes.push_back(id);
-      part.is_closed |= node->op->pattern == Pattern::Opaque || !node->op->mutates.empty() ||
-                        !node->control_dependencies.empty();
+      part.is_closed |=
+          (node->op->pattern == Pattern::Opaque && !is_loops_over_expressions(node)) ||
+          !node->op->mutates.empty() || !node->control_dependencies.empty();
       part.products += node->op->pattern == Pattern::OutEWiseFusable && node->inputs.size() > 1;
       const auto read = [&](const NodeRef& from) {
         if (!from->is_variable() && root_of(*from) != root)
@@ -95,6 +98,18 @@ class Merger {
     for (const Entry& e : index_.outputs()) {
       if (!e.node->is_variable()) parts_[root_of(*e.node)].is_output = true;
     }
+  }
+
+  // Of an operator whose pattern says nothing, as softmax: whether te does, whose loops go with
+  // others. Statements, as those of a sort, do not.
+  bool is_loops_over_expressions(const NodeRef& node) const {
+    if (node->num_outputs() != 1) return false;
+    const std::vector<te::Operation> operations =
+        te::operations(builder_.group({node}).program.outputs);
+    return std::ranges::all_of(operations, [](const te::Operation& op) {
+      return te::as_op<te::ComputeNode>(op) != nullptr ||
+             te::as_op<te::PlaceholderNode>(op) != nullptr;
+    });
   }
 
   // A view costs nothing by itself.

@@ -18,8 +18,8 @@ namespace {
 // A walk along lines with so many values, of neighbouring lines side by side, that go from one
 // element to the next. The element is at `at` in inputs and output; `state` holds the values, that
 // of this line at `state_at`.
-using Step = std::function<Stmt(const Memories& inputs, const Memory& output,
-                                const Expr& at, const Memory& state, const Expr& state_at)>;
+using Step = std::function<Stmt(const Memories& inputs, const Memory& output, const Expr& at,
+                                const Memory& state, const Expr& state_at)>;
 
 Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType result, size_t axis,
             bool reverse, const Expr& first, const Step& step) {
@@ -50,8 +50,8 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
     return parallel_loop("task", lines.outer * blocks, type, count, [&](const Expr& task) {
       const Expr line = blocks == 1 ? task : floor_div(task, constant(blocks));
       const Expr block_of = blocks == 1 ? make_zero(type) : floor_mod(task, constant(blocks));
-      return block_of_lines(line * constant(lines.length * lines.inner) + block_of * constant(width),
-                            from, to[0]);
+      return block_of_lines(
+          line * constant(lines.length * lines.inner) + block_of * constant(width), from, to[0]);
     });
   };
   return computed_by(name, inputs, {{inputs[0].shape(), result}}, all)[0];
@@ -77,8 +77,8 @@ Tensor running(std::string_view op, const Tensor& data, std::optional<int> axis,
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, *axis, data.rank()));
   const Expr start = make_const(type, first);
   return walk(name, {data}, type, along, reverse, start,
-              [&](const Memories& in, const Memory& out, const Expr& at,
-                  const Memory& state, const Expr& j) {
+              [&](const Memories& in, const Memory& out, const Expr& at, const Memory& state,
+                  const Expr& j) {
                 const Stmt more = state.store(j, combine(state[j], cast(type, in[0][at])));
                 const Stmt result = out.store(at, state[j]);
                 return exclusive ? block({result, more}) : block({more, result});
@@ -123,8 +123,8 @@ Tensor linear_recurrence(const Tensor& data, const Tensor& factor, int axis, Rec
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
   // The state is y, or for Before the part of the next y that comes of this one.
   return walk(name, {data, factor}, data.dtype(), along, reverse, make_zero(data.dtype()),
-              [&](const Memories& in, const Memory& out, const Expr& at,
-                  const Memory& state, const Expr& j) {
+              [&](const Memories& in, const Memory& out, const Expr& at, const Memory& state,
+                  const Expr& j) {
                 const Expr x = in[0][at], a = in[1][at];
                 switch (form) {
                   case Recurrence::Current:

@@ -348,14 +348,15 @@ Tensor take_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tenso
 
 Tensor gather_grad(const Tensor& grad, const std::vector<Expr>& shape, int axis,
                    const Tensor& indices, const std::string& name) {
-  return scatter_lines("gather_grad", nullptr, constant_shape({"gather_grad", "shape"}, shape), indices,
-                       grad, axis, Reduction::Add, name);
+  return scatter_lines("gather_grad", nullptr, constant_shape({"gather_grad", "shape"}, shape),
+                       indices, grad, axis, Reduction::Add, name);
 }
 
 Tensor gather_nd_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tensor& indices,
                       int batch_dims, const std::string& name) {
-  return scatter_columns("gather_nd_grad", nullptr, constant_shape({"gather_nd_grad", "shape"}, shape),
-                         indices, grad, batch_dims, Reduction::Add, name);
+  return scatter_columns("gather_nd_grad", nullptr,
+                         constant_shape({"gather_nd_grad", "shape"}, shape), indices, grad,
+                         batch_dims, Reduction::Add, name);
 }
 
 std::vector<Operator> scatter_rows() {

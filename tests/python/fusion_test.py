@@ -46,6 +46,7 @@ CASES = {
     "variance": (variance(x), (512, 768), 2),
     "a sum and what follows": (sym.tanh(sym.sum(x, axis=1) * 0.01), (300, 64), 1),
     "transpositions around a reduction": (turned(x), (64, 48), 1),
+    "an operator that is several loops": (sym.softmax(sym.broadcast_add(x * 0.125, beta)) * 2, (1536, 128), 1),
     "a normalised softmax": (softmax(layer_norm(x)), (128, 256), 4),
 }
 
@@ -76,6 +77,11 @@ def test_one_kernel_where_that_pays(name):
     case = Case(tw.graph.create(symbol).json(), {n: rng.standard_normal(s).astype("float32") for n, s in shapes.items()}, [])
     for options in ({"opt_level": 3}, {"opt_level": 1, "fusion": "nnvm"}):
         assert check_graph.trouble(case, lambda c: check_graph.built(c, options)) is None  # noqa: B023
+
+
+def test_statements_stay_alone():
+    symbol = sym.relu(sym.sort(sym.exp(x), axis=1))
+    assert len(groups_of(partitioned(symbol, shapes_of(symbol, (512, 64))))) == 3
 
 
 def test_reasons():
