@@ -12,10 +12,7 @@ from tilewright.contrib import graph_runtime
 LEVELS = pytest.mark.parametrize("opt_level", range(4))
 
 
-@pytest.fixture(autouse=True)
-def fresh_names():
-    with tw.name.NameManager():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_names")
 
 
 def built(network, opt_level, shape=None, params=None, fusion="auto"):

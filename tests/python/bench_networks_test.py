@@ -14,14 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import networks  # noqa: E402
 import tables  # noqa: E402
 
-import tilewright as tw  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    count = tw.num_threads()
-    yield
-    tw.set_num_threads(count)
+pytestmark = pytest.mark.usefixtures("threads_as_before")
 
 
 @pytest.fixture

@@ -20,11 +20,7 @@ import operator_contest as benchmark  # noqa: E402
 from operator_sizes import CASES, Case  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    count = tw.num_threads()
-    yield
-    tw.set_num_threads(count)
+pytestmark = pytest.mark.usefixtures("threads_as_before")
 
 
 def options_of(tmp_path, **others):

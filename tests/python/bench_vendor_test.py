@@ -17,11 +17,7 @@ import vendor  # noqa: E402
 import vendor_tables  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    count = tw.num_threads()
-    yield
-    tw.set_num_threads(count)
+pytestmark = pytest.mark.usefixtures("threads_as_before")
 
 
 def require_onednn():

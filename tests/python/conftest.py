@@ -1,4 +1,25 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+
+@pytest.fixture
+def threads_as_before():
+    """Kernels use as many threads after a test as before it."""
+    import tilewright as tw
+
+    count = tw.num_threads()
+    yield
+    tw.set_num_threads(count)
+
+
+@pytest.fixture
+def fresh_names():
+    """Names that symbols are given count from 0."""
+    import tilewright as tw
+
+    with tw.name.NameManager():
+        yield

@@ -12,10 +12,7 @@ import tilewright.symbol as sym
 import numpy_graph
 
 
-@pytest.fixture(autouse=True)
-def fresh_names():
-    with tw.name.NameManager():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_names")
 
 
 class PadIntoConv2d(tw.graph.Mutator):

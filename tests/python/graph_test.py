@@ -11,10 +11,7 @@ import tilewright.graph
 import tilewright.symbol as sym
 
 
-@pytest.fixture(autouse=True)
-def fresh_names():
-    with tw.name.NameManager():
-        yield
+pytestmark = pytest.mark.usefixtures("fresh_names")
 
 
 def tutorial():

@@ -47,11 +47,7 @@ def workers_come_to_rest():
     return False
 
 
-@pytest.fixture(autouse=True)
-def same_threads_after():
-    before = tw.num_threads()
-    yield
-    tw.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("threads_as_before")
 
 
 @pytest.fixture(scope="module")
