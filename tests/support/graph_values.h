@@ -13,12 +13,13 @@
 
 namespace tw::graph {
 
-// The outputs of a graph for values of its variables, by name.
+// The outputs of a graph for values of its variables, by name, which are all of one type.
 inline std::vector<test::Array> values_of(const std::vector<Entry>& outputs,
-                                          const std::map<std::string, test::Array>& inputs) {
+                                          const std::map<std::string, test::Array>& inputs,
+                                          DType type = float_type(32)) {
   std::map<std::string, te::Tensor> variables;
   for (const auto& [name, array] : inputs) {
-    variables[name] = test::placeholder_like(array, float_type(32), name);
+    variables[name] = test::placeholder_like(array, type, name);
   }
   const std::vector<te::Tensor> tensors = computations(outputs, variables);
   // Arguments stand in the order of first use; one that is an output itself is copied.
