@@ -102,6 +102,15 @@ def _with(nodes: list, heads: list, case: Case, values: dict[str, np.ndarray]) -
     return Case(graph, inputs, [name for name in case.params if name in names])
 
 
+def _with_inputs_for(k: int, nodes: list, heads: list, case: Case, outputs: list) -> Case:
+    """A case that is given all outputs of node k."""
+    names = [f"{nodes[k]['name']}_{output}" for output in range(len(outputs))]
+    first = len(names)  # nodes stand behind those inputs
+    moved = lambda entries: [[e[1], 0, 0] if e[0] == k else [e[0] + first, *e[1:]] for e in entries]
+    cut = [{"op": "null", "name": name, "inputs": []} for name in names]
+    return _with(cut + [{**n, "inputs": moved(n["inputs"])} for n in nodes], moved(heads), case, dict(zip(names, outputs, strict=True)))
+
+
 def _smaller(case: Case) -> Iterator[Case]:
     """Cases with fewer outputs or nodes, the smallest first."""
     graph = case.load()
@@ -117,6 +126,9 @@ def _smaller(case: Case) -> Iterator[Case]:
     for k in single:
         if [k, 0, 0] not in heads:
             yield _with(nodes, [[k, 0, 0]], case, {})
+    for k in calls:
+        if k not in single and len(calls) > 1:
+            yield _with_inputs_for(k, nodes, heads, case, values[k])
     # A node's value as an input; an input of a node instead of its output.
     for k in single:
         if len(calls) > 1:

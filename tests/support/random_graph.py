@@ -115,7 +115,8 @@ class Network:
         with np.errstate(all="ignore"):
             results = numpy_graph.compute(op, {k: str(v) for k, v in attributes.items()}, arrays)
         for r in results:
-            if r.size == 0 or r.size > MOST_ELEMENTS or not np.isfinite(r).all() or np.abs(r).max() > MOST:
+            rounded = r.dtype.kind == "f"  # others are compared exactly, however large
+            if r.size == 0 or r.size > MOST_ELEMENTS or not np.isfinite(r).all() or rounded and np.abs(r).max() > MOST:
                 return []
         symbol = getattr(sym, op)(*(value.symbol for value in given), name=self.name(op), **attributes)
         return [Value(symbol[k] if len(symbol) > 1 else symbol, results[k]) for k in range(len(symbol))]
@@ -400,7 +401,7 @@ class Network:
                self.product, self.product, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
                self.joined, self.parts, self.slope, self.slope, self.residual, self.residual, self.twice, self.filled])
         grown = [row.grow for row in OPERATORS.values() if row.grow]
-        if grown and self.chance(0.3):
+        if grown and self.chance(0.5):
             self.one_of(grown)(self)
         else:
             part()

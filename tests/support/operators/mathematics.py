@@ -29,21 +29,58 @@ def _with_zeros(shape, seed, dtype):
     return np.asarray(np.random.default_rng(seed).integers(0, 3, shape), dtype)
 
 
-def _of_one(op, function, sample=None, needs=None, most=2.0, grow=True):
+def grown_truths(network):
+    """1 and 0, of which none is the other after some rounding."""
+    return network.call("__greater_scalar__", network.pick_of_rank(1, 2, 3), scalar=0.25)
+
+
+def grown_integers(network, shape, low, high):
+    return network.call("cast", network.variable(shape, low, high), dtype="int32")
+
+
+def _of_one(op, function, sample=None, needs=None, most=2.0, grow=None):
     def grown(network):
         network.keep(network.call(op, network.pick_of_rank(0, 1, 2, 3, 4)))
 
     return Operator(of_elements(function), OF_ONE, samples={0: sample} if sample else {}, floating=True,
-                    needs=needs or (lambda x: (np.abs(x) < most).all()), grow=grown if grow else None)
+                    needs=needs or (lambda x: (np.abs(x) < most).all()), grow=grow or grown)
 
 
-def _test(function, **row):
-    return Operator(of_elements(function), OF_ONE, **row)
+def _test(op, function, **row):
+    return Operator(of_elements(function), OF_ONE, grow=lambda network: network.keep(network.call(op, grown_truths(network))), **row)
 
 
-def _bits(function, pairs=True):
+def _grow_bits(op, *others, **attributes):
+    """`others`: the range of a second operand."""
+
+    def grown(network):
+        shape = (2, 3)
+        operands = [grown_integers(network, shape, low, high) for low, high in ((-3, 4), *others)]
+        network.keep(network.call(op, *operands, **attributes))
+
+    return grown
+
+
+def _bits(op, function, *others):
     samples = {0: whole(-99, 99), 1: whole(0, 9)}
-    return Operator(of_elements(function), OF_PAIRS if pairs else OF_ONE, samples=samples, gradient="ends")
+    return Operator(of_elements(function), OF_PAIRS if others else OF_ONE, samples=samples, gradient="ends", grow=_grow_bits(op, *others))
+
+
+def _shift(op, function):
+    return Operator(lambda a, x: function(x, a.scalar), [([(3, 5)], {"scalar": 3})], samples={0: whole(-99, 99)}, gradient="ends", grow=_grow_bits(op, scalar=1))
+
+
+def _of_truths(op):
+    def grown(network):
+        x = grown_truths(network)
+        network.keep(network.call(op, x, network.call("__less_scalar__", network.variable(x.shape), scalar=0)) if x else None)
+
+    return Operator(of_elements(getattr(np, op)), OF_PAIRS, samples={0: _with_zeros, 1: _with_zeros}, gradient="decided", grow=grown)
+
+
+def _grow_acosh(network):
+    x = network.call("square", network.pick_of_rank(1, 2, 3))
+    network.keep(network.call("acosh", network.call("__add_scalar__", x, scalar=1.5)))
 
 
 def _remainder(x, y):
@@ -56,8 +93,10 @@ def _floor_mod(x, y):
 
 def _steps_apart(x, y):
     """Whether a quotient is far from whole numbers, where remainders step."""
+    if not (np.abs(y) > 0.25).all():
+        return False
     ratio = np.divide(x, y, dtype="float64")
-    return (np.abs(y) > 0.25).all() and (np.abs(ratio - np.round(ratio)) > MARGIN).all()
+    return (np.abs(ratio - np.round(ratio)) > MARGIN).all()
 
 
 def _grow_pairs(op):
@@ -97,7 +136,7 @@ OPERATORS = {
     "sinh": _of_one("sinh", np.sinh),
     "cosh": _of_one("cosh", np.cosh),
     "asinh": _of_one("asinh", np.arcsinh, _within(3), most=9),
-    "acosh": _of_one("acosh", np.arccosh, _above(1.25), needs=lambda x: (x > 1.25).all()),
+    "acosh": _of_one("acosh", np.arccosh, _above(1.25), needs=lambda x: (x > 1.25).all(), grow=_grow_acosh),
     "atanh": _of_one("atanh", np.arctanh, _within(0.9), most=0.9),
     "exp2": _of_one("exp2", np.exp2),
     "expm1": _of_one("expm1", np.expm1, _within(2)),
@@ -105,25 +144,25 @@ OPERATORS = {
     "log2": _of_one("log2", np.log2, needs=lambda x: (x > 0.25).all()),
     "log10": _of_one("log10", np.log10, needs=lambda x: (x > 0.25).all()),
     "erf": _of_one("erf", erf),
-    "isnan": _test(np.isnan, floating=True),
-    "isinf": _test(np.isinf, floating=True),
-    "isfinite": _test(np.isfinite, floating=True),
-    "logical_not": _test(np.logical_not, samples={0: _with_zeros}, gradient="decided"),
-    "bitwise_not": _bits(np.invert, pairs=False),
-    "bitwise_and": _bits(np.bitwise_and),
-    "bitwise_or": _bits(np.bitwise_or),
-    "bitwise_xor": _bits(np.bitwise_xor),
-    "broadcast_left_shift": _bits(np.left_shift),
-    "broadcast_right_shift": _bits(np.right_shift),
-    "__lshift_scalar__": Operator(lambda a, x: np.left_shift(x, a.scalar), [([(3, 5)], {"scalar": 3})], samples={0: whole(-99, 99)}, gradient="ends"),
-    "__rshift_scalar__": Operator(lambda a, x: np.right_shift(x, a.scalar), [([(3, 5)], {"scalar": 3})], samples={0: whole(-99, 99)}, gradient="ends"),
+    "isnan": _test("isnan", np.isnan, floating=True),
+    "isinf": _test("isinf", np.isinf, floating=True),
+    "isfinite": _test("isfinite", np.isfinite, floating=True),
+    "logical_not": _test("logical_not", np.logical_not, samples={0: _with_zeros}, gradient="decided"),
+    "bitwise_not": _bits("bitwise_not", np.invert),
+    "bitwise_and": _bits("bitwise_and", np.bitwise_and, (0, 6)),
+    "bitwise_or": _bits("bitwise_or", np.bitwise_or, (0, 6)),
+    "bitwise_xor": _bits("bitwise_xor", np.bitwise_xor, (0, 6)),
+    "broadcast_left_shift": _bits("broadcast_left_shift", np.left_shift, (0, 2)),
+    "broadcast_right_shift": _bits("broadcast_right_shift", np.right_shift, (0, 2)),
+    "__lshift_scalar__": _shift("__lshift_scalar__", np.left_shift),
+    "__rshift_scalar__": _shift("__rshift_scalar__", np.right_shift),
     "elemwise_mod": Operator(of_elements(_remainder), OF_TWO, needs=_steps_apart, grow=_grow_pairs("elemwise_mod")),
     "elemwise_pow": Operator(of_elements(np.power), OF_TWO, floating=True, needs=lambda x, y: (x > 0.25).all() and (np.abs(x) < 2.5).all() and (np.abs(y) < 2.5).all(),
                              grow=_grow_pairs("elemwise_pow")),
     "broadcast_mod": _of_pairs("broadcast_mod", _remainder, _steps_apart),
     "broadcast_floor_mod": _of_pairs("broadcast_floor_mod", _floor_mod, _steps_apart),
     "broadcast_floor_div": _of_pairs("broadcast_floor_div", np.floor_divide, _steps_apart),
-    **{op: Operator(of_elements(getattr(np, op)), OF_PAIRS, samples={0: _with_zeros, 1: _with_zeros}, gradient="decided") for op in ("logical_and", "logical_or", "logical_xor")},
+    **{op: _of_truths(op) for op in ("logical_and", "logical_or", "logical_xor")},
     "__mod_scalar__": _of_scalar(_remainder, needs=lambda x: _steps_apart(x, 1.75), grow=_grow_scalar("__mod_scalar__", 1.75)),
     "__rmod_scalar__": _of_scalar(lambda x, c: np.fmod(c, x), needs=lambda x: _steps_apart(1.75, x), grow=_grow_scalar("__rmod_scalar__", 1.75)),
     "__max_scalar__": _of_scalar(np.maximum, grow=_grow_scalar("__max_scalar__", 0.25)),

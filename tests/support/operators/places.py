@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from operators.arrays import number
-from operators.mathematics import whole
+from operators.mathematics import grown_integers, whole
 from operators.row import Operator
 
 
@@ -108,7 +108,7 @@ def _truths(shape, seed, dtype):
 
 
 def _positions(network, shape):
-    return network.call("cast", network.variable(shape, -4, 4), dtype="int32")
+    return grown_integers(network, shape, -4, 4)
 
 
 def _grow_take(network):
@@ -130,6 +130,17 @@ def _grow_scatter(network):
     shape = [4 if k == axis else e for k, e in enumerate(x.shape)]
     op, attributes = network.one_of([("scatter_add", {}), ("scatter_elements", {"reduction": "add"})])
     network.keep(network.call(op, x, _positions(network, shape), network.variable(shape), axis=axis, **attributes))
+
+
+def _grow_gather_nd(network):
+    x = network.pick_of_rank(2, 3)
+    network.keep(network.call("gather_nd", x, _positions(network, (network.one_of((1, 2)), 3))))
+
+
+def _grow_scatter_nd(network):
+    x = network.pick_of_rank(2, 3)
+    named = network.one_of((1, 2))
+    network.keep(network.call("scatter_nd", x, _positions(network, (named, 3)), network.variable((3, *x.shape[named:])), mode="add"))
 
 
 def _grow_where(network):
@@ -177,7 +188,7 @@ OPERATORS = {
                           samples={0: whole(-9, 9)}, grow=_grow_embedding),
     "gather": Operator(_gather, GATHER, samples=INDICES, grow=_grow_gather),
     "_gather_grad": Operator(_transposed(_gather), _grads(GATHER, "gather"), samples=OF_SECOND),
-    "gather_nd": Operator(_gather_nd, GATHER_ND, samples=INDICES),
+    "gather_nd": Operator(_gather_nd, GATHER_ND, samples=INDICES, grow=_grow_gather_nd),
     "_gather_nd_grad": Operator(_transposed(_gather_nd), _grads(GATHER_ND, "gather_nd"), samples=OF_SECOND),
     "one_hot": Operator(_one_hot, [([(3, 2)], {"depth": 5, "axis": 1}), ([()], {"depth": 3, "on_value": 2.5, "off_value": -1}), ([(4,)], {"depth": 2, "dtype": "int8"})],
                         samples={0: whole(-4, 5)}, gradient="ends", grow=_grow_one_hot),
@@ -187,5 +198,5 @@ OPERATORS = {
                                  samples={1: _orders}, grow=_grow_scatter),
     "scatter_add": Operator(_scatter, SCATTER, samples={1: whole(-9, 9)}),
     "scatter_nd": Operator(_scatter_nd, [([(5, 3), (1, 3), (3, 3)], {}), ([(4, 5), (2, 4), (4,)], {})]
-                           + [([(3, 5, 2), (2, 7), (7, 2)], {"mode": mode}) for mode in ("add", "mul", "min", "max")], samples={1: _spread}),
+                           + [([(3, 5, 2), (2, 7), (7, 2)], {"mode": mode}) for mode in ("add", "mul", "min", "max")], samples={1: _spread}, grow=_grow_scatter_nd),
 }

@@ -81,6 +81,17 @@ def _far_from_halves(x, scale, *_):
     return (np.abs(np.abs(level - np.floor(level)) - 0.5) > 1e-3).all()
 
 
+def _far_from_own_halves(x):
+    """Of the scale that the elements have of themselves; 0 is one of those that say it."""
+    scale = (max(x.max(), 0) - min(x.min(), 0)) / 255
+    return scale > 0 and _far_from_halves(np.append(x, x.min(initial=0)), np.asarray(scale))
+
+
+def _grow_dynamic(network):
+    quantized = network.call_all("dynamic_quantize", network.pick_of_rank(1, 2))
+    network.keep(network.call("dequantize", *quantized) if quantized else None)
+
+
 def _grow(network):
     x = network.pick_of_rank(1, 2, 3)
     scale, zero_point = (network.call("full", shape=(1,), fill_value=v) for v in (0.75, 0))
@@ -110,7 +121,8 @@ OPERATORS = {
                               samples={0: numbers, 1: scales, 2: integers("int8")}, floating=True, gradient="decided", needs=_far_from_halves, grow=_grow),
     "_fake_quantize_inside": Operator(_inside, [([(2, 3, 2), (3,), (3,)], {}), ([(3, 5), (1,), (1,)], {"quant_min": -20, "quant_max": 20})],
                                       samples={0: numbers, 1: scales, 2: integers("int8")}, floating=True, gradient="decided", needs=_far_from_halves),
-    "dynamic_quantize": Operator(_dynamic, [([(3, 5)], {}), ([(2, 3, 2)], {})], samples={0: numbers}, floating=True, gradient="decided"),
+    "dynamic_quantize": Operator(_dynamic, [([(3, 5)], {}), ([(2, 3, 2)], {})], samples={0: numbers}, floating=True, gradient="decided", needs=_far_from_own_halves,
+                                 grow=_grow_dynamic),
     "matmul_integer": Operator(_matmul_integer, [([(3, 8), (8, 5), (), ()], {}), ([(2, 3, 4), (4, 5), (5,)], {"use_lhs_zero_point": False}),
                                                  ([(3, 4), (2, 4, 5)], {"use_lhs_zero_point": False, "use_rhs_zero_point": False})],
                                samples={0: integers("uint8"), 1: integers("int8"), 2: lambda shape, seed, _: integers("uint8" if shape == () else "int8")(shape, seed),

@@ -3,7 +3,7 @@
 import numpy as np
 
 from operators.arrays import named
-from operators.mathematics import whole
+from operators.mathematics import grown_integers, grown_truths, whole
 from operators.row import Operator
 
 
@@ -90,10 +90,24 @@ REDUCED = [([(3, 5)], {}), ([(2, 3, 5)], {"axis": (0, -1)}), ([(2, 3, 5)], {"axi
 OF_NONE = [([()], {}), ([(2, 3)], {"exclude": True})]
 
 
+def _grow_recurrence(network):
+    x = network.pick_of_rank(1, 2, 3)
+    form = network.one_of(("current", "before", "exclusive"))
+    network.keep(network.call("linear_recurrence", x, network.variable(x.shape, -1, 1), axis=network.one_of(range(x.array.ndim)), form=form, reverse=network.chance(0.3)))
+
+
 def _grow_reduction(op, **attributes):
     def grown(network):
         x = network.pick_of_rank(1, 2, 3)
         network.keep(network.call(op, x, axis=network.one_of(range(x.array.ndim)), keepdims=network.chance(0.5), **attributes))
+
+    return grown
+
+
+def _grow_decision(op):
+    def grown(network):
+        x = grown_truths(network)
+        network.keep(network.call(op, x, axis=network.one_of(range(x.array.ndim)), keepdims=network.chance(0.5)) if x else None)
 
     return grown
 
@@ -184,15 +198,39 @@ def _repeat(a, x):
     return np.repeat(x, a.repeats, a.axis)
 
 
-def _grow_moved(network):
+def _grow_moved(op):
+    def grown(network):
+        x = network.pick_of_rank(1, 2, 3)
+        rank = x.array.ndim
+        axis = int(network.one_of(range(-rank, rank)))
+        attributes = {
+            "tile": {"reps": network.one_of([2, (1, 2), (2, 1, 1)])}, "repeat": {"repeats": 2, "axis": axis}, "roll": {"shift": (1, -2), "axis": (axis, 0)},
+            "compress": {"condition": (1, 0, 1)[: x.shape[axis]], "axis": axis},
+        }
+        network.keep(network.call(op, x, **attributes[op]))
+
+    return grown
+
+
+def _grow_reverse(network):
+    x = network.pick_of_rank(2, 3)
+    network.keep(network.call("reverse_sequence", x, grown_integers(network, x.shape[:1], -1, 7)))
+
+
+def _grow_slice_like(network):
     x = network.pick_of_rank(1, 2, 3)
-    rank = x.array.ndim
-    axis = int(network.one_of(range(-rank, rank)))
-    op, attributes = network.one_of([
-        ("tile", {"reps": network.one_of([2, (1, 2), (2, 1, 1)])}), ("repeat", {"repeats": 2, "axis": axis}), ("roll", {"shift": (1, -2), "axis": (axis, 0)}),
-        ("compress", {"condition": (1, 0, 1)[: x.shape[axis]], "axis": axis}),
-    ])
-    network.keep(network.call(op, x, **attributes))
+    network.keep(network.call("slice_like", x, network.variable([network.one_of(range(1, e + 1)) for e in x.shape])))
+
+
+def _grow_blocks(op, channels, extents):
+    """Images that are made of blocks, in the layout of the network's."""
+
+    def grown(network):
+        shape = (1, channels, *extents) if network.layout == "NCHW" else (1, *extents, channels)
+        x = network.pick(lambda v: v.shape == shape) or network.variable(shape)
+        network.keep(network.call(op, network.call("tanh", x), block_size=2, layout=network.layout, mode=network.one_of(("DCR", "CRD"))))
+
+    return grown
 
 
 def _grow_stack(network):
@@ -232,6 +270,32 @@ def _arange(a):
 DIAGONALS = [([(3,)], {}), ([(3,)], {"k": -2}), ([(4, 5)], {"k": 1}), ([(2, 5, 3)], {"k": -1}), ([(2, 2)], {"k": 5})]
 
 
+def _grow_set_diag(network):
+    x = network.pick_of_rank(2, 3)
+    network.keep(network.call("matrix_set_diag", x, network.variable((*x.shape[:-2], min(x.shape[-2:])))))
+
+
+def _grow_meshgrid(network):
+    x, y = (network.pick_of_rank(1) for _ in range(2))
+    network.keep(*network.call_all("meshgrid", x, y, num_args=2, indexing=network.one_of(("ij", "xy"))))
+
+
+def _grow_source(op, **choices):
+    return lambda network: network.keep(network.call(op, **{name: network.one_of(values) for name, values in choices.items()}))
+
+
+def _grow_unravelled(network):
+    network.keep(network.call("unravel_index", grown_integers(network, (3,), -4, 7), shape=(2, 3)))
+
+
+def _grow_extents(op):
+    def grown(network):
+        x = network.pick(lambda v: 0 < v.array.ndim and v.array.size <= 12) or network.variable((2, 3))
+        network.keep(network.call(op, x, dtype="float32"))
+
+    return grown
+
+
 def _grow_matrix(network):
     x = network.pick_of_rank(2, 3)
     k = network.one_of((-1, 0, 1))
@@ -241,34 +305,34 @@ def _grow_matrix(network):
 OPERATORS = {
     "cumsum": Operator(_cumulative(np.cumsum, 0), WALKS, grow=_grow_walk("cumsum", 0.5)),
     "cumprod": Operator(_cumulative(np.cumprod, 1), WALKS, grow=_grow_walk("cumprod", 0.75)),
-    "linear_recurrence": Operator(_recurrence, [*FORMS, ([(2, 3, 4)] * 2, {"axis": -1})]),
+    "linear_recurrence": Operator(_recurrence, [*FORMS, ([(2, 3, 4)] * 2, {"axis": -1})], grow=_grow_recurrence),
     "logsumexp": Operator(_reduced(_logsumexp), REDUCED + OF_NONE, floating=True, grow=_grow_reduction("logsumexp")),
     "norm": Operator(_reduced(_norm), [*REDUCED, *OF_NONE, ([(3, 5)], {"ord": 1, "axis": 0})], floating=True, grow=_grow_reduction("norm", ord=1)),
-    "all": Operator(_reduced(lambda x, axes, keep, a: np.all(x != 0, axes, keepdims=keep)), REDUCED + OF_NONE, samples={0: _some_zeros}, gradient="decided"),
-    "any": Operator(_reduced(lambda x, axes, keep, a: np.any(x != 0, axes, keepdims=keep)), REDUCED + OF_NONE, samples={0: _some_zeros}, gradient="decided"),
+    "all": Operator(_reduced(lambda x, axes, keep, a: np.all(x != 0, axes, keepdims=keep)), REDUCED + OF_NONE, samples={0: _some_zeros}, gradient="decided", grow=_grow_decision("all")),
+    "any": Operator(_reduced(lambda x, axes, keep, a: np.any(x != 0, axes, keepdims=keep)), REDUCED + OF_NONE, samples={0: _some_zeros}, gradient="decided", grow=_grow_decision("any")),
     "variance": Operator(_reduced(_variance), [*REDUCED, *OF_NONE, ([(3, 5)], {"axis": 1, "unbiased": True})], floating=True, grow=_grow_reduction("variance")),
     "std": Operator(_reduced(lambda *given: np.sqrt(_variance(*given))), [*REDUCED, ([(3, 5)], {"axis": 1, "unbiased": True})], floating=True, needs=_spreads, grow=_grow_reduction("std")),
-    "tile": Operator(_tile, TILE, grow=_grow_moved),
+    "tile": Operator(_tile, TILE, grow=_grow_moved("tile")),
     "_tile_grad": Operator(_transposed(_tile), [([_tile_shape, x], a) for (x,), a in TILE for _tile_shape in [np.tile(np.zeros(x), a["reps"]).shape]]),
-    "repeat": Operator(_repeat, REPEAT),
+    "repeat": Operator(_repeat, REPEAT, grow=_grow_moved("repeat")),
     "_repeat_grad": Operator(_transposed(_repeat), [([np.repeat(np.zeros(x), a["repeats"], a.get("axis", 0)).shape, x], a) for (x,), a in REPEAT]),
     "stack": Operator(lambda a, *arrays: np.stack(arrays, a.axis), [([(3, 5)] * 3, {"axis": 1}), ([()] * 2, {}), ([(2,)], {"axis": -1})], grow=_grow_stack),
-    "roll": Operator(lambda a, x: np.roll(x, a.ints("shift"), a.ints("axis")), [([(3, 5)], {"shift": (1, -7), "axis": (0, 1)}), ([(7,)], {"shift": 9, "axis": -1}), ([(0, 2)], {"shift": 1, "axis": 0})]),
-    "reverse_sequence": Operator(_reverse_sequence, [([(3, 5), (3,)], {}), ([(4, 2, 3), (3,)], {"seq_axis": 0, "batch_axis": -1})], samples={1: whole(-1, 7)}),
-    "slice_like": Operator(_slice_like, [([(4, 5), (2, 3)], {}), ([(4, 5, 6), (2, 3)], {"axis": (1, 0)}), ([(3, 5), (7, 2)], {"axis": -1})]),
+    "roll": Operator(lambda a, x: np.roll(x, a.ints("shift"), a.ints("axis")), [([(3, 5)], {"shift": (1, -7), "axis": (0, 1)}), ([(7,)], {"shift": 9, "axis": -1}), ([(0, 2)], {"shift": 1, "axis": 0})], grow=_grow_moved("roll")),
+    "reverse_sequence": Operator(_reverse_sequence, [([(3, 5), (3,)], {}), ([(4, 2, 3), (3,)], {"seq_axis": 0, "batch_axis": -1})], samples={1: whole(-1, 7)}, grow=_grow_reverse),
+    "slice_like": Operator(_slice_like, [([(4, 5), (2, 3)], {}), ([(4, 5, 6), (2, 3)], {"axis": (1, 0)}), ([(3, 5), (7, 2)], {"axis": -1})], grow=_grow_slice_like),
     "_slice_like_grad": Operator(_slice_like_grad, [([(2, 3), (4, 5)], {}), ([(4, 3), (4, 5)], {"axis": 1})]),
-    "compress": Operator(_compress, COMPRESS),
+    "compress": Operator(_compress, COMPRESS, grow=_grow_moved("compress")),
     "_compress_grad": Operator(_transposed(_compress), [([np.compress(np.array(a["condition"]) != 0, np.zeros(x), a.get("axis")).shape, x], a) for (x,), a in COMPRESS]),
-    "depth_to_space": Operator(_images(_depth_to_space), list(zip([[(2, 8, 2, 3)], [(1, 12, 1, 3)], [(1, 2, 3, 18)]], BLOCKS))),
-    "space_to_depth": Operator(_images(_space_to_depth), list(zip([[(2, 2, 4, 6)], [(1, 3, 2, 6)], [(1, 6, 9, 2)]], BLOCKS))),
-    "arange": Operator(_arange, [([], {"stop": 5}), ([], {"start": 1, "stop": 4, "step": 0.75}), ([], {"start": 5, "stop": -3, "step": -2, "dtype": "int32"}), ([], {"start": 3, "stop": 1})], gradient="source"),
-    "eye": Operator(lambda a: np.eye(a.N, a.M, a.k, dtype=a.element_type("dtype")), [([], {"N": 3}), ([], {"N": 2, "M": 5, "k": -1, "dtype": "int8"}), ([], {"N": 3, "M": 4, "k": 2})], gradient="source"),
+    "depth_to_space": Operator(_images(_depth_to_space), list(zip([[(2, 8, 2, 3)], [(1, 12, 1, 3)], [(1, 2, 3, 18)]], BLOCKS)), grow=_grow_blocks("depth_to_space", 8, (2, 3))),
+    "space_to_depth": Operator(_images(_space_to_depth), list(zip([[(2, 2, 4, 6)], [(1, 3, 2, 6)], [(1, 6, 9, 2)]], BLOCKS)), grow=_grow_blocks("space_to_depth", 2, (4, 6))),
+    "arange": Operator(_arange, [([], {"stop": 5}), ([], {"start": 1, "stop": 4, "step": 0.75}), ([], {"start": 5, "stop": -3, "step": -2, "dtype": "int32"}), ([], {"start": 3, "stop": 1})], gradient="source", grow=_grow_source("arange", start=(0, 1), stop=(3, 5), step=(1, 0.75))),
+    "eye": Operator(lambda a: np.eye(a.N, a.M, a.k, dtype=a.element_type("dtype")), [([], {"N": 3}), ([], {"N": 2, "M": 5, "k": -1, "dtype": "int8"}), ([], {"N": 3, "M": 4, "k": 2})], gradient="source", grow=_grow_source("eye", N=(2, 3), M=(3, 4), k=(-1, 0, 1))),
     "diag": Operator(_diag, DIAGONALS, grow=_grow_matrix),
     "_diag_grad": Operator(_transposed(_diag), [([_diag(type("A", (), {"k": a.get("k", 0)}), np.zeros(x)).shape, x], a) for (x,), a in DIAGONALS]),
-    "matrix_set_diag": Operator(_set_diag, [([(3, 3), (3,)], {}), ([(2, 4, 5), (2, 4)], {"k": 1}), ([(4, 2), (2,)], {"k": -1})]),
+    "matrix_set_diag": Operator(_set_diag, [([(3, 3), (3,)], {}), ([(2, 4, 5), (2, 4)], {"k": 1}), ([(4, 2), (2,)], {"k": -1})], grow=_grow_set_diag),
     "trilu": Operator(lambda a, x: (np.triu if a.upper else np.tril)(x, a.k), [([(3, 5)], {}), ([(2, 4, 3)], {"k": -1, "upper": False}), ([(3, 3)], {"k": 1})]),
-    "meshgrid": Operator(_meshgrid, [([(2,), (3,), (5,)], {"num_args": 3}), ([(2,), (3,)], {"num_args": 2, "indexing": "xy"}), ([(4,)], {"num_args": 1})]),
-    "unravel_index": Operator(_unravel, [([(3, 2)], {"shape": (2, 3, 4)}), ([()], {"shape": 7})], samples={0: whole(-30, 30)}, gradient="ends"),
-    "shape_of": Operator(lambda a, x: np.array(x.shape, a.element_type("dtype")), [([(2, 3, 5)], {}), ([()], {}), ([(0, 2)], {"dtype": "int64"})], gradient="ends"),
-    "ndarray_size": Operator(lambda a, x: np.asarray(x.size, a.element_type("dtype")), [([(2, 3, 5)], {}), ([()], {"dtype": "float32"})], gradient="ends"),
+    "meshgrid": Operator(_meshgrid, [([(2,), (3,), (5,)], {"num_args": 3}), ([(2,), (3,)], {"num_args": 2, "indexing": "xy"}), ([(4,)], {"num_args": 1})], grow=_grow_meshgrid),
+    "unravel_index": Operator(_unravel, [([(3, 2)], {"shape": (2, 3, 4)}), ([()], {"shape": 7})], samples={0: whole(-30, 30)}, gradient="ends", grow=_grow_unravelled),
+    "shape_of": Operator(lambda a, x: np.array(x.shape, a.element_type("dtype")), [([(2, 3, 5)], {}), ([()], {}), ([(0, 2)], {"dtype": "int64"})], gradient="ends", grow=_grow_extents("shape_of")),
+    "ndarray_size": Operator(lambda a, x: np.asarray(x.size, a.element_type("dtype")), [([(2, 3, 5)], {}), ([()], {"dtype": "float32"})], gradient="ends", grow=_grow_extents("ndarray_size")),
 }

@@ -78,6 +78,16 @@ def _strided_slice(a, x):
     return x[tuple(map(slice, begin, end, stride))]
 
 
+def _grow_layouts(network):
+    """There and back: what is in blocks is images only to those who know."""
+    n, c, h, w = 1, 8, 5, 4
+    natural, blocks = network.layout, network.one_of(("NCHW4c", "NCHW8c"))
+    shape = (n, c, h, w) if natural == "NCHW" else (n, h, w, c)
+    x = network.pick(lambda v: v.shape == shape) or network.variable(shape)
+    inside = network.call("relu", network.call("__layout_transform__", x, src_layout=natural, dst_layout=blocks))
+    network.keep(network.call("__layout_transform__", inside, src_layout=blocks, dst_layout=natural))
+
+
 OPERATORS = {
     "zeros": Operator(lambda a: np.zeros(a.ints("shape"), a.element_type("dtype")), [([], {"shape": (2, 3)})], gradient="source"),
     "ones": Operator(lambda a: np.ones(a.ints("shape"), a.element_type("dtype")), [([], {"shape": (), "dtype": "int32"})], gradient="source"),
@@ -103,5 +113,5 @@ OPERATORS = {
         ([(2, 8, 3, 5)], {"src_layout": "NCHW", "dst_layout": "NCHW4c"}),
         ([(2, 3, 5, 8)], {"src_layout": "NHWC", "dst_layout": "NCHW"}),
         ([(2, 2, 3, 5, 4)], {"src_layout": "NCHW4c", "dst_layout": "NCHW2c"}),
-    ]),
+    ], grow=_grow_layouts),
 }

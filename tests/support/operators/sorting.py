@@ -48,6 +48,11 @@ def _apart(x):
     return x.size < 2 or (np.diff(np.sort(x, axis=None)) > MARGIN).all()
 
 
+def _grow_places(network):
+    x = network.variable((3, 7))
+    network.keep(network.call("argsort", x, axis=network.one_of((-2, -1, 0, 1)), is_ascend=network.chance(0.5), dtype="float32"))
+
+
 def _grow(network):
     x = network.pick_of_rank(1, 2, 3)
     axis, up = int(network._random.integers(-x.array.ndim, x.array.ndim)), network.chance(0.5)
@@ -61,7 +66,7 @@ def _grow(network):
 SHAPES = [([(5,)], {}), ([(3, 41)], {"is_ascend": False}), ([(2, 7, 3)], {"axis": 1}), ([(1, 130)], {"axis": -1}), ([(0, 4)], {}), ([(4, 0)], {"axis": -1})]
 OPERATORS = {
     "sort": Operator(_sort, SHAPES, grow=_grow),
-    "argsort": Operator(lambda a, x: _places(a, x).astype(a.element_type("dtype")), [*SHAPES, ([(2, 3)], {"dtype": "int64"}), ([(9,)], {"dtype": "float32"})], gradient="ends", needs=_apart),
+    "argsort": Operator(lambda a, x: _places(a, x).astype(a.element_type("dtype")), [*SHAPES, ([(2, 3)], {"dtype": "int64"}), ([(9,)], {"dtype": "float32"})], gradient="ends", needs=_apart, grow=_grow_places),
     "topk": Operator(_topk, [([(5,)], {}), ([(3, 70)], {"k": 40}), ([(3, 70)], {"k": 3, "is_ascend": True, "dtype": "int64"}), ([(2, 7, 3)], {"axis": 1, "k": 4, "ret_type": "values"}),
                              ([(6,)], {"k": 0, "dtype": "int16"}), ([(2, 300)], {"k": 100, "ret_type": "values"})]),
     "_select_along": Operator(_select, [([(3, 5), (3, 7)], {}), ([(5, 2), (3, 2)], {"axis": 0}), ([(2, 5, 3), (2, 1, 3)], {"axis": 1})], samples={1: _indices}),
