@@ -2,8 +2,6 @@
 // Regions by oneDNN. Each composite is one primitive, with what follows it as post-operations.
 // Primitives, their scratchpads and weights in the layouts that they want are made at build; values
 // between two primitives stay in the layout that the first one chose. A run executes primitives.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cmath>
 #include <dnnl.hpp>
@@ -15,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/byoc/plugins/openmp.h"
 #include "runtime/codegen.h"
 
 namespace {
@@ -37,18 +36,6 @@ const dnnl::engine& engine() {
 dnnl::stream& stream() {
   thread_local dnnl::stream s(engine());
   return s;
-}
-
-// oneDNN's threads are those of OpenMP, of which there may be several libraries: the one that it
-// loaded itself is meant.
-void set_threads(int threads) {
-  using Set = void(int);
-  static Set* const set = [] {
-    void* openmp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
-    return openmp == nullptr ? nullptr
-                             : reinterpret_cast<Set*>(dlsym(openmp, "omp_set_num_threads"));
-  }();
-  if (set != nullptr) set(threads);
 }
 
 Desc row_major(const Dims& dims) {
