@@ -92,7 +92,7 @@ TEST(Expansion, ComputesWhatTheKernelComputes) {
       {"l2_normalize", {{2, 5}}, {{"eps", "0.001"}, {"axis", "1"}}},
       {"dequantize", {{2, 5}, {}, {}}, {}, {int_type(8), float_type(32), int_type(8)}},
       {"yolo_region", {{1, 12, 2, 2}}, {{"num", "2"}, {"classes", "1"}}},
-      {"yolo_region", {{1, 16, 2, 2}}, {{"num", "2"}, {"classes", "2"}, {"background", "True"}}},
+      {"yolo_region", {{1, 14, 2, 2}}, {{"num", "2"}, {"classes", "2"}, {"background", "True"}}},
       {"yolov3_yolo", {{1, 14, 2, 3}}, {{"num", "2"}, {"classes", "2"}}},
       {"multibox_transform_loc",
        {{2, 3, 4}, {2, 16}, {1, 4, 4}},
