@@ -63,7 +63,8 @@ Entry of_elements(const GradientOf& n, const Entry& rows, const Entry& like) {
 }
 
 Entry rows_placed(const GradientOf& n, const Entry& g, const Entry& rows) {
-  return n("_place_along", {g, of_elements(n, rows, g), n.input(0)}, {{"axis", "1"}});
+  return n("_gather_grad", {g, n.input(0), of_elements(n, rows, g)},
+           {{"axis", "1"}, {"mode", "skip"}});
 }
 
 const std::vector<AttributeSpec> kSuppression = {
@@ -258,7 +259,7 @@ Entries expand_transform(const NodeRef& node, std::span<const Shape>) {
   const Entries source =
       entries_of(n("_multibox_source", {all}, {{"threshold", n.text(a.real("threshold"))}}).node);
   const Entry places = of_elements(n, source[0], boxes);
-  const Entry chosen = n("_select_along", {boxes, places}, {{"axis", "1"}});
+  const Entry chosen = n("gather", {boxes, places}, {{"axis", "1"}, {"mode", "skip"}});
   const Entry rows = n("where", {n.below(places, 0), n.like(chosen, -1), chosen});
   const Entry classes = n("expand_dims", {source[1]}, {{"axis", "2"}});
   return {n("concatenate", {classes, rows}, {{"axis", "2"}}), source[2]};

@@ -149,7 +149,7 @@ Entries regathered(const NodeRef& node, const Entries& g, std::string_view op) {
 
 Op gradient_of(std::string_view name, std::string_view doc, std::string_view forward,
                std::vector<AttributeSpec> attributes,
-               std::vector<te::Tensor> (*compute)(const AttributeValues&, Tensors)) {
+               std::function<std::vector<te::Tensor>(const AttributeValues&, Tensors)> compute) {
   return {.name = name,
           .doc = doc,
           .inputs = {{"grad", "the gradient of the output"},
@@ -159,7 +159,7 @@ Op gradient_of(std::string_view name, std::string_view doc, std::string_view for
           .infer_shape = second_shape,
           .infer_type = first_type,
           .pattern = Pattern::Opaque,
-          .compute = compute,
+          .compute = std::move(compute),
           .gradient = [forward](const NodeRef& node, const Entries& g) {
             return regathered(node, g, forward);
           }};
@@ -194,7 +194,12 @@ std::vector<Op> gather_ops() {
       {"mode", Text, "clip",
        "clip: the nearest where outside, so that -1 is 0; wrap: the remainder; fast: from the end "
        "where negative, then the nearest where outside"}};
-  const std::vector<AttributeSpec> gather_attributes = {{"axis", Int, "0", "a dimension"}};
+  const std::vector<AttributeSpec> gather_attributes = {
+      {"axis", Int, "0", "a dimension"},
+      {"mode", Text, "fast", "as of take; skip: 0 where outside, which -1 is too"}};
+  const auto gather_mode = [](const AttributeValues& a) {
+    return topi::index_mode_or_skip({"gather", "mode"}, a.text("mode"));
+  };
   const std::vector<AttributeSpec> gather_nd_attributes = {
       {"batch_dims", Int, "0",
        "so many first dimensions of data are the first of indices behind m"}};
@@ -251,15 +256,17 @@ std::vector<Op> gather_ops() {
        .infer_type = first_type,
        .pattern = Pattern::Injective,
        .compute =
-           [](const AttributeValues& a, Tensors in) {
-             return std::vector{topi::gather(in[0], static_cast<int>(a.integer("axis")), in[1])};
+           [gather_mode](const AttributeValues& a, Tensors in) {
+             return std::vector{
+                 topi::gather(in[0], static_cast<int>(a.integer("axis")), in[1], gather_mode(a))};
            },
        .gradient = taken_gradient},
       gradient_of("_gather_grad", "The gradient of gather's data; attributes are those of gather.",
                   "gather", gather_attributes,
-                  [](const AttributeValues& a, Tensors in) {
-                    return std::vector{topi::gather_grad(
-                        in[0], in[1].shape(), static_cast<int>(a.integer("axis")), in[2])};
+                  [gather_mode](const AttributeValues& a, Tensors in) {
+                    return std::vector{topi::gather_grad(in[0], in[1].shape(),
+                                                         static_cast<int>(a.integer("axis")), in[2],
+                                                         gather_mode(a))};
                   }),
       {.name = "gather_nd",
        .doc = "What the columns of indices, [m, y…], name of the dimensions of data behind the "

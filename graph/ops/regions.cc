@@ -152,8 +152,8 @@ Entries roi_pool_gradient(const NodeRef& node, const Entries& g) {
   const auto flat = [&](const Entry& e) { return n("reshape", {e}, {{"shape", "(-1,)"}}); };
   const Entry source =
       n("_roi_pool_source", {n.input(0), n.input(1)}, Attributes(node->attributes));
-  const Entry sums =
-      n("_place_along", {flat(g[0]), flat(source), flat(n.input(0))}, {{"axis", "0"}});
+  const Entry sums = n("_gather_grad", {flat(g[0]), flat(n.input(0)), flat(source)},
+                       {{"axis", "0"}, {"mode", "skip"}});
   return first_gradient(n, n.shaped_as_input(sums));
 }
 

@@ -56,7 +56,7 @@ bool gives_places(const AttributeValues& a) { return a.text("ret_type") != "valu
 // The values go back to where they came from.
 Entries placed(const GradientOf& n, const Entry& g, const Entry& places) {
   const std::string axis = fmt::format("{}", n.attributes().integer("axis"));
-  return {n("_place_along", {g, places, n.input(0)}, {{"axis", axis}})};
+  return {n("_gather_grad", {g, n.input(0), places}, {{"axis", axis}})};
 }
 
 Entries topk_gradient(const NodeRef& node, const Entries& g) {

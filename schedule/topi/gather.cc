@@ -62,11 +62,22 @@ IndexMode index_mode(const Place& place, std::string_view text) {
   bad_argument(place, fmt::format("'{}'", text), "clip, wrap, fast");
 }
 
+IndexMode index_mode_or_skip(const Place& place, std::string_view text) {
+  return text == "skip" ? IndexMode::Skip : index_mode(place, text);
+}
+
+Expr has_place(const Expr& index, const Expr& extent, IndexMode mode) {
+  if (mode != IndexMode::Skip) return {};
+  const Expr i = wide(index, extent);
+  return make_zero(i.dtype()) <= i && i < cast(i.dtype(), extent);
+}
+
 Expr place_of(const Expr& index, const Expr& extent, IndexMode mode) {
   const Expr i = wide(index, extent);
   const Expr count = cast(i.dtype(), extent), zero = make_zero(i.dtype());
   // Of nothing the first is named, which nobody reads.
   if (is_zero(extent)) return make_zero(extent.dtype());
+  if (mode == IndexMode::Skip) return cast(extent.dtype(), i);
   if (mode == IndexMode::Wrap) return cast(extent.dtype(), floor_mod(i, count));
   const Expr from = mode == IndexMode::FromEnd ? from_end(i, extent) : i;
   return cast(extent.dtype(), max(min(from, count - make_const(i.dtype(), 1)), zero));
@@ -111,8 +122,8 @@ Tensor take(const Tensor& a, const Tensor& indices, std::optional<int> axis, int
       name, tag);
 }
 
-Tensor gather(const Tensor& data, int axis, const Tensor& indices, const std::string& name,
-              const std::string& tag) {
+Tensor gather(const Tensor& data, int axis, const Tensor& indices, IndexMode mode,
+              const std::string& name, const std::string& tag) {
   require_integers({"gather", "indices"}, indices);
   const auto along = static_cast<size_t>(normalize_axis({"gather", "axis"}, axis, data.rank()));
   require_rank({"gather", "indices"}, indices, data.rank());
@@ -130,8 +141,10 @@ Tensor gather(const Tensor& data, int axis, const Tensor& indices, const std::st
       shape,
       [&](const std::vector<Var>& i) {
         std::vector<Expr> position = to_exprs(i);
-        position[along] = place_of(indices(position), whole[along], IndexMode::FromEnd);
-        return data(position);
+        const Expr index = indices(position);
+        position[along] = place_of(index, whole[along], mode);
+        const Expr inside = has_place(index, whole[along], mode), element = data(position);
+        return inside.defined() ? if_then_else(inside, element, make_zero(data.dtype())) : element;
       },
       name, tag);
 }

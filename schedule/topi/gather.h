@@ -16,9 +16,14 @@ enum class IndexMode : uint8_t {
   Clip,     // the nearest one where it is outside: -1 is 0
   Wrap,     // its remainder: -1 is the last one, and so is -1 - extent
   FromEnd,  // from the end where negative; then the nearest one where it is outside
+  Skip,     // none where it is outside: 0 is read there, and nothing written
 };
 // "clip", "wrap", and "fast", which is FromEnd: TVM leaves that unchecked. BadArgument for others.
 IndexMode index_mode(const Place& place, std::string_view text);
+// The same, or "skip".
+IndexMode index_mode_or_skip(const Place& place, std::string_view text);
+// Whether there is a place; undefined where there always is.
+Expr has_place(const Expr& index, const Expr& extent, IndexMode mode);
 // That place, of the type of the extent.
 Expr place_of(const Expr& index, const Expr& extent, IndexMode mode);
 // TypeMismatch unless elements are integers.
@@ -33,7 +38,8 @@ Tensor take(const Tensor& a, const Tensor& indices, std::optional<int> axis = st
 // The element along `axis` that each index names, at its own position in all other dimensions: of
 // the shape of `indices`, which has the rank of data and is nowhere larger. ONNX GatherElements.
 Tensor gather(const Tensor& data, int axis, const Tensor& indices,
-              const std::string& name = "T_gather", const std::string& tag = kInjective);
+              IndexMode mode = IndexMode::FromEnd, const std::string& name = "T_gather",
+              const std::string& tag = kInjective);
 // What the columns of `indices` name, which is [m, y…], of the dimensions of data behind the first
 // `batch_dims`: y… + data.shape[batch_dims + m:]. y… begins with those batch_dims dimensions. ONNX
 // GatherND, whose columns are its last dimension.

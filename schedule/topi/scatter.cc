@@ -33,6 +33,9 @@ Expr combined(Reduction reduction, const Expr& old, const Expr& update) {
   return {};
 }
 
+constexpr int64_t kEnoughTasks = 16;        // for the threads of usual machines
+constexpr int64_t kColumnsOfElements = 16;  // a line of the cache
+
 Expr constant(DType type, int64_t value) { return make_const(type, value); }
 
 // The row-major element of extents `to` at the position of element `flat` of extents `from`, which
@@ -86,7 +89,8 @@ class Scatter {
   Tensor rows(const Target& target, Reduction reduction,
               const std::function<Expr(const Expr& line, const Expr& update)>& row_of) const {
     const int64_t width = columns_of_task(target.columns);
-    return tasks(target, target.columns / std::max<int64_t>(width, 1), [&](const Task& task) {
+    const int64_t blocks = target.columns / std::max<int64_t>(width, 1);
+    return tasks(target, blocks, kEnoughTasks, [&](const Task& task) {
       const Expr first = task.block * constant(type_, width);
       return loop("k", target.updates, type_, [&](const Expr& k) {
         const Expr row = row_of(task.line, k);
@@ -105,7 +109,7 @@ class Scatter {
   }
 
   // Where each element of updates has an index of its own.
-  Tensor elements(const Extents& updates, size_t axis, Reduction reduction) const {
+  Tensor elements(const Extents& updates, size_t axis, Reduction reduction, IndexMode mode) const {
     const Lines whole = lines_along(shape_, axis), part = lines_along(updates, axis);
     const auto before = [&](const Extents& e) {
       return Extents(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -113,20 +117,25 @@ class Scatter {
     const auto behind = [&](const Extents& e) {
       return Extents(e.begin() + static_cast<std::ptrdiff_t>(axis) + 1, e.end());
     };
-    const int64_t width = columns_of_task(part.inner);
+    // Each column has indices of its own, so that a task of few of them reads no more of these.
+    const int64_t all = columns_of_task(part.inner);
+    const int64_t width = all % kColumnsOfElements == 0 ? kColumnsOfElements : all;
     const Target target{part.outer, whole.length, part.length, part.inner};
-    return tasks(target, part.inner / std::max<int64_t>(width, 1), [&](const Task& task) {
+    return tasks(target, part.inner / std::max<int64_t>(width, 1), 1, [&](const Task& task) {
       const Expr line = moved(task.line, before(updates), before(shape_));
       return loop("k", part.length, type_, [&](const Expr& k) {
         return loop("j", width, type_, [&](const Expr& j) {
           const Expr column = task.block * constant(type_, width) + j;
           const Expr from =
               (task.line * constant(type_, part.length) + k) * constant(type_, part.inner) + column;
-          const Expr row = place(from, whole.length);
+          const Expr row = place(from, whole.length, mode);
           const Expr to =
               (line * constant(type_, whole.length) + row) * constant(type_, whole.inner) +
               moved(column, behind(updates), behind(shape_));
-          return task.if_mine(row, to_.store(to, combined(reduction, to_[to], new_[from])));
+          const Stmt update =
+              task.if_mine(row, to_.store(to, combined(reduction, to_[to], new_[from])));
+          const Expr inside = has_place(at_[from], constant(type_, whole.length), mode);
+          return inside.defined() ? when(inside, update) : update;
         });
       });
     });
@@ -147,12 +156,13 @@ class Scatter {
     }
   };
 
-  Tensor tasks(const Target& target, int64_t blocks,
+  // `most_ranges`: into how many ranges of rows the result may be divided. Who owns one looks at
+  // all indices, which pays where an index moves more than an element.
+  Tensor tasks(const Target& target, int64_t blocks, int64_t most_ranges,
                const std::function<Stmt(const Task&)>& body) const {
-    constexpr int64_t kEnoughTasks = 16;  // for the threads of usual machines
     const int64_t own = std::max<int64_t>(target.lines * blocks, 1);
     const int64_t work = target.lines * target.updates * target.columns;
-    const int64_t wanted = is_worth_threads(work) ? kEnoughTasks / own : 1;
+    const int64_t wanted = is_worth_threads(work) ? most_ranges / own : 1;
     const int64_t ranges = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(target.length, 1));
     const int64_t rows = (target.length + ranges - 1) / ranges;
     const int64_t count = count_of(shape_);
@@ -229,7 +239,7 @@ void require_rows(const Place& place, int64_t updates, int64_t length) {
 
 Tensor scatter_lines(std::string_view op, const Tensor* data, const Extents& shape,
                      const Tensor& indices, const Tensor& updates, int axis, Reduction reduction,
-                     const std::string& name) {
+                     const std::string& name, IndexMode mode = IndexMode::FromEnd) {
   require_integers({op, "indices"}, indices);
   const auto rank = static_cast<int>(shape.size());
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, rank));
@@ -250,7 +260,7 @@ Tensor scatter_lines(std::string_view op, const Tensor* data, const Extents& sha
     }
   }
   require_rows({op, "indices"}, count_of(given), shape[along]);
-  return Scatter(name, data, shape, indices, updates).elements(given, along, reduction);
+  return Scatter(name, data, shape, indices, updates).elements(given, along, reduction, mode);
 }
 
 Tensor scatter_columns(std::string_view op, const Tensor* data, const Extents& shape,
@@ -347,9 +357,9 @@ Tensor take_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tenso
 }
 
 Tensor gather_grad(const Tensor& grad, const std::vector<Expr>& shape, int axis,
-                   const Tensor& indices, const std::string& name) {
+                   const Tensor& indices, IndexMode mode, const std::string& name) {
   return scatter_lines("gather_grad", nullptr, constant_shape({"gather_grad", "shape"}, shape),
-                       indices, grad, axis, Reduction::Add, name);
+                       indices, grad, axis, Reduction::Add, name, mode);
 }
 
 Tensor gather_nd_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tensor& indices,

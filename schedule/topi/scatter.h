@@ -35,7 +35,8 @@ Tensor take_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tenso
                  std::optional<int> axis, int batch_dims, std::string_view mode,
                  const std::string& name = "T_take_grad");
 Tensor gather_grad(const Tensor& grad, const std::vector<Expr>& shape, int axis,
-                   const Tensor& indices, const std::string& name = "T_gather_grad");
+                   const Tensor& indices, IndexMode mode = IndexMode::FromEnd,
+                   const std::string& name = "T_gather_grad");
 Tensor gather_nd_grad(const Tensor& grad, const std::vector<Expr>& shape, const Tensor& indices,
                       int batch_dims, const std::string& name = "T_gather_nd_grad");
 

@@ -28,7 +28,6 @@
 #include "schedule/topi/rearrange.h"
 #include "schedule/topi/reduction.h"
 #include "schedule/topi/scatter.h"
-#include "schedule/topi/selection.h"
 #include "schedule/topi/slice.h"
 #include "schedule/topi/sort.h"
 #include "schedule/topi/transform.h"

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "ir/expr.h"
-#include "schedule/topi/selection.h"
+#include "schedule/topi/scatter.h"
 #include "schedule/topi/vision.h"
 #include "tests/support/te_run.h"
 
@@ -134,10 +134,12 @@ TEST(TopiSort, WhatIsPlacedComesFromWhereItIsSelected) {
   const Array x({2, 5}, [](int64_t i) { return static_cast<double>(i + 1); });
   const Array places({2, 3}, {4, -1, 4, 0, 7, 2});
   const Tensor data = placeholder_like(x), at = placeholder_like(places, int_type(32), "places");
-  EXPECT_EQ(run(select_along(data, at, 1), {places, x}).data,
+  EXPECT_EQ(run(gather(data, 1, at, IndexMode::Skip), {places, x}).data,
             (std::vector<double>{5, 0, 5, 6, 0, 8}));
   const Array values({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(run(place_along(placeholder_like(values), at, 5, 1), {values, places}).data,
+  EXPECT_EQ(run(gather_grad(placeholder_like(values), data.shape(), 1, at, IndexMode::Skip),
+                {places, values})
+                .data,
             (std::vector<double>{0, 0, 0, 0, 4, 4, 0, 6, 0, 0}));
 }
 

@@ -6,7 +6,6 @@ For each case of the list, whose operator is in the table, its outputs and the g
 input is a gradient of zeros. The table is of expressions: `a` are attributes, `a.out` the shapes of the outputs.
 """
 
-import ast
 import json
 import sys
 
@@ -14,27 +13,13 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import attribute_values
 
-class Attributes:
+
+class Attributes(attribute_values.Attributes):
     def __init__(self, texts, out):
-        self._texts, self.out = texts, out
-
-    def __getattr__(self, name):
-        text = str(self._texts[name])
-        if text in ("true", "false"):
-            return text == "true"
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            return text
-
-    def ints(self, name):
-        value = getattr(self, name)
-        return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-    def pair(self, name):
-        values = self.ints(name)
-        return values if len(values) == 2 else values * 2
+        super().__init__(texts)
+        self.out = out
 
     def named(self, x):
         named = {axis % x.dim() for axis in self.ints("axis")} or set(range(x.dim()))
@@ -222,23 +207,6 @@ def topk(a, x):
     return tuple(found.values()) if a.ret_type == "both" else found[a.ret_type]
 
 
-def inside(a, indices, extent):
-    """Where positions are any, and positions that are."""
-    indices = indices.long()
-    holds = (indices >= 0) & (indices < extent)
-    return holds, torch.where(holds, indices, torch.zeros_like(indices))
-
-
-def select_along(a, x, indices):
-    holds, at = inside(a, indices, x.shape[a.axis])
-    return torch.gather(x, a.axis, at) * holds
-
-
-def place_along(a, values, indices, like):
-    holds, at = inside(a, indices, like.shape[a.axis])
-    return torch.zeros_like(like).scatter_add(a.axis, at, values * holds)
-
-
 def darknet(a, x, logistic, classes=None):
     parts = list(x.reshape(x.shape[0], a.num, -1, *x.shape[2:]).unbind(2))
     parts = [torch.sigmoid(p) if logistic(k) else p for k, p in enumerate(parts)]
@@ -325,8 +293,6 @@ OPERATORS = {
     "pad": pad,
     "sort": lambda a, x: torch.sort(x, dim=a.axis, descending=not a.is_ascend, stable=True)[0],
     "topk": topk,
-    "_select_along": select_along,
-    "_place_along": place_along,
     "yolo_region": region,
     "yolov3_yolo": lambda a, x: darknet(a, x, lambda k: k < 2 or k >= 4),
 }
@@ -352,8 +318,18 @@ def take(a, x, indices):
     return torch.stack([torch.index_select(rows, axis - a.batch_dims, i.flatten()) for rows, i in zip(x, at)]).reshape(*batch, *a.out[0][a.batch_dims:])
 
 
+def inside(a, indices, extent):
+    """Where positions are any, and positions that are."""
+    indices = indices.long()
+    holds = (indices >= 0) & (indices < extent)
+    return holds, torch.where(holds, indices, torch.zeros_like(indices))
+
+
 def gather(a, x, indices):
-    return torch.gather(x, a.axis, placed(indices, x.shape[a.axis]))
+    if a.mode == "skip":
+        holds, at = inside(a, indices, x.shape[a.axis])
+        return torch.gather(x, a.axis, at) * holds
+    return torch.gather(x, a.axis, placed(indices, x.shape[a.axis], a.mode))
 
 
 def scatter(a, x, indices, updates, reduction="add"):

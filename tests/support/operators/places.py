@@ -35,8 +35,21 @@ def _gather(a, x, indices):
     result = np.empty(indices.shape, x.dtype)
     for p in np.ndindex(indices.shape):
         q = list(p)
-        q[a.axis] = place(indices[p], x.shape[a.axis])
+        if a.mode == "skip" and not 0 <= indices[p] < x.shape[a.axis]:
+            result[p] = 0
+            continue
+        q[a.axis] = place(indices[p], x.shape[a.axis], a.mode)
         result[p] = x[tuple(q)]
+    return result
+
+
+def _gather_grad(a, grad, x, indices):
+    result = np.zeros_like(x)
+    for p in np.ndindex(indices.shape):
+        q = list(p)
+        q[a.axis] = place(indices[p], x.shape[a.axis], a.mode)
+        if a.mode != "skip" or 0 <= indices[p] < x.shape[a.axis]:
+            result[tuple(q)] += grad[p]
     return result
 
 
@@ -161,7 +174,9 @@ INDICES = {1: whole(-9, 9)}
 OF_SECOND = {2: whole(-9, 9)}
 TAKE = [([(3, 5), (2, 3)], {"axis": 0}), ([(3, 5), ()], {"axis": -1, "mode": "wrap"}), ([(3, 5), (4,)], {"mode": "fast"}), ([(2, 7, 3), (2, 4)], {"axis": 1, "batch_dims": 1}),
         ([(2, 3, 5), (2, 3, 2)], {"axis": 2, "batch_dims": 2, "mode": "fast"}), ([(5, 0), (2,)], {"axis": 0}), ([(3, 5), (0,)], {"axis": 1})]
-GATHER = [([(3, 5), (4, 5)], {}), ([(3, 5, 2), (2, 4, 1)], {"axis": 1}), ([(7,), (3,)], {"axis": -1}), ([(3, 0), (2, 0)], {})]
+GATHER = [([(3, 5), (4, 5)], {}), ([(3, 5, 2), (2, 4, 1)], {"axis": 1}), ([(7,), (3,)], {"axis": -1}), ([(3, 0), (2, 0)], {}),
+          *(([(3, 5), (3, 7)], {"axis": -1, "mode": mode}) for mode in ("skip", "clip", "wrap")), ([(5, 2), (3, 2)], {"axis": 0, "mode": "skip"}),
+          ([(2, 5, 3), (2, 1, 3)], {"axis": 1, "mode": "skip"})]
 GATHER_ND = [([(3, 5), (2, 4)], {}), ([(3, 5, 2), (1, 2, 3)], {}), ([(2, 3, 5), (1, 2, 4)], {"batch_dims": 1}), ([(3, 5), (0, 2)], {}), ([(4,), (1,)], {})]
 SCATTER = [([(3, 5), (3, 4), (3, 4)], {}), ([(5, 3, 2), (2, 7, 2), (2, 7, 2)], {"axis": 1}), ([(9,), (4,), (4,)], {"axis": -1})]
 
@@ -187,7 +202,7 @@ OPERATORS = {
     "embedding": Operator(lambda a, indices, weight: weight[place(indices, weight.shape[0])], [([(2, 3), (7, 5)], {}), ([(), (4, 1)], {"input_dim": 4, "output_dim": 1})],
                           samples={0: whole(-9, 9)}, grow=_grow_embedding),
     "gather": Operator(_gather, GATHER, samples=INDICES, grow=_grow_gather),
-    "_gather_grad": Operator(_transposed(_gather), _grads(GATHER, "gather"), samples=OF_SECOND),
+    "_gather_grad": Operator(_gather_grad, _grads(GATHER, "gather"), samples=OF_SECOND),
     "gather_nd": Operator(_gather_nd, GATHER_ND, samples=INDICES, grow=_grow_gather_nd),
     "_gather_nd_grad": Operator(_transposed(_gather_nd), _grads(GATHER_ND, "gather_nd"), samples=OF_SECOND),
     "one_hot": Operator(_one_hot, [([(3, 2)], {"depth": 5, "axis": 1}), ([()], {"depth": 3, "on_value": 2.5, "off_value": -1}), ([(4,)], {"depth": 2, "dtype": "int8"})],

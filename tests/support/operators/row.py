@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,6 +9,8 @@ import numpy as np
 
 import tilewright as tw
 import tilewright.graph
+
+import attribute_values
 
 
 @dataclass
@@ -33,33 +34,14 @@ class Operator:
     grow: Callable | None = None
 
 
-class Attributes:
-    """The attributes of a node as values: `a.axis`."""
+class Attributes(attribute_values.Attributes):
+    """The attributes of a node, or what they are where it does not name them."""
 
     def __init__(self, texts: dict, defaults: dict):
-        self._texts = {**defaults, **texts}
-
-    def __getattr__(self, name):
-        if name not in self._texts:
-            raise AttributeError(name)
-        text = str(self._texts[name])
-        if text in ("true", "false"):
-            return text == "true"
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            return text
+        super().__init__({**defaults, **texts})
 
     def get(self, name, default=None):
         return getattr(self, name) if name in self._texts else default
-
-    def ints(self, name) -> tuple:
-        value = getattr(self, name)
-        return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-    def pair(self, name) -> tuple:
-        values = self.ints(name)
-        return values if len(values) == 2 else values * 2
 
     def element_type(self, name):
         value = getattr(self, name)

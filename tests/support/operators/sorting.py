@@ -24,26 +24,6 @@ def _topk(a, x):
     return tuple(results.values()) if a.ret_type == "both" else results[a.ret_type]
 
 
-def _select(a, x, indices):
-    inside = (indices >= 0) & (indices < x.shape[a.axis])
-    return np.where(inside, np.take_along_axis(x, np.where(inside, indices, 0), a.axis), 0).astype(x.dtype)
-
-
-def _place(a, values, indices, like):
-    result = np.zeros_like(like)
-    for at in np.ndindex(values.shape):
-        to = list(at)
-        to[a.axis] = indices[at]
-        if 0 <= indices[at] < like.shape[a.axis]:
-            result[tuple(to)] += values[at]
-    return result
-
-
-def _indices(shape, seed, dtype):
-    """Some of them none, some twice."""
-    return np.random.default_rng(seed).integers(-1, 5, shape).astype("int32")
-
-
 def _apart(x):
     return x.size < 2 or (np.diff(np.sort(x, axis=None)) > MARGIN).all()
 
@@ -69,6 +49,4 @@ OPERATORS = {
     "argsort": Operator(lambda a, x: _places(a, x).astype(a.element_type("dtype")), [*SHAPES, ([(2, 3)], {"dtype": "int64"}), ([(9,)], {"dtype": "float32"})], gradient="ends", needs=_apart, grow=_grow_places),
     "topk": Operator(_topk, [([(5,)], {}), ([(3, 70)], {"k": 40}), ([(3, 70)], {"k": 3, "is_ascend": True, "dtype": "int64"}), ([(2, 7, 3)], {"axis": 1, "k": 4, "ret_type": "values"}),
                              ([(6,)], {"k": 0, "dtype": "int16"}), ([(2, 300)], {"k": 100, "ret_type": "values"})]),
-    "_select_along": Operator(_select, [([(3, 5), (3, 7)], {}), ([(5, 2), (3, 2)], {"axis": 0}), ([(2, 5, 3), (2, 1, 3)], {"axis": 1})], samples={1: _indices}),
-    "_place_along": Operator(_place, [([(3, 7), (3, 7), (3, 5)], {}), ([(3, 2), (3, 2), (5, 2)], {"axis": 0}), ([(2, 4, 3), (2, 4, 3), (2, 5, 3)], {"axis": 1})], samples={1: _indices}),
 }
