@@ -115,9 +115,8 @@ TEST(GraphFuseCompile, WhatIsJoinedIsComputedInItsPlace) {
   EXPECT_THAT(functions_of(outermost),
               testing::UnorderedElementsAre("fuse_dense", "fuse_dense", "__nop", "fuse_softmax"));
   EXPECT_NE(outermost.find<std::vector<int64_t>>("storage_offset"), nullptr);
-  EXPECT_THAT(functions_of(joined("1")),
-              testing::UnorderedElementsAre("fuse_dense", "fuse_dense", "fuse_concatenate",
-                                            "fuse_softmax"));
+  EXPECT_THAT(functions_of(joined("1")), testing::UnorderedElementsAre("fuse_dense", "fuse_dense",
+                                                                       "fuse_concatenate_softmax"));
   // An input of the graph is nowhere else.
   const Symbol with_x = call("concatenate", "c", {dense(x, "d", 64), x}, {{"axis", "0"}});
   EXPECT_THAT(functions_of(apply(partitioned(with_x, {}, "auto"), "GraphFuseCompile")),
