@@ -87,8 +87,9 @@ bool is(const H& handle) {
 struct Variable : ExprNode<NodeKind::Variable> {
   std::string name;
   DType type = int_type(32);
-  DType element = {};   // of a buffer (type is handle): what it holds
-  uint64_t serial = 0;  // order of creation, given by `make`: breaks ties between equal names
+  DType element = {};    // of a buffer (type is handle): what it holds
+  bool reduces = false;  // an axis of reductions: it has values inside of a reduction over it only
+  uint64_t serial = 0;   // order of creation, given by `make`: breaks ties between equal names
 };
 
 class Var : public Expr {
