@@ -321,6 +321,12 @@ struct For : StmtNode<NodeKind::For> {
   ForKind for_kind = ForKind::Serial;
   Stmt body;
 };
+// Runs `body` as long as `condition` holds, which is evaluated again before each round and so reads
+// what the body has written.
+struct While : StmtNode<NodeKind::While> {
+  Expr condition;
+  Stmt body;
+};
 // `extents` multiply to the number of elements; scope "global", "local" (registers or stack), or
 // attr::kTileScope.
 struct Allocate : StmtNode<NodeKind::Allocate> {
