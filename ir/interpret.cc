@@ -124,6 +124,9 @@ class Machine {
         return;
       case Op::For:
         return loop(c);
+      case Op::While:
+        while (eval(*c.a, 0).i != 0) run(*c.b);
+        return;
       case Op::Let:
         set_variable(c);
         return run(*c.b);

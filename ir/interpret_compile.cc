@@ -173,6 +173,13 @@ class Compiler : public Visitor {
     c.b = extent;
     c.c = body;
   }
+  void on(const While& op) override {
+    const Code* condition = compile(op.condition);
+    const Code* body = compile(op.body);
+    Code& c = add(Op::While, DType{});
+    c.a = condition;
+    c.b = body;
+  }
   void on(const Allocate& op) override {
     const auto extents = compile_all(op.extents);
     const auto saved = save({op.buffer});

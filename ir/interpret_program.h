@@ -43,6 +43,7 @@ enum class Op : uint8_t {
   RegionLoad,  // region; indices args
   // Statements
   For,          // slot from a, extent b, body c
+  While,        // a, body b
   Allocate,     // slot; extents args, body a
   Store,        // slot; index a, value b, predicate c
   RegionStore,  // region; value a, indices args

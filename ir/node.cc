@@ -269,6 +269,10 @@ void finish(Block& n) {
     require(s.defined() && !is<Block>(s), n.node_kind, "undefined or nested; use block()");
   }
 }
+void finish(While& n) {
+  require(n.condition.defined() && n.condition.dtype() == bool_type() && n.body.defined(),
+          n.node_kind, "condition is not a scalar bool, or the body is missing");
+}
 void finish(IfThenElse& n) {
   require(n.condition.defined() && n.condition.dtype() == bool_type() && n.then_case.defined(),
           n.node_kind, "condition is not a scalar bool, or the first case is missing");

@@ -87,8 +87,9 @@ bool is(const H& handle) {
 struct Variable : ExprNode<NodeKind::Variable> {
   std::string name;
   DType type = int_type(32);
-  DType element = {};   // of a buffer (type is handle): what it holds
-  uint64_t serial = 0;  // order of creation, given by `make`: breaks ties between equal names
+  DType element = {};    // of a buffer (type is handle): what it holds
+  bool reduces = false;  // an axis of reductions: it has values inside of a reduction over it only
+  uint64_t serial = 0;   // order of creation, given by `make`: breaks ties between equal names
 };
 
 class Var : public Expr {
@@ -318,6 +319,12 @@ struct For : StmtNode<NodeKind::For> {
   Var var;
   Expr min, extent;
   ForKind for_kind = ForKind::Serial;
+  Stmt body;
+};
+// Runs `body` as long as `condition` holds, which is evaluated again before each round and so reads
+// what the body has written.
+struct While : StmtNode<NodeKind::While> {
+  Expr condition;
   Stmt body;
 };
 // `extents` multiply to the number of elements; scope "global", "local" (registers or stack), or

@@ -232,6 +232,7 @@ Stmt Parser::statement(std::string_view close) {
          {ForKind::Serial, ForKind::Parallel, ForKind::Vectorized, ForKind::Unrolled}) {
       if (is_word(to_string(kind))) return loop(kind);
     }
+    if (is_word("while")) return while_loop();
     if (is_word("if")) return condition();
     if (is_word("let")) return let_stmt(close);
     if (is_word("assert")) return assertion(close);
@@ -327,6 +328,18 @@ Stmt Parser::loop(ForKind kind) {
   node.body = braces();
   unbind();
   return build(name, [&] { return make(node); });
+}
+
+Stmt Parser::while_loop() {
+  const Token start = take();
+  While node;
+  ++brackets_;
+  expect("(");
+  node.condition = expr();
+  expect(")");
+  --brackets_;
+  node.body = braces();
+  return build(start, [&] { return make(node); });
 }
 
 Stmt Parser::assertion(std::string_view close) {

@@ -127,6 +127,7 @@ class Parser {
   Stmt assertion(std::string_view close);
   Stmt let_stmt(std::string_view close);
   Stmt condition();
+  Stmt while_loop();
   Stmt realize();
   Stmt prefetch(bool for_write);
   Stmt produce();

@@ -260,6 +260,14 @@ class Printer : public Visitor {
     braces(op.body);
     put("\n");
   }
+  void on(const While& op) override {
+    indent();
+    put("while (");
+    visit(op.condition);
+    put(")");
+    braces(op.body);
+    put("\n");
+  }
   void on(const Allocate& op) override {
     const std::string& name = names.of(op.buffer.operator->());
     indent();

@@ -284,6 +284,11 @@ class HoistedStorage : public Visitor {
     Visitor::on(op);
     serial_loops_ = outer;
   }
+  void on(const While& op) override {
+    ++serial_loops_;
+    Visitor::on(op);
+    --serial_loops_;
+  }
   void on(const AttrStmt& op) override {
     const int outer = serial_loops_;
     if (attr::is_parallel_launch(op.key)) serial_loops_ = 0;

@@ -6,10 +6,13 @@
 #include <unordered_map>
 
 #include "ir/fields.h"
+#include "ir/visit_count.h"
 #include "runtime/error.h"
 
 namespace tw {
 namespace {
+
+thread_local uint64_t visited = 0;
 
 // Calls `f` with the node as what it is.
 template <class F>
@@ -131,19 +134,25 @@ H mutate_fields(Mutator& m, const T& op, const H& self) {
 
 }  // namespace
 
-Visitor::~Visitor() = default;
-Mutator::~Mutator() = default;
+uint64_t nodes_visited() { return visited; }
+void count_visits(uint64_t nodes) { visited += nodes; }
+
+Visitor::~Visitor() { count_visits(static_cast<uint64_t>(visits_)); }
+Mutator::~Mutator() { count_visits(static_cast<uint64_t>(visits_)); }
 
 void Visitor::visit(const Expr& e) {
   if (!e.defined()) return;
-  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e) &&
+  ++visits_;
+  if (shared_ == Shared::Once && visits_ > kVisitsBeforeMemory && is_shared(e) &&
       !met_.insert(e.get()).second)
     return;
   with_node(e, [this](const auto& op) { on(op); });
 }
 
 void Visitor::visit(const Stmt& s) {
-  if (s.defined()) with_node(s, [this](const auto& op) { on(op); });
+  if (!s.defined()) return;
+  ++visits_;
+  with_node(s, [this](const auto& op) { on(op); });
 }
 
 #define VISIT_FIELDS(Name)           \
@@ -160,7 +169,8 @@ void Visitor::visit(const Stmt& s) {
 
 Expr Mutator::mutate(const Expr& e) {
   if (!e.defined()) return e;
-  if (shared_ == Shared::Once && ++visits_ > kVisitsBeforeMemory && is_shared(e))
+  ++visits_;
+  if (shared_ == Shared::Once && visits_ > kVisitsBeforeMemory && is_shared(e))
     return mutate_once(e);
   return with_node(e, [&](const auto& op) { return on(op, e); });
 }
@@ -173,7 +183,9 @@ Expr Mutator::mutate_once(const Expr& e) {
 }
 
 Stmt Mutator::mutate(const Stmt& s) {
-  return s.defined() ? with_node(s, [&](const auto& op) { return on(op, s); }) : s;
+  if (!s.defined()) return s;
+  ++visits_;
+  return with_node(s, [&](const auto& op) { return on(op, s); });
 }
 
 Range Mutator::mutate(const Range& r) { return {mutate(r.min), mutate(r.extent)}; }
@@ -202,15 +214,18 @@ class ForEach {
   const std::function<void(const Expr&)>* on_expr = nullptr;
   const std::function<void(const Stmt&)>* on_stmt = nullptr;
   Shared shared = Shared::EachPlace;
+  ~ForEach() { count_visits(visits_); }
 
   void visit(const Expr& e) {
     if (!e.defined()) return;
+    ++visits_;
     if (shared == Shared::Once && !e->refs.unique() && !met_.insert(e.get()).second) return;
     if (on_expr) (*on_expr)(e);
     descend(e);
   }
   void visit(const Stmt& s) {
     if (!s.defined()) return;
+    ++visits_;
     if (on_stmt) (*on_stmt)(s);
     descend(s);
   }
@@ -222,6 +237,7 @@ class ForEach {
     with_node(node, [&](const auto& op) { for_each_field(op, walk); });
   }
   std::unordered_set<const ExprBase*> met_;
+  uint64_t visits_ = 0;
 };
 
 // Only the next level.

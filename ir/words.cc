@@ -30,9 +30,9 @@ constexpr Binary kBinaries[] = {
 };
 
 constexpr std::string_view kKeywords[] = {
-    "for", "parallel", "vectorized", "unrolled", "if",     "else",     "let",
-    "in",  "allocate", "produce",    "realize",  "assert", "prefetch", "prefetch_write",
-    "inf", "nan",      "declare",
+    "for", "parallel", "vectorized", "unrolled", "while",  "if",       "else",           "let",
+    "in",  "allocate", "produce",    "realize",  "assert", "prefetch", "prefetch_write", "inf",
+    "nan", "declare",
 };
 
 constexpr std::string_view kFunctions[] = {"select", "ramp", "shuffle", "reduce"};

@@ -18,6 +18,7 @@
 #include "ir/expr.h"
 #include "ir/guarded_visitor.h"
 #include "ir/print.h"
+#include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
 
@@ -136,6 +137,14 @@ class CheckBounds : public ScopedMutator {
   }
   Stmt on(const For& op, const Stmt& self) override {
     return tested({op.min, op.extent}, ScopedMutator::on(op, self));
+  }
+  // What a condition reads is tested before each time it is asked.
+  Stmt on(const While& op, const Stmt& self) override {
+    const Stmt loop = ScopedMutator::on(op, self);
+    const Stmt tests = tested({op.condition}, {});
+    if (!tests.defined()) return loop;
+    return block(
+        {tests, with(loop, [&](While& w) { w.body = block({w.body, rename_bindings(tests)}); })});
   }
   Stmt on(const Evaluate& op, const Stmt& self) override { return tested({op.value}, self); }
   Stmt on(const Realize& op, const Stmt& self) override {

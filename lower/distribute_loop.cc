@@ -66,6 +66,7 @@ class Dependence : public Visitor {
     visit(op.body);
   }
   void on(const For& op) override { under(depends(op.min) || depends(op.extent), op.body); }
+  void on(const While& op) override { under(depends(op.condition), op.body); }
   void on(const IfThenElse& op) override {
     const bool varying = depends(op.condition);
     under(varying, op.then_case);
@@ -162,6 +163,9 @@ class Distribute {
         if (dependence_.depends(op.min) || dependence_.depends(op.extent)) return leaf(s);
         return with(s, [&](For& f) { f.body = push(f.body); });
       }
+      case NodeKind::While:
+        if (dependence_.depends(as<While>(s)->condition)) return leaf(s);
+        return with(s, [&](While& w) { w.body = push(w.body); });
       case NodeKind::IfThenElse:
         if (dependence_.depends(as<IfThenElse>(s)->condition)) return leaf(s);
         return with(s, [&](IfThenElse& i) {

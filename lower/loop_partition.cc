@@ -20,6 +20,7 @@
 // loop goes in front of it: it is asked once, and the loop is one to see.
 #include <algorithm>
 
+#include "ir/changes.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "lower/conditions.h"
@@ -37,10 +38,11 @@ int count_leaves(const Stmt& root) {
   return n;
 }
 
-// The likely(…) conditions below a loop, with the loops between as intervals.
+// The likely(…) conditions below a loop, with the loops between as intervals. Where one may change
+// while the loop runs is not known in front of it: those stay.
 class Candidates : public Visitor {
  public:
-  explicit Candidates(Var var) : var_(std::move(var)) {}
+  explicit Candidates(const For& loop) : loop_(loop) {}
   std::vector<Expr> conditions;  // whole likely(…) calls
   IntervalMap relaxed;
   bool bounded = true;
@@ -56,7 +58,7 @@ class Candidates : public Visitor {
     Visitor::on(op);
   }
   void on(const Call& op) override {
-    if (op.name == "likely" && uses(op.args[0], var_)) {
+    if (op.name == "likely" && uses(op.args[0], loop_.var) && !may_change(op.args[0], loop_.body)) {
       const Expr e = Expr::of(&op);
       conditions.push_back(e);
       return;
@@ -65,7 +67,7 @@ class Candidates : public Visitor {
   }
 
  private:
-  Var var_;
+  const For& loop_;
 };
 
 // Takes away conditions that are known: these very calls, not others that are equal to them.
@@ -123,7 +125,7 @@ class Partition : public ScopedMutator {
         (constant && !options_.partition_const_loop)) {
       return ScopedMutator::on(op, self);
     }
-    Candidates found(op.var);
+    Candidates found(op);
     found.visit(op.body);
     const int leaves = count_leaves(op.body);
     if (found.conditions.empty() || leaves * 2 > budget_) return ScopedMutator::on(op, self);

@@ -60,6 +60,10 @@ class RemoveNoOp : public FoldingMutator {
     return is_nothing(as<For>(s)->body) ? nothing() : s;
   }
 
+  Stmt on(const While& op, const Stmt& self) override {
+    return is_zero(mutate(op.condition)) ? nothing() : Mutator::on(op, self);
+  }
+
   Stmt on(const IfThenElse& op, const Stmt& self) override {
     if (auto c = as_const_int(mutate(op.condition))) {
       const Stmt& chosen = *c ? op.then_case : op.else_case;

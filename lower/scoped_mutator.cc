@@ -37,6 +37,14 @@ Stmt ScopedMutator::on(const For& op, const Stmt& self) {
   });
 }
 
+Stmt ScopedMutator::on(const While& op, const Stmt& self) {
+  const Expr condition = mutate(op.condition);
+  const auto scope = assume(strip_likely(condition), op.body);
+  const Stmt body = mutate(op.body);
+  if (condition.same_as(op.condition) && body.same_as(op.body)) return self;
+  return make(While{.condition = condition, .body = body});
+}
+
 Stmt ScopedMutator::on(const LetStmt& op, const Stmt& self) {
   const Expr value = mutate(op.value);
   if (is_arithmetic(value)) analyzer_.bind(op.var, value);

@@ -14,6 +14,7 @@ class ScopedMutator : public Mutator {
   Stmt on(const For& op, const Stmt& self) override;
   Stmt on(const LetStmt& op, const Stmt& self) override;
   Stmt on(const AttrStmt& op, const Stmt& self) override;
+  Stmt on(const While& op, const Stmt& self) override;
   Stmt on(const IfThenElse& op, const Stmt& self) override;
 
   // What of the condition lasts while the statements run is known as long as this lives.

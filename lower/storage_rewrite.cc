@@ -97,16 +97,14 @@ class Liveness : public Visitor {
     }
     // What the home's own variables give is known where a buffer moves to.
     if (!parallel) bound_.insert(op.var);
-    loops_.push_back({Stmt(&op), position_++, {}});
-    visit(op.body);
-    const Loop loop = std::move(loops_.back());
-    loops_.pop_back();
-    const int end = position_++;
-    for (size_t b : loop.touched) touch_span(b, loop.begin, end, loop.stmt);
+    in_loop(op, [&] { visit(op.body); });
     if (parallel) {
       homes_.pop_back();
       bound_ = std::move(outer);
     }
+  }
+  void on(const While& op) override {
+    in_loop(op, [&] { Visitor::on(op); });
   }
   void on(const LetStmt& op) override {
     visit(op.value);
@@ -140,6 +138,17 @@ class Liveness : public Visitor {
     f();
     Visitor::on(op);
     current_ = {};
+  }
+
+  // What one round of a loop leaves in memory another may read.
+  template <class T, class F>
+  void in_loop(const T& op, F rounds) {
+    loops_.push_back({Stmt(&op), position_++, {}});
+    rounds();
+    const Loop loop = std::move(loops_.back());
+    loops_.pop_back();
+    const int end = position_++;
+    for (size_t b : loop.touched) touch_span(b, loop.begin, end, loop.stmt);
   }
 
   void touch(const Var& var) {
@@ -208,6 +217,10 @@ class InPlace : public Visitor {
     } else {
       Visitor::on(op);
     }
+  }
+  void on(const While& op) override {
+    ok_ = false;  // how often an element is replaced is not known
+    Visitor::on(op);
   }
   void on(const Let& op) override {
     ok_ = false;  // the element may be read before the value is complete

@@ -84,6 +84,12 @@ class Decide : public Visitor {
     }
   }
 
+  // A loop that stays.
+  void on(const While& op) override {
+    visit(op.body);
+    kept_depth_ += 1;
+  }
+
   void on(const Block& op) override {
     int64_t steps = 0;
     int unroll_depth = 0, kept_depth = 0;

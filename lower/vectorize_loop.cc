@@ -21,7 +21,8 @@
 //
 // Lane by lane is also the way out for whatever has no vector form: calls with effects, loops whose
 // bounds depend on the lane, several lanes that store to one element. A buffer allocated inside
-// gets one element a lane.
+// gets one element a lane. A while loop is refused: what ends it is memory, which lanes would take
+// turns with.
 #include <bit>
 #include <utility>
 

@@ -12,6 +12,7 @@
 #include "ir/visit.h"
 #include "lower/conditions.h"
 #include "lower/vector_safety.h"
+#include "runtime/error.h"
 
 namespace tw::pass {
 namespace {
@@ -239,6 +240,15 @@ class Vectorizer : public Mutator {
       f.body = body;
       if (f.for_kind == ForKind::Parallel) f.for_kind = ForKind::Serial;
     });
+  }
+
+  // How many rounds a lane makes is its own affair, and what ends them is memory that lanes may
+  // have in common.
+  Stmt on(const While&, const Stmt&) override {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "a while loop inside a vectorized loop, whose lanes run together",
+           .axis = var_.name(),
+           .legal = "a serial, parallel or unrolled loop around it"});
   }
 
   Stmt on(const IfThenElse& op, const Stmt& self) override {

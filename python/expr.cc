@@ -9,7 +9,6 @@
 #include "ir/intrinsics.h"
 #include "ir/print.h"
 #include "python/bind.h"
-#include "python/named_axes.h"
 
 namespace tw::python {
 
@@ -85,11 +84,7 @@ Expr number(py::handle value, DType type) {
 
 std::optional<Expr> try_expr(py::handle object) {
   if (py::isinstance<PyExpr>(object)) return object.cast<const PyExpr&>().e;
-  if (py::isinstance<IterVar>(object)) {
-    const auto& axis = object.cast<const IterVar&>();
-    NamedAxes::add(axis);
-    return axis.var();
-  }
+  if (py::isinstance<IterVar>(object)) return object.cast<const IterVar&>().var();
   if (py::isinstance<TensorSlice>(object)) {
     const auto& slice = object.cast<const TensorSlice&>();
     return slice.tensor(slice.indices);

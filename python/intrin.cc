@@ -154,6 +154,9 @@ void bind_statements(py::module_& m) {
     return make(
         For{.var = var, .min = min, .extent = extent, .for_kind = for_kind(kind), .body = body});
   });
+  m.def("while_loop", [](const Expr& condition, const Stmt& body) {
+    return make(While{.condition = condition, .body = body});
+  });
   m.def("if_statement",
         [](const Expr& condition, const Stmt& then_case, const std::optional<Stmt>& other) {
           return make(IfThenElse{

@@ -8,7 +8,6 @@
 #include "ir/print.h"
 #include "ir/substitute.h"
 #include "python/bind.h"
-#include "python/named_axes.h"
 #include "schedule/te/compute.h"
 #include "schedule/te/extern.h"
 #include "schedule/te/scan.h"
@@ -103,23 +102,6 @@ std::vector<Expr> to_indices(py::handle object) {
   return indices;
 }
 
-// An axis has values inside of a reduction over it, and nowhere else.
-void check_reduced(const te::OperationNode& op, const std::vector<IterVar>& named) {
-  for (const IterVar& axis : named) {
-    const auto is_it = [&](const IterVar& a) { return a->var.same_as(axis->var); };
-    if (axis->kind != IterKind::Reduction || std::ranges::any_of(op.root_axes(), is_it)) continue;
-    for (const Expr& e : op.evaluated()) {
-      if (!uses(e, axis->var)) continue;
-      raise({.code = ErrorCode::UnboundVariable,
-             .what = fmt::format("'{}' is an axis of reductions, and no reduction here is over it",
-                                 axis.name()),
-             .stage = op.name,
-             .axis = axis.name(),
-             .legal = fmt::format("te.sum(…, axis={}), or an axis of the compute", axis.name())});
-    }
-  }
-}
-
 std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::function& f,
                                 const std::string& name, const std::string& tag,
                                 const py::dict& attributes,
@@ -136,11 +118,7 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
     }
     return bodies;
   };
-  const NamedAxes named;
-  const std::vector<te::Tensor> outputs =
-      te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
-  check_reduced(*outputs[0].op(), named.list());
-  return outputs;
+  return te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
 }
 
 // The statements with what their buffers leave open: the shapes of the tensors, strides without

@@ -3,6 +3,7 @@
 // what needs more than two operands (sum.cc), then the bounds.
 #include "ir/arithmetic/context.h"
 #include "ir/equal.h"
+#include "ir/visit_count.h"
 
 namespace tw::arithmetic {
 namespace {
@@ -406,6 +407,7 @@ Expr Context::simplify_call(const Call& op, const Expr& self) {
 }
 
 Expr Context::simplify_node(const Expr& e) {
+  count_visits(1);
   if (is_binary(e->kind)) {
     const Operands o = operands(e.get());
     const bool chains = e->kind == NodeKind::And || e->kind == NodeKind::Or ||

@@ -58,6 +58,16 @@ class StmtSimplifier : public Mutator {
     });
   }
 
+  // The body may be nothing and the loop still never end, so it stays.
+  Stmt on(const While& op, const Stmt& self) override {
+    const Expr condition = value(op.condition);
+    if (is_zero(condition)) return {};
+    Stmt body = under(condition, op.body);
+    if (!body.defined()) body = make(Evaluate{.value = Expr(0)});
+    if (condition.same_as(op.condition) && body.same_as(op.body)) return self;
+    return make(While{.condition = condition, .body = body});
+  }
+
   Stmt on(const LetStmt& op, const Stmt& self) override {
     const Expr v = value(op.value);
     if (is_const(v) || is<Variable>(v)) {

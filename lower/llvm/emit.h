@@ -181,6 +181,7 @@ class FunctionEmitter {
   void emit_attr(const AttrStmt& op);
   void emit_for(const For& op);
   void emit_loop(const For& op, bool full_unroll);
+  void emit_while(const While& op);
   // An offset of a loop's own: what it is after a round, and by how much it grew.
   struct Offset {
     int64_t stride;

@@ -43,6 +43,8 @@ void FunctionEmitter::emit(const Stmt& s) {
       return emit_assert(*as<AssertStmt>(s));
     case NodeKind::For:
       return emit_for(*as<For>(s));
+    case NodeKind::While:
+      return emit_while(*as<While>(s));
     case NodeKind::Allocate:
       return emit_allocate(*as<Allocate>(s));
     case NodeKind::Store:
@@ -239,6 +241,27 @@ void FunctionEmitter::emit_loop(const For& op, bool full_unroll) {
     b_.SetInsertPoint(exit);
     b_.CreateBr(after);
   }
+  b_.SetInsertPoint(after);
+}
+
+// Unlike a loop that counts it is not said to make progress: one that never ends is a program too.
+void FunctionEmitter::emit_while(const While& op) {
+  llvm::BasicBlock* preheader = block();
+  llvm::BasicBlock* header = new_block("while");
+  llvm::BasicBlock* body = new_block("while.body");
+  llvm::BasicBlock* after = new_block("while.after");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  has_loops_ = true;
+  if (!loops_.empty()) loops_.back().innermost = false;
+  loops_.push_back({preheader, regions_.size()});
+  regions_.emplace_back();
+  b_.CreateCondBr(emit(op.condition), body, after);
+  b_.SetInsertPoint(body);
+  emit(op.body);
+  b_.CreateBr(header);
+  regions_.pop_back();
+  loops_.pop_back();
   b_.SetInsertPoint(after);
 }
 

@@ -64,6 +64,16 @@ class IRBuilder:
         with self._block(lambda body: _core.for_loop(var, begin, end - begin, kind, body)):
             yield var
 
+    def while_loop(self, condition):
+        """Statements that run as long as the condition holds: it reads memory again before each round.
+
+        Of `tir.all` both sides are evaluated; `tir.if_then_else(a, b, False)` asks b only where a holds.
+        """
+        condition = _core.const(condition)
+        if str(condition.dtype) != "bool":
+            _core.raise_error("type-mismatch", f"a while loop over a condition of type {condition.dtype}", "a comparison, of type bool")
+        return self._block(lambda body: _core.while_loop(condition, body))
+
     @contextmanager
     def if_scope(self, cond):
         """Statements for where the condition holds."""

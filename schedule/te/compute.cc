@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
@@ -82,6 +84,20 @@ std::vector<IterVar> check_bodies(const std::vector<IterVar>& axis, const std::v
     }
   }
   return first->axis;
+}
+
+// An axis of reductions that a body uses where no reduction gives it values.
+void check_reduced(const Expr& body, const std::vector<IterVar>& axes, const std::string& name) {
+  for (const Var& v : free_vars(body)) {
+    const auto is_it = [&](const IterVar& a) { return a.var().same_as(v); };
+    if (!v->reduces || std::ranges::any_of(axes, is_it)) continue;
+    raise({.code = ErrorCode::UnboundVariable,
+           .what = fmt::format("'{}' is an axis of reductions, and no reduction here is over it",
+                               v.name()),
+           .stage = name,
+           .axis = v.name(),
+           .legal = fmt::format("te.sum(…, axis={}), or an axis of the compute", v.name())});
+  }
 }
 
 class ReadRewriter : public Mutator {
@@ -441,7 +457,10 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
   }
   std::vector<Expr> init;
   body = taken_apart(body, init);
-  for (Expr& e : init) e = checked_body(e, name);
+  for (Expr& e : init) {
+    e = checked_body(e, name);
+    check_reduced(e, axis, name);
+  }
   for (Expr& e : body) {
     if (!e.defined()) {
       raise({.code = ErrorCode::BadArgument,
@@ -452,6 +471,7 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
     e = checked_body(e, name);
     check_element_type(e.dtype(), "a compute", name);
   }
+  for (const Expr& e : body) check_reduced(e, axis, name);
   auto* node = new ComputeNode;
   const Operation op(node);
   node->reduce_axis = check_bodies(axis, body, name);

@@ -39,7 +39,9 @@ IterVar reduce_axis(const Range& domain, const std::string& name) {
   const DType type = domain.extent.dtype();
   const Expr min = domain.min.defined() ? domain.min : Expr(0);
   check_start(min, name);
-  return IterVar(Range{cast(type, min), domain.extent}, Var(name, type), IterKind::Reduction);
+  const Expr var = make(Variable{.name = name, .type = type, .reduces = true});
+  return IterVar(Range{cast(type, min), domain.extent}, Var(as<Variable>(var)),
+                 IterKind::Reduction);
 }
 
 std::vector<Expr> reduce(const CommReducer& combiner, const std::vector<Expr>& sources,

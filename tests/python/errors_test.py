@@ -1,5 +1,6 @@
 """Errors of scripts: class, code, and what they say about the script."""
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -99,15 +100,14 @@ def test_a_body_too_deep_for_any_walk():
 def test_a_variable_that_nothing_gives():
     A = te.placeholder((3, 3), name="A")
     k = te.reduce_axis((0, 3), name="k")
-    read = A[0, k]  # outside of the function, where te.compute cannot know it by its name
-    B = te.compute((3,), lambda i: read, name="B")  # te.sum is missing
-    with refused("unbound-variable", legal="a reduce axis inside a reduction over it"):
-        tw.build(te.create_schedule(B.op), [A, B])
+    read = A[0, k]  # wherever it is written, te.compute is what misses te.sum
+    with refused("unbound-variable", what="'k' is an axis of reductions", legal="te.sum(…, axis=k)") as refusal:
+        te.compute((3,), lambda i: read, name="B")
+    line = inspect.currentframe().f_lineno - 1
+    assert (refusal.error.stage, refusal.error.axis, refusal.error.where) == ("B", "k", f"errors_test.py:{line}")
 
 
 def test_the_line_of_the_script_is_named(program):
-    import inspect
-
     _, _, C, s = program
     with pytest.raises(tw.UserError) as info:
         s[C].split(C.op.axis[0], factor=0)

@@ -64,6 +64,62 @@ def sparse_product(indptr, columns, values, x):
 
 
 @te.hybrid.script
+def insertion_sort(a):
+    out = output_tensor((a.shape[0], a.shape[1]), "float32")
+    for row in parallel(a.shape[0]):
+        for i in range(a.shape[1]):
+            j = i
+            while j > 0 and out[row, j - 1] > a[row, i]:
+                out[row, j] = out[row, j - 1]
+                j -= 1
+            out[row, j] = a[row, i]
+    return out
+
+
+@te.hybrid.script
+def lower_bound(a, x):
+    """For each of x the first element of a that is not smaller."""
+    found = output_tensor((x.shape[0],), "int32")
+    for i in parallel(x.shape[0]):
+        low = 0
+        high = a.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if a[middle] < x[i]:
+                low = middle + 1
+            else:
+                high = middle
+        found[i] = low
+    return found
+
+
+@te.hybrid.script
+def square_roots(a):
+    """Newton's iteration, each element until it stands still, and how often."""
+    root = output_tensor((a.shape[0],), "float64")
+    rounds = output_tensor((a.shape[0],), "int32")
+    for i in range(a.shape[0]):
+        root[i] = max(a[i], float64(1))
+        rounds[i] = 0
+        while root[i] * root[i] > a[i] * float64(1.0000001) and rounds[i] < 60:
+            root[i] = (root[i] + a[i] / root[i]) / float64(2)
+            rounds[i] += 1
+    return root, rounds
+
+
+@te.hybrid.script
+def collatz(a):
+    steps = output_tensor((a.shape[0],), "int32")
+    for i in range(a.shape[0]):
+        n = a[i]
+        steps[i] = 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps[i] += 1
+    return steps
+
+
+@te.hybrid.script
 def row_lengths(indptr):
     """Lanes whose loops are of different lengths run one by one."""
     count = output_tensor((8,), "int32")
@@ -201,7 +257,22 @@ def test_errors_name_the_line():
             i = i + 1
         return c
 
-    wrong(loops_while, "while True", "a statement of kind While.*legal: for loops")
+    def breaks(a):
+        c = output_tensor((4,), "float32")
+        c[0] = a[0]
+        while c[0] < 9:
+            break
+        return c
+
+    def waits_on_a_number(a):
+        c = output_tensor((4,), "float32")
+        while a[0]:
+            c[0] = a[0]
+        return c
+
+    wrong(loops_while, "while True", "a while loop that never ends: True always holds; legal: a condition of what the loop changes")
+    wrong(breaks, "            break", "a statement of kind Break.*legal: for loops")
+    wrong(waits_on_a_number, "while a[0]", "a while loop over a condition of type float32; legal: a comparison")
     wrong(stores_into_an_input, "a[0] = 1", "a store into an input")
     wrong(unknown_name, "nobody", "'nobody' has no value here")
     wrong(unknown_function, "print", "a call of print; legal: len, ceil_div")
@@ -264,3 +335,86 @@ def test_lanes_with_loops_of_different_lengths():
     P = te.placeholder((9,), "int32", name="P")
     indptr = csr(8)[0]
     numpy.testing.assert_array_equal(run([P], [row_lengths(P)], indptr)[0], numpy.diff(indptr))
+
+
+def test_while_loops():
+    rows, n = te.var("rows"), te.var("n")
+    A = te.placeholder((rows, n), name="A")
+    ordered = insertion_sort(A)
+    f = tvm.build(te.create_schedule(ordered.op), [A, ordered])
+    for shape in ((3, 7), (5, 1), (2, 64)):
+        a, out = random(*shape), numpy.zeros(shape, "float32")
+        f(a, out)
+        numpy.testing.assert_array_equal(out, numpy.sort(a, 1))
+        numpy.testing.assert_array_equal(insertion_sort(a), out)
+
+    A, X = te.placeholder((50,), name="A"), te.placeholder((20,), name="X")
+    a, x = numpy.sort(random(50)), random(20)
+    found, = run([A, X], [lower_bound(A, X)], a, x)
+    numpy.testing.assert_array_equal(found, numpy.searchsorted(a, x))
+
+    A = te.placeholder((8,), "float64", name="A")
+    a = numpy.abs(random(8)).astype("float64") * 1000
+    root, rounds = run([A], list(square_roots(A)), a)
+    numpy.testing.assert_allclose(root, numpy.sqrt(a), rtol=1e-6)
+    assert 3 < rounds.max() < 60
+    numpy.testing.assert_array_equal(square_roots(a)[1], rounds)
+
+    A = te.placeholder((30,), "int32", name="A")
+    a = numpy.arange(1, 31, dtype="int32")
+    numpy.testing.assert_array_equal(run([A], [collatz(A)], a)[0], collatz(a))
+
+
+def test_a_while_loop_beside_scheduled_stages():
+    A = te.placeholder((4, 8), name="A")
+    B = te.compute((4, 8), lambda i, j: A[i, j] * 2, name="B")
+    C = insertion_sort(B)
+    D = te.compute((4, 8), lambda i, j: C[i, 7 - j], name="D")
+    s = te.create_schedule(D.op)
+    outer, inner = s[D].split(D.op.axis[1], factor=4)
+    s[D].vectorize(inner)
+    s[D].parallel(D.op.axis[0])
+    text = te.to_text([D])
+    assert "while (" in text and te.to_text(te.from_text(text)) == text
+    a, out = random(4, 8), numpy.zeros((4, 8), "float32")
+    tvm.build(s, [A, D])(a, out)
+    numpy.testing.assert_array_equal(out, -numpy.sort(-2 * a, 1))
+    out[:] = 0
+    tvm.build([A, D])(a, out)  # as the prior schedules it
+    numpy.testing.assert_array_equal(out, -numpy.sort(-2 * a, 1))
+
+
+def test_what_a_while_condition_reads_is_tested():
+    @te.hybrid.script
+    def first_negative(a):
+        k = output_tensor((1,), "int32")
+        k[0] = 0
+        while a[k[0]] >= 0:
+            k[0] += 1
+        return k
+
+    A = te.placeholder((4,), name="A")
+    k = first_negative(A)
+    with tvm.transform.PassContext(config={"check_bounds": True}):
+        f = tvm.build(te.create_schedule(k.op), [A, k])
+    out = numpy.zeros(1, "int32")
+    f(numpy.array([1, 2, -3, 4], "float32"), out)
+    assert out[0] == 2
+    with pytest.raises(tvm.UserError, match="'A'.* is not from 0 to 4 - 1"):
+        f(numpy.array([1, 2, 3, 4], "float32"), out)
+
+
+def test_a_while_loop_has_no_lanes():
+    @te.hybrid.script
+    def in_lanes(a):
+        out = output_tensor((4,), "float32")
+        for i in vectorize(4):
+            out[i] = a[i]
+            while out[i] > 1:
+                out[i] = out[i] / 2
+        return out
+
+    A = te.placeholder((4,), name="A")
+    out = in_lanes(A)
+    with pytest.raises(tvm.UserError, match="a while loop inside a vectorized loop.*legal: a serial, parallel or unrolled loop"):
+        tvm.build(te.create_schedule(out.op), [A, out])

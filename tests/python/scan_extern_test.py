@@ -161,6 +161,31 @@ def test_an_extern_of_an_ir_builder():
     assert te.to_text(te.from_text(text)) == text
 
 
+def test_a_while_loop_of_an_ir_builder():
+    A = te.placeholder((1,), "int32", name="A")
+
+    def digits(ins, outs):
+        ib = tvm.tir.ir_builder.create()
+        a, c = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        rest = ib.allocate("int32", (1,), name="rest")
+        rest[0], c[0] = a[0], 0
+        with ib.while_loop(rest[0] > 0):
+            c[0] += 1
+            rest[0] = rest[0] // 10
+        return ib.get()
+
+    C = te.extern((1,), [A], digits, name="C")
+    f = tvm.build(te.create_schedule(C.op), [A, C])
+    out = numpy.zeros(1, "int32")
+    for value in (0, 7, 10, 123456789):
+        f(numpy.array([value], "int32"), out)
+        assert out[0] == (len(str(value)) if value else 0)
+    assert "while ((rest[0] > 0))" in te.to_text([C])
+    with pytest.raises(tvm.UserError, match="scan_extern_test.*a while loop over a condition of type int32; legal: a comparison"):
+        with tvm.tir.ir_builder.create().while_loop(A[0]):
+            pass
+
+
 def test_an_extern_between_computes_with_several_outputs():
     A = te.placeholder((4, 6), name="A")
     B = te.compute((4, 6), lambda i, j: A[i, j] * 2, name="B")

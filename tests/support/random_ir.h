@@ -322,6 +322,22 @@ class RandomIr {
     return make(For{
         .var = i, .min = 0, .extent = static_cast<int>(extent), .for_kind = kind, .body = body});
   }
+  // The same rounds as of a loop, counted in memory.
+  Stmt counted(const Var& i, int64_t rounds, const Stmt& body) {
+    const Var counter = buffer_var(name("counter"), i.dtype());
+    const Expr count = make(Load{.type = i.dtype(), .buffer = counter, .index = 0});
+    const auto set = [&](const Expr& value) {
+      return make(Store{.buffer = counter, .value = value, .index = 0});
+    };
+    const Stmt next = block({body, set(i + 1)});
+    const Stmt round = make(LetStmt{.var = i, .value = count, .body = next});
+    const Expr more = count < static_cast<int>(rounds);
+    return make(Allocate{.buffer = counter,
+                         .type = i.dtype(),
+                         .extents = {1},
+                         .scope = random_.chance(50) ? "local" : "global",
+                         .body = block({set(0), make(While{.condition = more, .body = round})})});
+  }
   // Writes every element once: by one loop, by two with a guard, or in vectors with a predicate.
   // It does not read the same buffer, so the order of its iterations is free.
   Stmt fill(const Var& buffer, int64_t size, int depth) {
@@ -365,7 +381,9 @@ class RandomIr {
                      .then_case = body,
                      .else_case = random_.chance(50) ? store(buffer, inside(size, 1), 1) : Stmt()});
     }
-    body = loop(i, random_.between(1, 4), ForKind::Serial, decorate(body, depth));
+    body = decorate(body, depth);
+    const int64_t rounds = random_.between(1, 4);
+    body = random_.chance(25) ? counted(i, rounds, body) : loop(i, rounds, ForKind::Serial, body);
     variables_.pop_back();
     return body;
   }

@@ -1931,5 +1931,9 @@ def trunc_mod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) 
     ...
 
 
+def while_loop(arg0: tilewright._core.ExprLike, arg1: tilewright._core.Stmt) -> tilewright._core.Stmt:
+    ...
+
+
 def zeros_array(arg0: typing.Any, arg1: str) -> tilewright._core.NDArray:
     ...

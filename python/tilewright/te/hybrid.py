@@ -11,9 +11,9 @@
 
     C = outer(A, B)  # of te tensors: a stage; of NumPy arrays it runs as Python
 
-In the function stand loops over `range`, `serial`, `parallel`, `vectorize`, `unroll` and `const_range`, `if`, assignments to
-elements and to scalars, `output_tensor` and `allocate`, arithmetic, comparisons, mathematical functions, `assert`, and one
-`return` of outputs at the end.
+In the function stand loops over `range`, `serial`, `parallel`, `vectorize`, `unroll` and `const_range`, `while`, `if`,
+assignments to elements and to scalars, `output_tensor` and `allocate`, arithmetic, comparisons, mathematical functions, `assert`,
+and one `return` of outputs at the end.
 """
 
 import ast
@@ -27,7 +27,7 @@ from .. import _core, ir_builder, tir
 from .extern import extern
 from .intrin import decl_buffer
 
-_LEGAL = ("for loops over range, serial, parallel, vectorize, unroll or const_range; if; assignments; output_tensor; allocate; "
+_LEGAL = ("for loops over range, serial, parallel, vectorize, unroll or const_range; while; if; assignments; output_tensor; allocate; "
           "assert; return of outputs at the end")
 _LOOPS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorize", "unroll": "unroll"}
 _MATH = {name: getattr(tir, name) for name in (
@@ -69,6 +69,10 @@ def script(function):
 
 def _is_python(*values):
     return all(isinstance(v, (int, float, bool)) for v in values)
+
+
+def _has_elements(node):
+    return any(isinstance(n, ast.Subscript) for n in ast.walk(node))
 
 
 class _Array:
@@ -187,6 +191,20 @@ class _Function:
             self._scopes.append({node.target.id: i})
             self._statements(node.body)
             self._scopes.pop()
+
+    def _While(self, node):
+        if node.orelse:
+            self._fail(node, "a while loop with else", "while condition:")
+        condition = self._value(node.test)
+        if _is_python(condition):
+            if condition:
+                self._fail(node, f"a while loop that never ends: {ast.unparse(node.test)} always holds",
+                           "a condition of what the loop changes: elements, or names assigned before it and in it")
+            return
+        if str(condition.dtype) != "bool":
+            self._fail(node, f"a while loop over a condition of type {condition.dtype}", "a comparison, of type bool", "type-mismatch")
+        with self._ib.while_loop(condition):
+            self._block(node.body)
 
     def _constant(self, node, value):
         if isinstance(value, _core.IntImm):
@@ -368,9 +386,20 @@ class _Function:
 
     def _value_BoolOp(self, node):
         values = [self._value(v) for v in node.values]
+        both = isinstance(node.op, ast.And)
         if _is_python(*values):
-            return all(values) if isinstance(node.op, ast.And) else any(values)
-        return tir.all(*values) if isinstance(node.op, ast.And) else tir.any(*values)
+            return all(values) if both else any(values)
+        # As in Python a later element is read only where what stands before it has not decided.
+        result, *others = reversed(list(zip(values, node.values)))
+        result, reads = result[0], _has_elements(result[1])
+        for value, of in others:
+            if reads and not _is_python(value):
+                decided = _core.const(not both, "bool")
+                result = tir.if_then_else(value, result, decided) if both else tir.if_then_else(value, decided, result)
+            else:
+                result = tir.all(value, result) if both else tir.any(value, result)
+            reads = reads or _has_elements(of)
+        return result
 
     def _value_Compare(self, node):
         sides = [self._value(v) for v in (node.left, *node.comparators)]

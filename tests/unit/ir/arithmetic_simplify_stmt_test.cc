@@ -33,6 +33,30 @@ TEST_F(SimplifyStmt, LoopRangesDecideConditions) {
   EXPECT_EQ(text(loop(i, n, when(i < n, store(i)))), to_string(loop(i, n, store(i))));
 }
 
+TEST_F(SimplifyStmt, WhileConditionsHoldAsFarAsTheBodyLeavesThem) {
+  const Var c = buffer_var("C", int_type(32)), d = buffer_var("D", int_type(32));
+  const auto load = [](const Var& buffer) {
+    return make(Load{.type = int_type(32), .buffer = buffer, .index = 0});
+  };
+  const auto count = make(Store{.buffer = c, .value = load(c) + 1, .index = 0});
+  const auto rounds = [](const Expr& condition, const Stmt& body) {
+    return make(While{.condition = condition, .body = body});
+  };
+  // What is asked of memory that the body writes is asked again, inside and outside.
+  const Stmt changes = rounds(load(c) < 4, block({count, when(load(c) < 4, store(1))}));
+  EXPECT_EQ(text(changes), to_string(changes));
+  const Stmt around = when(load(c) < 4, rounds(load(c) < 4, count));
+  EXPECT_EQ(text(around), to_string(around));
+  // What the body leaves alone holds in it.
+  EXPECT_EQ(text(rounds(load(d) < 4 && load(c) < 9, block({count, when(load(d) < 5, store(1))}))),
+            to_string(rounds(load(d) < 4 && load(c) < 9, block({count, store(1)}))));
+  // Facts from around decide it.
+  EXPECT_EQ(text(loop(i, 4, rounds(i > 5, store(1)))), to_string(make(Evaluate{.value = 0})));
+  // A loop around nothing may still be one that never ends.
+  const Stmt waits = rounds(load(c) < 4, make(Evaluate{.value = 0}));
+  EXPECT_EQ(text(waits), to_string(waits));
+}
+
 TEST_F(SimplifyStmt, TrivialLoopsGo) {
   EXPECT_EQ(text(loop(i, 1, loop(j, 4, store(i * 16 + j)))), to_string(loop(j, 4, store(j))));
   EXPECT_EQ(text(loop(i, 1, store(i), ForKind::Parallel)), to_string(store(0)));

@@ -269,5 +269,24 @@ TEST(Interpret, TellsAnObserverWhatItDoes) {
   EXPECT_EQ(log.text, "parallel 1: new 3 r1 w2 r2 w0 2: new 3 r2 w2 r2 w0 end ");
 }
 
+TEST(Interpret, WhileLoopsAskBeforeEachRound) {
+  InterpreterBuffer c(int_type(32), 2);
+  run("declare C: int32*\nC[0] = 0\nC[1] = 7\nwhile ((C[0] < C[1])) {\n"
+      "  C[0] = (C[0] + 2)\n  C[1] = (C[1] - 1)\n}\n",
+      {{"C", &c}});
+  EXPECT_EQ(integers(c), "6 4 ");
+  run("declare C: int32*\nwhile ((C[0] < C[1])) {\n  C[0] = 100\n}\n", {{"C", &c}});
+  EXPECT_EQ(integers(c), "6 4 ");
+}
+
+TEST(Interpret, AWhileLoopWithoutProgressEnds) {
+  InterpreterBuffer c(int_type(32), 1);
+  const ErrorInfo e = expect_error(ErrorCode::BadArgument, [&] {
+    run("declare C: int32*\nC[0] = 0\nwhile ((C[0] < 1)) {\n  C[0] = 0\n}\n", {{"C", &c}},
+        {.max_steps = 1000});
+  });
+  EXPECT_EQ(e.what, "the program did not end within 1000 steps");
+}
+
 }  // namespace
 }  // namespace tw

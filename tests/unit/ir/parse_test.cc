@@ -272,5 +272,22 @@ TEST(Parse, SaysWhereAndWhat) {
             "nested too deeply");
 }
 
+TEST(Parse, WhileLoops) {
+  const std::string text = R"(while (((C[0] < n) && likely((C[1] != 0)))) {
+  let next = C[C[0]]
+  C[0] = next
+  while ((C[1] > next)) {
+    C[1] = (C[1] - 1)
+  }
+}
+C[0] = 1
+)";
+  const Stmt s = parse_stmt("declare C: int32*\ndeclare n: int32\n" + text);
+  EXPECT_EQ(to_string(s), text);
+  expect_round_trip(s);
+  expect_error(ErrorCode::ParseError, [] { parse_stmt("while (1) {\n  0\n}\n"); });
+  expect_error(ErrorCode::ParseError, [] { parse_stmt("while ((bool)1) {\n}\n"); });
+}
+
 }  // namespace
 }  // namespace tw

@@ -48,6 +48,16 @@ TEST(CheckBoundsPass, ATestStandsUnderTheConditionsOfItsRead) {
       << text;
 }
 
+TEST(CheckBoundsPass, WhatAWhileLoopAsksIsTestedBeforeEachRound) {
+  constexpr char assertion[] =
+      "assert(((0 <= C(0)) && (C(0) < 10)), \"index 0 of 'A', C(0), is not from 0 to 10 - 1\")\n";
+  EXPECT_EQ(checked("declare A: int32[10]\ndeclare C: int32[1]\n"
+                    "while ((A(C(0)) > 0)) {\n  C(0) = (C(0) + 1)\n}\nC(0) = 0\n"),
+            std::string("{\n  ") + assertion +
+                "}\nwhile ((A(C(0)) > 0)) {\n  C(0) = (C(0) + 1)\n  " + assertion +
+                "}\nC(0) = 0\n");
+}
+
 constexpr char kGather[] =
     "A = placeholder(float32, [10])\nI = placeholder(int32, [8])\n"
     "B = compute([i: 8], A(I(i)))\narguments A I B\noutputs B\n";

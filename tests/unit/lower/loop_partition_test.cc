@@ -207,5 +207,12 @@ for (y, 0, 4) {
 )");
 }
 
+// Where it stops to hold is what the loop itself writes.
+TEST(LoopPartition, ConditionsThatTheLoopChangesStay) {
+  const std::string text =
+      "for (i, 0, 6) {\n  if (likely((t[0] < i))) {\n    t[0] = (t[0] + 3)\n  }\n}\n";
+  EXPECT_EQ(run_pass(pass::loop_partition, "declare t: int32*\n" + text), text);
+}
+
 }  // namespace
 }  // namespace tw
