@@ -48,6 +48,7 @@ const std::vector<Operator>& operators() {
                               &nn::softmax_rows,
                               &nn::upsampling_rows,
                               &vision::boxes_rows,
+                              &vision::class_suppression_rows,
                               &vision::regions_rows,
                               &gather_rows,
                               &scatter_rows,
@@ -63,7 +64,8 @@ const std::vector<Operator>& operators() {
                               &nn::conv2d_blocked_rows,
                               &nn::lrn_rows,
                               &nn::mirror_pad_rows,
-                              &image::resize_rows}) {
+                              &image::resize_rows,
+                              &image::grid_sample_rows}) {
       for (Operator& row : family()) all.push_back(std::move(row));
     }
     return all;
