@@ -14,7 +14,7 @@ import numpy as np
 
 
 # Attributes that names of cases show, where they are not these.
-SHOWN = {"axis": None, "strides": (1, 1), "groups": 1, "k": None, "shape": None, "axes": None}
+SHOWN = {"axis": None, "strides": (1, 1), "groups": 1, "k": None, "shape": None, "axes": None, "method": None}
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,16 @@ def _conv(n, c, size, channels, kernel, stride=1, groups=1):
     return Case("conv2d", [(n, c, size, size), (channels, c // groups, kernel, kernel), (channels,)], attributes, weights=2)
 
 
+def _node(op, inputs=1, **attributes):
+    return [(op, [f"x{k}" for k in range(inputs)], ["y0"], attributes)]
+
+
+def _positions(shape):
+    """Of a grid, a little moved from the pixels of the image."""
+    own = np.stack(np.meshgrid(*(np.linspace(-1, 1, extent) for extent in shape[2:]), indexing="ij")[::-1])
+    return (own + np.random.default_rng(0).uniform(-0.05, 0.05, shape)).astype("float32")
+
+
 CASES = [
     *(case for name in ("relu", "sigmoid", "tanh", "exp", "negative", "abs", "floor", "ceil") for case in _both(name)),
     *(case for name in ("log", "sqrt") for case in _both(name, positive=True)),
@@ -85,6 +95,22 @@ CASES = [
     # What is chosen of a vocabulary, of the scores of a detector, and of classes.
     Case("topk", [(1, 50257)], {"k": 50, "dtype": "int64"}), Case("topk", [(1, 8732)], {"k": 400, "dtype": "int64"}), Case("topk", [(64, 1000)], {"k": 5, "dtype": "int64"}),
     Case("sort", [(64, 1000)]), Case("sort", [(1, 8732)], {"is_ascend": False}),
+    # Functions of transformers and of mobile networks, by ONNX's nodes where the exporter has none.
+    *(case for name, op in (("erf", "Erf"), ("sin", "Sin"), ("cos", "Cos")) for case in _both(name, nodes=_node(op))),
+    *_both("hard_swish", nodes=_node("HardSwish")), *_both("softsign", nodes=_node("Softsign")), *_both("reciprocal", positive=True, nodes=_node("Reciprocal")),
+    *(Case("where", [shape] * 3, dtypes={0: "bool"}, nodes=_node("Where", 3)) for shape in (IMAGE, (128, 3072))),
+    *(Case("cumsum", [shape], {"axis": -1}, nodes=_node("CumSum", 2), initializers={"x1": np.int64(-1)}) for shape in (ROWS, (1, 12, 128, 128))),
+    *(Case("take", [shape, places], {"axis": 0}, dtypes={1: "int64"}, nodes=_node("Gather", 2, axis=0)) for shape, places in (((30522, 768), (128,)), ((1000, 64), (64, 26)))),
+    *(Case("gather", [shape, places], {"axis": 1}, dtypes={1: "int64"}, nodes=_node("GatherElements", 2, axis=1)) for shape, places in ((ROWS, (1024, 100)), ((8, 8732), (8, 400)))),
+    *(Case("tile", [shape], {"reps": reps}, nodes=_node("Tile", 2), initializers={"x1": np.asarray(reps)}) for shape, reps in ((TOKENS, (4, 1)), ((1, 64, 28, 28), (1, 1, 2, 2)))),
+    *(Case("lrn", [shape], {"size": 5, "alpha": 1e-4, "beta": 0.75, "bias": 1}, nodes=_node("LRN", size=5, alpha=1e-4, beta=0.75, bias=1.0)) for shape in ((1, 96, 55, 55), (1, 256, 27, 27))),
+    *(Case("resize2d", [shape], {"size": size}, nodes=_node("Resize", 4, mode="linear"), initializers={"x1": np.zeros(0, "float32"), "x2": np.zeros(0, "float32"), "x3": np.asarray((*shape[:2], *size))})
+      for shape, size in (((1, 256, 14, 14), (28, 28)), ((1, 21, 65, 65), (513, 513)))),
+    *(Case("max_pool2d_with_indices", [shape], {"pool_size": (2, 2), "strides": (2, 2)}, nodes=[("MaxPool", ["x0"], ["y0", "y1"], {"kernel_shape": (2, 2), "strides": (2, 2)})])
+      for shape in ((1, 64, 112, 112), (1, 256, 28, 28))),
+    *(Case("grid_sample", [shape, (1, 2, *shape[2:])], {"method": method}, values={1: _positions},
+           nodes=[("Transpose", ["x1"], ["grid"], {"perm": (0, 2, 3, 1)}), ("GridSample", ["x0", "grid"], ["y0"], {"mode": method, "align_corners": 1})])
+      for method in ("bilinear", "nearest") for shape in (IMAGE, (1, 3, 224, 224))),
 ]
 
 

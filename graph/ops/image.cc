@@ -80,6 +80,14 @@ te::Tensor on_images(const te::Tensor& tensor, std::string_view text,
   return ordered(f(ordered(tensor, own, order)), order, own);
 }
 
+Entry pixels_in_line(const GradientOf& n, const Entry& images, size_t spatial) {
+  Entry pixels = images;
+  for (size_t d = 1; d < spatial; ++d) {
+    pixels = n("reshape", {pixels}, {{"shape", d + 1 < spatial ? "(0, 0, -3, -2)" : "(0, 0, -3)"}});
+  }
+  return pixels;
+}
+
 int64_t window_positions(const ShapeInference& s, int64_t extent, const Window& w) {
   if (w.stride < 1 || w.dilation < 1 || w.kernel < 1) {
     s.fail(fmt::format("kernel {}, stride {}, dilation {}", w.kernel, w.stride, w.dilation),

@@ -9,6 +9,7 @@
 
 #include "graph/layout.h"
 #include "graph/op.h"
+#include "graph/ops/common.h"
 
 namespace tw::graph {
 
@@ -37,6 +38,8 @@ void narrow_images(ShapeInference& s, const Layout& layout, const LayoutExtents&
 // and blocks behind them.
 te::Tensor on_images(const te::Tensor& tensor, std::string_view layout,
                      const std::function<te::Tensor(const te::Tensor&)>& f);
+// Images (n, c, …) whose pixels stand along one dimension, (n, c, pixels).
+Entry pixels_in_line(const GradientOf& n, const Entry& images, size_t spatial);
 
 // A window along one dimension.
 struct Window {

@@ -7,6 +7,7 @@
 #include "schedule/topi/einsum.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/gather.h"
+#include "schedule/topi/image/grid_sample.h"
 #include "schedule/topi/image/resize.h"
 #include "schedule/topi/matrix.h"
 #include "schedule/topi/moments.h"

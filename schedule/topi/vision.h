@@ -34,6 +34,17 @@ std::vector<Tensor> suppression_source(const Tensor& data, const Tensor& valid_c
 // [batch, n, columns].
 Tensor non_max_suppression(const Tensor& data, const Tensor& valid_count, const Suppression& s);
 
+struct ClassSuppression {
+  int64_t max_output_boxes_per_class = -1;  // of each image; all where below 0
+  double iou_threshold = -1;                // what overlaps by more than that goes
+  double score_threshold = -1;              // only greater scores are looked at
+};
+// boxes [batch, n, 4], by two opposite corners, and scores [batch, classes, n]: (image, class, box)
+// of those that are kept, image by image, class by class, from the greatest score to the least,
+// int64 [batch * classes * n, 3] with rows of -1 behind them; and how many there are, int64 [1].
+std::vector<Tensor> all_class_non_max_suppression(const Tensor& boxes, const Tensor& scores,
+                                                  const ClassSuppression& s);
+
 // Anchors [1, h * w * (sizes + ratios - 1), 4] around the pixels of data [n, c, h, w], in parts of
 // its extents. SSD, Liu et al. 2016.
 Tensor multibox_prior(const Tensor& data, const std::vector<double>& sizes = {1},
@@ -83,6 +94,7 @@ Tensor roi_align_grad(const Tensor& grad, const Tensor& rois, const std::vector<
 
 // Rows of the table in schedule/topi/operator.h.
 std::vector<Operator> boxes_rows();
+std::vector<Operator> class_suppression_rows();
 std::vector<Operator> regions_rows();
 
 }  // namespace tw::topi::vision

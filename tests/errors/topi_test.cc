@@ -342,5 +342,35 @@ TEST(TopiErrors, NonlinearitiesNormsAndEinsum) {
   expect_error(ErrorCode::BadShape, [] { nn::batch_matmul(tensor({4}), tensor({2, 4})); });
 }
 
+TEST(TopiErrors, PositionsThatNoImageIsReadAt) {
+  const Tensor images = tensor({2, 3, 5, 4}), grid = tensor({2, 2, 7, 7});
+  const auto sampled = [&](const Tensor& x, const Tensor& at, const image::GridSample& how) {
+    return [=] { image::grid_sample(x, at, how); };
+  };
+  expect_error(ErrorCode::BadArgument, sampled(images, grid, {.method = "cubic"}));
+  expect_error(ErrorCode::BadArgument, sampled(images, grid, {.padding = "wrap"}));
+  expect_error(ErrorCode::BadArgument,
+               sampled(tensor({2, 3, 5, 4, 6}), tensor({2, 3, 1, 1, 1}), {.method = "bicubic"}));
+  expect_error(ErrorCode::BadShape, sampled(tensor({3, 5, 4}), grid, {}));
+  expect_error(ErrorCode::BadShape, sampled(images, tensor({2, 3, 7, 7}), {}));
+  expect_error(ErrorCode::BadShape, sampled(images, tensor({1, 2, 7, 7}), {}));
+  expect_error(ErrorCode::BadShape, sampled(tensor({2, 3, 0, 4}), grid, {}));
+  expect_error(ErrorCode::TypeMismatch, sampled(tensor({2, 3, 5, 4}, int_type(32)), grid, {}));
+  expect_error(ErrorCode::BadArgument, [] { image::affine_grid(tensor({1, 2, 3}), {4}); });
+  expect_error(ErrorCode::BadArgument, [] { image::affine_grid(tensor({1, 2, 3}), {4, -1}); });
+  expect_error(ErrorCode::BadShape, [] { image::affine_grid(tensor({1, 3, 4}), {4, 4}); });
+}
+
+TEST(TopiErrors, BoxesAndScoresThatDoNotGoTogether) {
+  const auto suppressed = [](const Tensor& boxes, const Tensor& scores) {
+    return [=] { vision::all_class_non_max_suppression(boxes, scores, {}); };
+  };
+  expect_error(ErrorCode::BadShape, suppressed(tensor({2, 9, 5}), tensor({2, 3, 9})));
+  expect_error(ErrorCode::BadShape, suppressed(tensor({2, 9, 4}), tensor({1, 3, 9})));
+  expect_error(ErrorCode::BadShape, suppressed(tensor({2, 9, 4}), tensor({2, 3, 8})));
+  expect_error(ErrorCode::TypeMismatch,
+               suppressed(tensor({2, 9, 4}), tensor({2, 3, 9}, int_type(32))));
+}
+
 }  // namespace
 }  // namespace tw::topi

@@ -387,6 +387,32 @@ OPERATORS |= {
 }
 
 
+def max_pool_with_indices(a, x):
+    v = Windows(a, "pool_size", x.shape, a.out[0])
+    padded = v.padded(v.images(x), -torch.inf)
+    values, places = v.function("max_pool")(padded, v.kernel, v.stride, 0, v.dilation, return_indices=True)
+    whole, step, places_in_padded = torch.zeros_like(places), 1, places
+    for extent, wide, before in reversed(list(zip(v.extents, padded.shape[2:], v.before))):
+        whole = whole + (places_in_padded % wide - before) * step
+        places_in_padded, step = places_in_padded // wide, step * extent
+    return v.result(values), v.result(whole)
+
+
+def max_unpool(a, x, indices):
+    pixels = int(np.prod(a.out[0][2:]))
+    places = torch.where(indices < 0, pixels, indices.long())
+    zeros = torch.zeros(*x.shape[:2], pixels + 1, dtype=x.dtype)
+    return zeros.scatter(2, places.flatten(2), x.flatten(2))[:, :, :pixels].reshape(a.out[0])
+
+
+OPERATORS |= {
+    "grid_sample": lambda a, x, grid: F.grid_sample(x, grid.movedim(1, -1), a.method, a.padding_mode, a.align_corners),
+    "affine_grid": lambda a, x: F.affine_grid(x, (x.shape[0], 1, *a.target_shape), a.align_corners).movedim(-1, 1),
+    **{f"max_pool{d}d_with_indices": max_pool_with_indices for d in (1, 2, 3)},
+    **{f"max_unpool{d}d": max_unpool for d in (1, 2, 3)},
+}
+
+
 def outputs_and_gradients(operator, attributes, inputs, heads):
     tensors = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in inputs]
     found = OPERATORS[operator](Attributes(attributes, [head.shape for head in heads]), *tensors)

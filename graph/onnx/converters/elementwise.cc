@@ -83,6 +83,15 @@ Values prelu(Call& c) {
 Values cast(Call& c) { return {c.cast(c.input(0), c.dtype("to"))}; }
 Values cast_like(Call& c) { return {c.cast(c.input(0), c.input(1).dtype())}; }
 
+Values bit_cast(Call& c) {
+  const DType to = c.dtype("to"), from = c.input(0).dtype();
+  const auto bytes = [](DType type) { return type.is_bool() ? 1 : type.bits / 8; };
+  if (bytes(to) != bytes(from)) {
+    c.bad("the bits of " + to_string(from) + " as " + to_string(to), "types of one size");
+  }
+  return {c("reinterpret", {c.input(0)}, {{"dtype", text(to)}})};
+}
+
 Values first(Call& c) { return {c.input(0)}; }
 
 // In inference nothing is dropped.
@@ -137,6 +146,7 @@ std::vector<Converter> elementwise_converters() {
       {"CastLike", 15, 2, 2, "", cast_like},
       {"CastLike", 19, 2, 2, "saturate:int", cast_like},
       {"CastLike", 24, 2, 2, "saturate:int round_mode:string", cast_like},
+      {"BitCast", 26, 1, 1, "to:int", bit_cast},
       {"Identity", 1, 1, 1, "", first},
       {"Dropout", 1, 1, 1, "ratio:float", dropout},
       {"Dropout", 12, 1, 3, "seed:int", dropout},

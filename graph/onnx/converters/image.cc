@@ -36,6 +36,7 @@ Values conv(Call& c) {
 }
 
 // Of ceil_mode ONNX says, as PyTorch does, that no window begins in the padding behind the image.
+// The outputs of ours.
 Values pool(Call& c, std::string_view op) {
   const Value& data = c.input(0);
   require_spatial(c, data);
@@ -49,7 +50,41 @@ Values pool(Call& c, std::string_view op) {
   if (op == "avg_pool?d") {
     attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
   }
-  return {c(of_dimensions(op, data.rank() - 2), {data}, attributes)};
+  return c.all(of_dimensions(op, data.rank() - 2), {data}, attributes);
+}
+
+// Places among the pixels of an image as those among all elements of data, in which the first
+// spatial dimension is the innermost one where `columns`.
+Value whole_places(Call& c, const Value& places, bool columns) {
+  const Value& data = c.input(0);
+  int64_t pixels = 1;
+  for (size_t d = 2; d < data.shape().size(); ++d) pixels *= data.extent(d);
+  Value place = c.cast(places, int_type(64));
+  if (columns) {
+    const auto by = [&](std::string_view op, const Value& v, int64_t n) {
+      return c(op, {v, c.constant(array_of({n}, {}, int_type(64)))});
+    };
+    Value rest = place, turned;
+    int64_t step = pixels;
+    for (size_t d = data.shape().size(); d-- > 2;) {
+      step /= data.extent(d);
+      const Value along = by("broadcast_mul", by("broadcast_mod", rest, data.extent(d)), step);
+      turned = turned ? c("elemwise_add", {turned, along}) : along;
+      if (d > 2) rest = by("broadcast_div", rest, data.extent(d));
+    }
+    place = turned;
+  }
+  Extents images, shape(data.shape().size(), 1);
+  shape[0] = data.extent(0);
+  shape[1] = data.extent(1);
+  for (int64_t k = 0; k < shape[0] * shape[1]; ++k) images.push_back(k * pixels);
+  return c("broadcast_add", {place, c.constant(array_of(images, shape, int_type(64)))});
+}
+
+Values max_pool(Call& c) {
+  if (!c.wants(1)) return pool(c, "max_pool?d");
+  const Values both = pool(c, "max_pool?d_with_indices");
+  return {both[0], whole_places(c, both[1], c.flag("storage_order", false))};
 }
 
 // Over all dimensions behind the channels.
@@ -120,7 +155,6 @@ Values pad(Call& c) {
 }  // namespace
 
 std::vector<Converter> image_converters() {
-  const auto max_pool = [](Call& c) { return pool(c, "max_pool?d"); };
   const auto mean_pool = [](Call& c) { return pool(c, "avg_pool?d"); };
   return {
       {"Conv", 1, 2, 3,

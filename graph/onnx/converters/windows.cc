@@ -28,7 +28,7 @@ Windows windows_of(Call& c, const Extents& kernel) {
   // Poolings learned of dilations late.
   w.dilations = c.knows("dilations") ? values_of(c, "dilations", ones, 1) : ones;
   w.pads = Extents(2 * count, 0);
-  const std::string pads = c.string("auto_pad", "NOTSET");
+  const std::string pads = c.knows("auto_pad") ? c.string("auto_pad", "NOTSET") : "NOTSET";
   if (pads == "NOTSET") {
     w.pads = values_of(c, "pads", w.pads, 0);
   } else if (pads == "SAME_UPPER" || pads == "SAME_LOWER") {

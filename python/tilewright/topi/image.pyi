@@ -48,3 +48,24 @@ def resize3d(data: Tensor, size: int | collections.abc.Sequence[int], layout: st
     bicubic_exclude (bool): taps outside of the image count nothing, else as its border
     extrapolation_value (float): of what lies outside of the image
     """
+
+
+def grid_sample(data: Tensor, grid: Tensor, method: str = 'bilinear', layout: str = 'NCHW', padding_mode: str = 'zeros', align_corners: bool = True) -> Tensor:
+    r"""Images at the positions of a grid: [n, c, ...] with the spatial extents of grid. ONNX GridSample, whose grid has positions as its last dimension.
+
+    data (Tensor): [n, c, h, w] or [n, c, d, h, w], floating
+    grid (Tensor): [n, 2, ...] or [n, 3, ...]: positions from -1 to 1, those of the last dimension first
+    method (str): "nearest", "bilinear" or "bicubic"
+    layout (str): "NCHW" or "NCDHW"
+    padding_mode (str): what lies outside of images: "zeros", "border" or "reflection"
+    align_corners (bool): whether -1 and 1 are centers of pixels, and not their edges
+    """
+
+
+def affine_grid(data: Tensor, target_shape: int | collections.abc.Sequence[int], align_corners: bool = True) -> Tensor:
+    r"""The positions of pixels of images, moved by matrices: a grid for grid_sample. ONNX AffineGrid.
+
+    data (Tensor): [n, 2, 3] or [n, 3, 4]: matrices, floating
+    target_shape (int | collections.abc.Sequence[int]): extents (h, w) or (d, h, w) of images
+    align_corners (bool): whether -1 and 1 are centers of pixels, and not their edges
+    """

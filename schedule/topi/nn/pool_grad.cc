@@ -164,6 +164,22 @@ Tensor pool_select(const Tensor& values, const Tensor& data, size_t spatial, con
   return over_taps(windows, none, chosen, sum, "pool_select");
 }
 
+Tensor pool_places(const Tensor& data, size_t spatial, const Pooling& p) {
+  // Counted from 1 on, since windows without elements select 0.
+  const Tensor places = te::compute(
+      data.shape(),
+      [&](const std::vector<Var>& i) {
+        Expr place = number(0);
+        for (size_t d = 2; d < spatial + 2; ++d) place = place * data.shape()[d] + i[d];
+        return place + number(1);
+      },
+      "pool_place", kInjective);
+  const Tensor chosen = pool_select(places, data, spatial, p);
+  return te::compute(
+      chosen.shape(), [&](const std::vector<Var>& i) { return chosen(to_exprs(i)) - number(1); },
+      "pool_places", kElementwise);
+}
+
 std::vector<Operator> pool_grad_rows() {
   using Ints = std::vector<int64_t>;
   return {make_operator(

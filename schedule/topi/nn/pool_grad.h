@@ -15,6 +15,9 @@ Tensor pool_grad(const Tensor& grad, const Tensor& data, size_t spatial, const P
 // its greatest; 0 for windows without elements. The transpose of pool_grad of maxima.
 Tensor pool_select(const Tensor& values, const Tensor& data, size_t spatial,
                    const Pooling& pooling);
+// Where each window of data has its greatest element: its place among the pixels of an image,
+// row-major, int32; -1 for windows without elements.
+Tensor pool_places(const Tensor& data, size_t spatial, const Pooling& pooling);
 
 // Rows of the table in schedule/topi/operator.h.
 std::vector<Operator> pool_grad_rows();

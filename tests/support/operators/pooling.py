@@ -66,7 +66,7 @@ def _norm(x, count, a):
     return (np.abs(x.astype("float64")) ** a.p).sum(2) ** (1 / a.p)
 
 
-def _greatest_places(a, images):
+def greatest_places(a, images):
     """For each image and window with elements: the window, and the first place of its greatest."""
     for place, elements, _ in _cells(a, images.shape[2:]):
         covered = list(itertools.product(*(index.ravel() for index in elements[2:])))
@@ -77,7 +77,7 @@ def _greatest_places(a, images):
 def _max_grad(a, grad, data):
     grad, data = (relayout(x, a.layout, natural(a.layout)) for x in (grad, data))
     result = np.zeros_like(data)
-    for window, place in _greatest_places(a, data):
+    for window, place in greatest_places(a, data):
         result[place] += grad[window]
     return relayout(result, natural(a.layout), a.layout)
 
@@ -85,7 +85,7 @@ def _max_grad(a, grad, data):
 def _max_select(a, values, data):
     values, data = (relayout(x, a.layout, natural(a.layout)) for x in (values, data))
     result = np.zeros((*data.shape[:2], *(len(w) for w in _windows(a, data.shape[2:]))), data.dtype)
-    for window, place in _greatest_places(a, data):
+    for window, place in greatest_places(a, data):
         result[window] = values[place]
     return relayout(result, natural(a.layout), a.layout)
 

@@ -34,6 +34,18 @@ def non_max_suppression(data: Tensor, valid_count: Tensor, indices: Tensor | Non
     """
 
 
+def all_class_non_max_suppression(boxes: Tensor, scores: Tensor, max_output_boxes_per_class: int = -1, iou_threshold: float = -1.0, score_threshold: float = -1.0, output_format: str = 'onnx') -> Tensor:
+    r"""The boxes of each class from the greatest score to the least, without those that overlap one before them: int64 [batch * classes * n, 3] of image, class and box, rows of -1 behind them, and how many there are, int64 [1]. ONNX NonMaxSuppression gives the first of these rows alone.
+
+    boxes (Tensor): [batch, n, 4]: two opposite corners, floating
+    scores (Tensor): [batch, classes, n], floating
+    max_output_boxes_per_class (int): how many are kept of each class of an image; all below 0
+    iou_threshold (float): what overlaps a kept box of its class by more than that goes
+    score_threshold (float): only boxes with a greater score are looked at
+    output_format (str): "onnx"
+    """
+
+
 def reorg(data: Tensor, stride: int) -> Tensor:
     r"""Pixels as channels, [n, c * stride², h / stride, w / stride], as Darknet's reorg.
 
