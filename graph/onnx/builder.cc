@@ -207,6 +207,8 @@ Values Builder::call(std::string_view op_name, const std::string& name, const Va
 Values Builder::fold(const Node& node, const Values& inputs, const Values& outputs,
                      int64_t elements) {
   if (!node.op->compute || steps_left_ <= 0) return {};
+  // Products are computed of the integers that weights are (FakeQuantizationToInteger).
+  if (node.op->name == "dequantize") return {};
   const AttributeValues attributes(node.op->attributes, node.attributes, node.name);
   std::vector<te::Tensor> tensors;
   for (const Value& v : inputs) {

@@ -60,6 +60,7 @@ TEST(TopiElementwise, EveryFloatRowFollowsItsDefinition) {
       {"ceil", std::ceil},
       {"trunc", std::trunc},
       {"round", std::round},
+      {"rint", [](double x) { return std::nearbyint(x); }},
       {"negative", [](double x) { return -x; }},
       {"sign", [](double x) { return double((x > 0) - (x < 0)); }},
       {"isnan", [](double) { return 0.0; }},

@@ -134,6 +134,7 @@ std::vector<Converter> elementwise_converters() {
       {"Abs", 1, 1, 1, "", same("abs")},
       {"Floor", 1, 1, 1, "", same("floor")},
       {"Ceil", 1, 1, 1, "", same("ceil")},
+      {"Round", 11, 1, 1, "", same("rint")},
       {"Reciprocal", 1, 1, 1, "", same("__rdiv_scalar__", {{"scalar", "1"}})},
       {"LeakyRelu", 1, 1, 1, "alpha:float", leaky_relu},
       {"PRelu", 1, 2, 2, "", prelu},

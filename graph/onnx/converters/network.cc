@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of networks: nonlinearities, normalizations, attention, recurrent
-// layers, quantization and losses.
+// Layers of networks: nonlinearities, normalizations, recurrent layers and losses.
 #include <algorithm>
 
 #include "graph/onnx/converter.h"
@@ -117,71 +116,6 @@ Values einsum(Call& c) {
   return {c("einsum", c.inputs(), {{"equation", c.string("equation", "")}})};
 }
 
-// A scale and zero point for each position along an axis, or one.
-Attributes of_scales(Call& c, size_t zero_point) {
-  if (c.knows("block_size") && c.integer("block_size", 0) != 0) c.unsupported("blocks of scales");
-  return {{"axis", text(c.knows("axis") ? c.integer("axis", 1) : 1)},
-          {"use_zero_point", text(c.has(zero_point))}};
-}
-
-Values quantize(Call& c) {
-  if (c.knows("precision") && c.integer("precision", 0) != 0) c.unsupported("a precision");
-  Attributes attributes = of_scales(c, 2);
-  DType type = c.has(2) ? c.input(2).dtype() : uint_type(8);
-  if (!c.has(2) && c.knows("output_dtype") && c.integer("output_dtype", 0) != 0)
-    type = c.dtype("output_dtype");
-  if (type.is_float()) c.unsupported("quantized numbers of " + text(type));
-  attributes.set("out_dtype", text(type));
-  Values inputs = c.inputs();
-  const DType scales = c.input(1).dtype();
-  inputs[0] = c.cast(inputs[0], scales);
-  return {c("quantize", inputs, attributes)};
-}
-
-Values dequantize(Call& c) {
-  if (c.input(0).dtype().is_float()) c.unsupported("numbers of " + text(c.input(0).dtype()));
-  const Value result = c("dequantize", c.inputs(), of_scales(c, 2));
-  const bool typed = c.knows("output_dtype") && c.integer("output_dtype", 0) != 0;
-  return {typed ? c.cast(result, c.dtype("output_dtype")) : result};
-}
-
-Values dynamic_quantize(Call& c) { return c.all("dynamic_quantize", c.inputs()); }
-
-// One number; a vector of the last dimension but one, or of the last.
-Value point_of(Call& c, const Value& value, bool rows) {
-  if (value.elements() == 1) return c.reshaped(value, {});
-  if (value.rank() != 1) return value;
-  return rows ? c.reshaped(value, {value.extent(0), 1}) : value;
-}
-
-Value integer_product(Call& c, const Value& a, const Value& b, const Value& za, const Value& zb) {
-  if (a.rank() < 2 || b.rank() < 2) c.unsupported("products of vectors");
-  Values inputs{a, b};
-  if (za) inputs.push_back(point_of(c, za, true));
-  if (zb) inputs.push_back(point_of(c, zb, false));
-  return c("matmul_integer", inputs,
-           {{"use_lhs_zero_point", text(static_cast<bool>(za))},
-            {"use_rhs_zero_point", text(static_cast<bool>(zb))}});
-}
-
-Values matmul_integer(Call& c) {
-  return {integer_product(c, c.input(0), c.input(1), c.has(2) ? c.input(2) : Value(),
-                          c.has(3) ? c.input(3) : Value())};
-}
-
-// a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
-Values qlinear_matmul(Call& c) {
-  const Value& scale = c.input(6);
-  const Value product = integer_product(c, c.input(0), c.input(3), c.input(2), c.input(5));
-  const DType type = float_type(32);
-  const Value factor = c("broadcast_mul", {c.cast(point_of(c, c.input(1), true), type),
-                                           c.cast(point_of(c, c.input(4), false), type)});
-  const Value exact = c("broadcast_mul", {c.cast(product, type), factor});
-  return {c("quantize",
-            {exact, c.cast(point_of(c, scale, false), type), point_of(c, c.input(7), false)},
-            {{"out_dtype", text(c.input(7).dtype())}, {"axis", "-1"}})};
-}
-
 // Those of the usual activations alone.
 void require_activations(Call& c, const std::vector<std::string>& usual, int64_t directions) {
   if (c.has_attribute("activation_alpha") || c.has_attribute("activation_beta")) {
@@ -264,79 +198,6 @@ Values loss(Call& c, std::string_view op) {
   return outputs;
 }
 
-// X (b, h, s, d), or (b, s, h * d) with num_heads; caches (b, s, r / 2), or of
-// all positions with position_ids.
-Values rotary(Call& c) {
-  const Value& x = c.input(0);
-  const bool flat = x.rank() == 3;
-  Value data = x, cosine = c.input(1), sine = c.input(2);
-  if (flat) {
-    const int64_t heads = c.integer("num_heads", 0);
-    if (heads < 1) c.bad("data of rank 3 without num_heads", "num_heads");
-    data = c.transposed(c.reshaped(x, {x.extent(0), x.extent(1), heads, x.extent(2) / heads}),
-                        {0, 2, 1, 3});
-  }
-  if (c.has(3)) {
-    const auto taken = [&](const Value& cache) {
-      return c("take", {cache, c.cast(c.input(3), int_type(32))}, {{"axis", "0"}});
-    };
-    cosine = taken(cosine);
-    sine = taken(sine);
-  }
-  const Value turned = c("rotary_embedding", {data, cosine, sine},
-                         {{"interleaved", text(c.flag("interleaved", false))},
-                          {"rotary_dim", text(c.integer("rotary_embedding_dim", 0))}});
-  if (!flat) return {turned};
-  return {c.reshaped(c.transposed(turned, {0, 2, 1, 3}), x.shape())};
-}
-
-// Q, K, V (b, heads, s, d), or (b, s, heads * d); then a mask and the keys and
-// values of before.
-Values attention(Call& c) {
-  const bool flat = c.input(0).rank() == 3;
-  for (std::string_view window : {"left_window_size", "right_window_size"}) {
-    if (c.knows(window) && c.integer(window, -1) >= 0) c.unsupported("a sliding window");
-  }
-  if (c.has(6)) c.unsupported("nonpad_kv_seqlen");
-  if (c.wants(3)) c.unsupported("the output qk_matmul_output");
-  const auto heads = [&](size_t k, std::string_view count) {
-    const Value& x = c.input(k);
-    if (!flat) return x;
-    const int64_t n = c.integer(count);
-    if (n < 1 || x.extent(2) % n != 0)
-      c.bad(text(n) + " heads of " + text(x.shape()), "a divisor of the last extent");
-    return c.transposed(c.reshaped(x, {x.extent(0), x.extent(1), n, x.extent(2) / n}),
-                        {0, 2, 1, 3});
-  };
-  const Value query = heads(0, "q_num_heads");
-  Value key = heads(1, "kv_num_heads"), value = heads(2, "kv_num_heads");
-  int64_t before = 0;
-  if (c.has(4) && c.has(5)) {
-    before = c.input(4).extent(2);
-    key = c("concatenate", {c.input(4), key}, {{"axis", "2"}});
-    value = c("concatenate", {c.input(5), value}, {{"axis", "2"}});
-  }
-  Values inputs{query, key, value};
-  if (c.has(3)) {
-    Value mask = c.input(3);
-    if (mask.shape().back() != key.extent(2) && mask.shape().back() != 1)
-      c.unsupported("a mask of fewer keys");
-    inputs.push_back(mask.dtype().is_bool() ? mask : c.cast(mask, query.dtype()));
-  }
-  Value result = c("scaled_dot_product_attention", inputs,
-                   {{"scale", text(c.real("scale", 0))},
-                    {"softcap", text(c.real("softcap", 0))},
-                    {"is_causal", text(c.flag("is_causal", false))},
-                    {"causal_offset", text(before)},
-                    {"use_mask", text(c.has(3))}});
-  if (flat) {
-    const Value turned = c.transposed(result, {0, 2, 1, 3});
-    result = c.reshaped(turned,
-                        {turned.extent(0), turned.extent(1), turned.extent(2) * turned.extent(3)});
-  }
-  return {result, key, value};
-}
-
 }  // namespace
 
 std::vector<Converter> network_converters() {
@@ -392,20 +253,6 @@ std::vector<Converter> network_converters() {
       {"LpNormalization", 1, 1, 1, "axis:int p:int", lp_normalization},
       {"MeanVarianceNormalization", 9, 1, 1, "axes:ints", mean_variance},
       {"Einsum", 12, 1, kAny, "equation:string", einsum},
-      {"QuantizeLinear", 10, 2, 3, "", quantize},
-      {"QuantizeLinear", 13, 2, 3, "axis:int", quantize},
-      {"QuantizeLinear", 19, 2, 3, "axis:int saturate:int", quantize},
-      {"QuantizeLinear", 21, 2, 3, "axis:int block_size:int output_dtype:int saturate:int",
-       quantize},
-      {"QuantizeLinear", 23, 2, 3,
-       "axis:int block_size:int output_dtype:int precision:int saturate:int", quantize},
-      {"DequantizeLinear", 10, 2, 3, "", dequantize},
-      {"DequantizeLinear", 13, 2, 3, "axis:int", dequantize},
-      {"DequantizeLinear", 21, 2, 3, "axis:int block_size:int", dequantize},
-      {"DequantizeLinear", 23, 2, 3, "axis:int block_size:int output_dtype:int", dequantize},
-      {"DynamicQuantizeLinear", 11, 1, 1, "", dynamic_quantize},
-      {"MatMulInteger", 10, 2, 4, "", matmul_integer},
-      {"QLinearMatMul", 10, 8, 8, "", qlinear_matmul},
       {"LSTM", 1, 3, 8, kLstm, lstm},
       {"LSTM", 14, 3, 8, kLstm14, lstm},
       {"GRU", 1, 3, 6, kGru, gru},
@@ -414,24 +261,6 @@ std::vector<Converter> network_converters() {
       {"RNN", 14, 3, 6, kRnn14, rnn},
       {"NegativeLogLikelihoodLoss", 12, 2, 3, kLoss, of_loss("nll_loss")},
       {"SoftmaxCrossEntropyLoss", 12, 2, 3, kLoss, of_loss("softmax_cross_entropy")},
-      {"Attention", 23, 3, 6,
-       "is_causal:int kv_num_heads:int q_num_heads:int "
-       "qk_matmul_output_mode:int scale:float "
-       "softcap:float softmax_precision:int",
-       attention},
-      {"Attention", 24, 3, 7,
-       "is_causal:int kv_num_heads:int q_num_heads:int "
-       "qk_matmul_output_mode:int scale:float "
-       "softcap:float softmax_precision:int",
-       attention},
-      {"Attention", 25, 3, 7,
-       "is_causal:int kv_num_heads:int left_window_size:int q_num_heads:int "
-       "qk_matmul_output_mode:int right_window_size:int scale:float "
-       "softcap:float "
-       "softmax_precision:int",
-       attention},
-      {"RotaryEmbedding", 23, 3, 4, "interleaved:int num_heads:int rotary_embedding_dim:int",
-       rotary},
   };
 }
 

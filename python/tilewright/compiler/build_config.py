@@ -12,6 +12,7 @@ OPT_PASS_LEVEL = {
     "SimplifyInference": 0,
     "OpFusion": 1,
     "PrecomputePrune": 2,
+    "FakeQuantizationToInteger": 2,
     "FoldScaleAxis": 3,
     "AlterOpLayout": 3,
 }
@@ -63,8 +64,8 @@ def build_config(**options):
     Parameters
     ----------
     opt_level: int, by default 2
-        0 no fusion, inference simplified; 1 fusion; 2 what depends on parameters alone is computed now, and weights are
-        packed as kernels want them; 3 scales go into weights, and layouts are altered for the target.
+        0 no fusion, inference simplified; 1 fusion; 2 what depends on parameters alone is computed now, weights are
+        packed as kernels want them, and what is quantized is computed with integers; 3 scales go into weights, and layouts are altered for the target.
     add_pass: str or set of str, optional
         Steps that are taken at any level: names of OPT_PASS_LEVEL.
     fusion: "auto" or "nnvm"

@@ -219,6 +219,8 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     if _symbol._all_var_init:
         initial = initialize_variables(shape, dtype, index.input_names)
 
+    if config.pass_enabled("FakeQuantizationToInteger"):
+        graph = fake_quantization_to_integer(graph, shape, dtype, layout)
     graph = expand_operators(graph, shape, dtype, layout)
     graph = optimize(graph, shape, dtype, layout)
     params = {name: value for name, value in params.items() if name in graph.index.input_names}
@@ -259,6 +261,23 @@ def expand_operators(graph, shape, dtype="float32", layout=None):
     graph = graph_attr.set_shape_inputs(graph, shape).apply("ExpandOperators")
     graph = graph_attr.set_shape_inputs(graph.apply("CommonSubexpression"), shape)
     graph = graph_attr.set_dtype_inputs(graph, dtype).apply(["InferShape", "InferType", "DeadNodes"])
+    return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")
+
+
+def fake_quantization_to_integer(graph, shape, dtype="float32", layout=None):
+    """The graph with operators of integers in the place of those between dequantize and quantize. One without such operators
+    stays as it is.
+
+    Parameters
+    ----------
+    graph: Graph
+    shape, dtype, layout
+        Of inputs, as `build` takes them.
+    """
+    if not any(node["op"] in ("dequantize", "matmul_integer") or node["op"].endswith("d_integer") for node in graph.index.nodes):
+        return graph
+    graph = graph_attr.set_dtype_inputs(graph_attr.set_shape_inputs(graph, shape), dtype)
+    graph = graph.apply(["InferShape", "InferType", "FakeQuantizationToInteger"])
     return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")
 
 

@@ -80,6 +80,7 @@ OPERATORS = {
     "ceil": _of_one(np.ceil, needs=_far_from_steps),
     "trunc": _of_one(np.trunc, needs=_far_from_steps),
     "round": _of_one(_round, needs=lambda x: _far_from_steps(x, 0.5)),
+    "rint": _of_one(np.rint, needs=lambda x: _far_from_steps(x, 0.5)),
     "copy": _of_one(np.copy),
     "__copy": _of_one(np.copy, grow=lambda network: network.keep(network.call("__copy", network.pick_of_rank(0, 1, 2, 3, 4)))),
     "block_grad": _of_one(np.copy, gradient="decided"),

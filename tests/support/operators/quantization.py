@@ -8,6 +8,8 @@ from operators.row import Operator
 
 def _along(values, a, x):
     values = np.asarray(values)
+    if a.block_size:
+        return np.repeat(values, a.block_size, a.axis).take(range(x.shape[a.axis]), a.axis)
     return values if values.size == 1 and values.ndim < 2 and x.ndim == 0 or values.ndim == 0 else (
         values.reshape(()) if values.size == 1 else values.reshape([-1 if d == a.axis % x.ndim else 1 for d in range(x.ndim)]))
 
@@ -24,6 +26,12 @@ def _level(a, x, scale, zero_point):
 def _quantize(a, x, scale, zero_point=None):
     limits = np.iinfo(a.out_dtype)
     return np.clip(_level(a, x, scale, zero_point), limits.min, limits.max).astype(a.out_dtype)
+
+
+def _requantize(a, x, factor, zero_point=None):
+    limits = np.iinfo(a.out_dtype)
+    level = np.rint(x.astype(factor.dtype) * _along(factor, a, x)) + (0 if zero_point is None else _along(zero_point, a, x))
+    return np.clip(level, limits.min, limits.max).astype(a.out_dtype)
 
 
 def _dequantize(a, q, scale, zero_point=None):
@@ -53,6 +61,7 @@ def _matmul_integer(a, x, y, *zero_points):
     zero_points = list(zero_points)
     z = zero_points.pop(0).astype("int32") if a.use_lhs_zero_point else 0
     w = zero_points.pop(0).astype("int32") if a.use_rhs_zero_point else 0
+    y = np.swapaxes(y, -1, -2) if a.transpose_b else y
     return (x.astype("int32") - z) @ (y.astype("int32") - w)
 
 
@@ -62,6 +71,10 @@ def integers(dtype):
         return np.random.default_rng(seed).integers(limits.min, limits.max + 1, shape).astype(dtype)
 
     return sample
+
+
+def sums(shape, seed, _="float32"):
+    return np.random.default_rng(seed).integers(-3000, 3000, shape).astype("int32")
 
 
 def scales(shape, seed, dtype="float32"):
@@ -113,9 +126,13 @@ def _grow_product(network):
 
 
 OPERATORS = {
-    "quantize": Operator(_quantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(2, 3), (1,), (1,)], {"axis": 0})], samples={0: numbers, 1: scales, 2: integers("int8")},
+    "quantize": Operator(_quantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(2, 3), (1,), (1,)], {"axis": 0}),
+                                      ([(2, 7, 3), (2, 3, 3), (2, 3, 3)], {"block_size": 3})], samples={0: numbers, 1: scales, 2: integers("int8")},
                          floating=True, gradient="ends", needs=_far_from_halves, grow=_grow_quantized),
-    "dequantize": Operator(_dequantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(4, 2), (2,), (2,)], {"axis": -1})],
+    "requantize": Operator(_requantize, [*PER_ONE, ([(2, 3, 2), (3,), (1,)], {}), ([(2, 3), (3,), (3,)], {"axis": -1})],
+                           samples={0: sums, 1: scales, 2: integers("int8")}, gradient="ends"),
+    "dequantize": Operator(_dequantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(4, 2), (2,), (2,)], {"axis": -1}),
+                                         ([(2, 7), (1, 7), (1, 7)], {"axis": 0, "block_size": 2})],
                            samples={0: integers("int8"), 1: scales, 2: integers("int8")}),
     "fake_quantize": Operator(_fake, [([(2, 3, 2), (3,), (3,)], {}), ([(3, 5), (), ()], {"quant_min": 0, "quant_max": 255})],
                               samples={0: numbers, 1: scales, 2: integers("int8")}, floating=True, gradient="decided", needs=_far_from_halves, grow=_grow),
@@ -124,6 +141,7 @@ OPERATORS = {
     "dynamic_quantize": Operator(_dynamic, [([(3, 5)], {}), ([(2, 3, 2)], {})], samples={0: numbers}, floating=True, gradient="decided", needs=_far_from_own_halves,
                                  grow=_grow_dynamic),
     "matmul_integer": Operator(_matmul_integer, [([(3, 8), (8, 5), (), ()], {}), ([(2, 3, 4), (4, 5), (5,)], {"use_lhs_zero_point": False}),
+                                                 ([(3, 8), (5, 8), (), (5,)], {"transpose_b": True}), ([(2, 3, 4), (2, 5, 4), (), ()], {"transpose_b": True}),
                                                  ([(3, 4), (2, 4, 5)], {"use_lhs_zero_point": False, "use_rhs_zero_point": False})],
                                samples={0: integers("uint8"), 1: integers("int8"), 2: lambda shape, seed, _: integers("uint8" if shape == () else "int8")(shape, seed),
                                         3: integers("int8")}, gradient="ends", grow=_grow_product),
