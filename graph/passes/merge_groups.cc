@@ -39,7 +39,8 @@ struct Part {
   std::set<uint32_t> readers;   // roots
   bool is_output = false;
   bool is_closed = false;  // merged with nothing
-  int products = 0;        // operators that read weights again and again
+  bool has_opaque_loops = false;
+  int products = 0;  // operators that read weights again and again
 };
 
 class Merger {
@@ -84,9 +85,11 @@ class Merger {
       const uint32_t root = root_of(*node);
       Part& part = parts_[root];
       part.nodes.push_back(id);
-      part.is_closed |=
-          (node->op->pattern == Pattern::Opaque && !is_loops_over_expressions(node)) ||
-          !node->op->mutates.empty() || !node->control_dependencies.empty();
+      const bool is_opaque = node->op->pattern == Pattern::Opaque;
+      const bool has_loops = is_opaque && is_loops_over_expressions(node);
+      part.has_opaque_loops |= has_loops;
+      part.is_closed |= (is_opaque && !has_loops) || !node->op->mutates.empty() ||
+                        !node->control_dependencies.empty();
       part.products += node->op->pattern == Pattern::OutEWiseFusable && node->inputs.size() > 1;
       const auto read = [&](const NodeRef& from) {
         if (!from->is_variable() && root_of(*from) != root)
@@ -104,8 +107,9 @@ class Merger {
   // others. Statements, as those of a sort, do not.
   bool is_loops_over_expressions(const NodeRef& node) const {
     if (node->num_outputs() != 1) return false;
-    const std::vector<te::Operation> operations =
-        te::operations(builder_.group({node}).program.outputs);
+    const Group alone = builder_.group({node});
+    if (alone.is_external || alone.program.outputs.empty()) return false;
+    const std::vector<te::Operation> operations = te::operations(alone.program.outputs);
     return std::ranges::all_of(operations, [](const te::Operation& op) {
       return te::as_op<te::ComputeNode>(op) != nullptr ||
              te::as_op<te::PlaceholderNode>(op) != nullptr;
@@ -138,8 +142,9 @@ class Merger {
       products += part.products;
       // A product reads what came before it from memory, again and again.
       if (part.is_closed || part.products > 0 || products > 1 || nodes > kMostNodes) break;
-      // Behind a product, what puts its result beside others is not its epilogue.
-      if (products > 0 && joins(part)) break;
+      // Behind a product, what puts its result beside others is not its epilogue, nor are the loops
+      // of a softmax.
+      if (products > 0 && (joins(part) || part.has_opaque_loops)) break;
       if (open.empty() && !is_view(part)) result.push_back(members);
       if (part.is_output) break;
       open.insert(part.readers.begin(), part.readers.end());

@@ -217,7 +217,14 @@ def trunc(x: Tensor) -> Tensor:
 
 
 def round(x: Tensor) -> Tensor:
-    r"""Nearest integral value, halves away from zero (ONNX Round and NumPy go to even).
+    r"""Nearest integral value, halves away from zero.
+
+    x (Tensor): integers or floats
+    """
+
+
+def rint(x: Tensor) -> Tensor:
+    r"""Nearest integral value, halves to even; NumPy rint, ONNX Round.
 
     x (Tensor): integers or floats
     """
