@@ -154,7 +154,7 @@ class Network:
     # Parts, each of which keeps what it made.
 
     def unary(self):
-        op = self.one_of(("relu", "relu", "sigmoid", "tanh", "exp", "negative", "abs", "sign", "floor", "ceil", "trunc", "round", "copy", "block_grad"))
+        op = self.one_of(("relu", "relu", "sigmoid", "tanh", "exp", "negative", "abs", "sign", "floor", "ceil", "trunc", "round", "rint", "copy", "block_grad"))
         self.keep(self.call(op, self.pick_of_rank(0, 1, 2, 3, 4)))
 
     def unary_of_positive(self):

@@ -62,15 +62,19 @@ def _point(shape, seed, _="float32"):
 _SAMPLES = {0: integers("uint8"), 1: integers("int8"), 2: _point, 3: integers("int8")}
 
 
-def _grow(network):
-    x = network.pick_of_rank(3)
-    scale = network.call("full", shape=(1,), fill_value=1.5)
-    p, q = (network.call("quantize", v, scale, use_zero_point=False) for v in (x, network.variable((3, x.shape[1], 1), param=True)))
-    sums = network.call("conv1d_integer", p, q, channels=3, kernel_size=1, use_data_zero_point=False, use_weight_zero_point=False)
-    network.keep(network.call("dequantize", sums, scale, use_zero_point=False))
+def _grow(spatial):
+    def grow(network):
+        x = network.pick_of_rank(spatial + 2)
+        scale = network.call("full", shape=(1,), fill_value=1.5)
+        kernel = network.variable((3, x.shape[1], *(1,) * spatial), param=True)
+        p, q = (network.call("quantize", v, scale, use_zero_point=False) for v in (x, kernel))
+        sums = network.call(f"conv{spatial}d_integer", p, q, channels=3, kernel_size=(1,) * spatial, use_data_zero_point=False, use_weight_zero_point=False)
+        network.keep(network.call("dequantize", sums, scale, use_zero_point=False))
+
+    return grow
 
 
 OPERATORS = {
-    **{f"conv{n}d_integer": Operator(_conv, _cases(n), samples=_SAMPLES, gradient="ends", grow=_grow if n == 1 else None) for n in (1, 2, 3)},
+    **{f"conv{n}d_integer": Operator(_conv, _cases(n), samples=_SAMPLES, gradient="ends", grow=_grow(n)) for n in (1, 2, 3)},
     **{f"_conv{n}d_integer_products": Operator(_products, _cases_of_products(n), samples=_SAMPLES, gradient="ends") for n in (1, 2, 3)},
 }

@@ -125,12 +125,20 @@ def _grow_product(network):
     network.keep(network.call("dequantize", product, scale, use_zero_point=False))
 
 
+def _grow_requantized(network):
+    x = network.pick_of_rank(2)
+    scale, factor = (network.call("full", shape=(1,), fill_value=v) for v in (1.5, 0.37))
+    p, q = (network.call("quantize", v, scale, use_zero_point=False) for v in (x, network.variable((x.shape[1], 3), param=True)))
+    product = network.call("matmul_integer", p, q, use_lhs_zero_point=False, use_rhs_zero_point=False)
+    network.keep(network.call("dequantize", network.call("requantize", product, factor, use_zero_point=False), scale, use_zero_point=False))
+
+
 OPERATORS = {
     "quantize": Operator(_quantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(2, 3), (1,), (1,)], {"axis": 0}),
                                       ([(2, 7, 3), (2, 3, 3), (2, 3, 3)], {"block_size": 3})], samples={0: numbers, 1: scales, 2: integers("int8")},
                          floating=True, gradient="ends", needs=_far_from_halves, grow=_grow_quantized),
     "requantize": Operator(_requantize, [*PER_ONE, ([(2, 3, 2), (3,), (1,)], {}), ([(2, 3), (3,), (3,)], {"axis": -1})],
-                           samples={0: sums, 1: scales, 2: integers("int8")}, gradient="ends"),
+                           samples={0: sums, 1: scales, 2: integers("int8")}, gradient="ends", grow=_grow_requantized),
     "dequantize": Operator(_dequantize, [*PER_ONE, ([(2, 3, 2), (3,), (3,)], {}), ([(4, 2), (2,), (2,)], {"axis": -1}),
                                          ([(2, 7), (1, 7), (1, 7)], {"axis": 0, "block_size": 2})],
                            samples={0: integers("int8"), 1: scales, 2: integers("int8")}),
