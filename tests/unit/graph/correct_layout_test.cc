@@ -357,7 +357,8 @@ void check(const Symbol& z, const Case& c, std::mt19937& rng) {
 // Functions of bits, which are of integers alone.
 std::vector<Case> bits() {
   const std::pair<std::string, std::vector<int64_t>> image{"NCHW", {2, 4, 6, 4}};
-  std::vector<Case> cases = {{"bitwise_not", {image}, {}, int_type(32)}};
+  std::vector<Case> cases = {{"bitwise_not", {image}, {}, int_type(32)},
+                             {"reinterpret", {image}, {{"dtype", "uint32"}}, int_type(32)}};
   for (const char* op : {"bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_left_shift",
                          "broadcast_right_shift"}) {
     cases.push_back({op, {image, {"CHW", {4, 1, 1}}}, {}, int_type(32)});

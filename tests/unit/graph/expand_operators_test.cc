@@ -87,6 +87,7 @@ TEST(Expansion, ComputesWhatTheKernelComputes) {
   };
   const std::vector<Case> cases = {
       {"matmul", {{3, 4}, {2, 4, 5}}},
+      {"grid_sample", {{1, 2, 3, 4}, {1, 2, 2, 2}}},
       {"layer_norm", {{2, 5}, {5}, {5}}},
       {"rms_norm", {{2, 5}, {5}}},
       {"l2_normalize", {{2, 5}}, {{"eps", "0.001"}, {"axis", "1"}}},
