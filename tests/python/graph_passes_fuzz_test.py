@@ -39,7 +39,8 @@ def test_random_networks_have_all_operators():
     met = {node["op"] for seed in range(2000) for node in random_case(seed).load().index.nodes}
     names = {op["name"] for op in tw.graph.operators()}
     inner = {name for name in names if name.startswith("_") and not name.startswith("__")}
-    assert names - met - inner == (names & numpy_graph.NOT_COMPUTED.keys()) - inner
+    # Bits are those of one type, and networks are tried in others too.
+    assert names - met - inner == ((names & numpy_graph.NOT_COMPUTED.keys()) | {"reinterpret"}) - inner
 
 
 def test_the_same_seed_gives_the_same_network():
