@@ -75,34 +75,50 @@ class Network final : public Kernel {
     const auto renew = [&](memory& m) {
       m = fresh.try_emplace(m.get(), m.get_desc(), engine(), nullptr).first->second;
     };
-    for (auto& [m, k] : other->external_) renew(m);
-    for (auto& [m, offset] : other->scratch_) renew(m);
+    for (Tensor& t : other->external_) renew(t.m);
+    for (Tensor& t : other->scratch_) renew(t.m);
     for (Call& c : other->calls_) {
-      for (auto& [id, m] : c.arguments) {
-        if (fresh.contains(m.get())) m = fresh.at(m.get());
+      for (dnnl_exec_arg_t& a : c.arguments) {
+        const auto at = fresh.find(a.memory);
+        if (at != fresh.end()) a.memory = at->second.get();
       }
     }
     return other.release();
   }
 
   void run(void* const* tensors, void* workspace) override {
-    for (const auto& [m, k] : external_) m.set_data_handle(tensors[k]);
-    for (const auto& [m, offset] : scratch_)
-      m.set_data_handle(static_cast<char*>(workspace) + offset);
+    for (Tensor& t : external_) t.lies_at(tensors[t.place]);
+    for (Tensor& t : scratch_) t.lies_at(static_cast<char*>(workspace) + t.place);
     set_threads(threads_);
-    for (const Call& c : calls_) c.primitive.execute(stream(), c.arguments);
+    dnnl_stream_t s = stream().get();
+    for (const Call& c : calls_) {
+      dnnl::error::wrap_c_api(
+          dnnl_primitive_execute(c.primitive.get(), s, static_cast<int>(c.arguments.size()),
+                                 c.arguments.data()),
+          "could not execute a primitive");
+    }
     stream().wait();
   }
 
  private:
   friend class Builder;
+  // Arguments as the C interface takes them: that of C++ makes such a list anew in each call.
   struct Call {
     dnnl::primitive primitive;
-    std::unordered_map<int, memory> arguments;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  // Memory that a run places. It mostly lies where it lay in the run before.
+  struct Tensor {
+    memory m;
+    size_t place;  // number of an argument, or bytes into the workspace
+    void lies_at(void* data) {
+      if (data != m.get_data_handle()) m.set_data_handle(data);
+    }
   };
   std::vector<Call> calls_;
-  std::vector<std::pair<memory, size_t>> external_;           // inputs and outputs, by argument
-  std::vector<std::pair<memory, int64_t>> scratch_;           // and their places
+  std::vector<memory> memories_;  // of all arguments
+  std::vector<Tensor> external_;  // inputs and outputs
+  std::vector<Tensor> scratch_;
   std::vector<std::shared_ptr<std::vector<float>>> weights_;  // that were computed here
   int64_t workspace_ = 0;
   int threads_ = 1;
@@ -149,7 +165,7 @@ class Builder {
 
   memory external(size_t v, size_t argument) {
     const memory m(plain(v), engine(), nullptr);
-    network_.external_.emplace_back(m, argument);
+    network_.external_.push_back({m, argument});
     return m;
   }
 
@@ -162,12 +178,15 @@ class Builder {
     return m;
   }
 
-  void call(dnnl::primitive primitive, Arguments arguments) {
+  void call(dnnl::primitive primitive, const Arguments& arguments) {
+    Network::Call made{.primitive = std::move(primitive), .arguments = {}};
     for (const auto& [id, m] : arguments) {
       const auto at = live_.find(m.get());
       if (at != live_.end()) scratch_[at->second].last = network_.calls_.size();
+      network_.memories_.push_back(m);
+      made.arguments.push_back({.arg = id, .memory = m.get()});
     }
-    network_.calls_.push_back({std::move(primitive), std::move(arguments)});
+    network_.calls_.push_back(std::move(made));
   }
 
   // The value in a layout: as it is, converted once now where it is constant, else in each run.
@@ -232,9 +251,10 @@ class Builder {
       }
       offsets.push_back(offset);
       network_.workspace_ = std::max(network_.workspace_, offset + bytes_of(k));
-      network_.scratch_.emplace_back(scratch_[k].m, offset);
+      network_.scratch_.push_back({scratch_[k].m, static_cast<size_t>(offset)});
     }
-    for (const auto& [view, k] : views_) network_.scratch_.emplace_back(view, offsets[k]);
+    for (const auto& [view, k] : views_)
+      network_.scratch_.push_back({view, static_cast<size_t>(offsets[k])});
   }
 
   // ---- primitives
@@ -244,6 +264,14 @@ class Builder {
     a.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     a.set_post_ops(after);
     return a;
+  }
+  // Of a primitive that nothing follows. One without scratch memory is made as a program by itself
+  // would make it, so that oneDNN's cache gives both the same code.
+  template <class Primitive>
+  typename Primitive::primitive_desc alone(const typename Primitive::desc& d) const {
+    const typename Primitive::primitive_desc p(d, engine());
+    if (p.query_s64(dnnl::query::memory_consumption_s64) == 0) return p;
+    return {d, attributes(), engine()};
   }
   template <class PrimitiveDesc>
   void add_scratchpad(const PrimitiveDesc& p, Arguments& arguments) {
@@ -383,7 +411,7 @@ class Builder {
             ? on_top_of(after.residual, after.out, p.dst_desc(), arguments[DNNL_ARG_SRC])
             : give(after.out, p.dst_desc());
     add_scratchpad(p, arguments);
-    call(dnnl::convolution_forward(p), std::move(arguments));
+    call(dnnl::convolution_forward(p), arguments);
   }
 
   // Where a sum is left that is added to a residual: in its place where nobody, the
@@ -413,7 +441,7 @@ class Builder {
     if (bias) arguments[DNNL_ARG_BIAS] = values_.at(s.inputs[2]);
     arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
     add_scratchpad(p, arguments);
-    call(dnnl::inner_product_forward(p), std::move(arguments));
+    call(dnnl::inner_product_forward(p), arguments);
   }
 
   void matmul(const Step& s, const After& after) {
@@ -432,7 +460,7 @@ class Builder {
                         {DNNL_ARG_WEIGHTS, seen(s.inputs[1], b)}};
     arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
     add_scratchpad(p, arguments);
-    call(dnnl::matmul(p), std::move(arguments));
+    call(dnnl::matmul(p), arguments);
   }
 
   // The same elements under another description.
@@ -440,8 +468,8 @@ class Builder {
     if (of.get_desc() == desc) return of;
     const memory view(desc, engine(), of.get_data_handle());
     for (size_t k = 0; k < network_.external_.size(); ++k) {
-      if (network_.external_[k].first.get() == of.get()) {
-        network_.external_.emplace_back(view, network_.external_[k].second);
+      if (network_.external_[k].m.get() == of.get()) {
+        network_.external_.push_back({view, network_.external_[k].place});
         return view;
       }
     }
@@ -475,10 +503,10 @@ class Builder {
     const memory src = values_.at(x);
     const dnnl::pooling_forward::desc d(kInference, how, src.get_desc(), Desc(out, kF32, kAny),
                                         strides, kernel, before, behind);
-    const dnnl::pooling_forward::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::pooling_forward>(d);
     Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(y, p.dst_desc())}};
     add_scratchpad(p, arguments);
-    call(dnnl::pooling_forward(p), std::move(arguments));
+    call(dnnl::pooling_forward(p), arguments);
   }
 
   void eltwise(const Step& s, algorithm how) {
@@ -487,20 +515,20 @@ class Builder {
     const dnnl::eltwise_forward::desc d(kInference, how, src.get_desc(),
                                         clip ? static_cast<float>(s.real("a_min")) : 0,
                                         clip ? static_cast<float>(s.real("a_max")) : 0);
-    const dnnl::eltwise_forward::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::eltwise_forward>(d);
     Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
     add_scratchpad(p, arguments);
-    call(dnnl::eltwise_forward(p), std::move(arguments));
+    call(dnnl::eltwise_forward(p), arguments);
   }
 
   void sum(const Step& s) {
     const memory a = values_.at(s.inputs[0]), b = take(s.inputs[1], a.get_desc());
     const dnnl::binary::desc d(algorithm::binary_add, a.get_desc(), b.get_desc(), a.get_desc());
-    const dnnl::binary::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::binary>(d);
     Arguments arguments{
         {DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
     add_scratchpad(p, arguments);
-    call(dnnl::binary(p), std::move(arguments));
+    call(dnnl::binary(p), arguments);
   }
 
   int axis_of(const Step& s) const {
@@ -511,10 +539,10 @@ class Builder {
   void softmax(const Step& s) {
     const memory src = values_.at(s.inputs[0]);
     const dnnl::softmax_forward::desc d(kInference, src.get_desc(), axis_of(s));
-    const dnnl::softmax_forward::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::softmax_forward>(d);
     Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, give(s.outputs[0], p.dst_desc())}};
     add_scratchpad(p, arguments);
-    call(dnnl::softmax_forward(p), std::move(arguments));
+    call(dnnl::softmax_forward(p), arguments);
   }
 
   void batch_norm(const Step& s, const After& after) {
@@ -530,7 +558,7 @@ class Builder {
     }
     const dnnl::batch_normalization_forward::desc d(kInference, src.get_desc(),
                                                     static_cast<float>(s.real("epsilon")), flags);
-    const dnnl::batch_normalization_forward::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::batch_normalization_forward>(d);
     Arguments arguments{{DNNL_ARG_SRC, src},
                         {DNNL_ARG_MEAN, values_.at(s.inputs[3])},
                         {DNNL_ARG_VARIANCE, values_.at(s.inputs[4])},
@@ -538,7 +566,7 @@ class Builder {
     if (s.flag("scale")) arguments[DNNL_ARG_SCALE] = values_.at(s.inputs[1]);
     if (s.flag("center")) arguments[DNNL_ARG_SHIFT] = values_.at(s.inputs[2]);
     add_scratchpad(p, arguments);
-    call(dnnl::batch_normalization_forward(p), std::move(arguments));
+    call(dnnl::batch_normalization_forward(p), arguments);
   }
 
   // (x - mean) / sqrt(mean of its square + epsilon) over the last dimension, with a scale and a
@@ -570,7 +598,7 @@ class Builder {
     if (vectors.size() > 1) flags |= Flags::use_shift;
     const dnnl::layer_normalization_forward::desc d(kInference, plain(x),
                                                     static_cast<float>(epsilon), flags);
-    const dnnl::layer_normalization_forward::primitive_desc p(d, attributes(), engine());
+    const auto p = alone<dnnl::layer_normalization_forward>(d);
     Arguments arguments{{DNNL_ARG_SRC, take(x, plain(x))}};
     const auto vector = [&](size_t v) {
       if (region_.values[v].elements() != dims(x).back() || dims(v).back() != dims(x).back())
@@ -581,7 +609,7 @@ class Builder {
     if (vectors.size() > 1) arguments[DNNL_ARG_SHIFT] = vector(vectors[1]);
     arguments[DNNL_ARG_DST] = give(out, p.dst_desc());
     add_scratchpad(p, arguments);
-    call(dnnl::layer_normalization_forward(p), std::move(arguments));
+    call(dnnl::layer_normalization_forward(p), arguments);
   }
 
   // Values stay as they are where all are without blocks, or all of full blocks, which stay blocks.
@@ -605,7 +633,7 @@ class Builder {
     const dnnl::concat::primitive_desc p(axis_of(s), sources, engine(), attributes());
     arguments[DNNL_ARG_DST] = give(s.outputs[0], p.dst_desc());
     add_scratchpad(p, arguments);
-    call(dnnl::concat(p), std::move(arguments));
+    call(dnnl::concat(p), arguments);
   }
 
   struct Scratch {
