@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/constant.h"
 
+#include <array>
 #include <limits>
 
 namespace tw {
@@ -43,9 +44,22 @@ std::optional<double> fold_floats(NodeKind kind, double a, double b) {
   }
 }
 
+// Half of the nodes that scheduling makes are small numbers: each thread makes those of int32 once.
+constexpr int64_t kLeastKept = -16, kKept = 280;
+
+Expr kept_number(int64_t value) {
+  thread_local std::array<Expr, kKept> numbers;
+  Expr& number = numbers[static_cast<size_t>(value - kLeastKept)];
+  if (!number.defined()) number = make(IntImm{.type = int_type(32), .value = value});
+  return number;
+}
+
 }  // namespace
 
 Expr make_const(DType type, int64_t value) {
+  if (type == int_type(32) && value >= kLeastKept && value < kLeastKept + kKept) {
+    return kept_number(value);
+  }
   if (type.is_float()) return make_const_float(type, static_cast<double>(value));
   return lanes_of(make(IntImm{.type = type.element(), .value = value}), type.lanes);
 }

@@ -90,6 +90,11 @@ void require_integers(std::string_view operation, const Expr& a, const Expr& b) 
   }
 }
 
+// What may be seen before a node is made, since neither operand is to be converted.
+bool are_integers_of_one_type(const Expr& a, const Expr& b) {
+  return a.defined() && b.defined() && a.dtype().is_integer() && a.dtype() == b.dtype();
+}
+
 void refuse_zero(std::string_view operation, const Expr& b) {
   if (b.dtype().is_integer() && is_zero(b)) {
     raise({.code = ErrorCode::DivisionByZero, .what = fmt::format("{} by zero", operation)});
@@ -151,7 +156,10 @@ Expr saturating_cast(DType type, const Expr& value) {
 }
 
 Expr operator+(const Expr& a, const Expr& b) {
-  if (is<IntImm>(a) && !is<IntImm>(b) && is_zero(a) && a.dtype() == b.dtype()) return b;
+  if (are_integers_of_one_type(a, b)) {
+    if (is_zero(a)) return b;
+    if (is_zero(b)) return a;
+  }
   Expr e = binary<Add>("addition", a, b);
   const Add* add = as<Add>(e);
   if (!add || add->dtype.is_float()) return e;  // x + 0.0 is not x when x is -0.0
@@ -160,6 +168,7 @@ Expr operator+(const Expr& a, const Expr& b) {
 }
 
 Expr operator-(const Expr& a, const Expr& b) {
+  if (are_integers_of_one_type(a, b) && is_zero(b)) return a;
   Expr e = binary<Sub>("subtraction", a, b);
   const Sub* sub = as<Sub>(e);
   if (!sub || sub->dtype.is_float()) return e;
@@ -176,6 +185,10 @@ Expr operator-(const Expr& a) {
 }
 
 Expr operator*(const Expr& a, const Expr& b) {
+  if (are_integers_of_one_type(a, b)) {
+    if (is_one(b) || is_zero(a)) return a;
+    if (is_one(a) || is_zero(b)) return b;
+  }
   Expr e = binary<Mul>("multiplication", a, b);
   const Mul* mul = as<Mul>(e);
   if (!mul) return e;

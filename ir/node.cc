@@ -99,7 +99,7 @@ void destroy(const StmtBase* node) {
   }
 }
 
-Expr::Expr(int value) : Expr(make(IntImm{.type = int_type(32), .value = value})) {}
+Expr::Expr(int value) : Expr(make_const(int_type(32), value)) {}
 
 Var::Var(std::string name, DType type)
     : Expr(make(Variable{.name = std::move(name), .type = type})) {}
