@@ -56,6 +56,11 @@ class Inference {
     narrow_output(j, input(k));
     narrow_input(k, output(j));
   }
+  // Inputs a and b have one value.
+  void equate_inputs(size_t a, size_t b) {
+    narrow_input(a, input(b));
+    narrow_input(b, input(a));
+  }
   bool changed() const { return changed_; }
   // For what no narrowing says.
   [[noreturn]] void fail(std::string what, std::string legal) const {

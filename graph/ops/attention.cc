@@ -177,8 +177,7 @@ Entries expand_attention(const NodeRef& node, std::span<const Shape> shapes) {
 // cos and sin: (s, r / 2), or (b, s, r / 2), of data (b, …, s, d).
 void infer_rotary(ShapeInference& s) {
   s.equate(0, 0);
-  s.narrow_input(1, s.input(2));
-  s.narrow_input(2, s.input(1));
+  s.equate_inputs(1, 2);
   const int64_t wanted = s.attributes().integer("rotary_dim");
   if (wanted < 0 || wanted % 2 != 0) {
     s.fail(fmt::format("rotary_dim is {}", wanted), "an even number, or 0 for all elements");

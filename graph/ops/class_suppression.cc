@@ -39,8 +39,7 @@ std::vector<Op> class_suppression_ops() {
            [](TypeInference& t) {
              t.narrow_output(0, int_type(64));
              t.narrow_output(1, int_type(64));
-             t.narrow_input(0, t.input(1));
-             t.narrow_input(1, t.input(0));
+             t.equate_inputs(0, 1);
            },
        .compute =
            [](const AttributeValues& a, Tensors in) {

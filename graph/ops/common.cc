@@ -31,6 +31,13 @@ size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
+void require_word(const ShapeInference& s, std::string_view attribute,
+                  std::initializer_list<std::string_view> legal) {
+  const std::string& word = s.attributes().text(attribute);
+  if (std::ranges::find(legal, word) != legal.end()) return;
+  s.fail(fmt::format("{} '{}'", attribute, word), fmt::format("{}", fmt::join(legal, ", ")));
+}
+
 std::optional<Shape> broadcast_of(const Shape& a, const Shape& b) {
   if (!a.has_rank() || !b.has_rank()) return Shape();
   const size_t rank = std::max(a.rank(), b.rank());

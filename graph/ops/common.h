@@ -2,7 +2,9 @@
 // What families of operators share.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "graph/op.h"
@@ -17,6 +19,9 @@ void second_shape(ShapeInference& s);
 // `axis` of a tensor of that rank, counted from its end where negative. The inference's error where
 // there is no such axis.
 size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank);
+// The inference's error unless that attribute, a word, is one of those.
+void require_word(const ShapeInference& s, std::string_view attribute,
+                  std::initializer_list<std::string_view> legal);
 // The shape that two broadcast to by NumPy's rule, as far as it is known: they are aligned at their
 // last dimension, and an extent of 1, or a missing one, is repeated. The inference's error where
 // they do not; without an inference, nothing.

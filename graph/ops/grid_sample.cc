@@ -19,13 +19,6 @@ topi::image::GridSample sampling_of(const AttributeValues& a) {
   return {a.text("method"), a.text("padding_mode"), a.flag("align_corners")};
 }
 
-void require_word(const ShapeInference& s, std::string_view name,
-                  std::initializer_list<std::string_view> legal) {
-  const std::string& word = s.attributes().text(name);
-  if (std::find(legal.begin(), legal.end(), word) != legal.end()) return;
-  s.fail(fmt::format("{} '{}'", name, word), fmt::format("{}", fmt::join(legal, ", ")));
-}
-
 // Shapes (n, a, s…) and (n, b, t…) agree in n; the first's n is what the second's is.
 Shape with_batch(size_t rank, int64_t batch) {
   Shape shape = Shape::of_rank(rank);
@@ -79,7 +72,7 @@ class Line {
   Taps taps(const Entry& normalized) const {
     const Entry x = position(normalized);
     if (method_ == "nearest") {
-      const Entry pixel = to_even(inside(x));
+      const Entry pixel = n_("rint", {inside(x)});
       return {masked(n_.like(pixel, 1), pixel), place(pixel)};
     }
     const bool cubic = method_ == "bicubic";
@@ -117,12 +110,6 @@ class Line {
     const Entry turns = n_("floor", {n_.mul(from, 1 / (2 * span))});
     const Entry wave = n_.sub(from, n_.mul(turns, 2 * span));
     return n_.add(n_.rsub(span, n_("abs", {n_.add(wave, -span)})), low);
-  }
-  // The nearest whole number, of two of them the even one.
-  Entry to_even(const Entry& x) const {
-    const Entry above = n_("floor", {n_.add(x, 0.5)}), below = n_("ceil", {n_.add(x, -0.5)});
-    const Entry even = n_.mul(n_("floor", {n_.mul(above, 0.5)}), 2);
-    return n_.add(below, n_.mul(n_.sub(above, below), n_.sub(even, below)));
   }
   Entry cubic_weight(const Entry& t, int64_t k) const {
     constexpr double a = -0.75;  // Keys' cubic convolution, 1981

@@ -92,8 +92,7 @@ void infer_integer_convolution_type(TypeInference& t) {
   size_t next = 2;
   for (size_t k = 0; k < 2; ++k) {
     if (!t.attributes().flag(k == 0 ? "use_data_zero_point" : "use_weight_zero_point")) continue;
-    t.narrow_input(next, t.input(k));
-    t.narrow_input(k, t.input(next++));
+    t.equate_inputs(next++, k);
   }
 }
 
@@ -247,8 +246,7 @@ Op integer_products(const IntegerFamily& family) {
           [](TypeInference& t) {
             require_bytes(t);
             if (t.num_inputs() < 3) return;
-            t.narrow_input(2, t.input(0));
-            t.narrow_input(0, t.input(2));
+            t.equate_inputs(2, 0);
           },
       .pattern = Pattern::OutEWiseFusable,
       .compute = [&f](const AttributeValues& a, Tensors in) { return compute_products(f, a, in); },

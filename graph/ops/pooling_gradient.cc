@@ -85,8 +85,7 @@ Op select_op(const Family& f) {
                     {"values", "the shape of data"}, PoolType::Max, topi::nn::pool_select);
   op.infer_shape = [&f](ShapeInference& s) {
     infer_pool(s, f, 1);
-    s.narrow_input(0, s.input(1));
-    s.narrow_input(1, s.input(0));
+    s.equate_inputs(0, 1);
   };
   op.gradient = [&f](const NodeRef& node, const Entries& g) {
     const GradientOf n(node);

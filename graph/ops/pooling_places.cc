@@ -63,8 +63,7 @@ Op pool_with_indices(const Names& names) {
 void infer_unpool(ShapeInference& s, size_t spatial) {
   const std::vector<int64_t> size = steps_of(s, "output_size", spatial);
   s.narrow_input(0, Shape::of_rank(spatial + 2));
-  s.narrow_input(1, s.input(0));
-  s.narrow_input(0, s.input(1));
+  s.equate_inputs(1, 0);
   Extents out = {s.input(0)[0], s.input(0)[1]};
   out.insert(out.end(), size.begin(), size.end());
   s.narrow_output(0, out);

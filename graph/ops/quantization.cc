@@ -54,8 +54,7 @@ void check_scales(ShapeInference& s, size_t k) {
 void infer_quantized(ShapeInference& s) {
   s.equate(0, 0);
   for (size_t k = 2; k < s.num_inputs(); ++k) {
-    s.narrow_input(k, s.input(1));
-    s.narrow_input(1, s.input(k));
+    s.equate_inputs(k, 1);
   }
   check_scales(s, 1);
 }
@@ -140,8 +139,7 @@ std::vector<te::Tensor> compute_dequantize(const AttributeValues& a, Tensors in)
 void infer_dequantize_type(TypeInference& t) {
   t.equate(1, 0);
   if (t.num_inputs() > 2) {
-    t.narrow_input(2, t.input(0));
-    t.narrow_input(0, t.input(2));
+    t.equate_inputs(2, 0);
   }
 }
 
@@ -255,21 +253,15 @@ void infer_matmul_integer(ShapeInference& s) {
     s.fail(fmt::format("products of {} and {}", to_string(a), to_string(b)),
            "as many columns of lhs as rows of rhs");
   }
-  // The batch is that of the operand of more dimensions, or both broadcast.
-  std::vector<int64_t> out;
-  const size_t batch = std::max(a.rank(), b.rank()) - 2;
-  for (size_t d = 0; d < batch; ++d) {
-    const auto of = [&](const Shape& shape) {
-      const size_t missing = batch - (shape.rank() - 2);
-      return d < missing ? int64_t{1} : shape[d - missing];
-    };
-    const int64_t x = of(a), y = of(b);
-    if (x != 1 && y != 1 && x != y && x != kUnknown && y != kUnknown) {
-      s.fail(fmt::format("products of {} and {}", to_string(a), to_string(b)),
-             "dimensions before the matrices that are equal, 1 or missing");
-    }
-    out.push_back(x == 1 ? y : x == kUnknown && y != 1 ? y : x);
+  const auto before = [](const Shape& shape) {
+    return Extents(shape.extents->begin(), shape.extents->end() - 2);
+  };
+  const std::optional<Shape> batch = broadcast_of(before(a), before(b));
+  if (!batch) {
+    s.fail(fmt::format("products of {} and {}", to_string(a), to_string(b)),
+           "dimensions before the matrices that are equal, 1 or missing");
   }
+  Extents out = *batch->extents;
   out.push_back(a[a.rank() - 2]);
   out.push_back(b[b.rank() - (turned ? 2 : 1)]);
   s.narrow_output(0, out);
@@ -286,8 +278,7 @@ void infer_matmul_integer_type(TypeInference& t) {
   size_t next = 2;
   for (size_t k = 0; k < 2; ++k) {
     if (!a.flag(k == 0 ? "use_lhs_zero_point" : "use_rhs_zero_point")) continue;
-    t.narrow_input(next, t.input(k));
-    t.narrow_input(k, t.input(next++));
+    t.equate_inputs(next++, k);
   }
 }
 

@@ -65,13 +65,6 @@ Resize how_of(const AttributeValues& a) {
           .roi = a.reals("roi")};
 }
 
-void require_word(const ShapeInference& s, std::string_view attribute,
-                  std::initializer_list<std::string_view> legal) {
-  const std::string& word = s.attributes().text(attribute);
-  if (std::ranges::find(legal, word) != legal.end()) return;
-  s.fail(fmt::format("{} '{}'", attribute, word), fmt::format("{}", fmt::join(legal, ", ")));
-}
-
 // What is wrong with words and numbers of attributes, before there is anything to compute.
 void require_how(const ShapeInference& s, const Family& f) {
   require_word(s, "method", {"nearest_neighbor", "linear", "cubic"});

@@ -16,8 +16,7 @@ void scatter_type(TypeInference& t) {
 
 void infer_scatter(ShapeInference& s) {
   first_shape(s);
-  s.narrow_input(1, s.input(2));
-  s.narrow_input(2, s.input(1));
+  s.equate_inputs(1, 2);
   const Shape& data = s.input(0);
   if (!data.has_rank()) {
     if (s.input(1).has_rank()) s.narrow_input(0, Shape::of_rank(s.input(1).rank()));

@@ -130,8 +130,7 @@ void infer_loss(ShapeInference& s) {
 void infer_loss_type(TypeInference& t) {
   t.equate(0, 0);
   if (t.num_inputs() > 2) {
-    t.narrow_input(2, t.input(0));
-    t.narrow_input(0, t.input(2));
+    t.equate_inputs(0, 2);
   }
 }
 

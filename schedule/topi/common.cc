@@ -71,6 +71,12 @@ void require_layout(const Place& place, std::string_view layout, std::string_vie
   bad_argument(place, fmt::format("unknown layout '{}'", layout), std::string(wanted));
 }
 
+void require_word(const Place& place, std::string_view word,
+                  std::initializer_list<std::string_view> legal) {
+  if (std::ranges::find(legal, word) != legal.end()) return;
+  bad_argument(place, fmt::format("unknown '{}'", word), fmt::format("{}", fmt::join(legal, ", ")));
+}
+
 void require_float(const Place& place, const Tensor& t) {
   if (t.dtype().is_float()) return;
   raise({.code = ErrorCode::TypeMismatch,
@@ -161,6 +167,8 @@ Expr window_positions(const Expr& extent, const Expr& span, int64_t stride, int6
   const auto constant = [&](int64_t v) { return make_const(extent.dtype(), v); };
   return floor_div(extent + constant(padding) - span, constant(stride)) + 1;
 }
+
+Expr number(int64_t value) { return make_const(int_type(32), value); }
 
 std::vector<Expr> to_exprs(const std::vector<Var>& vars) { return {vars.begin(), vars.end()}; }
 

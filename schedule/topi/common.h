@@ -51,6 +51,9 @@ void require_channels(const Place& place, const Tensor& t, const Tensor& data, s
 Expr read_channel(const Tensor& t, const std::vector<Var>& position, size_t axis);
 // BadArgument unless the layout is that one, such as "NCHW".
 void require_layout(const Place& place, std::string_view layout, std::string_view wanted);
+// BadArgument unless the word is one of those.
+void require_word(const Place& place, std::string_view word,
+                  std::initializer_list<std::string_view> legal);
 // TypeMismatch unless elements are floating.
 void require_float(const Place& place, const Tensor& t);
 
@@ -93,6 +96,7 @@ Expr window_span(const Expr& kernel, int64_t dilation);
 // Positions of a window that spans `span` elements over `extent` elements plus padding.
 Expr window_positions(const Expr& extent, const Expr& span, int64_t stride, int64_t padding);
 
+Expr number(int64_t value);  // int32
 std::vector<Expr> to_exprs(const std::vector<Var>& vars);
 // "[1, n, 3]", for messages.
 std::string shape_text(const std::vector<Expr>& shape);

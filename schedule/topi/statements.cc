@@ -138,8 +138,6 @@ int64_t columns_of_task(int64_t inner) {
   return std::max<int64_t>(inner, 1);
 }
 
-Expr number(int64_t value) { return make_const(int_type(32), value); }
-
 Rows::Rows(std::string_view op, const Tensor& data, int axis) {
   std::vector<Expr> shape = data.shape();
   if (shape.empty()) {

@@ -88,7 +88,6 @@ std::vector<int64_t> constant_shape(const Place& place, const Tensor& t);
 int64_t count_of(const std::vector<int64_t>& extents);
 // The type of positions in so many elements.
 DType position_type(int64_t elements);
-Expr number(int64_t value);  // int32
 
 using Memories = std::vector<Memory>;
 // The tensors that statements compute of inputs.

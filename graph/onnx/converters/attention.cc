@@ -192,17 +192,12 @@ Values attention(Call& c) { return Attention(c).outputs(); }
 }  // namespace
 
 std::vector<Converter> attention_converters() {
+  constexpr std::string_view kAttributes =
+      "is_causal:int kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
+      "softcap:float softmax_precision:int";
   return {
-      {"Attention", 23, 3, 6,
-       "is_causal:int kv_num_heads:int q_num_heads:int "
-       "qk_matmul_output_mode:int scale:float "
-       "softcap:float softmax_precision:int",
-       attention},
-      {"Attention", 24, 3, 7,
-       "is_causal:int kv_num_heads:int q_num_heads:int "
-       "qk_matmul_output_mode:int scale:float "
-       "softcap:float softmax_precision:int",
-       attention},
+      {"Attention", 23, 3, 6, kAttributes, attention},
+      {"Attention", 24, 3, 7, kAttributes, attention},
       {"Attention", 25, 3, 7,
        "is_causal:int kv_num_heads:int left_window_size:int q_num_heads:int "
        "qk_matmul_output_mode:int right_window_size:int scale:float "

@@ -7,49 +7,16 @@
 namespace tw::graph::onnx {
 namespace {
 
-void require_spatial(Call& c, const Value& data) {
-  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
-  if (data.rank() > 5) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
-}
-
 Values conv(Call& c) {
-  const Value &data = c.input(0), &weight = c.input(1);
-  require_spatial(c, data);
-  if (weight.rank() != data.rank()) {
-    c.bad("windows of " + text(weight.shape()) + " over " + text(data.shape()),
-          "(n, c, …) and (channels, c / groups, …)");
-  }
-  const Extents kernel(weight.shape().begin() + 2, weight.shape().end());
-  const Windows w = windows_of(c, kernel);
-  if (w.kernel != kernel) {
-    c.bad("kernel_shape " + text(w.kernel) + " and weights of " + text(weight.shape()),
-          "the same in both");
-  }
-  return {c(of_dimensions("conv?d", data.rank() - 2), c.inputs(),
-            {{"channels", text(weight.extent(0))},
-             {"kernel_size", text(w.kernel)},
-             {"strides", text(w.strides)},
-             {"padding", text(w.pads)},
-             {"dilation", text(w.dilations)},
-             {"groups", text(c.integer("group", 1))},
-             {"use_bias", text(c.has(2))}})};
+  Attributes attributes = convolution_of(c, c.input(1));
+  attributes.set("use_bias", text(c.has(2)));
+  return {c(of_dimensions("conv?d", c.input(0).rank() - 2), c.inputs(), attributes)};
 }
 
-// Of ceil_mode ONNX says, as PyTorch does, that no window begins in the padding behind the image.
 // The outputs of ours.
 Values pool(Call& c, std::string_view op) {
   const Value& data = c.input(0);
-  require_spatial(c, data);
-  const Windows w = windows_of(c, {});
-  Attributes attributes{{"pool_size", text(w.kernel)},
-                        {"strides", text(w.strides)},
-                        {"padding", text(w.pads)},
-                        {"dilation", text(w.dilations)},
-                        {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))},
-                        {"ceil_rule", "pytorch"}};
-  if (op == "avg_pool?d") {
-    attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
-  }
+  const Attributes attributes = pooling_of(c);
   return c.all(of_dimensions(op, data.rank() - 2), {data}, attributes);
 }
 

@@ -120,31 +120,13 @@ Values qlinear_matmul(Call& c) {
 // Scales and zero points are numbers, or have one for each channel of the output.
 Value integer_convolution(Call& c, const Value& weight, const Value& data_point,
                           const Value& weight_point) {
-  const Value& data = c.input(0);
-  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
-  if (data.rank() > 5) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
-  if (weight.rank() != data.rank()) {
-    c.bad("windows of " + text(weight.shape()) + " over " + text(data.shape()),
-          "(n, c, …) and (channels, c / groups, …)");
-  }
-  const std::vector<int64_t> kernel(weight.shape().begin() + 2, weight.shape().end());
-  const Windows w = windows_of(c, kernel);
-  if (w.kernel != kernel) {
-    c.bad("kernel_shape " + text(w.kernel) + " and weights of " + text(weight.shape()),
-          "the same in both");
-  }
-  Values inputs{data, weight};
+  Attributes attributes = convolution_of(c, weight);
+  attributes.set("use_data_zero_point", text(static_cast<bool>(data_point)));
+  attributes.set("use_weight_zero_point", text(static_cast<bool>(weight_point)));
+  Values inputs{c.input(0), weight};
   if (data_point) inputs.push_back(data_point);
   if (weight_point) inputs.push_back(weight_point);
-  return c("conv" + text(data.rank() - 2) + "d_integer", inputs,
-           {{"channels", text(weight.extent(0))},
-            {"kernel_size", text(w.kernel)},
-            {"strides", text(w.strides)},
-            {"padding", text(w.pads)},
-            {"dilation", text(w.dilations)},
-            {"groups", text(c.integer("group", 1))},
-            {"use_data_zero_point", text(static_cast<bool>(data_point))},
-            {"use_weight_zero_point", text(static_cast<bool>(weight_point))}});
+  return c(of_dimensions("conv?d_integer", weight.rank() - 2), inputs, attributes);
 }
 
 Values conv_integer(Call& c) {
@@ -204,16 +186,8 @@ Values global_average_pool(Call& c) {
 
 Values average_pool(Call& c) {
   require_channels_first(c);
-  const int64_t rank = c.input(0).rank();
-  if (rank < 3 || rank > 5) c.unsupported("windows over " + text(c.input(0).shape()));
-  const Windows w = windows_of(c, {});
-  return unary(c, "avg_pool" + text(rank - 2) + "d",
-               {{"pool_size", text(w.kernel)},
-                {"strides", text(w.strides)},
-                {"padding", text(w.pads)},
-                {"ceil_mode", text(c.flag("ceil_mode", false))},
-                {"ceil_rule", "pytorch"},
-                {"count_include_pad", text(c.flag("count_include_pad", false))}});
+  const Attributes attributes = pooling_of(c);
+  return unary(c, of_dimensions("avg_pool?d", c.input(0).rank() - 2), attributes);
 }
 
 // y_scale, y_zero_point, then each with its scale and zero point.

@@ -53,11 +53,8 @@ Values affine_grid(Call& c) {
 // may have more, at their ends.
 Values max_unpool(Call& c) {
   const Value &data = c.input(0), &places = c.input(1);
-  const auto spatial = static_cast<size_t>(data.rank() - 2);
-  if (data.rank() < 3 || data.rank() > 5) {
-    c.unsupported("windows over " + text(data.shape()));
-  }
   const Windows w = windows_of(c, {});
+  const auto spatial = static_cast<size_t>(data.rank() - 2);
   Extents size;
   int64_t pixels = 1;
   for (size_t d = 0; d < spatial; ++d) {

@@ -16,10 +16,16 @@ Extents values_of(Call& c, std::string_view name, const Extents& otherwise, int6
         text(otherwise.size()) + " numbers of " + text(least) + " or more");
 }
 
+void require_images(Call& c, const Value& data) {
+  if (data.rank() < 3) c.bad("windows over " + text(data.shape()), "(n, c, …)");
+  if (data.rank() > 5) c.unsupported("windows of " + text(data.rank() - 2) + " dimensions");
+}
+
 }  // namespace
 
 Windows windows_of(Call& c, const Extents& kernel) {
   const Value& data = c.input(0);
+  require_images(c, data);
   const auto count = static_cast<size_t>(data.rank() - 2);
   Windows w;
   const Extents ones(count, 1);
@@ -45,6 +51,39 @@ Windows windows_of(Call& c, const Extents& kernel) {
     c.bad("auto_pad '" + pads + "'", "NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   }
   return w;
+}
+
+Attributes convolution_of(Call& c, const Value& weight) {
+  const Value& data = c.input(0);
+  require_images(c, data);
+  if (weight.rank() != data.rank()) {
+    c.bad("windows of " + text(weight.shape()) + " over " + text(data.shape()),
+          "(n, c, …) and (channels, c / groups, …)");
+  }
+  const Extents kernel(weight.shape().begin() + 2, weight.shape().end());
+  const Windows w = windows_of(c, kernel);
+  if (w.kernel != kernel) {
+    c.bad("kernel_shape " + text(w.kernel) + " and weights of " + text(weight.shape()),
+          "the same in both");
+  }
+  return {{"channels", text(weight.extent(0))}, {"kernel_size", text(w.kernel)},
+          {"strides", text(w.strides)},         {"padding", text(w.pads)},
+          {"dilation", text(w.dilations)},      {"groups", text(c.integer("group", 1))}};
+}
+
+// Of ceil_mode ONNX says, as PyTorch does, that no window begins in the padding behind the image.
+Attributes pooling_of(Call& c) {
+  const Windows w = windows_of(c, {});
+  Attributes attributes{{"pool_size", text(w.kernel)},
+                        {"strides", text(w.strides)},
+                        {"padding", text(w.pads)},
+                        {"dilation", text(w.dilations)},
+                        {"ceil_mode", text(c.knows("ceil_mode") && c.flag("ceil_mode", false))},
+                        {"ceil_rule", "pytorch"}};
+  if (c.knows("count_include_pad")) {
+    attributes.set("count_include_pad", text(c.flag("count_include_pad", false)));
+  }
+  return attributes;
 }
 
 std::string of_dimensions(std::string_view pattern, int64_t spatial) {

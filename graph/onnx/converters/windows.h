@@ -17,8 +17,14 @@ struct Windows {
 };
 
 // What a node says of its windows over input 0, (n, c, …), whose `kernel_shape` may be left out
-// where `kernel` is not empty. Padding by `auto_pad` is worked out.
+// where `kernel` is not empty. Padding by `auto_pad` is worked out. Images of one to three
+// dimensions.
 Windows windows_of(Call& c, const std::vector<int64_t>& kernel);
+
+// The attributes of a convolution with those weights, (channels, c / groups, …), over input 0, and
+// of a pooling of input 0.
+Attributes convolution_of(Call& c, const Value& weight);
+Attributes pooling_of(Call& c);
 
 // "conv?d" for two spatial dimensions: "conv2d".
 std::string of_dimensions(std::string_view pattern, int64_t spatial);

@@ -14,15 +14,7 @@ namespace {
 
 constexpr std::string_view kSample = "grid_sample", kAffine = "affine_grid";
 
-Expr number(int64_t v) { return make_const(int_type(32), v); }
 DType wide(DType type) { return type.bits < 32 ? float_type(32) : type; }
-
-void require_word(std::string_view argument, const std::string& word,
-                  std::initializer_list<std::string_view> legal) {
-  if (std::find(legal.begin(), legal.end(), word) != legal.end()) return;
-  bad_argument({kSample, argument}, fmt::format("'{}'", word),
-               fmt::format("{}", fmt::join(legal, ", ")));
-}
 
 // One spatial dimension of images, and where a position lies in it.
 class Line {
@@ -90,8 +82,8 @@ class Line {
 };
 
 void check(const Tensor& data, const Tensor& grid, const GridSample& how) {
-  require_word("method", how.method, {"nearest", "bilinear", "bicubic"});
-  require_word("padding_mode", how.padding, {"zeros", "border", "reflection"});
+  require_word({kSample, "method"}, how.method, {"nearest", "bilinear", "bicubic"});
+  require_word({kSample, "padding_mode"}, how.padding, {"zeros", "border", "reflection"});
   if (data.rank() != 4 && data.rank() != 5) {
     bad_shape({kSample, "data"}, shape_text(data.shape()), "[n, c, h, w] or [n, c, d, h, w]");
   }

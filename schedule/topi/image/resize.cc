@@ -16,17 +16,9 @@ namespace {
 
 constexpr std::string_view kOp = "resize";
 
-Expr number(int64_t n) { return make_const(int_type(32), n); }
 Expr real(double x) { return make_const_float(float_type(64), x); }
 Expr floor_of(const Expr& x) { return tw::call("floor", {x}); }
 Expr integer(const Expr& x) { return tw::cast(int_type(32), x); }
-
-void require_word(std::string_view argument, const std::string& word,
-                  std::initializer_list<std::string_view> legal) {
-  if (std::ranges::find(legal, word) != legal.end()) return;
-  bad_argument({kOp, argument}, fmt::format("unknown '{}'", word),
-               fmt::format("{}", fmt::join(legal, ", ")));
-}
 
 bool is_nearest(const Resize& how) {
   return how.method == "nearest" || how.method == "nearest_neighbor";
@@ -212,11 +204,11 @@ class Line {
 
 void check(const Tensor& data, const std::vector<int64_t>& size, const Resize& how) {
   require_images({kOp, "data"}, data, size.size());
-  require_word("method", how.method, {"nearest", "nearest_neighbor", "linear", "cubic"});
-  require_word("coordinate_transformation_mode", how.coordinates,
+  require_word({kOp, "method"}, how.method, {"nearest", "nearest_neighbor", "linear", "cubic"});
+  require_word({kOp, "coordinate_transformation_mode"}, how.coordinates,
                {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
                 "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"});
-  require_word("rounding_method", how.rounding,
+  require_word({kOp, "rounding_method"}, how.rounding,
                {"round", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   if (!how.scales.empty() && how.scales.size() != size.size()) {
     bad_argument({kOp, "scales"}, fmt::format("{} values", how.scales.size()),

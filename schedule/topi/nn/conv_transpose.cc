@@ -17,8 +17,6 @@
 namespace tw::topi::nn {
 namespace {
 
-Expr number(int64_t n) { return make_const(int_type(32), n); }
-
 // The taps of a kernel that one phase meets: `count` of them, `step` apart from `first` on. Tap k
 // of them meets, for element q of the phase, the result at q + shift - k * spread.
 struct Phase {

@@ -14,8 +14,6 @@
 namespace tw::topi::nn {
 namespace {
 
-Expr number(int64_t n) { return make_const(int_type(32), n); }
-
 // [N, C, ...] -> [N, ..., C], so that channels are next to each other in memory.
 Tensor channels_last(const Tensor& images, const std::string& name) {
   std::vector<Expr> shape = images.shape();

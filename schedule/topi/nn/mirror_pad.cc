@@ -93,7 +93,6 @@ class Readers {
   }
 
  private:
-  static Expr number(int64_t v) { return make_const(int_type(32), v); }
   int64_t n_, before_, after_, period_ = 1, first_ = 0, last_ = 0;
   PadMode mode_;
 };

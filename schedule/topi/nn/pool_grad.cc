@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kOp = "pool_grad";
 using Exprs = std::vector<Expr>;
 
-Expr number(int64_t n) { return make_const(int_type(32), n); }
-
 // The windows of images that are pooled.
 class Windows {
  public:
