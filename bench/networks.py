@@ -6,6 +6,8 @@ networks.py STEP --network=resnet18 --folder=… --json=part.json, with a STEP o
   tune      its kernels, into --log
   contest   all contestants in one process, on each of --threads
   fresh     one --contestant in a process of its own: seconds until it could run, and memory
+  start     processes that load what was exported with the runtime alone: seconds from their start to the first answer
+  command   `autotune NETWORK --trials=N`: seconds
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ import json
 import os
 import random
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -332,7 +337,43 @@ def fresh(options) -> dict:
     return {"measurements": found, "facts": {}}
 
 
-STEPS = {"export": export, "tune": tune, "contest": contest, "fresh": fresh}
+# A process that answers as soon as it can, and says when.
+FIRST_ANSWER = """
+import sys, time
+import tilewright_runtime
+module = tilewright_runtime.load(sys.argv[1])
+tilewright_runtime.set_num_threads(int(sys.argv[2]))
+module.set_input("data", bytes(int(sys.argv[3])))
+module.run()
+module.get_output(0)
+print(time.monotonic())
+"""
+
+
+def start(options) -> dict:
+    (threads,), network = options.threads, network_of(options)
+    directory = Path(options.folder) / f"{options.network}-exported"
+    if not directory.exists():
+        Ours(network, threads).module.export(str(directory))
+    command = [sys.executable, "-c", FIRST_ANSWER, str(directory), str(threads), str(network.inputs["data"].nbytes)]
+    samples = []
+    for _ in range(options.repetitions):
+        began = time.monotonic()
+        samples.append(float(subprocess.run(command, check=True, capture_output=True, text=True).stdout) - began)
+    return {"measurements": [measurement(options.network, "loaded", "first answer", threads, samples)], "facts": {}}
+
+
+def command(options) -> dict:
+    (threads,) = options.threads
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["-m", "tilewright.cli", options.network, f"--trials={options.trials}", f"--threads={threads}", f"--log={folder}/tuning.db"]
+        began = time.monotonic()
+        subprocess.run([sys.executable, *words], check=True, capture_output=True)
+        seconds = time.monotonic() - began
+    return {"measurements": [measurement(options.network, "autotune", "command", threads, [seconds])], "facts": {}}
+
+
+STEPS = {"export": export, "tune": tune, "contest": contest, "fresh": fresh, "start": start, "command": command}
 
 
 def run_step(steps, more, **defaults) -> None:

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
 
 #include "autotune/peak.h"
 #include "bench/sections.h"
+#include "runtime/futex.h"
 #include "runtime/thread_pool.h"
 
 namespace tw::bench {
@@ -76,6 +78,42 @@ class Region {
   int regions_ = 0, shared_ = 0, taken_over_ = 0;
 };
 
+// A thread that sleeps until it is woken, and says when it was: what no pool of sleeping threads
+// can do better.
+class Sleeper {
+ public:
+  Sleeper() : thread_([this] { sleep(); }) {}
+  ~Sleeper() {
+    ended_ = true;
+    wake();
+    thread_.join();
+  }
+  // Seconds from the call until the thread runs.
+  double wake() {
+    const Clock::time_point start = Clock::now();
+    const uint32_t next = word_.load() + 1;
+    word_ = next;
+    futex_wake_all(word_);
+    while (seen_.load() != next) cpu_relax();
+    return std::chrono::duration<double>(woken_ - start).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void sleep() {
+    for (uint32_t last = 0; !ended_.load();) {
+      while (word_.load() == last) futex_wait(word_, last);
+      woken_ = Clock::now();
+      seen_ = last = word_.load();
+    }
+  }
+
+  std::atomic<uint32_t> word_{0}, seen_{0};
+  std::atomic<bool> ended_{false};
+  Clock::time_point woken_;  // written before seen_
+  std::thread thread_;
+};
+
 // Rounds that take kRegionSeconds on one thread.
 int64_t rounds_of_region(const autotune::FmaLoop& loop) {
   constexpr int64_t kRounds = 100'000;
@@ -96,6 +134,15 @@ void measure_rests(const Options& options, Results& results) {
   const autotune::FmaLoop loop(options.target());
   const int64_t rounds = rounds_of_region(loop);
   const int repetitions = options.flag("quick") ? 50 : 200;
+  Measurement woken{.name = "rest/woken/2", .labels = {{"threads", 2}}};
+  {
+    Sleeper sleeper;
+    for (int i = 0; i < repetitions; ++i) {
+      std::this_thread::sleep_for(kRest);
+      woken.samples.push_back(sleeper.wake());
+    }
+  }
+  results.add(woken);
   for (const int threads : options.thread_counts()) {
     if (threads == 1) continue;
     Region region(threads, loop, rounds);

@@ -287,6 +287,11 @@ def networks(context: Context) -> Result:
         context.say(f"{large} in a process of its own: {contestant}")
         found = context.networks("fresh", large, contestant=contestant, threads=max(context.threads), log=log)
         result = join(result, found)
+    context.say("resnet18: its first answer")
+    result = join(result, context.networks("start", "resnet18", threads=max(context.threads)))
+    if not context.quick:
+        context.say("autotune resnet18 --trials=200")
+        result = join(result, context.networks("command", "resnet18", threads=max(context.threads), trials=200))
     return result
 
 

@@ -122,6 +122,7 @@ def of_peak(section: dict, results: dict) -> list[Table]:
     for state in ("spinning", "spinning-pinned", "parked", "parked-pinned"):
         label = "fork and join, " + state.replace("-", ", ")
         rows.append(row(label, f"fork-join/{state}/{{}}", lambda m: interval(m["samples"], "s")))
+    rows.append(row("a sleeping thread woken after a rest", "rest/woken/{}", lambda m: interval(m["samples"], "s")))
     for title, of_rests in (
         ("first region after a rest, beyond the second", lambda rests: with_unit(rests.first, "s")),
         ("30 regions after a rest, of steady speed", lambda rests: figure(rests.burst)),
@@ -568,6 +569,9 @@ def processes_of_networks(section: dict) -> list[Table]:
             for contestant, m in by_name.items()
         ]
         notes = ["Seconds until it can run: built, built from the log, loaded as exported, or loaded from a model. Memory after ten runs, and at most."]
+        for what, text in (("first answer", "From the start of a process of Python with the runtime alone to its first answer"), ("command", "autotune --trials=200")):
+            for m in of_network(section, what).get((network, threads), {}).values():
+                notes.append(f"{text}: {with_unit(summarize(m['samples']).median, 's')}.")
         title = f"{network} in a process of its own, {threads_text(threads)}"
         tables.append(Table(title, ["", "until it can run", "resident", "at most"], rows, notes))
     return tables

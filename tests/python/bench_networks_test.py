@@ -75,3 +75,9 @@ def test_each_in_a_process_of_its_own(options):
         result = networks.fresh(options)
         assert names(result) == {f"mlp/{who}/{what}/1" for what in ("build", "resident", "peak")}
         assert all(m["samples"][0] > 0 for m in result["measurements"])
+
+
+def test_first_answers(options):
+    options.repetitions = 2
+    (found,) = networks.start(options)["measurements"]
+    assert found["name"] == "mlp/loaded/first answer/1" and len(found["samples"]) == 2 and min(found["samples"]) > 0
