@@ -107,12 +107,18 @@ void find_types(const Graph& graph, NodeTypes& types) {
   const auto& numbers = list_of<int64_t>(graph, "dtype", index.num_entries());
   for (uint32_t id = 0; id < index.num_nodes(); ++id) {
     const Node& node = *index.nodes()[id];
-    std::vector<EntryType>& own = types[&node];
+    std::vector<EntryType> own;
     for (size_t e = index.first_entries()[id]; e < index.first_entries()[id + 1]; ++e)
       own.push_back({shapes[e], type_of_number(static_cast<int>(numbers[e]))});
+    types[&node] = std::move(own);
   }
   for (const NodeRef& node : index.nodes()) {
     if (!node->function) continue;
+    // A parameter that the body does not read has the type of what is given, too.
+    for (size_t k = 0; k < node->inputs.size(); ++k) {
+      const Entry& e = node->inputs[k];
+      types[node->function->parameters[k].get()] = {types.at(e.node.get())[e.index]};
+    }
     Graph body{.outputs = node->function->outputs};
     std::vector<Shape> shape_inputs;
     std::vector<int64_t> type_inputs;

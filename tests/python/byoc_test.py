@@ -1,5 +1,7 @@
 """Annotations, patterns and partitions from Python; tests/documents/external_codegen.txt is the thread that they come from."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,14 @@ def test_what_a_partition_computes_without_a_code_generator():
         executor.run()
         results.append(executor.get_output(0).numpy())
     np.testing.assert_allclose(*results, rtol=1e-5)
+
+
+def test_a_parameter_that_a_function_does_not_read():
+    """Its type stands in the text too."""
+    x, z = (sym.Variable(name, shape=(2, 4), dtype="float32") for name in "xz")
+    region = compiler_end(sym.elemwise_add(compiler_begin(x, "dnnl"), compiler_begin(z, "dnnl")), "dnnl")
+    graph = json.loads(byoc.partition_graph(region).json())
+    (call,) = (node for node in graph["nodes"] if "function" in node)
+    call["function"]["nodes"][-1] = {"op": "relu", "name": "r", "inputs": [[0, 0, 0]]}
+    text = tw.graph.load_json(json.dumps(graph)).astext()
+    assert text.count("float32]") >= 4 and "_input1: Tensor[(2, 4), float32]" in text

@@ -4,10 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/expr.h"
 
 namespace tw::topi::nn {
+
+namespace {
+
+// Of `elements` that `windows` cover, the two having no common divisor: how many the largest window
+// has. Window w begins at floor(w * elements / windows), whose remainder takes every value, so it
+// has ceil((remainder + elements) / windows). Seen from an element, the same is true of windows.
+int64_t most_covered(int64_t elements, int64_t windows) {
+  return (windows - 1 + elements + windows - 1) / windows;
+}
+
+}  // namespace
 
 Expr PoolDimension::number(int64_t v) const { return make_const(extent_.dtype(), v); }
 
@@ -40,8 +52,9 @@ PoolDimension PoolDimension::adaptive(const Expr& extent, int64_t windows) {
   d.extent_ = extent;
   d.positions_ = d.number(windows);
   const auto constant = as_const_int(extent);
-  if (windows < 1) {
-    bad_argument({"adaptive_pool", "output_size"}, fmt::format("{}", windows), "at least 1");
+  if (windows < 1 || windows > INT32_MAX) {
+    bad_argument({"adaptive_pool", "output_size"}, fmt::format("{}", windows),
+                 fmt::format("1 to {}", INT32_MAX));
   }
   if (!constant && windows != 1) {
     bad_shape({"adaptive_pool", "data"}, fmt::format("{} windows over a symbolic extent", windows),
@@ -53,16 +66,9 @@ PoolDimension PoolDimension::adaptive(const Expr& extent, int64_t windows) {
     return d;
   }
   d.kind_ = Kind::Uneven;
-  const int64_t n = *constant;
-  int64_t most = 1;
-  std::vector<int64_t> over(static_cast<size_t>(n), 0);
-  for (int64_t w = 0; w < windows; ++w) {
-    const int64_t begin = w * n / windows, end = ((w + 1) * n + windows - 1) / windows;
-    most = std::max(most, end - begin);
-    for (int64_t e = begin; e < end; ++e) ++over[static_cast<size_t>(e)];
-  }
-  d.taps_ = d.number(most);
-  d.overlaps_ = n == 0 ? 1 : *std::ranges::max_element(over);
+  const int64_t common = std::gcd(*constant, windows);
+  d.taps_ = d.number(most_covered(*constant / common, windows / common));
+  d.overlaps_ = most_covered(windows / common, *constant / common);
   return d;
 }
 
