@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 
@@ -15,22 +16,24 @@
 namespace tw::graph {
 namespace {
 
-std::vector<std::string> words(std::string_view text) {
+std::vector<std::string> words_of(std::string_view text, char between) {
   std::vector<std::string> result;
   while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
+    const size_t end = std::min(text.find(between), text.size());
     if (end > 0) result.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
 }
 
+std::vector<std::string> words(std::string_view text) { return words_of(text, ' '); }
+
 // Python registers passes while other threads may apply some.
 struct Table {
   std::mutex mutex;
   std::vector<Pass> rows = {
 #define GRAPH_PASS(name, function, needs, gives, doc) \
-  {#name, function, words(needs), words(gives), doc},
+  {#name, function, words(needs), words(gives), doc, true},
 #include "graph/passes.def"
 #undef GRAPH_PASS
   };
@@ -68,6 +71,43 @@ std::string remedy(std::string_view attribute) {
     if (contains(pass.gives) && !contains(pass.needs)) givers.push_back(pass.name);
   }
   return givers.empty() ? "set it first" : fmt::format("apply {} first", fmt::join(givers, " or "));
+}
+
+void require_given(const Pass& pass, const Graph& graph) {
+  for (const std::string& attribute : pass.gives) {
+    if (graph.attributes.contains(attribute)) continue;
+    raise({.code = ErrorCode::PassRequirement,
+           .what = fmt::format("{} did not give the graph attribute '{}'", pass.name, attribute),
+           .legal = "what it says in its 'gives'"});
+  }
+}
+
+// Shapes that a pass of a user left, or changed, must be those that follow from the inputs'.
+void verify_shapes(const Pass& pass, const Graph& graph) {
+  const auto* given = graph.find<std::vector<Shape>>("shape");
+  if (given == nullptr) return;
+  const GraphIndex index(graph);
+  const auto& shapes = list_of<Shape>(graph, "shape", index.num_entries());
+  Graph fresh{.outputs = graph.outputs};
+  fresh.attributes["shape"] = shapes;
+  try {
+    infer_shape(std::move(fresh));
+  } catch (const Error& error) {
+    ErrorInfo info = error.info();
+    info.where = fmt::format("{}{}in 'shape' as {} left it", info.where,
+                             info.where.empty() ? "" : ", ", pass.name);
+    raise(std::move(info));
+  }
+}
+
+bool is_dumped(std::string_view pass) {
+  const char* value = std::getenv("TILEWRIGHT_DUMP_GRAPH");
+  if (value == nullptr) return false;
+  const std::vector<std::string> names = words_of(value, ',');
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    if (name != "all" && !find(name)) unknown(name);
+    return name == "all" || name == pass;
+  });
 }
 
 void require_attributes(const Pass& pass, const Graph& graph) {
@@ -129,6 +169,11 @@ Graph apply(Graph graph, std::string_view name) {
   require_attributes(*pass, graph);
   Graph result = pass->function(std::move(graph));
   verify(result);
+  if (!pass->built_in) {
+    require_given(*pass, result);
+    verify_shapes(*pass, result);
+  }
+  if (is_dumped(name)) fmt::print(stderr, "// after {}\n{}\n", name, to_text(result));
   return result;
 }
 

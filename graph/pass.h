@@ -19,6 +19,7 @@ struct Pass {
   std::function<Graph(Graph)> function;
   std::vector<std::string> needs, gives;  // graph attributes
   std::string doc;
+  bool built_in = false;  // a row of passes.def; what others give is verified
 };
 
 // The passes of passes.def and those that were registered, in that order.
@@ -26,7 +27,8 @@ std::vector<Pass> passes();
 // BadArgument where the name is taken.
 void register_pass(Pass pass);
 // UnknownPass with the nearest name; PassRequirement where an attribute is missing that the pass
-// needs, with the pass that gives it.
+// needs, with the pass that gives it. The environment variable TILEWRIGHT_DUMP_GRAPH, a
+// comma-separated list of passes or "all", says after which of them the graph goes to stderr.
 Graph apply(Graph graph, std::string_view pass);
 
 // A graph attribute that has a value for each of `count` entries or nodes. PassRequirement, with

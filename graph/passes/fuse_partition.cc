@@ -203,9 +203,15 @@ class Partition {
 }  // namespace
 
 Graph fuse_partition(Graph graph) {
+  const auto* fusion = graph.find<std::string>("fusion");
+  if (fusion != nullptr && *fusion != "auto" && *fusion != "nnvm") {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("the graph attribute 'fusion' is '{}'", *fusion),
+           .legal = "auto, nnvm"});
+  }
   Partition partition(graph);
   graph = partition.run(std::move(graph));
-  const auto* fusion = graph.find<std::string>("fusion");
+  fusion = graph.find<std::string>("fusion");
   if (fusion != nullptr && *fusion == "auto" && partition.fuses()) merge_groups(graph);
   return graph;
 }
