@@ -58,6 +58,8 @@ class GraphIndex:
     def node_id(self, key):
         """The number of a node, by name or as itself."""
         if isinstance(key, int):
+            if not 0 <= key < self.num_nodes:
+                _raise_error("bad-argument", f"the graph has no node {key}", legal=f"0 to {self.num_nodes - 1}")
             return key
         if key not in self._number:
             _raise_error("bad-argument", f"the graph has no node '{key}'", legal="a name of graph.index.nodes")
@@ -67,7 +69,11 @@ class GraphIndex:
         """The number of an entry, given by [node, output, …], by a node's number, or by a node's name."""
         if isinstance(key, (list, tuple)):
             key, value_index = key[0], key[1]
-        return self.entry_ptr[self.node_id(key)] + value_index
+        node = self.node_id(key)
+        first, behind = self.entry_ptr[node : node + 2]
+        if not 0 <= value_index < behind - first:
+            _raise_error("bad-argument", f"node {node} has no output {value_index}", legal=f"0 to {behind - first - 1}")
+        return first + value_index
 
 
 class Graph:
@@ -310,20 +316,39 @@ def explain_fusion(graph, first=None, second=None):
     return f"{names} are two kernels, since {why(a)}"
 
 
+def _names(names):
+    return names.split() if isinstance(names, str) else list(names)
+
+
 def register_pass(name, needs=(), gives=()):
     """Makes a function from Graph to Graph a pass that `Graph.apply` knows by name.
 
         @tw.graph.register_pass("DropDropout")
         def drop(graph): ...
 
-    Its docstring is the pass's. What it returns is verified.
+    Its docstring is the pass's. What it returns is verified: that it is a graph, has the attributes that it `gives`, and
+    that shapes it leaves in the attribute `shape` are those that follow from the inputs'.
+
+    Parameters
+    ----------
+    name: str
+    needs, gives: str or iterable of str
+        Graph attributes.
+
+    Raises
+    ------
+    UserError (type-mismatch, pass-requirement, bad-graph, shape-conflict)
+        By `Graph.apply`, where that does not hold.
     """
 
     def register(function):
         def run(native):
-            return function(Graph(native))._native
+            result = function(Graph(native))
+            if not isinstance(result, Graph):
+                _raise_error("type-mismatch", f"the pass {name} returned a {type(result).__name__}", legal="a Graph")
+            return result._native
 
-        _core.register_graph_pass(name, run, list(needs), list(gives), (function.__doc__ or "").strip())
+        _core.register_graph_pass(name, run, _names(needs), _names(gives), (function.__doc__ or "").strip())
         return function
 
     return register

@@ -38,6 +38,7 @@ class Symbol:
 
     __slots__ = ("_native",)
     __array_priority__ = 1000.0  # of NumPy's numbers, ours are the operators
+    __array_ufunc__ = None  # and NumPy's arrays leave them to us too, which say what is legal
 
     def __init__(self, native):
         self._native = native
@@ -165,6 +166,8 @@ def Group(symbols):
 
 def _call(op, hint, inputs, arguments, name=None, attr=None):
     """A node; of `arguments`, symbols are inputs and others attributes."""
+    if not isinstance(name, (str, type(None))):
+        _raise_error("type-mismatch", f"the name of a {hint}: {type(name).__name__}", legal="text")
     given = []
     for symbol in inputs:  # a list of inputs is those
         given += list(symbol) if isinstance(symbol, (list, tuple)) else [symbol]
@@ -216,6 +219,15 @@ for _op in _core.graph_operators():
         setattr(_sys.modules[__name__], _called, _function(_op, _called))
 
 
+def _no_operand(other):
+    """Arrays would be asked for their elements one by one; other objects may know what to do with a symbol."""
+    if hasattr(other, "__array__"):
+        _raise_error(
+            "type-mismatch", f"an array of shape {tuple(other.shape)} beside a Symbol",
+            legal="a number, or a Variable whose value is among the params of compiler.build")
+    return NotImplemented
+
+
 def _binary(of_symbols, with_scalar, scalar_first=None):
     """The two methods of an operator of Python: a symbol or a number on the right; a number on the left."""
 
@@ -224,12 +236,12 @@ def _binary(of_symbols, with_scalar, scalar_first=None):
             return _call(of_symbols, of_symbols, [self, other], {})
         if isinstance(other, _Number):
             return _call(with_scalar, with_scalar, [self], {"scalar": other})
-        return NotImplemented
+        return _no_operand(other)
 
     def left(self, other):
         if isinstance(other, _Number):
             return _call(scalar_first or with_scalar, scalar_first or with_scalar, [self], {"scalar": other})
-        return NotImplemented
+        return _no_operand(other)
 
     return right, left
 

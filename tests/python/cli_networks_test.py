@@ -45,6 +45,10 @@ def test_a_network_is_tuned_and_timed_before_and_after(tmp_path):
     assert again.returncode == 0 and again.stdout.count("same") == 4
     one = run("--replay", "mlp/fuse_dense", cwd=tmp_path)
     assert one.returncode == 0 and one.stdout.count("same") == 1
+    # Another level has other kernels, which its own command tunes.
+    other = run("mlp", "--opt-level=0", "--trials=9", "--json=other.json", cwd=tmp_path)
+    found = json.loads((tmp_path / "other.json").read_text())
+    assert other.returncode == 0 and len(found["tasks"]) > 4 and "--opt-level 0" in found["replay"]
     # The build finds the records.
     symbol, params = zoo.get("mlp")
     with autotune.apply_best(tmp_path / "tuning.db", threads=1), tw.compiler.build_config(opt_level=3), tw.Target("llvm"):
@@ -132,7 +136,11 @@ def test_one_line_says_what_is_untuned(tmp_path, caplog):
     with autotune.apply_best(tmp_path / "other.db", threads=1):
         graph, lib, params = tw.compiler.build(symbol, shape={"data": (1, 1, 28, 28)}, params=params)
     (line,) = caplog.messages
-    assert line.startswith("4 of 4 kernels are not in") and "autotune NETWORK --trials=N --log=" in line
+    assert line.startswith("4 of 4 kernels are not in") and "autotune NETWORK --trials=N --opt-level=2 --log=" in line
+    caplog.clear()
+    with tw.compiler.build_config(opt_level=1):
+        tw.compiler.build(symbol, shape={"data": (1, 1, 28, 28)}, params=zoo.get("mlp")[1])
+    assert caplog.messages[0].endswith("kernels are from no log and have the prior's schedules: autotune NETWORK --trials=N --opt-level=1 --log=tuning.db")
     module = graph_runtime.create(graph, lib, params=params)
     module.run(data=np.zeros((1, 1, 28, 28), "float32"))
     np.testing.assert_allclose(module.get_output(0).numpy().sum(), 1, rtol=1e-5)

@@ -86,7 +86,7 @@ def test_an_expression_is_cleaned():
     """What the gradient of a product of matrices of one batch would add up is left as it is."""
     x, y = sym.Variable("x"), sym.Variable("y")
     slopes = sym.Group(tw.compiler.graph_util.gradients(sym.matmul(x, y), [x, y]))
-    graph = tw.compiler.build_module.expand_operators(tw.graph.create(slopes), {"x": (3, 4), "y": (4, 5)})
+    graph = tw.compiler.apply_steps(slopes, ["ExpandOperators"], {"x": (3, 4), "y": (4, 5)})
     assert sorted(node["op"] for node in graph.index.nodes if node["op"] != "null") == ["batch_matmul", "batch_matmul", "matmul", "ones_like"]
 
 

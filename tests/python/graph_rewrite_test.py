@@ -144,3 +144,117 @@ def test_devices_are_those_of_scopes():
     graph = graph.apply("PlaceDevice")
     assert [node["name"] for node in graph.index.nodes] == ["x", "y", "y_copy1", "z"]
     assert graph.json_attr("device") == [0, 0, 1, 1]
+
+
+@pytest.fixture
+def own_pass():
+    """Registers a function as a pass of a new name, which is given."""
+    def register(function, **promises):
+        own_pass_names.append(f"OfATest{len(own_pass_names)}")
+        function.__doc__ = "Of a test."
+        tw.graph.register_pass(own_pass_names[-1], **promises)(function)
+        return own_pass_names[-1]
+
+    return register
+
+
+own_pass_names = []
+
+
+def test_what_a_pass_returns_is_verified(own_pass):
+    graph = tw.graph.create(sym.relu(sym.Variable("x", shape=(2, 3)))).apply("InferShape")
+    with pytest.raises(tw.UserError, match="returned a NoneType; legal: a Graph"):
+        graph.apply(own_pass(lambda g: None))
+    with pytest.raises(tw.UserError, match="returned a Symbol"):
+        graph.apply(own_pass(lambda g: g.symbol))
+    with pytest.raises(tw.UserError, match="did not give the graph attribute 'mine'"):
+        graph.apply(own_pass(lambda g: g, gives="mine"))
+    with pytest.raises(tw.UserError, match="needs the graph attribute 'shape'"):
+        tw.graph.create(sym.Variable("x")).apply(own_pass(lambda g: g, needs="shape"))
+
+    def wrong_shape(g):
+        g._set_json_attr("shape", [[2, 3], [3, 2]], "list_shape")
+        return g
+
+    with pytest.raises(tw.UserError, match=r"in 'shape' as OfATest\d+ left it: node 'relu0', its output is"):
+        graph.apply(own_pass(wrong_shape))
+
+    def too_few(g):
+        g._set_json_attr("shape", [[2, 3]], "list_shape")
+        return g
+
+    with pytest.raises(tw.UserError, match="'shape' has 1 values"):
+        graph.apply(own_pass(too_few))
+    assert graph.apply(own_pass(lambda g: g)).json_attr("shape") == [[2, 3], [2, 3]]
+
+
+def test_graphs_are_dumped(capfd, monkeypatch):
+    graph = tw.graph.create(sym.relu(sym.Variable("x", shape=(2, 3))))
+    monkeypatch.setenv("TILEWRIGHT_DUMP_GRAPH", "InferShape")
+    graph.apply(["InferShape", "InferType"])
+    assert capfd.readouterr().err.startswith("// after InferShape\nGraph(%x)")
+    monkeypatch.setenv("TILEWRIGHT_DUMP_GRAPH", "InferShap")
+    with pytest.raises(tw.UserError, match="no pass 'InferShap'; the nearest is 'InferShape'|InferShape"):
+        graph.apply("InferShape")
+    monkeypatch.setenv("TILEWRIGHT_DUMP_GRAPH", "all")
+    tw.compiler.build(graph, "llvm")
+    assert "// after PlanMemory" in capfd.readouterr().err
+
+
+def test_entries_that_there_are_not():
+    index = tw.graph.create(sym.relu(sym.Variable("x"))).index
+    assert index.entry_id([1, 0, 0]) == index.entry_id("relu0") == 1
+    for key in (99, [1, 5, 0], -1, "none"):
+        with pytest.raises(tw.UserError, match="legal"):
+            index.entry_id(key)
+
+
+def test_arrays_are_no_operands():
+    x = sym.Variable("x")
+    for wrong in (lambda: x + np.ones(3), lambda: np.ones(3) * x, lambda: x - tw.nd.array(np.ones(3, "float32"))):
+        with pytest.raises(tw.UserError, match=r"an array of shape \(3,\) beside a Symbol; legal: a number"):
+            wrong()
+    assert (np.float32(2) * x).list_attr()["scalar"] == "2.0"
+    with pytest.raises(tw.UserError, match="the name of a relu: int; legal: text"):
+        sym.relu(x, name=3)
+
+
+def test_graphs_are_compared():
+    of = lambda op, **more: tw.graph.create(op(sym.Variable("x", **more), name="y"))
+    check = tw.compiler.graph_util.check_graph_equal
+    check(of(sym.relu), of(sym.relu, shape=(2,)))
+    with pytest.raises(ValueError, match="node 0"):
+        check(of(sym.relu), of(sym.relu, shape=(2,)), compare_variable_attrs=True)
+    with pytest.raises(ValueError, match="node 1 is .*relu.* and .*tanh"):
+        check(of(sym.relu), of(sym.tanh))
+
+
+def test_the_build_is_data():
+    names = [step.name for step in tw.compiler.BUILD_STEPS]
+    assert names.index("CorrectLayout") < names.index("FoldScaleAxis") < names.index("AlterOpLayout") < names.index("GraphFuseCompile")
+    known = {row["name"] for row in tw.graph.passes()}
+    assert {name for step in tw.compiler.BUILD_STEPS for call in step.calls for name in call.passes} <= known
+    net = sym.dropout(sym.relu(sym.Variable("x")))
+    graph = tw.compiler.apply_steps(net, ["SimplifyInference"], {"x": (2, 3)})
+    assert [node["op"] for node in graph.index.nodes] == ["null", "relu"]
+    with pytest.raises(tw.UserError, match="no step of the build is 'Simplify'"):
+        tw.compiler.apply_steps(net, ["Simplify"], {"x": (2, 3)})
+
+
+def test_contradictions_about_inputs():
+    net = sym.relu(sym.Variable("x"))
+    with pytest.raises(tw.UserError, match=r"parameter 'x' has shape \(3,\), and shape says \(2,\)"):
+        tw.compiler.build(net, "llvm", shape={"x": (2,)}, params={"x": np.ones(3, "float32")})
+    graph = tw.graph.create(net)
+    graph._set_json_attr("fusion", "x", "str")
+    with pytest.raises(tw.UserError, match="'fusion' is 'x'; legal: auto, nnvm"):
+        graph.apply(["InferShape", "InferType", "GraphFusePartition"])
+
+
+@pytest.mark.parametrize("windows", [10**9 + 7, 2**31 - 1])
+def test_many_adaptive_windows_take_no_time(windows):
+    """Neither is computed here: what is asked is the program."""
+    x = sym.Variable("x", shape=(1, 1, 6), dtype="float32")
+    graph = tw.graph.create(sym.adaptive_max_pool1d(x, output_size=(windows,))).apply(["InferShape", "InferType", "GraphFusePartition"])
+    (group,) = tw.graph.groups(graph)
+    assert [int(e.value) for e in group.arguments[-1].shape] == [1, 1, windows]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.compiler import build_module
 from tilewright.contrib import graph_runtime, onnx_export
 from tilewright.testing import zoo
 
@@ -169,7 +168,7 @@ def test_dequantize_operator_quantize(case, types, per_channel):
     net, params = tw.frontend.from_onnx(model.SerializeToString())
     shapes = {name: tuple(value.shape) for name, value in params.items()}
     types = {name: str(value.dtype) for name, value in params.items()}
-    rewritten = operators(build_module.fake_quantization_to_integer(tw.graph.create(net), shapes, types))
+    rewritten = operators(tw.compiler.apply_steps(net, ["FakeQuantizationToInteger"], shapes, types))
     assert ("conv2d_integer" if case == "Conv" else "matmul_integer") in rewritten and "requantize" in rewritten
     assert not {"conv2d", "matmul", "dense", "quantize", "dequantize"} & set(rewritten)
 
@@ -195,7 +194,7 @@ def test_what_moves_elements_moves_integers():
     net, params = tw.frontend.from_onnx(model.SerializeToString())
     shapes = {name: tuple(value.shape) for name, value in params.items()}
     types = {name: str(value.dtype) for name, value in params.items()}
-    rewritten = operators(build_module.fake_quantization_to_integer(tw.graph.create(net), shapes, types))
+    rewritten = operators(tw.compiler.apply_steps(net, ["FakeQuantizationToInteger"], shapes, types))
     assert rewritten == ["max_pool2d", "transpose", "reshape", "concatenate"]
 
 

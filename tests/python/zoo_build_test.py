@@ -28,7 +28,9 @@ NETWORKS = {
     "squeezenet1.0": {"image_shape": (3, 48, 48), "num_classes": 10},
 }
 # Which are built in what ways without --long, which builds all in all ways: by their numbers in BUILDS.
-SHORT = {"convnet": (3,), "mlp": range(len(check_graph.BUILDS)), "resnet18": (0, 3), "mobilenet": (3, 4), "squeezenet": (1, 3), "resnet50": (3,)}
+SHORT = {
+    "convnet": (3,), "mlp": range(len(check_graph.BUILDS)), "resnet18": (0, 3), "mobilenet": (3, 4), "squeezenet": (1, 3, 5), "resnet50": (3,),
+    "mobilenet_v2": (5,)}
 LONG = float(os.environ.get("TW_FUZZ_SCALE", "1")) > 1
 
 
@@ -68,12 +70,17 @@ def test_every_network_is_there():
     assert NETWORKS.keys() == zoo.NETWORKS.keys()
 
 
-def test_tuned(tmp_path):
-    """With schedules of a log, which a few trials have filled."""
-    case = case_of("mlp")
+@pytest.mark.parametrize("name, options", [("mlp", {"opt_level": level}) for level in range(4)] + [("mobilenet", {"opt_level": 3}), ("squeezenet", {"opt_level": 2, "fusion": "nnvm"})], ids=str)
+def test_tuned(name, options, tmp_path, caplog):
+    """With schedules of a log, which a few trials have filled: not one kernel is the prior's."""
+    case = case_of(name, **NETWORKS[name])
     log = str(tmp_path / "tuning.db")
-    graph = check_graph.described(case).apply(["InferShape", "InferType", "GraphFusePartition"])
-    programs = [tw.te.Program(group.arguments) for group in tw.graph.groups(graph, case.params)]
-    tw.autotune.tune(programs, log, trials=3 * len(programs), workers=1)
+    params = {n: tw.nd.array(case.inputs[n]) for n in case.params}
+    with tw.compiler.build_config(**options):
+        tasks, _ = tw.autotune.extract_tasks(
+            case.load(), params, shape={"data": case.inputs["data"].shape}, dtype={"data": str(case.inputs["data"].dtype)}, opt_level=options["opt_level"])
+    tw.autotune.tune(tasks, log, trials=(3 if name == "mlp" else 1) * len(tasks), workers=1)
+    caplog.clear()
     with tw.autotune.apply_best(log):
-        compare(case, {"opt_level": 2})
+        compare(case, options)
+    assert not [line for line in caplog.messages if "the prior's" in line]

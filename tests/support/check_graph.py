@@ -23,7 +23,7 @@ from random_graph import Case
 
 FAILURES = Path(__file__).resolve().parents[2] / "build" / "failures"
 # Options of compiler.build_config.
-BUILDS = [*({"opt_level": level} for level in range(4)), {"opt_level": 1, "fusion": "nnvm"}]
+BUILDS = [*({"opt_level": level} for level in range(4)), *({"opt_level": level, "fusion": "nnvm"} for level in (1, 3))]
 
 
 def difference(found: list, expected: list) -> str | None:

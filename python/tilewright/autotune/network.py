@@ -142,8 +142,10 @@ def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_le
     config = BuildConfig.current()
     with _resolve(target), build_config(opt_level=opt_level, add_pass=config.add_pass, fusion=config.fusion):
         partitioned, params, _ = prepare(graph, shape, dtype, params)
+        # Of weights that are no constants of the build, none is packed.
+        constants = set(params) if BuildConfig.current().pass_enabled("PrecomputePrune") else set()
     found = {}
-    for name, calls, program in _core.graph_kernels_to_be(partitioned._native, set(params)):
+    for name, calls, program in _core.graph_kernels_to_be(partitioned._native, constants):
         known = found.get(program.workload)
         found[program.workload] = Kernel(known.name if known else name, program, calls + (known.calls if known else 0))
     return list(found.values())

@@ -53,6 +53,7 @@ def _text(text):
 
 
 _MOST = 2**31 - 1
+NETWORK_LEVEL = 3  # at which layouts are altered for the target
 _count = _number(int, 1, f"a whole number from 1 to {_MOST}", most=_MOST)
 
 
@@ -86,6 +87,8 @@ def parse(argv):
         help="where candidates are measured: dask:tcp://scheduler:8786, processes:N (this machine's cores in turn)")
     add("--vendor", metavar="CODEGEN", type=_text, default=None,
         help="such as onednn: which parts of the networks it computes faster than our kernels; kept in the log")
+    add("--opt-level", metavar="N", type=int, choices=range(4), default=NETWORK_LEVEL,
+        help="at which networks are built: their kernels are those of build_config(opt_level=N) (3)")
     add("--workers", metavar="N", type=_count, default=0, help="processes that compile (one per core)")
     add("--version", action="version", version=f"autotune {__version__}")
     # Options and workloads may stand in any order.
@@ -116,4 +119,6 @@ def replay_command(named, target, threads, arguments):
     words = list(named)
     if arguments.target != "llvm":
         words += ["--target", arguments.target]
+    if arguments.opt_level != NETWORK_LEVEL:
+        words += ["--opt-level", str(arguments.opt_level)]
     return f"{program_name()} --replay {shlex.join(words + ['--threads', str(threads), '--log', arguments.log])}"

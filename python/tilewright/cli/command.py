@@ -9,6 +9,7 @@ import threading
 
 from .. import __version__, _core, autotune
 from ..autotune.log import log_file
+from ..compiler.build_config import build_config
 from ..target import Target
 from . import report
 from .items import items_of
@@ -24,6 +25,11 @@ def run(argv):
     arguments = parse(argv)
     if arguments.list:
         return report.list_workloads(arguments.json)
+    with build_config(opt_level=arguments.opt_level):
+        return _run(arguments)
+
+
+def _run(arguments):
     target = Target(arguments.target)
     threads = arguments.threads or _core.num_threads()
     items = items_of(arguments.workloads, target)

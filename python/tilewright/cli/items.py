@@ -5,6 +5,7 @@ import difflib
 from typing import NamedTuple
 
 from .. import _core, autotune
+from ..compiler.build_config import BuildConfig
 from ..autotune.network import CACHES, Network, is_network, kernels, load_network
 
 # Tuned when nothing is named, besides the default workloads.
@@ -77,7 +78,7 @@ def _refuse_misspelt(text):
 
 def _kernels(network: Network, target):
     """list of Item: a network's kernels, called NETWORK/KERNEL."""
-    found = kernels(network.graph, network.params, target, network.shape, network.dtype)
+    found = kernels(network.graph, network.params, target, network.shape, network.dtype, BuildConfig.current().opt_level)
     return [Item(f"{network.name}/{k.name}", f"{network.name}/{k.name}", "", k.program, k.calls, CACHES) for k in found]
 
 

@@ -6,7 +6,6 @@ import statistics
 import time
 
 from .. import _core, autotune
-from ..compiler.build_config import build_config
 from ..compiler.build_module import build_kernels
 from ..contrib import graph_runtime
 from .output import print_table, time_text
@@ -31,7 +30,7 @@ class Timed:
     """
 
     def __init__(self, network, target, threads, log=None):
-        with target, build_config(opt_level=3), best_of(log, threads):
+        with target, best_of(log, threads):
             graph, module, params, kernels = build_kernels(network.graph, network.shape, network.dtype, network.params)
         self._programs = {k.name: k.program.workload for k in kernels}
         self._executor = graph_runtime.create(graph, module, params=params)

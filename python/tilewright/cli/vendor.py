@@ -2,7 +2,6 @@
 """Which parts of a network another code generator computes: measured, kept in the log, and shown."""
 
 from .. import _core
-from ..compiler.build_config import build_config
 from .networks import Timed, best_of, take_turns
 from .output import print_table, time_text
 
@@ -24,7 +23,7 @@ def choose_parts(network, vendor, target, threads, log):
     _core.set_num_threads(threads)
     try:
         given = {"shape": network.shape, "dtype": network.dtype, "params": network.params}
-        with target, build_config(opt_level=3), best_of(log, threads):
+        with target, best_of(log, threads):
             choices = byoc.choices(network.graph, vendor, **given)
             graph = byoc.partition(network.graph, vendor, choose="measured", **given)
         ours, chosen = Timed(network, target, threads, log), Timed(network._replace(graph=graph), target, threads, log)

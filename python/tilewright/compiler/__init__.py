@@ -13,10 +13,14 @@ from ..contrib.graph_runtime import load_param_dict, save_param_dict
 from . import graph_attr, graph_util
 from .build_config import OPT_PASS_LEVEL, BuildConfig, build_config
 from .build_module import build, initialize_variables, optimize, precompute_prune
+from .steps import BUILD_STEPS, Step, apply_steps
 
 __all__ = [
+    "BUILD_STEPS",
     "OPT_PASS_LEVEL",
     "BuildConfig",
+    "Step",
+    "apply_steps",
     "build",
     "build_config",
     "graph_attr",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a network to what can be run: passes in their order, each through `Graph.apply`. NNVM's `nnvm.compiler.build_module`."""
 
-import functools
 import logging as _logging
 import math
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from .._core import raise_error as _raise_error
 from ..target import Target, _resolve
 from . import arguments, graph_attr, graph_util
 from .build_config import BuildConfig, build_config
+from .steps import BUILD_STEPS, Build, active_log, apply_steps, steps
 
 _log = _logging.getLogger(__name__)
 
@@ -27,22 +27,21 @@ def _lower(name, loops):
 _core.observe_graph_kernels(_lower)
 
 
-def _update_shape_dtype(shape, dtype, params):
-    """Shapes and types, with those of the parameters."""
-    shape = dict(shape)
-    if not params:
-        return shape, dtype
-    shape.update({name: tuple(value.shape) for name, value in params.items()})
-    if isinstance(dtype, str):
-        for name, value in params.items():
-            if str(value.dtype) != dtype:
-                _raise_error(
-                    "bad-argument", f"parameter '{name}' is {value.dtype}, and dtype says {dtype} for all inputs",
-                    legal="a dict of names and types")
-    else:
-        dtype = dict(dtype)
-        dtype.update({name: str(value.dtype) for name, value in params.items()})
-    return shape, dtype
+def _require_dtype(params, dtype):
+    """One type for all inputs is that of the parameters too."""
+    for name, value in params.items():
+        if isinstance(dtype, str) and str(value.dtype) != dtype:
+            _raise_error(
+                "bad-argument", f"parameter '{name}' is {value.dtype}, and dtype says {dtype} for all inputs",
+                legal="a dict of names and types")
+
+
+def _require_shapes(params, shape):
+    for name, value in params.items():
+        if shape.get(name) is not None and tuple(shape[name]) != tuple(value.shape):
+            _raise_error(
+                "shape-conflict", f"parameter '{name}' has shape {tuple(value.shape)}, and shape says {tuple(shape[name])}",
+                legal="the same in both")
 
 
 def _own_dtypes(graph, dtype):
@@ -67,31 +66,7 @@ def optimize(graph, shape, dtype="float32", layout=None):
     -------
     Graph
     """
-    config = BuildConfig.current()
-    for name in ("SimplifyInference", "FoldScaleAxis"):
-        if config.pass_enabled(name):
-            graph = graph_attr.set_shape_inputs(graph, shape)
-            graph = graph.apply(["InferShape", name])
-    if config.pass_enabled("AlterOpLayout"):
-        graph = graph_attr.set_layout_inputs(graph, layout or {}).apply(["CorrectLayout"])
-        graph = graph_attr.set_shape_inputs(graph, shape)
-        graph = graph_attr.set_dtype_inputs(graph, dtype)
-        _set_build_attributes(graph)
-        graph = graph.apply(["InferShape", "InferType", "AlterOpLayout"])
-        graph = graph_attr.set_layout_inputs(graph, layout or {}).apply(["CorrectLayout"])
-    return graph
-
-
-def _set_build_attributes(graph):
-    """What kernels are built for, and the log that says how."""
-    from ..autotune import apply_best
-
-    graph._set_json_attr("target", str(_resolve(None)), "str")
-    best = apply_best._innermost()
-    if best is not None:
-        graph._set_json_attr("log", best.log.path, "str")
-    if best is not None and best.threads:
-        graph._set_json_attr("threads", best.threads, "int")
+    return apply_steps(graph, ["SimplifyInference", "FoldScaleAxis", "AlterOpLayout"], shape, dtype, layout)
 
 
 def build(graph, target=None, shape=None, dtype="float32", params=None, target_host=None, layout=None):
@@ -193,116 +168,25 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
         Values of variables that were made with `init`.
     """
     graph = _as_graph(graph)
-    config = BuildConfig.current()
     params = {name: _array(name, value) for name, value in arguments.by_name(params, "params").items()}
     dtype = _own_dtypes(graph, arguments.dtype_names(dtype))
-    shape, dtype = _update_shape_dtype(arguments.by_name(shape, "shape"), dtype, params)
-    layout = arguments.layouts(layout, shape)
-    for named in (shape, dtype, layout):
+    _require_dtype(params, dtype)
+    shape = arguments.by_name(shape, "shape")
+    _require_shapes(params, shape)
+    known = Build(graph, shape, dtype, params=params)
+    known.learn_from_parameters()
+    known.layout = arguments.layouts(layout, known.shape)
+    for named in (known.shape, known.dtype, known.layout):
         if not isinstance(named, str):
             arguments.require_inputs(graph, named)
-    graph = build_functions(graph, shape, dtype, params)
-    if graph.symbol.list_input_names("aux_state"):
-        graph = graph.apply("OrderMutation")
-    graph = graph_attr.set_layout_inputs(graph, layout)
-    graph = graph.apply("CorrectLayout")
-    index = graph.index
-    layouts = graph.json_attr("layout")
-    layout = {name: layouts[index.entry_id(name)] for name in index.input_names}
-
-    shapes, _ = graph_util.infer_shape(graph, **shape)
-    shape.update({name: s for name, s in zip(index.input_names, shapes, strict=True) if s is not None})
-    if not isinstance(dtype, str):
-        types, _ = graph_util.infer_dtype(graph, **dtype)
-        dtype.update({name: t for name, t in zip(index.input_names, types, strict=True) if t is not None})
     initial = {}
-    if _symbol._all_var_init:
-        initial = initialize_variables(shape, dtype, index.input_names)
-
-    if config.pass_enabled("FakeQuantizationToInteger"):
-        graph = fake_quantization_to_integer(graph, shape, dtype, layout)
-    graph = expand_operators(graph, shape, dtype, layout)
-    graph = optimize(graph, shape, dtype, layout)
-    params = {name: value for name, value in params.items() if name in graph.index.input_names}
-    if params and config.pass_enabled("PrecomputePrune"):
-        graph, params = precompute_prune(graph, params)
-        shape, dtype = _update_shape_dtype(shape, dtype, params)
-
-    graph = graph_attr.set_shape_inputs(graph, shape)
-    graph = graph.apply("InferShape")
-    graph = graph_attr.set_dtype_inputs(graph, dtype)
-    _set_build_attributes(graph)
-    graph._set_json_attr("opt_level", 1 if config.pass_enabled("OpFusion") else 0, "int")
-    graph._set_json_attr("fusion", config.fusion, "str")
-    if config.pass_enabled("PrecomputePrune"):
-        graph._set_json_attr("param_name_list", list(params), "list_str")
-    graph = graph.apply("InferShape").apply("InferType")
-    return graph.apply("GraphFusePartition"), params, initial
-
-
-@functools.cache
-def _expressions():
-    """The names of operators that stand for expressions of others and have no kernels of their own."""
-    return {op["name"] for op in _graph.operators() if op["is_expression"]}
-
-
-def expand_operators(graph, shape, dtype="float32", layout=None):
-    """The graph with expressions in the place of the operators that stand for them, without what is then twice there or does
-    nothing. One without such operators stays as it is.
-
-    Parameters
-    ----------
-    graph: Graph
-    shape, dtype, layout
-        Of inputs, as `build` takes them.
-    """
-    if not any(node["op"] in _expressions() for node in graph.index.nodes):
-        return graph
-    graph = graph_attr.set_shape_inputs(graph, shape).apply("ExpandOperators")
-    graph = graph_attr.set_shape_inputs(graph.apply("CommonSubexpression"), shape)
-    graph = graph_attr.set_dtype_inputs(graph, dtype).apply(["InferShape", "InferType", "DeadNodes"])
-    return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")
-
-
-def fake_quantization_to_integer(graph, shape, dtype="float32", layout=None):
-    """The graph with operators of integers in the place of those between dequantize and quantize. One without such operators
-    stays as it is.
-
-    Parameters
-    ----------
-    graph: Graph
-    shape, dtype, layout
-        Of inputs, as `build` takes them.
-    """
-    if not any(node["op"] in ("dequantize", "matmul_integer") or node["op"].endswith("d_integer") for node in graph.index.nodes):
-        return graph
-    graph = graph_attr.set_dtype_inputs(graph_attr.set_shape_inputs(graph, shape), dtype)
-    graph = graph.apply(["InferShape", "InferType", "FakeQuantizationToInteger"])
-    return graph_attr.set_layout_inputs(graph, layout or {}).apply("CorrectLayout")
-
-
-def build_functions(graph, shape, dtype, params):
-    """The graph with code of other code generators for the functions that `byoc.partition` made.
-
-    Those that a code generator refuses, fails or crashes on are inlined, with a line in the log for each: our kernels compute
-    them.
-
-    Parameters
-    ----------
-    graph: Graph
-    shape, dtype, params
-        As `build` takes them. Values of parameters go into the code.
-    """
-    if not graph.functions():
-        return graph
-    from ..autotune import apply_best
-
-    graph = graph_attr.set_dtype_inputs(graph_attr.set_shape_inputs(graph, shape), dtype).apply(["InferShape", "InferType"])
-    best = apply_best._innermost()
-    native, refused = _core.build_graph_regions(graph._native, params, best.threads if best is not None and best.threads else 0)
-    for line in refused:
-        _log.warning("%s", line)
-    return _graph.Graph(native)
+    for step in BUILD_STEPS:
+        if step.name == "GraphFuseCompile":
+            break
+        known.run(step)
+        if step.name == "CorrectLayout" and _symbol._all_var_init:
+            initial = initialize_variables(known.shape, known.dtype, known.graph.index.input_names)
+    return known.graph, known.inputs_with_values(), initial
 
 
 def _array(name, value):
@@ -316,15 +200,17 @@ def _array(name, value):
 
 
 def _say_what_is_untuned(kernels):
-    """One line, where a log was given and lacks some kernels."""
-    from ..autotune import apply_best
-
-    best = apply_best._innermost()
+    """One line, with the command that tunes these kernels: those of another level may be others."""
+    best = active_log()
     untuned = [k for k in kernels if k.origin != "record"]
-    if best is not None and untuned:
-        _log.warning(
-            "%d of %d kernels are not in %s and have the prior's schedules: autotune NETWORK --trials=N --log=%s",
-            len(untuned), len(kernels), best.log.path, best.log.path)
+    if not untuned:
+        return
+    log = best.log.path if best is not None else "tuning.db"
+    where = f"not in {log}" if best is not None else "from no log"
+    level = BuildConfig.current().opt_level
+    _log.warning(
+        "%d of %d kernels are %s and have the prior's schedules: autotune NETWORK --trials=N --opt-level=%d --log=%s",
+        len(untuned), len(kernels), where, level, log)
 
 
 def precompute_prune(graph, params):
@@ -342,23 +228,17 @@ def precompute_prune(graph, params):
     params: dict of str to NDArray
         The parameters that it has.
     """
-    graph = _as_graph(graph)
-    graph._set_json_attr("param_name_list", list(params), "list_str")
-    graph = graph.apply("PrecomputePrune")
-    names = graph.json_attr("output_names")
-    before = graph_attr._move_out_graph(graph, "precompute_graph")
-    if before is None or not names:
-        return graph, params
-    computed = dict(zip(names, _run_graph(before, params), strict=True))
-    known = {**params, **computed}
-    return graph, {name: known[name] for name in graph.index.input_names if name in known}
+    known = Build(_as_graph(graph), {}, {}, params=params)
+    with build_config(add_pass="PrecomputePrune"):
+        known.run(steps(["PrecomputePrune"])[0])
+    return known.graph, known.params
 
 
 # Of the outputs that are computed at once: the executor's memory is there beside the copies of them.
 _MOST_BYTES_AT_ONCE = 24 << 20
 
 
-def _run_graph(graph, params):
+def run_graph(graph, params):
     """The outputs of a graph, list of NDArray, where its inputs have these values."""
     names = graph.index.input_names
     _, shapes = graph_util.infer_shape(graph, **{n: v.shape for n, v in params.items() if n in names})
@@ -413,6 +293,6 @@ def initialize_variables(ishape, idtype, names=None):
         graph = _graph.create(_symbol.Group(list(symbols.values())))
         types = {name: idtype if isinstance(idtype, str) else idtype[name] for name in graph.index.input_names}
         inputs = {name: _nd.empty(ishape[name], types[name]) for name in graph.index.input_names}
-        values.update(zip(symbols, _run_graph(graph, inputs), strict=True))
+        values.update(zip(symbols, run_graph(graph, inputs), strict=True))
     ishape.update({name: tuple(value.shape) for name, value in values.items()})
     return values

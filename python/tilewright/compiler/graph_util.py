@@ -62,3 +62,34 @@ def infer_dtype(graph, **dtype):
     names = _graph.dtypes()
     found = _inferred(graph, "dtype", "InferType", graph.index.input_names)
     return tuple([names.get(number) for number in numbers_found] for numbers_found in found)
+
+
+def check_graph_equal(grapha, graphb, compare_variable_attrs=False):
+    """Refuses graphs that are not the same: operators, names, inputs and attributes of all nodes, and the outputs.
+
+    Parameters
+    ----------
+    grapha, graphb: Graph
+    compare_variable_attrs: bool
+        Whether attributes of variables, as shape and dtype, count.
+
+    Raises
+    ------
+    ValueError
+        With the first difference, as NNVM's.
+    """
+
+    def of(graph):
+        nodes = [
+            {**node, "attrs": node.get("attrs", {}) if compare_variable_attrs or node["op"] != "null" else {}}
+            for node in graph.index.nodes]
+        return nodes, graph.index.output_entries
+
+    (nodes_a, outputs_a), (nodes_b, outputs_b) = of(grapha), of(graphb)
+    for k, (a, b) in enumerate(zip(nodes_a, nodes_b)):
+        if a != b:
+            raise ValueError(f"node {k} is {a} in one graph and {b} in the other")
+    if len(nodes_a) != len(nodes_b):
+        raise ValueError(f"one graph has {len(nodes_a)} nodes, the other {len(nodes_b)}")
+    if outputs_a != outputs_b:
+        raise ValueError(f"the outputs are {outputs_a} in one graph and {outputs_b} in the other")
