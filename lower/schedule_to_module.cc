@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "ir/equal.h"
 #include "ir/expr.h"
+#include "ir/memory_shape.h"
 #include "ir/visit.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
@@ -149,8 +151,8 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
   std::string name = tensor.name();
   if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
   return {.name = name,
-          .dtype = tensor.dtype(),
-          .shape = tensor.shape(),
+          .dtype = tensor.dtype().element(),
+          .shape = memory_shape(tensor.shape(), tensor.dtype()),
           .var = buffer_var(name, tensor.dtype()),
           .is_output = !op->is_placeholder(),
           .written_once = !unread && is_written_once(*find_stage(normalized.data(), op.get())),
@@ -160,8 +162,8 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
 
 KernelConstant constant_of(const te::Tensor& tensor) {
   return {.name = tensor.name(),
-          .dtype = tensor.dtype(),
-          .shape = tensor.shape(),
+          .dtype = tensor.dtype().element(),
+          .shape = memory_shape(tensor.shape(), tensor.dtype()),
           .var = buffer_var(tensor.name(), tensor.dtype()),
           .producer = tensor.op(),
           .value_index = tensor.value_index()};

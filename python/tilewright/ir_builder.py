@@ -24,7 +24,7 @@ class BufferVar:
         return _core.load(self._dtype, self._data, self._element(index))
 
     def __setitem__(self, index, value):
-        self._builder.emit(_core.store(self._data, self._element(index), _core.const(value)))
+        self._builder.emit(_core.store(self._dtype, self._data, self._element(index), _core.const(value)))
 
     def _element(self, index):
         if not isinstance(index, (tuple, list)):
