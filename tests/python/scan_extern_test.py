@@ -271,7 +271,7 @@ def test_wrong_externs():
         te.extern((4,), [A], nothing, dtype=["int32", "int32"])
     with pytest.raises(tvm.UserError, match="fcompute"):
         te.extern((4,), [A], lambda ins, outs: None)
-    with pytest.raises(tvm.UserError, match="the extent 5, and the tensor's memory 4"):
+    with pytest.raises(tvm.UserError, match="extent 0 of buffer 'buffer' is declared as 5, and is 4 of the tensor"):
         te.extern((4,), [A], nothing, in_buffers=te.decl_buffer((5,)))
 
 
