@@ -16,6 +16,7 @@
 #include "schedule/schedule_error.h"
 #include "schedule/schedule_ops.h"
 #include "schedule/show.h"
+#include "schedule/te/check_statements.h"
 #include "schedule/te/start.h"
 
 namespace tw {
@@ -63,6 +64,7 @@ class Validation {
     for (const auto& stage : schedule_.stages) placed &= place(*stage);
     if (placed) scans();
     for (const auto& stage : schedule_.stages) {
+      statements(*stage);
       if (placed) visibility(*stage);
       if (!has_loops(*stage)) continue;
       for (size_t k = 0; k < stage->leaf_axes.size(); ++k) loop(*stage, k, placed);
@@ -103,6 +105,14 @@ class Validation {
       validate_scans(schedule_);
     } catch (const UserError& error) {
       report_(error.info());
+    }
+  }
+
+  void statements(const StageData& stage) {
+    for (ErrorInfo error : te::findings_of(stage.op)) {
+      error.stage = stage.name();
+      error.where = stage.where;
+      report_(std::move(error));
     }
   }
 

@@ -11,6 +11,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/check_body.h"
+#include "schedule/te/check_statements.h"
 #include "schedule/te/evaluation.h"
 #include "schedule/te/writer.h"
 
@@ -242,6 +243,7 @@ std::unique_ptr<PointEvaluator> ExternNode::evaluator(Evaluation& run) const {
 Operation extern_op(ExternParts parts) {
   check(parts);
   auto* node = new ExternNode;
+  node->findings = check_statements(parts);
   node->name = std::move(parts.name);
   node->inputs = std::move(parts.inputs);
   node->outputs = std::move(parts.outputs);
