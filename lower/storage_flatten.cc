@@ -72,7 +72,9 @@ class Flatten : public ScopedMutator {
       if (!a.is_tensor || !a.producer.defined()) continue;
       bind(a);
     }
-    for (const KernelConstant& c : kernel.constants) bind(c);
+    for (const KernelConstant& c : kernel.constants) {
+      if (c.producer.defined()) bind(c);
+    }
   }
 
  protected:

@@ -270,12 +270,14 @@ class Check {
   std::vector<ErrorInfo> run() {
     std::vector<ErrorInfo> errors;
     for (const Access& a : found_.accesses) outside(a, errors);
+    // A parallel loop inside another one is a serial one.
     std::unordered_set<const For*> loops;
     for (const Access& a : found_.accesses) {
-      for (const Around& around : a.around) {
-        const bool parallel = around.loop != nullptr && around.loop->for_kind == ForKind::Parallel;
-        if (parallel && loops.insert(around.loop).second) races(*around.loop, errors);
-      }
+      const auto parallel = std::ranges::find_if(a.around, [](const Around& around) {
+        return around.loop != nullptr && around.loop->for_kind == ForKind::Parallel;
+      });
+      if (parallel != a.around.end() && loops.insert(parallel->loop).second)
+        races(*parallel->loop, errors);
     }
     return errors;
   }

@@ -165,6 +165,14 @@ def test_what_does_not_race():
     assert findings(loop("parallel", 8, first_alone)) == []
 
 
+def test_a_parallel_loop_inside_of_another_is_a_serial_one():
+    def body(ib, a, c, i):
+        with ib.for_range(0, 8, "j", kind="parallel") as j:
+            c[i] = c[i] + a[j]
+    assert findings(loop("parallel", 8, body)) == []
+    assert [f.axis for f in findings(loop("serial", 8, body))] == ["j"]
+
+
 def test_shared_memory_allocated_outside_of_the_loop():
     def body(ib, a, c):
         held = ib.allocate("float32", (1,), "held")

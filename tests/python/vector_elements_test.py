@@ -96,6 +96,11 @@ def test_a_matrix_of_vectors_by_every_primitive():
     assert "parallel" in shown and "C.local[ramp(" in shown
 
 
+def test_operations_are_counted_by_lanes():
+    of_type = lambda dtype: te.from_text(te.to_text([matmul(dtype=dtype)[2]])).operations
+    assert of_type("float32") == 2 * 6 * 5 * 7 and of_type("float32x4") == 4 * of_type("float32")
+
+
 def test_layouts_prefetches_and_constants():
     a, b = random(6, 7), random(7, 5, LANES)
     A, B, C = matmul()
