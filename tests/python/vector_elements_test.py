@@ -121,6 +121,15 @@ def test_layouts_prefetches_and_constants():
     tvm.testing.assert_allclose(out, of_numpy(a, b))
 
 
+def test_a_line_of_the_cache_has_four_vectors():
+    A, B, C = matmul(m=9)
+    s = te.create_schedule(C.op)
+    s[C].prefetch(B, C.op.axis[0], 0)
+    shown = str(tvm.lower(s, [A, B, C], simple_mode=True))
+    assert [f"prefetch(B[{at}]" in shown for at in ("(row*36)", "((row*36) + 16)", "((row*36) + 32)")] == [True] * 3
+    assert shown.count("prefetch(") == 3
+
+
 def test_a_reducer_of_ones_own_over_tuples():
     A = te.placeholder((3, 8), name="A", dtype="int32x4")
     k = te.reduce_axis((0, 8), name="k")
