@@ -67,9 +67,9 @@ class Collect : public GuardedVisitor {
     if (op.predicate.defined()) return;
     access(op.buffer, op.index, true);
   }
-  // An address is no access.
+  // An address is no access, nor is a hint.
   void on(const Call& op) override {
-    if (op.name != "address_of") GuardedVisitor::on(op);
+    if (op.name != "address_of" && op.name != "prefetch") GuardedVisitor::on(op);
   }
   void on(const For& op) override {
     visit(op.min);
@@ -166,7 +166,7 @@ class Trial {
       if (a.loop != nullptr) vars.push_back(a.loop->var);
     }
     const auto ready = [&](const Expr& e) {
-      if (!is_known(e)) return false;
+      if (e.dtype().is_vector() || !is_known(e)) return false;
       for (const Var& v : free_vars(e)) {
         const bool loop = std::ranges::any_of(vars, [&](const Var& l) { return l.same_as(v); });
         if (!loop && !sizes.values.contains(v)) return false;

@@ -90,6 +90,18 @@ def test_conditions_and_lets_count():
     assert [f.code for f in findings(loop("serial", 8, wrong))] == ["out-of-bounds"]
 
 
+def test_lanes():
+    def stored(first, condition=None):
+        def body(ib, a, c, i):
+            lanes = tir.Ramp(first(i), 1, 4)
+            value = a[lanes] if condition is None else tir.if_then_else(condition(lanes), a[lanes], 0.0)
+            c[i] = tir.Shuffle([value], [0])
+        return [f.what for f in findings(loop("serial", 2, body))]
+    assert stored(lambda i: i * 4) == []
+    assert stored(lambda i: i * 4 + 1) == ["'A[((i*4) + 4)]' is read, which reaches 8"]
+    assert stored(lambda i: i * 4 + 1, lambda lanes: lanes < 8) == []
+
+
 def test_memory_of_its_own():
     def body(ib, a, c, i):
         held = ib.allocate("float32", (2,), "held")

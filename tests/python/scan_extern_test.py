@@ -388,6 +388,15 @@ def test_the_prior_leaves_an_extern_as_it_is():
         run(tvm.autotune.prior_schedule([A, C]), [A, C], a), numpy.maximum(a, 0)[::-1].sum(1), rtol=1e-5)
 
 
+def test_dimensions_of_a_step_stay_apart():
+    parts = lstm()
+    s = te.create_schedule(parts["scan_h"].op)
+    gates = s[parts["gates"]]
+    with pytest.raises(tvm.UserError, match="in each step of 'lstm_scan', for rows of that step only") as info:
+        gates.collapse_layout(gates.op.axis[0], gates.op.axis[1])
+    assert info.value.code == "bad-argument" and info.value.stage == "gates"
+
+
 def test_an_lstm_is_tuned_in_its_steps(tmp_path):
     parts = lstm(steps=4, batch=2, hidden=16)
     arguments = [parts["Xi2h"], parts["Wh2h"], parts["scan_h"]]  # the other state is the kernel's own

@@ -153,6 +153,21 @@ def test_lanes_taken_and_joined():
     check(te.create_schedule(C.op), [A, C], a[:, ::-1] + a[:, 2:3], a)
 
 
+def test_choices_lane_by_lane():
+    A = te.placeholder((6,), name="A", dtype="float32x4")
+    B = te.compute((6,), lambda i: tir.all(A[i] > -4.0, A[i] < 4.0), name="B")
+    C = te.compute((6,), lambda i: tir.if_then_else(B[i], tir.Select(A[i] > 0.0, A[i], 0.0 - A[i]), 9.0), name="C")
+    D = te.compute((6,), lambda i: te.exp(C[i].astype("float64") * 0.5).astype("float32"), name="D")
+    assert (B.dtype, C.dtype) == ("boolx4", "float32x4")
+    a = random(6, LANES)
+    inside = (a > -4) & (a < 4)
+    s = te.create_schedule([B.op, D.op])
+    b, d = tvm.nd.empty((6,), "boolx4"), tvm.nd.empty((6,), "float32x4")
+    tvm.build(s, [A, B, D])(a, b, d)
+    assert (b.numpy() == inside).all()
+    tvm.testing.assert_allclose(d.numpy(), numpy.exp(numpy.where(inside, abs(a), 9) * 0.5), rtol=1e-6)
+
+
 def test_scans_and_externs_of_vectors():
     X = te.placeholder((5, 3), name="X", dtype="float32x4")
     state = te.placeholder((5, 3), "float32x4")
@@ -177,6 +192,15 @@ def test_scans_and_externs_of_vectors():
 
 
 
+def test_an_address_counts_vectors():
+    A = te.placeholder((3,), name="A", dtype="float32x4")
+    # All but the first vector, into the place before.
+    C = te.extern((2,), [A], lambda ins, outs: tir.call_extern(
+        "handle", "memcpy", outs[0].access_ptr("w"), ins[0].access_ptr("r", offset=1), tir.const(32, "int64")), name="C")
+    a = random(3, LANES)
+    check(te.create_schedule(C.op), [A, C], a[1:], a)
+
+
 def test_there_are_no_vectors_of_vectors():
     A, B, C = matmul()
     s = te.create_schedule(C.op)
@@ -188,6 +212,14 @@ def test_there_are_no_vectors_of_vectors():
     with pytest.raises(tvm.UserError, match="a vectorized loop over elements of type float32x4") as info:
         tvm.build(s, [A, B, C])
     assert info.value.code == "type-mismatch"
+
+
+def test_an_intrinsic_is_of_scalars():
+    x = te.placeholder((4,), "float32x4", name="x")
+    y = te.compute((4,), lambda i: x[i] * 2.0, name="y")
+    with pytest.raises(tvm.UserError, match="elements of 'x' are float32x4") as info:
+        te.decl_tensor_intrin(y.op, lambda ins, outs: tir.call_extern("int32", "f", outs[0].access_ptr("w")), "test_of_vectors")
+    assert info.value.code == "bad-intrinsic"
 
 
 def test_what_runs_inside_a_vectorized_loop():
