@@ -12,6 +12,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/scan.h"
 #include "schedule/te/start.h"
 
 namespace tw::autotune {
@@ -115,6 +116,7 @@ class Magnitudes {
     Image image;
     const auto* compute = te::as_op<te::ComputeNode>(op);
     image.index.assign(static_cast<size_t>(op->num_outputs()), -1);
+    if (const auto* recurrence = te::as_op<te::ScanNode>(op)) return scan(*recurrence, image);
     if (compute == nullptr) return image;
 
     for (const te::Tensor& input : compute->input_tensors()) {
@@ -158,6 +160,64 @@ class Magnitudes {
     }
     image.op = te::compute_op(op->name + "_bound", axes, bodies);
     return image;
+  }
+
+  // A scan of the values, as in the program, and of the magnitudes beside them. Errors pass from
+  // step to step: of recurrences that amplify them the last rows have no bound worth speaking of.
+  Image scan(const te::ScanNode& op, Image image) {
+    std::vector<te::Tensor> inits, updates, states;
+    std::unordered_map<const Producer*, te::Operation> copies;
+    for (const te::Tensor& state : op.states) {
+      states.push_back(te::placeholder(state.shape(), state.dtype(), state.name()));
+      copies[state.op().get()] = states.back().op();
+    }
+    const auto copied = [&](const te::Tensor& t) {
+      const auto copy = copies.find(t.op().get());
+      return copy == copies.end() ? t : copy->second.output(t.value_index());
+    };
+    for (const te::Operation& part : te::operations_of_parts(te::Operation(&op))) {
+      copies[part.get()] = part->with_reads([&](const ProducerLoad& read) -> Expr {
+        const auto copy = copies.find(read.producer.get());
+        if (copy == copies.end()) return {};
+        ProducerLoad next = read;
+        next.producer = copy->second;
+        return tw::make(std::move(next));
+      });
+    }
+    for (size_t k = 0; k < states.size(); ++k) {
+      inits.push_back(copied(op.inits[k]));
+      updates.push_back(copied(op.updates[k]));
+    }
+    const size_t values = states.size();
+    for (size_t k = 0; k < values; ++k) {
+      if (!states[k].dtype().is_float()) continue;
+      image.index[k] = static_cast<int>(states.size());
+      states.push_back(te::placeholder(states[k].shape(), kReal, states[k].name() + "_bound"));
+      images_[states[k].op().get()] = {.op = states.back().op(), .index = {0}};
+    }
+    const double steps = static_cast<double>(as_const_int(op.time->domain.extent).value_or(1));
+    for (size_t k = 0; k < values; ++k) {
+      if (image.index[k] < 0) continue;
+      inits.push_back(magnitudes_of(inits[k]));
+      updates.push_back(magnitudes_of(updates[k]));
+      const Image &first = of(inits[k].op()), &step = of(updates[k].op());
+      image.reduction = std::max({image.reduction, first.reduction, step.reduction * steps});
+      image.epsilon = std::max({image.epsilon, first.epsilon, step.epsilon});
+    }
+    if (states.size() > values)
+      image.op = te::scan_op(op.name + "_bound", inits, updates, states, op.inputs);
+    return image;
+  }
+
+  // Of each element; of what is no compute the values themselves.
+  te::Tensor magnitudes_of(const te::Tensor& t) {
+    const Image& image = of(t.op());
+    const int index = image.index[static_cast<size_t>(t.value_index())];
+    if (index >= 0) return image.op.output(index);
+    return te::compute(
+        t.shape(),
+        [&](const std::vector<Var>& at) { return absolute(value(t({at.begin(), at.end()}))); },
+        t.name() + "_bound");
   }
 
   // The components of a reduction that are floats.
@@ -251,12 +311,10 @@ class Magnitudes {
   }
 
   Expr load(const ProducerLoad& n, const Expr& self) {
-    const auto* op = dynamic_cast<const te::ComputeNode*>(n.producer.get());
-    if (op == nullptr) return absolute(value(self));
-    const auto found = images_.find(op);
+    const auto found = images_.find(n.producer.get());
     TW_CHECK(found != images_.end(), "a read of an operation that is no input");
     const int index = found->second.index[static_cast<size_t>(n.value_index)];
-    return found->second.op.output(index)(n.indices);
+    return index < 0 ? absolute(value(self)) : found->second.op.output(index)(n.indices);
   }
 
   Expr function(const Call& n, const Expr& self) {

@@ -256,8 +256,9 @@ class NestWalk : public Visitor {
     for (const NestLoop& l : loops_) instructions *= double(l.extent);
     for (size_t d = 0; d < op.bounds.size(); ++d) {
       const bool last = d + 1 == op.bounds.size();
-      const int64_t step =
-          last ? kLineBytes / op.producer->output_dtype(op.value_index).element_bytes() : 1;
+      const DType type = op.producer->output_dtype(op.value_index);
+      const int64_t elements = kLineBytes / (type.element_bytes() * type.lanes);
+      const int64_t step = last ? std::max<int64_t>(elements, 1) : 1;
       instructions *= std::ceil(double(constant_or_one(op.bounds[d].extent)) / double(step));
     }
     read_ahead_[op.producer.get()] += instructions;
@@ -385,14 +386,15 @@ class NestWalk : public Visitor {
                 const std::vector<const std::vector<Expr>*>& reads, bool is_store,
                 std::vector<Expr>& free) {
     BufferShape shape = shape_of(producer, value_index);
+    const DType type = producer->output_dtype(value_index);
     std::vector<IndexSum> sums;
     if (reads.size() == 1) sums = rejoined(*reads[0], shape.extents, free);
     const size_t depths = index_.depth() + 1, rank = shape.extents.size();
     Access a{.producer = producer.get(),
              .is_store = is_store,
              .is_local = shape.is_local,
-             .element = producer->output_dtype(value_index).element(),
-             .element_bytes = producer->output_dtype(value_index).element_bytes(),
+             .element = type.element(),
+             .element_bytes = type.element_bytes() * type.lanes,
              .realize_depth = shape.depth};
     a.allocated_elements = 1;
     for (int64_t e : shape.extents) a.allocated_elements *= double(e);

@@ -23,6 +23,24 @@ CacheState parse_cache_state(std::string_view text) {
          .legal = "hot, cold-constants"});
 }
 
+namespace {
+
+// What its results may be off by is known of scalars, and vectors are in lanes as they are.
+void require_scalars(const te::Program& program) {
+  for (const te::Operation& op : te::operations(program.outputs)) {
+    for (int k = 0; k < op->num_outputs(); ++k) {
+      const DType type = op->output_dtype(k);
+      if (!type.is_vector()) continue;
+      raise({.code = ErrorCode::TypeMismatch,
+             .what = fmt::format("tuning of elements of type {}", to_string(type)),
+             .stage = op.name(),
+             .legal = "scalar elements, whose loops the tuner vectorizes; or a schedule by hand"});
+    }
+  }
+}
+
+}  // namespace
+
 Task make_task(const te::Program& program, const Target& target, int threads, std::string name,
                CacheState caches) {
   return make_task(te::to_text(program), target, threads, std::move(name), caches);
@@ -37,6 +55,7 @@ Task make_task(std::string_view te_text, const Target& target, int threads, std:
   }
   Task task;
   task.program = te::parse_program(te_text);
+  require_scalars(task.program);
   task.te_text = te::to_text(task.program);
   task.workload = te::workload_id(task.program);
   task.name = name.empty() ? task.workload : std::move(name);

@@ -106,7 +106,7 @@ class Machine {
         set_variable(c);
         return eval(*c.b, lane);
       case Op::Reduce:
-        return reduce(*c.reduction);
+        return reduce(*c.reduction, lane);
       case Op::RegionLoad:
         return region_load(c, lane);
       case Op::Unbound:
@@ -270,7 +270,7 @@ class Machine {
     buffer.set_raw(index, to_element(value));
   }
 
-  // Row-major position of the indices inside the region.
+  // Row-major position of the indices inside the region; an element has its lanes side by side.
   int64_t position(const Code& c, const Region& region, int lane, std::string_view what) {
     if (region.buffer == nullptr) unbound(c);
     if (c.args.size() != region.extent.size()) {
@@ -289,6 +289,7 @@ class Machine {
       }
       flat = flat * region.extent[d] + offset;
     }
+    flat = flat * c.type.lanes + (c.type.lanes > 1 ? lane : 0);
     check_bounds(c, *region.buffer, flat, what);
     return flat;
   }
@@ -374,11 +375,20 @@ class Machine {
     for (int64_t k = 0; k < extent; ++k) iteration(c, min + k);
   }
 
-  [[gnu::noinline]] Scalar reduce(const Reduction& r) {
-    std::vector<Scalar> total;
-    for (const Code* e : r.identity) total.push_back(eval(*e, 0));
+  // Of all lanes of all components, one after the other.
+  std::vector<Scalar> lanes_of(const std::vector<const Code*>& components) {
+    std::vector<Scalar> values;
+    for (const Code* e : components) {
+      for (int lane = 0; lane < e->type.lanes; ++lane) values.push_back(eval(*e, lane));
+    }
+    return values;
+  }
+  [[gnu::noinline]] Scalar reduce(const Reduction& r, int lane) {
+    std::vector<Scalar> total = lanes_of(r.identity);
     reduce_from(r, 0, total);
-    return total[r.value_index];
+    auto first = static_cast<size_t>(r.identity[r.value_index]->type.lanes > 1 ? lane : 0);
+    for (size_t k = 0; k < r.value_index; ++k) first += r.identity[k]->type.lanes;
+    return total[first];
   }
   void reduce_from(const Reduction& r, size_t axis, std::vector<Scalar>& total) {
     if (axis < r.axes.size()) {
@@ -391,13 +401,15 @@ class Machine {
       return;
     }
     if (r.condition != nullptr && eval(*r.condition, 0).i == 0) return;
-    std::vector<Scalar> next;
-    for (const Code* e : r.source) next.push_back(eval(*e, 0));
-    for (size_t k = 0; k < total.size(); ++k) {
-      slot(r.lhs[k]) = total[k];
-      slot(r.rhs[k]) = next[k];
+    const std::vector<Scalar> next = lanes_of(r.source);
+    size_t value = 0;
+    for (size_t k = 0; k < r.identity.size(); ++k) {
+      for (int lane = 0; lane < r.identity[k]->type.lanes; ++lane, ++value) {
+        slot(r.lhs[k] + lane) = total[value];
+        slot(r.rhs[k] + lane) = next[value];
+      }
     }
-    for (size_t k = 0; k < total.size(); ++k) total[k] = eval(*r.result[k], 0);
+    total = lanes_of(r.result);
   }
 
   [[gnu::noinline]] Scalar intrinsic(const Code& c, int lane) {

@@ -104,8 +104,10 @@ Expr::Expr(int value) : Expr(make_const(int_type(32), value)) {}
 Var::Var(std::string name, DType type)
     : Expr(make(Variable{.name = std::move(name), .type = type})) {}
 
+// Memory holds scalars: of a vector type it is that of the lanes.
 Var buffer_var(std::string name, DType element) {
-  Expr e = make(Variable{.name = std::move(name), .type = handle_type(), .element = element});
+  Expr e =
+      make(Variable{.name = std::move(name), .type = handle_type(), .element = element.element()});
   return Var(as<Variable>(e));
 }
 

@@ -17,6 +17,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/guarded_visitor.h"
+#include "ir/memory_shape.h"
 #include "ir/print.h"
 #include "ir/substitute.h"
 #include "lower/passes.h"
@@ -46,7 +47,13 @@ class Reads : public GuardedVisitor {
       : realized_(realized), memory_(memory), analyzer_(analyzer) {}
   std::vector<Test> tests;
 
+  // Of a ramp the first and the last lane say it of all; of other vectors nothing is tested.
   void element(const Expr& index, const Elements& elements) {
+    if (const Ramp* lanes = as<Ramp>(index)) {
+      element(lanes->base, elements);
+      return element(lanes->base + lanes->stride * (lanes->lanes - 1), elements);
+    }
+    if (index.dtype().is_vector()) return;
     test(index, {make_zero(index.dtype()), elements.count}, elements.tensor, 0);
   }
 
@@ -67,7 +74,7 @@ class Reads : public GuardedVisitor {
   void on(const Load& op) override {
     GuardedVisitor::on(op);
     const auto it = memory_.find(op.buffer.operator->());
-    if (it != memory_.end() && !op.index.dtype().is_vector()) element(op.index, it->second);
+    if (it != memory_.end()) element(op.index, it->second);
   }
   void on(const ProducerLoad& op) override {
     GuardedVisitor::on(op);
@@ -117,9 +124,10 @@ class CheckBounds : public ScopedMutator {
     if (op.key == attr::kTensorIntrin) return self;
     if (op.key != attr::kBufferBind) return ScopedMutator::on(op, self);
     const ProducerLoad& tensor = *as<ProducerLoad>(op.value);
+    const std::vector<Expr> extents =
+        memory_shape(tensor.producer->output_shape(tensor.value_index), tensor.dtype);
     Expr size = 1;
-    for (const Expr& extent : tensor.producer->output_shape(tensor.value_index))
-      size = size * cast(size.dtype(), extent);
+    for (const Expr& extent : extents) size = size * cast(size.dtype(), extent);
     const Variable* buffer = bound_by(op);
     memory_[buffer] = {tensor.producer->name, analyzer_.simplify(size)};
     const Stmt result = ScopedMutator::on(op, self);
@@ -130,7 +138,7 @@ class CheckBounds : public ScopedMutator {
   Stmt on(const Store& op, const Stmt& self) override {
     Stmt result = tested({op.value, op.index}, self);
     const auto it = memory_.find(op.buffer.operator->());
-    if (it == memory_.end() || op.index.dtype().is_vector()) return result;
+    if (it == memory_.end()) return result;
     Reads reads(realized_, memory_, analyzer_);
     reads.element(op.index, it->second);
     return with_tests(reads.tests, result);

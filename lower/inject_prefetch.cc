@@ -44,7 +44,7 @@ class Inject : public Mutator {
 
   Stmt on(const Prefetch& op, const Stmt&) override {
     const DType type = op.producer->output_dtype(op.value_index);
-    const int64_t line = kLineBytes / std::max(type.element_bytes(), 1);
+    const int64_t line = std::max<int64_t>(kLineBytes / (type.element_bytes() * type.lanes), 1);
     std::vector<Range> bounds = op.bounds;
     int64_t latest = 0;  // element of a line that a row begins with
     if (op.for_write && !bounds.empty()) {

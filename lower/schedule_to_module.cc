@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "ir/equal.h"
 #include "ir/expr.h"
+#include "ir/memory_shape.h"
 #include "ir/visit.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"
@@ -99,7 +101,10 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
                    fmt::format("arguments that contain {}", interface_names(schedule)));
   };
   for (const te::Tensor& t : te::placeholders(schedule.outputs())) require(t, "input");
-  for (const te::Tensor& t : schedule.outputs()) require(t, "output");
+  for (const te::Tensor& t : schedule.outputs()) {
+    const StageData* stage = slot_of(schedule, t).stage;
+    if (std::ranges::find(given, stage, &Slot::stage) == given.end()) require(t, "output");
+  }
 }
 
 // A stage between inputs and outputs may be an argument: the caller gets what the kernel stores.
@@ -123,15 +128,18 @@ void check_stored(const Schedule& normalized, const te::Tensor& tensor) {
   }
 }
 
-// The arguments, and after them the outputs that they leave out.
+// The arguments, and after them the outputs that they leave out. Of an operation with several of
+// them some may do: the others are the kernel's own.
 std::vector<LowerArgument> with_outputs(const Schedule& schedule,
                                         std::vector<LowerArgument> arguments) {
+  const size_t count = arguments.size();
   for (const te::Tensor& output : schedule.outputs()) {
-    const Slot slot = slot_of(schedule, output);
-    const auto is_output = [&](const LowerArgument& a) {
-      return a.tensor.defined() && slot_of(schedule, a.tensor) == slot;
+    const StageData* stage = slot_of(schedule, output).stage;
+    const auto is_one = [&](const LowerArgument& a) {
+      return a.tensor.defined() && slot_of(schedule, a.tensor).stage == stage;
     };
-    if (std::ranges::none_of(arguments, is_output)) arguments.emplace_back(output);
+    const auto given = std::span(arguments).first(count);
+    if (std::ranges::none_of(given, is_one)) arguments.emplace_back(output);
   }
   return arguments;
 }
@@ -149,8 +157,8 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
   std::string name = tensor.name();
   if (op->num_outputs() > 1) name += fmt::format(".v{}", tensor.value_index());
   return {.name = name,
-          .dtype = tensor.dtype(),
-          .shape = tensor.shape(),
+          .dtype = tensor.dtype().element(),
+          .shape = memory_shape(tensor.shape(), tensor.dtype()),
           .var = buffer_var(name, tensor.dtype()),
           .is_output = !op->is_placeholder(),
           .written_once = !unread && is_written_once(*find_stage(normalized.data(), op.get())),
@@ -160,8 +168,8 @@ KernelArgument tensor_argument(const Schedule& normalized, const te::Tensor& ten
 
 KernelConstant constant_of(const te::Tensor& tensor) {
   return {.name = tensor.name(),
-          .dtype = tensor.dtype(),
-          .shape = tensor.shape(),
+          .dtype = tensor.dtype().element(),
+          .shape = memory_shape(tensor.shape(), tensor.dtype()),
           .var = buffer_var(tensor.name(), tensor.dtype()),
           .producer = tensor.op(),
           .value_index = tensor.value_index()};
@@ -206,7 +214,15 @@ KernelModule scheduled_module(const Schedule& schedule, const std::vector<LowerA
   const DomainMap domains = infer_bound(normalized, options.schedule);
   validate_stored(normalized, domains, stored);
   if (!options.passes.check_bounds) check_reads(normalized, domains);
-  const ScheduleParts parts = parts_of(normalized, constants);
+  ScheduleParts parts = parts_of(normalized, constants);
+  // An output that no argument is, beside another of its operation that is one, is the kernel's
+  // own.
+  const auto is_in = [](const std::vector<te::Tensor>& list, const te::Tensor& t) {
+    return std::ranges::find(list, t) != list.end();
+  };
+  std::erase_if(parts.main.given, [&](const te::Tensor& t) {
+    return is_in(normalized.outputs(), t) && !is_in(stored, t);
+  });
   Kernel entry{.name = options.name};
   entry.body = schedule_ops(normalized, domains, options.schedule, parts.main);
   for (const LowerArgument& a : arguments) {

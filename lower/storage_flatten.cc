@@ -8,9 +8,11 @@
 //     }                                              B[x] = A[(((y*10) + x) + 2)]
 //   }                                              }
 //
-// Arguments of the kernel bind to their own buffers, indexed from zero; everything else is counted
-// from the realized minimum. Constants are gathered at the end of an index, so that it stays in
-// Horner form, which printing shows and code generation addresses well.
+// An element that is a vector is a row of its lanes: memory holds scalars, and such an access is
+// one of as many as there are lanes, B[ramp((x*4), 1, 4)]. Arguments of the kernel bind to their
+// own buffers, indexed from zero; everything else is counted from the realized minimum. Constants
+// are gathered at the end of an index, so that it stays in Horner form, which printing shows and
+// code generation addresses well.
 #include <fmt/format.h>
 
 #include <limits>
@@ -18,6 +20,7 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/memory_shape.h"
 #include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
@@ -67,19 +70,10 @@ class Flatten : public ScopedMutator {
   explicit Flatten(const Kernel& kernel) {
     for (const KernelArgument& a : kernel.arguments) {
       if (!a.is_tensor || !a.producer.defined()) continue;
-      require_reachable(a.name, a.shape);
-      Buffer& b = buffers_[{a.producer.get(), a.value_index}];
-      b = {.var = a.var,
-           .mins = std::vector<Expr>(a.shape.size(), 0),
-           .extents = a.shape,
-           .is_argument = true};
+      bind(a);
     }
     for (const KernelConstant& c : kernel.constants) {
-      require_reachable(c.name, c.shape);
-      buffers_[{c.producer.get(), c.value_index}] = {.var = c.var,
-                                                     .mins = std::vector<Expr>(c.shape.size(), 0),
-                                                     .extents = c.shape,
-                                                     .is_argument = true};
+      if (c.producer.defined()) bind(c);
     }
   }
 
@@ -92,22 +86,26 @@ class Flatten : public ScopedMutator {
       return mutate(op.body);
     }
     const DType type = op.producer->output_dtype(op.value_index);
-    Buffer buffer{.var = buffer_var(name_of(op), type)};
+    Buffer buffer{.var = buffer_var(name_of(op), type.element()), .lanes = type.lanes};
     const std::vector<Pitch> pitches = std::exchange(pitches_, {});
     for (const Range& r : op.bounds) {
       buffer.mins.push_back(analyzer_.simplify(mutate(r.min)));
       buffer.extents.push_back(analyzer_.simplify(mutate(r.extent)));
     }
-    require_reachable(name_of(op), buffer.extents);
+    require_reachable(name_of(op), memory_shape(buffer.extents, type));
     if (!pitches.empty()) buffer.strides = strides_of(name_of(op), buffer.extents, pitches);
     buffers_[key] = buffer;
     const Stmt body = mutate(op.body);
     buffers_.erase(key);
     std::vector<Expr> extents = buffer.extents;
-    if (extents.empty()) extents.push_back(1);
     if (!buffer.strides.empty()) extents = {extents[0] * buffer.strides[0]};
-    return make(Allocate{
-        .buffer = buffer.var, .type = type, .extents = extents, .scope = op.scope, .body = body});
+    extents = memory_shape(std::move(extents), type);
+    if (extents.empty()) extents.push_back(1);
+    return make(Allocate{.buffer = buffer.var,
+                         .type = type.element(),
+                         .extents = extents,
+                         .scope = op.scope,
+                         .body = body});
   }
 
   Stmt on(const AttrStmt& op, const Stmt& self) override {
@@ -129,13 +127,25 @@ class Flatten : public ScopedMutator {
     const Buffer& buffer = find(op.producer, op.value_index);
     return make(Store{.buffer = buffer.var,
                       .value = mutate(op.value),
-                      .index = flat_index(buffer, mutate(op.indices))});
+                      .index = places(buffer, mutate(op.indices))});
   }
 
   Expr on(const ProducerLoad& op, const Expr&) override {
     const Buffer& buffer = find(op.producer, op.value_index);
-    return make(Load{
-        .type = op.dtype, .buffer = buffer.var, .index = flat_index(buffer, mutate(op.indices))});
+    return make(Load{.type = op.dtype.element(),
+                     .buffer = buffer.var,
+                     .index = places(buffer, mutate(op.indices))});
+  }
+
+  // What is fetched is an address.
+  Expr on(const Call& op, const Expr& self) override {
+    const Expr result = ScopedMutator::on(op, self);
+    const Load* load = op.name == "prefetch" ? as<Load>(as<Call>(result)->args[0]) : nullptr;
+    const Ramp* lanes = load != nullptr ? as<Ramp>(load->index) : nullptr;
+    if (lanes == nullptr) return result;
+    const Expr first =
+        make(Load{.type = load->type.element(), .buffer = load->buffer, .index = lanes->base});
+    return with(result, [&](Call& c) { c.args[0] = first; });
   }
 
   Stmt on(const Prefetch& op, const Stmt&) override {
@@ -149,8 +159,22 @@ class Flatten : public ScopedMutator {
     Var var;
     std::vector<Expr> mins, extents;
     std::vector<Expr> strides;  // empty: row-major without gaps
+    int lanes = 1;
     bool is_argument = false;
   };
+
+  // Of an argument or a constant of the kernel.
+  template <class Array>
+  void bind(const Array& array) {
+    require_reachable(array.name, array.shape);
+    const std::vector<Expr> extents = array.producer->output_shape(array.value_index);
+    buffers_[{array.producer.get(), array.value_index}] = {
+        .var = array.var,
+        .mins = std::vector<Expr>(extents.size(), 0),
+        .extents = extents,
+        .lanes = array.producer->output_dtype(array.value_index).lanes,
+        .is_argument = true};
+  }
 
   // The body with the tensor's memory in place of the variable that stands for it.
   Stmt with_memory(const AttrStmt& op) {
@@ -209,6 +233,16 @@ class Flatten : public ScopedMutator {
              .stage = producer->name});
     }
     return it->second;
+  }
+
+  // The index of an element, or of its lanes.
+  Expr places(const Buffer& buffer, const std::vector<Expr>& indices) {
+    const Expr index = flat_index(buffer, indices);
+    if (buffer.lanes == 1) return index;
+    const DType type = index.dtype();
+    return make(Ramp{.base = analyzer_.simplify(index * make_const(type, buffer.lanes)),
+                     .stride = make_const(type, 1),
+                     .lanes = buffer.lanes});
   }
 
   Expr flat_index(const Buffer& buffer, const std::vector<Expr>& indices) {

@@ -72,12 +72,14 @@ class Tensorize : public ScopedMutator {
              .legal = std::move(legal)});
     };
     const auto agree = [&](const Expr& declared, const Expr& has, const std::string& what) {
-      if (is<Variable>(declared)) {
-        values[Var(as<Variable>(declared))] = cast(declared.dtype(), has);
-      } else if (!analyzer_.can_prove_equal(has, cast(has.dtype(), declared))) {
-        fail(fmt::format("{} is {}", what, to_string(analyzer_.canonical_simplify(has))),
-             fmt::format("{}, or a variable in the intrinsic's buffer", to_string(declared)));
-      }
+      const Variable* v = as<Variable>(declared);
+      // A variable that stands in several places is one number.
+      if (v != nullptr && values.emplace(Var(v), cast(v->type, has)).second) return;
+      const Expr value = substitute(declared, values);
+      if (analyzer_.can_prove_equal(has, cast(has.dtype(), value))) return;
+      fail(fmt::format("{} is {}", what, to_string(analyzer_.canonical_simplify(has))),
+           fmt::format("{}, or a variable of its own in the intrinsic's buffer",
+                       to_string(analyzer_.canonical_simplify(value))));
     };
     values[buffer.data] = first.buffer;
     if (buffer.offset_factor == 0) {

@@ -232,6 +232,11 @@ std::vector<int64_t> to_shape(py::object shape) {
   if (py::isinstance<py::int_>(shape)) return {shape.cast<int64_t>()};
   return shape.cast<std::vector<int64_t>>();
 }
+// Elements that are vectors are rows of their lanes, as kernels take them.
+std::vector<int64_t> memory_shape(std::vector<int64_t> shape, DType type) {
+  if (type.is_vector()) shape.push_back(type.lanes);
+  return shape;
+}
 
 }  // namespace
 
@@ -316,10 +321,10 @@ void bind_array(py::module_& m) {
                            to_string(a.dtype()));
       });
   m.def("empty_array", [](py::object shape, DType type) {
-    return NDArray::empty(to_shape(std::move(shape)), type);
+    return NDArray::empty(memory_shape(to_shape(std::move(shape)), type), type.element());
   });
   m.def("zeros_array", [](py::object shape, DType type) {
-    return NDArray::zeros(to_shape(std::move(shape)), type);
+    return NDArray::zeros(memory_shape(to_shape(std::move(shape)), type), type.element());
   });
   m.def("copy_array", &copy_of);
   m.def("borrow_array", &borrow);

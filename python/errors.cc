@@ -24,6 +24,15 @@ std::string utf8(py::handle text) {
   if (!bytes) throw py::error_already_set();
   return bytes.cast<std::string>();
 }
+// Of Python's own: its frames stand between a script's `with` and what we do there.
+bool is_contextlib(const std::string& file) {
+  static const std::string* path = new std::string(utf8(py::module_::import("contextlib")
+                                                            .attr("contextmanager")
+                                                            .attr("__code__")
+                                                            .attr("co_filename")));
+  return file == *path;
+}
+
 py::object shown(const std::string& bytes) {
   py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
       bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
@@ -75,7 +84,7 @@ std::string caller() {
     const py::object code =
         py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
     const std::string file = utf8(code.attr("co_filename"));
-    if (ours.empty() || !file.starts_with(ours)) {
+    if (ours.empty() || !(file.starts_with(ours) || is_contextlib(file))) {
       return file.substr(file.rfind('/') + 1) + ":" + std::to_string(PyFrame_GetLineNumber(f));
     }
     frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));

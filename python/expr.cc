@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions: a class for each kind of node, and functions that build them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ir/equal.h"
@@ -257,6 +259,33 @@ void bind_leaves(py::module_& m) {
   field(text, "value", &StringImm::value);
 }
 
+void require_scalar(const char* what, const Expr& value, int lanes) {
+  if (!value.dtype().is_vector() && lanes > 1 && lanes <= UINT16_MAX) return;
+  raise({.code = ErrorCode::TypeMismatch,
+         .what = fmt::format("{} of {} to {} lanes", what, to_string(value.dtype()), lanes),
+         .where = caller(),
+         .legal = "a scalar, and two lanes or more"});
+}
+
+// The lanes of the vectors, one after the other, are what the indices count.
+void require_lanes(const std::vector<Expr>& vectors, const std::vector<int>& indices) {
+  int lanes = 0;
+  bool same = !vectors.empty() && !indices.empty();
+  for (const Expr& v : vectors) {
+    same = same && v.dtype().element() == vectors[0].dtype().element();
+    lanes += v.dtype().lanes;
+  }
+  const bool inside =
+      std::ranges::all_of(indices, [&](int index) { return index >= 0 && index < lanes; });
+  if (same && inside) return;
+  raise(
+      {.code = ErrorCode::BadArgument,
+       .what = same ? fmt::format("Shuffle takes lanes [{}] of {}", fmt::join(indices, ", "), lanes)
+                    : "Shuffle of vectors of several types, or of none",
+       .where = caller(),
+       .legal = same ? fmt::format("0 to {}", lanes - 1) : "vectors of one type, and indices"});
+}
+
 void bind_composites(py::module_& m) {
   auto cast_class = node_class<Cast>(m, "Cast");
   cast_class.def(py::init([](DType type, const Expr& value) {
@@ -304,13 +333,29 @@ void bind_composites(py::module_& m) {
   field(load, "index", &Load::index);
   field(load, "predicate", &Load::predicate);
   auto ramp = node_class<Ramp>(m, "Ramp");
+  ramp.def(py::init([](const Expr& base, const Expr& stride, int lanes) {
+             require_scalar("Ramp", base, lanes);
+             const Expr step = tw::cast(base.dtype(), stride);
+             return PyNode<Ramp>{{make(Ramp{.base = base, .stride = step, .lanes = lanes})}};
+           }),
+           py::arg("base"), py::arg("stride"), py::arg("lanes"));
   field(ramp, "base", &Ramp::base);
   field(ramp, "stride", &Ramp::stride);
   field(ramp, "lanes", &Ramp::lanes);
   auto broadcast_class = node_class<Broadcast>(m, "Broadcast");
+  broadcast_class.def(py::init([](const Expr& value, int lanes) {
+                        require_scalar("Broadcast", value, lanes);
+                        return PyNode<Broadcast>{{make(Broadcast{.value = value, .lanes = lanes})}};
+                      }),
+                      py::arg("value"), py::arg("lanes"));
   field(broadcast_class, "value", &Broadcast::value);
   field(broadcast_class, "lanes", &Broadcast::lanes);
   auto shuffle = node_class<Shuffle>(m, "Shuffle");
+  shuffle.def(py::init([](const std::vector<Expr>& vectors, const std::vector<int>& indices) {
+                require_lanes(vectors, indices);
+                return PyNode<Shuffle>{{make(Shuffle{.vectors = vectors, .indices = indices})}};
+              }),
+              py::arg("vectors"), py::arg("indices"));
   field(shuffle, "vectors", &Shuffle::vectors);
   field(shuffle, "indices", &Shuffle::indices);
   auto call_class = node_class<Call>(m, "Call");

@@ -21,7 +21,16 @@ std::vector<Expr> to_list(py::handle object) {
   return list;
 }
 
-// The index of an element, from one index a dimension, or from one alone counted in strides of 1.
+Expr lanes_from(const Expr& index, int lanes) {
+  if (lanes == 1) return index;
+  return make(Ramp{.base = index, .stride = make_const(index.dtype(), 1), .lanes = lanes});
+}
+// Where the lanes of elements are that are vectors.
+Expr element_places(const Expr& index, int lanes) {
+  return lanes_from(lanes == 1 ? index : index * make_const(index.dtype(), lanes), lanes);
+}
+
+// The number of an element, from one index a dimension, or from one alone counted in strides of 1.
 Expr place(const IntrinBuffer& buffer, py::handle begin) {
   const std::vector<Expr> indices = to_list(begin);
   const std::vector<Expr> strides =
@@ -37,34 +46,39 @@ Expr place(const IntrinBuffer& buffer, py::handle begin) {
   for (size_t d = 0; d < indices.size(); ++d) index = index + indices[d] * strides[d];
   return index;
 }
-Expr lanes_from(const Expr& index, int lanes) {
-  if (lanes == 1) return index;
-  return make(Ramp{.base = index, .stride = make_const(index.dtype(), 1), .lanes = lanes});
+// Where a value of `type` begins at a position: elements, or lanes of them side by side.
+Expr places_from(const IntrinBuffer& buffer, py::handle begin, DType type) {
+  const Expr index = place(buffer, begin);
+  return buffer.dtype.is_vector() ? element_places(index, buffer.dtype.lanes)
+                                  : lanes_from(index, type.lanes);
+}
+// Lanes of a buffer of scalars, or an element of one of vectors.
+bool holds(const IntrinBuffer& buffer, DType type) {
+  return buffer.dtype.is_vector() ? type == buffer.dtype : type.element() == buffer.dtype;
 }
 
 Expr vload(const IntrinBuffer& buffer, py::handle begin, const py::object& type) {
   const DType t = type.is_none() ? buffer.dtype : to_dtype(type);
-  if (t.element() != buffer.dtype) {
+  if (!holds(buffer, t)) {
     raise({.code = ErrorCode::TypeMismatch,
            .what = fmt::format("{} read from buffer '{}' of {}", to_string(t), buffer.name,
                                to_string(buffer.dtype)),
            .where = caller(),
-           .legal = "lanes of the buffer's type, and tir.reinterpret of them"});
+           .legal = "the buffer's type or lanes of it, and tir.reinterpret of them"});
   }
   return make(
-      Load{.type = t, .buffer = buffer.data, .index = lanes_from(place(buffer, begin), t.lanes)});
+      Load{.type = t.element(), .buffer = buffer.data, .index = places_from(buffer, begin, t)});
 }
 Stmt vstore(const IntrinBuffer& buffer, py::handle begin, const Expr& value) {
-  if (value.dtype().element() != buffer.dtype) {
+  if (!holds(buffer, value.dtype())) {
     raise({.code = ErrorCode::TypeMismatch,
            .what = fmt::format("{} stored in buffer '{}' of {}", to_string(value.dtype()),
                                buffer.name, to_string(buffer.dtype)),
            .where = caller(),
-           .legal = "lanes of the buffer's type"});
+           .legal = "the buffer's type or lanes of it"});
   }
-  return make(Store{.buffer = buffer.data,
-                    .value = value,
-                    .index = lanes_from(place(buffer, begin), value.dtype().lanes)});
+  return make(Store{
+      .buffer = buffer.data, .value = value, .index = places_from(buffer, begin, value.dtype())});
 }
 
 IntrinBuffer declare(const py::object& shape, DType dtype, const std::string& name,
@@ -142,12 +156,15 @@ void bind_statements(py::module_& m) {
   m.def("block", [](const std::vector<Stmt>& list) {
     return list.empty() ? make(Evaluate{.value = make_zero(int_type(32))}) : block(list);
   });
+  // Elements by their number; those of a vector type are as many places as they have lanes.
   m.def("load", [](DType type, const Var& buffer, const Expr& index) {
-    return make(Load{.type = type, .buffer = buffer, .index = index});
+    return make(
+        Load{.type = type.element(), .buffer = buffer, .index = element_places(index, type.lanes)});
   });
-  m.def("store", [](const Var& buffer, const Expr& index, const Expr& value) {
-    const DType type = buffer->element.element().with_lanes(value.dtype().lanes);
-    return make(Store{.buffer = buffer, .value = tw::cast(type, value), .index = index});
+  m.def("store", [](DType type, const Var& buffer, const Expr& index, const Expr& value) {
+    const Expr places = element_places(index, type.lanes);
+    const DType stored = type.element().with_lanes(places.dtype().lanes);
+    return make(Store{.buffer = buffer, .value = tw::cast(stored, value), .index = places});
   });
   m.def("for_loop", [](const Var& var, const Expr& min, const Expr& extent, const std::string& kind,
                        const Stmt& body) {

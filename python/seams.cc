@@ -394,6 +394,8 @@ const char* knob_kind(Knob::Kind kind) {
       return "store";
     case Knob::Kind::Fetch:
       return "fetch";
+    case Knob::Kind::Parallel:
+      return "parallel";
   }
   return "";
 }

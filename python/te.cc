@@ -8,11 +8,11 @@
 #include "ir/print.h"
 #include "ir/substitute.h"
 #include "python/bind.h"
+#include "schedule/settled_buffers.h"
 #include "schedule/te/compute.h"
 #include "schedule/te/extern.h"
 #include "schedule/te/scan.h"
 #include "schedule/te/start.h"
-#include "schedule/tensor_intrin.h"
 #include "schedule/topi/common.h"
 
 namespace tw::python {
@@ -121,54 +121,21 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
   return te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
 }
 
-// The statements with what their buffers leave open: the shapes of the tensors, strides without
-// gaps, and the first element at the beginning of the memory.
-Stmt settled(const IntrinBuffer& buffer, const std::vector<Expr>& shape, const Stmt& body,
-             const std::string& name) {
-  VarMap values;
-  const auto settle = [&](const Expr& declared, const Expr& is, const char* what) {
-    if (const Variable* v = as<Variable>(declared)) {
-      values.emplace(Var(v), cast(v->type, is));
-      return;
-    }
-    const auto a = as_const_int(declared), b = as_const_int(is);
-    if (!a || !b || *a == *b) return;
-    raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("buffer '{}' has {} {}, and the tensor's memory {}", buffer.name,
-                               what, *a, *b),
-           .stage = name,
-           .legal = "a buffer of the tensor's shape, row-major without gaps"});
-  };
-  if (buffer.shape.size() != shape.size()) {
-    raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("buffer '{}' of {} dimensions for a tensor of {}", buffer.name,
-                               buffer.shape.size(), shape.size()),
-           .stage = name});
-  }
-  const std::vector<Expr> strides = compact_strides(shape);
-  for (size_t d = 0; d < shape.size(); ++d) settle(buffer.shape[d], shape[d], "the extent");
-  for (size_t d = 0; d < buffer.strides.size(); ++d)
-    settle(buffer.strides[d], strides[d], "the stride");
-  settle(buffer.elem_offset, 0, "the offset");
-  return values.empty() ? body : substitute(body, values);
-}
-
 std::vector<te::Tensor> extern_tensors(const std::string& name,
                                        const std::vector<te::Tensor>& inputs,
                                        const std::vector<std::vector<Expr>>& shapes,
-                                       const std::vector<DType>& dtypes, const py::list& buffers,
-                                       Stmt body, const std::string& tag,
+                                       const std::vector<DType>& dtypes, const py::list& given,
+                                       const Stmt& body, const std::string& tag,
                                        const py::dict& attributes) {
   te::ExternParts parts{
       .name = name, .inputs = inputs, .tag = tag, .attributes = to_attributes(attributes)};
-  for (size_t k = 0; k < buffers.size(); ++k) {
-    const size_t output = k - inputs.size();
-    const auto& buffer = buffers[k].cast<const IntrinBuffer&>();
-    body = settled(buffer, k < inputs.size() ? inputs[k].shape() : shapes[output], body, name);
-    parts.memory.push_back(buffer.data);
-  }
+  const auto buffers = given.cast<std::vector<IntrinBuffer>>();
+  std::vector<std::vector<Expr>> all;
+  for (const te::Tensor& input : inputs) all.push_back(input.shape());
+  all.insert(all.end(), shapes.begin(), shapes.end());
+  for (const IntrinBuffer& buffer : buffers) parts.memory.push_back(buffer.data);
   for (size_t k = 0; k < shapes.size(); ++k) parts.outputs.push_back({shapes[k], dtypes[k]});
-  parts.body = std::move(body);
+  parts.body = settled(buffers, all, body, name);
   const te::Operation op = te::extern_op(std::move(parts));
   std::vector<te::Tensor> outputs;
   for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));

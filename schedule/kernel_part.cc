@@ -16,8 +16,9 @@ class Split {
   Split(const ScheduleData& schedule, const std::vector<te::Tensor>& bound) : schedule_(schedule) {
     for (const auto& stage : schedule_.stages) {
       TW_CHECK(stage->attach_type != AttachType::Inline, "a schedule that is not normalised");
-      // Producers stand before consumers.
-      if (has_values(*stage, bound)) known_.insert(stage.get());
+      // Producers stand before consumers. Where nothing is bound nothing is prepared, not even what
+      // reads no tensor.
+      if (!bound.empty() && has_values(*stage, bound)) known_.insert(stage.get());
       if (stage->storage.precomputed && known_.contains(stage.get())) prepared_.insert(stage.get());
     }
   }

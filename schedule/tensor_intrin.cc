@@ -46,6 +46,10 @@ void check_buffers(const TensorIntrinParts& node) {
                                   ? node.inputs[k]
                                   : node.op.output(static_cast<int>(k - node.inputs.size()));
     const std::vector<Expr> shape = tensor.shape();
+    if (tensor.dtype().is_vector()) {
+      bad(node.name, fmt::format("elements of '{}' are {}", tensor.name(), to_string(buffer.dtype)),
+          "scalars, of which statements load and store several lanes");
+    }
     bool same = shape.size() == buffer.shape.size() && buffer.dtype == tensor.dtype();
     for (size_t d = 0; same && d < shape.size(); ++d)
       same = as_const_int(shape[d]) == as_const_int(buffer.shape[d]);
@@ -127,8 +131,10 @@ IntrinBuffer decl_buffer(const std::vector<Expr>& shape, DType dtype, const std:
 }
 
 Expr address_of(const IntrinBuffer& buffer, const Expr& offset) {
+  Expr element = buffer.elem_offset + offset;
+  if (buffer.dtype.is_vector()) element = element * make_const(element.dtype(), buffer.dtype.lanes);
   const Expr first =
-      make(Load{.type = buffer.dtype, .buffer = buffer.data, .index = buffer.elem_offset + offset});
+      make(Load{.type = buffer.dtype.element(), .buffer = buffer.data, .index = element});
   return call(handle_type(), "address_of", {first}, CallKind::PureIntrinsic);
 }
 

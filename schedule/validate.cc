@@ -16,6 +16,7 @@
 #include "schedule/schedule_error.h"
 #include "schedule/schedule_ops.h"
 #include "schedule/show.h"
+#include "schedule/te/check_statements.h"
 #include "schedule/te/start.h"
 
 namespace tw {
@@ -38,6 +39,18 @@ std::string line_of(const ScheduleData& schedule, const StageData& stage,
   return stage.where;
 }
 
+// A vector type among what the operation stores and reads; else a scalar.
+DType vector_in(const te::OperationNode& op) {
+  for (int k = 0; k < op.num_outputs(); ++k) {
+    if (op.output_dtype(k).is_vector()) return op.output_dtype(k);
+  }
+  DType type;
+  for (const te::Tensor& t : op.input_tensors()) {
+    if (t.dtype().is_vector()) type = t.dtype();
+  }
+  return type;
+}
+
 // Asks one question after the other of a schedule; `report` gets every answer that is a finding.
 template <class Report>
 class Validation {
@@ -51,6 +64,7 @@ class Validation {
     for (const auto& stage : schedule_.stages) placed &= place(*stage);
     if (placed) scans();
     for (const auto& stage : schedule_.stages) {
+      statements(*stage);
       if (placed) visibility(*stage);
       if (!has_loops(*stage)) continue;
       for (size_t k = 0; k < stage->leaf_axes.size(); ++k) loop(*stage, k, placed);
@@ -91,6 +105,14 @@ class Validation {
       validate_scans(schedule_);
     } catch (const UserError& error) {
       report_(error.info());
+    }
+  }
+
+  void statements(const StageData& stage) {
+    for (ErrorInfo error : te::findings_of(stage.op)) {
+      error.stage = stage.name();
+      error.where = stage.where;
+      report_(std::move(error));
     }
   }
 
@@ -209,6 +231,7 @@ class Validation {
     const AxisAttributes* marks = stage.attributes_of(leaf);
     if (marks == nullptr) return;
     if (!concurrency(*marks).empty()) iterations(stage, leaf, *marks);
+    if (marks->for_kind == ForKind::Vectorized && placed) lanes(stage, leaf, *marks);
     for (const PrefetchMark& mark : marks->prefetches) {
       if (!mark.scope.defined() || !placed) continue;
       const StageData* parent = stage_of_leaf(schedule_, mark.scope);
@@ -245,6 +268,23 @@ class Validation {
              .axis = leaf.name(),
              .where = marks.where.empty() ? stage.where : marks.where,
              .legal = std::move(legal)});
+  }
+
+  // Elements that are vectors stay what they are: there are no vectors of vectors.
+  void lanes(const StageData& stage, const IterVar& leaf, const AxisAttributes& marks) {
+    for (const auto& inner : schedule_.stages) {
+      if (!has_loops(*inner) || !runs_inside(*inner, stage, leaf)) continue;
+      const DType type = vector_in(*inner->op);
+      if (!type.is_vector()) continue;
+      return report_(
+          {.code = ErrorCode::TypeMismatch,
+           .what = fmt::format("a vectorized loop over elements of type {}{}", to_string(type),
+                               inner.get() == &stage ? "" : fmt::format(" of '{}'", inner->name())),
+           .stage = stage.name(),
+           .axis = leaf.name(),
+           .where = marks.where.empty() ? stage.where : marks.where,
+           .legal = "unroll or parallel; or elements that are scalars"});
+    }
   }
 
   const ScheduleData& schedule_;

@@ -109,15 +109,13 @@ std::map<size_t, ReadsOf> reads_by_producer(
   return result;
 }
 
-// Operations that no sketch touches.
-std::unordered_set<const Producer*> keep_their_loops(const std::vector<te::Operation>& ops) {
-  std::unordered_set<const Producer*> kept;
+// What scans compute in their steps, and what begins their states.
+std::unordered_set<const Producer*> operations_of_scans(const std::vector<te::Operation>& ops) {
+  std::unordered_set<const Producer*> found;
   for (const te::Operation& op : ops) {
-    if (op->is_placeholder() || te::as_op<te::ComputeNode>(op) != nullptr) continue;
-    kept.insert(op.get());
-    for (const te::Operation& part : te::operations_of_parts(op)) kept.insert(part.get());
+    for (const te::Operation& part : te::operations_of_parts(op)) found.insert(part.get());
   }
-  return kept;
+  return found;
 }
 
 }  // namespace
@@ -128,20 +126,20 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
   std::unordered_map<const Producer*, size_t> numbers;
   // All that read it are elementwise, and in its own shape.
   std::vector<bool> elementwise(ops.size(), true);
-  const std::unordered_set<const Producer*> kept = keep_their_loops(ops);
+  const std::unordered_set<const Producer*> of_scans = operations_of_scans(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
     OperationFacts& f = facts[i];
     numbers.emplace(ops[i].get(), i);
     f.op = ops[i];
-    if (kept.contains(ops[i].get())) {
-      for (const te::Tensor& t : ops[i]->input_tensors()) {
-        const size_t read = numbers.at(t.op().get());
-        facts[read].is_output = true;
-        elementwise[read] = false;
-      }
-    } else {
-      f.compute = te::as_op<te::ComputeNode>(ops[i]);
+    f.compute = te::as_op<te::ComputeNode>(ops[i]);
+    f.in_scan = f.compute != nullptr && of_scans.contains(ops[i].get());
+    // Inside of a scan operations may go into each other; what comes from outside is stored.
+    for (const te::Tensor& t : ops[i]->input_tensors()) {
+      OperationFacts& read = facts[numbers.at(t.op().get())];
+      if (f.compute == nullptr || f.in_scan != read.in_scan) read.is_output = true;
     }
+    for (const te::Part& part : ops[i]->parts())
+      facts[numbers.at(part.tensor.op().get())].is_output = true;
     for (const te::Tensor& t : program.outputs) f.is_output |= t.op().same_as(ops[i]);
     for (const Expr& e : ops[i]->output_shape(0)) {
       f.extents.push_back(constant_extent(ops[i], e, "shape"));
@@ -154,9 +152,10 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     const Reads reads(*f.compute);
     f.has_condition = reads.has_condition;
     f.has_math = f.carries_math = reads.has_math;
-    f.has_reuse = f.is_reduction && reuses_input(*f.compute, f.extents, reads);
+    f.has_reuse = f.is_reduction && !f.in_scan && reuses_input(*f.compute, f.extents, reads);
     for (const auto& [producer, r] : reads_by_producer(reads.loads, i, f, numbers)) {
       OperationFacts& p = facts[producer];
+      if (p.in_scan != f.in_scan) continue;
       p.consumers.push_back(r.consumer);
       p.read_anew = r.anew && p.consumers.size() == 1;
       if (!r.own_position || f.is_reduction || f.op->num_outputs() != 1 || p.extents != f.extents) {
@@ -167,7 +166,7 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
   }
   for (size_t i = 0; i < facts.size(); ++i) {
     OperationFacts& f = facts[i];
-    if (f.is_output || f.op->num_outputs() != 1) elementwise[i] = false;
+    if (f.is_output || f.in_scan || f.op->num_outputs() != 1) elementwise[i] = false;
     const bool stored = f.is_output || f.is_reduction || f.has_condition;
     if (f.carries_math && !stored && f.consumers.size() == 1) {
       facts[f.consumers[0].op].carries_math = true;

@@ -22,9 +22,11 @@ struct Consumer {
 
 struct OperationFacts {
   te::Operation op;
-  // Null for placeholders, and for what keeps the loops that it has: scans with the operations of
-  // their steps, and externs.
+  // Null for placeholders, and for what keeps the loops that it has: scans and externs.
   const te::ComputeNode* compute = nullptr;
+  // Computed in the steps of a scan, or begins its states: it stays there, and no other operation's
+  // loops are its own.
+  bool in_scan = false;
   bool is_output = false;  // or read by what keeps its loops: it is stored whole
   bool is_reduction = false;
   // A reduction whose inputs are each read for several points: tiling pays.

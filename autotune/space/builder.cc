@@ -87,6 +87,21 @@ void Builder::add_unroll_knob(const Stage& stage, const std::vector<IterVar>& ax
   add_knob(std::move(knob));
 }
 
+void Builder::add_parallel_knob(const Stage& stage, const IterVar& axis) {
+  const StageRef ref = schedule_.ref_of(stage);
+  const AxisRef loop = schedule_.ref_of(stage, axis);
+  Knob knob{.kind = Knob::Kind::Parallel,
+            .label = fmt::format("{}.parallel", stage.op().name()),
+            .choices = {{0}, {1}},
+            .places = {{next_step(), 0}}};
+  // A pragma that asks for nothing stands for a loop that stays as it is.
+  knob.steps = {
+      {.primitive = "pragma", .arguments = {ref, loop, "auto_unroll_max_step", int64_t{0}}},
+      {.primitive = "parallel", .arguments = {ref, loop}}};
+  schedule_.apply(knob.steps[0]);
+  add_knob(std::move(knob));
+}
+
 void Builder::add_store_knob(size_t op, const Stage& stage, const IterVar& axis, Rows rows) {
   const OperationFacts& f = facts_[op];
   int64_t bytes = f.op->output_dtype(0).element_bytes();

@@ -56,6 +56,8 @@ class Builder {
   Stage::Pair split(Knob& knob, const Stage& stage, const IterVar& axis);
   // A pragma auto_unroll_max_step on the axes, with one knob for all.
   void add_unroll_knob(const Stage& stage, const std::vector<IterVar>& axes);
+  // Whether iterations of the axis run in parallel; not, by the first choice.
+  void add_parallel_knob(const Stage& stage, const IterVar& axis);
   // How what is stored below the axis meets its lines, where the operation's result is large: as it
   // comes; fetched when an iteration of the axis begins, where rows lie apart, so that no
   // prefetcher foresees them; or around the caches, where the result is larger than what should

@@ -14,6 +14,8 @@ namespace {
 constexpr const Rule* kRules[] = {
     &kEmptyRule,           &kTileRegistersRule, &kTileRule,      &kInlineRule,
     &kInlineConditionRule, &kLanesRule,         &kTransposeRule, &kLoopsRule};
+// Of what scans compute, which stays in their steps.
+constexpr const Rule* kScanRules[] = {&kEmptyRule, &kInlineRule, &kInlineConditionRule, &kScanRule};
 constexpr size_t kTilings = 3;  // of the first rules, which take elementwise operations along
 
 // One of the ways that are open to an operation.
@@ -49,7 +51,8 @@ Sketch make_sketch(const Task& task, const std::vector<OperationFacts>& facts,
   Builder b(task, facts);
   const auto decide = [&](std::span<const Rule* const> rules, size_t op) {
     if (facts[op].compute == nullptr || b.done(op)) return;
-    const std::vector<Way> open = open_ways(b, own, rules, op);
+    const std::vector<Way> open = facts[op].in_scan ? open_ways(b, {}, std::span(kScanRules), op)
+                                                    : open_ways(b, own, rules, op);
     if (!open.empty()) open[decisions.next(op, open.size())](b);
   };
   // A tiled reduction goes before the elementwise operations that it takes along; else consumers go

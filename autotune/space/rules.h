@@ -41,6 +41,9 @@ extern const Rule kTransposeRule;
 // The fall-back: parallel outer loops, the last axis in vectors; rule_loops.cc.
 extern const Rule kLoopsRule;
 
+// Vectors, and threads by choice, in the steps of a scan; rule_scan.cc.
+extern const Rule kScanRule;
+
 // A user's own rule, asked before those above.
 struct UserRule {
   std::string name;

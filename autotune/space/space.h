@@ -25,6 +25,7 @@ struct Knob {
     Location,  // where a stage is computed
     Store,     // whether lines that are stored are fetched before, or passed by
     Fetch,     // how far ahead constants are fetched
+    Parallel,  // whether threads share a loop of a scan's step
   };
   // An integer argument of a step: argument `argument` of step `step`.
   struct Place {

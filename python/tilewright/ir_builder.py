@@ -9,12 +9,12 @@ from . import _core
 class BufferVar:
     """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors.
 
-    With an index for each dimension, `p[i, j]`, the rows lie side by side.
+    With an index for each dimension, `p[i, j]`, the strides of the buffer count; without any the rows lie side by side.
     """
 
-    def __init__(self, builder, data, dtype, offset=0, shape=None):
+    def __init__(self, builder, data, dtype, offset=0, shape=None, strides=()):
         self._builder, self._data, self._dtype, self._offset = builder, data, dtype, offset
-        self._shape = shape
+        self._shape, self._strides = shape, strides
 
     @property
     def data(self):
@@ -24,7 +24,7 @@ class BufferVar:
         return _core.load(self._dtype, self._data, self._element(index))
 
     def __setitem__(self, index, value):
-        self._builder.emit(_core.store(self._data, self._element(index), _core.const(value)))
+        self._builder.emit(_core.store(self._dtype, self._data, self._element(index), _core.const(value)))
 
     def _element(self, index):
         if not isinstance(index, (tuple, list)):
@@ -33,8 +33,12 @@ class BufferVar:
             rank = "unknown rank" if self._shape is None else f"rank {len(self._shape)}"
             _core.raise_error("index-count", f"{len(index)} indices for memory of {rank}", "an index for each dimension, or one")
         flat = 0
-        for i, extent in zip(index, self._shape):
-            flat = flat * extent + i
+        if len(self._strides):
+            for i, stride in zip(index, self._strides):
+                flat = flat + stride * i
+        else:
+            for i, extent in zip(index, self._shape):
+                flat = flat * extent + i
         return _core.const(flat) + self._offset
 
 
@@ -69,14 +73,14 @@ class IRBuilder:
 
         Of `tir.all` both sides are evaluated; `tir.if_then_else(a, b, False)` asks b only where a holds.
         """
-        condition = _core.const(condition)
-        if str(condition.dtype) != "bool":
-            _core.raise_error("type-mismatch", f"a while loop over a condition of type {condition.dtype}", "a comparison, of type bool")
+        condition = _condition(condition, "a while loop over a condition")
         return self._block(lambda body: _core.while_loop(condition, body))
 
     @contextmanager
     def if_scope(self, cond):
         """Statements for where the condition holds."""
+        cond = _condition(cond, "an if over a condition")
+
         def wrap(body):
             self._last_if = (_core.if_statement(cond, body, None), cond, body)
             return self._last_if[0]
@@ -103,7 +107,9 @@ class IRBuilder:
 
     def buffer_ptr(self, buffer, shape=None):
         """The elements of a buffer, counted from its first."""
-        return BufferVar(self, buffer.data, buffer.dtype, buffer.elem_offset, buffer.shape if shape is None else shape)
+        own = shape is None
+        return BufferVar(self, buffer.data, buffer.dtype, buffer.elem_offset,
+                         buffer.shape if own else shape, buffer.strides if own else ())
 
     def let(self, name, value):
         """A variable for a value, in the statements that follow in this block."""
@@ -120,7 +126,8 @@ class IRBuilder:
 
     def assert_(self, condition, message="an assertion does not hold"):
         """What must hold here when the kernel runs; the call raises an error with the message otherwise."""
-        self._blocks[-1].append(lambda body: _core.assert_stmt(_core.const(condition), message, body))
+        condition = _condition(condition, "an assertion of a condition")
+        self._blocks[-1].append(lambda body: _core.assert_stmt(condition, message, body))
 
     def likely(self, cond):
         """The condition, which is expected to hold."""
@@ -129,6 +136,13 @@ class IRBuilder:
     def get(self):
         """The statements."""
         return _finish(self._blocks[0])
+
+
+def _condition(condition, what):
+    condition = _core.const(condition)
+    if str(condition.dtype) != "bool":
+        _core.raise_error("type-mismatch", f"{what} of type {condition.dtype}", "a comparison, of type bool")
+    return condition
 
 
 def _finish(statements):

@@ -20,13 +20,13 @@ def array(arr, device=None):
 
 
 def empty(shape, dtype="float32", device=None):
-    """A new array whose elements are not set."""
+    """A new array whose elements are not set. Of a vector type, such as float32x4, the lanes are one dimension more."""
     _check(device)
     return _core.empty_array(shape, dtype)
 
 
 def zeros(shape, dtype="float32", device=None):
-    """A new array of zeros."""
+    """A new array of zeros. Of a vector type, such as float32x4, the lanes are one dimension more."""
     _check(device)
     return _core.zeros_array(shape, dtype)
 

@@ -138,7 +138,6 @@ StepResults apply_compute_inline(const PrimitiveCall& call) {
   if (const StageData* reader = reader_of_memory(call.schedule(), stage)) {
     refuse(fmt::format("'{}' addresses its memory", reader->name()), "compute_at");
   }
-  if (stage.op->num_outputs() != 1) refuse("the operation has several outputs", "compute_at");
   if (const auto inside = attached_to(call.schedule(), stage); !inside.empty()) {
     refuse(fmt::format("'{}' is computed inside its loops", inside[0]->name()),
            fmt::format("move '{}' first", inside[0]->name()));

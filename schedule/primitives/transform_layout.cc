@@ -176,6 +176,14 @@ StepResults apply_collapse_layout(const PrimitiveCall& call) {
   require_own_memory(call);
   require_unaddressed(call);
   require_own_layout(call);
+  // Of a dimension that was two no step needs a row alone, and other steps' rows are not there.
+  if (stage.scan != nullptr) {
+    call.fail(
+        {.code = ErrorCode::BadArgument,
+         .what = fmt::format("it is computed in each step of '{}', for rows of that step only",
+                             stage.scan->name()),
+         .legal = "transform_layout, which keeps dimensions apart"});
+  }
   const std::vector<IterVar>& collapsed = call.axes(1);
   if (collapsed.size() < 2) {
     call.fail({.code = ErrorCode::BadArgument,

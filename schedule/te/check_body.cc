@@ -168,11 +168,11 @@ void check_index(const Expr& index, const std::string& tensor) {
 }
 
 void check_element_type(DType type, std::string_view what, const std::string& name) {
-  if (type.is_vector() || type.is_handle()) {
+  if (type.is_handle()) {
     raise({.code = ErrorCode::TypeMismatch,
            .what = fmt::format("{} of type {}", what, to_string(type)),
            .stage = name,
-           .legal = "scalar int, uint, float, bfloat or bool elements"});
+           .legal = "int, uint, float, bfloat or bool elements, or vectors of them"});
   }
 }
 

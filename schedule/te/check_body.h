@@ -13,7 +13,7 @@ namespace tw::te {
 // Scalar integers; TypeMismatch, naming the tensor, for anything else.
 void check_index(const Expr& index, const std::string& tensor);
 
-// Scalars that are numbers or bool; TypeMismatch for others. `what` is whose type it is.
+// Numbers, bool and vectors of them; TypeMismatch for others. `what` is whose type it is.
 void check_element_type(DType type, std::string_view what, const std::string& stage);
 
 // Extents are integer expressions of variables, constants among them not negative (BadShape).

@@ -145,8 +145,8 @@ class ComputeEvaluator : public PointEvaluator {
   EvaluationCompiler compiler_;
   std::vector<TensorState*> outputs_;
   std::vector<Scalar*> axes_;
-  std::vector<Code> bodies_;  // no reduction
-  // A reduction
+  std::vector<std::vector<Code>> bodies_;  // no reduction: of each output, of each lane
+  // A reduction: of each lane of each component, one after the other
   std::vector<ReduceLoop> loops_;
   Code condition_;
   std::vector<Code> starts_, sources_, results_;
@@ -158,7 +158,11 @@ ComputeEvaluator::ComputeEvaluator(Evaluation& run, const ComputeNode& op) : com
   for (int k = 0; k < op.num_outputs(); ++k) outputs_.push_back(&run.tensor(&op, k));
   for (const IterVar& a : op.axis) axes_.push_back(compiler_.slot(a.var()));
   if (!op.is_reduction()) {
-    for (const Expr& e : op.body) bodies_.push_back(compiler_.compile(e));
+    for (const Expr& e : op.body) {
+      std::vector<Code>& lanes = bodies_.emplace_back();
+      for (int lane = 0; lane < e.dtype().lanes; ++lane)
+        lanes.push_back(compiler_.compile(e, lane));
+    }
     return;
   }
   const Reduce* reduce = as<Reduce>(op.body[0]);
@@ -169,13 +173,20 @@ ComputeEvaluator::ComputeEvaluator(Evaluation& run, const ComputeNode& op) : com
   }
   if (reduce->condition.defined()) condition_ = compiler_.compile(reduce->condition);
   const CommReducer& combiner = reduce->combiner;
+  const std::vector<Expr>& starts = op.init.empty() ? combiner.identity : op.init;
+  // The results are compiled when all operands have their slots.
   for (size_t k = 0; k < reduce->source.size(); ++k) {
-    starts_.push_back(compiler_.compile(op.init.empty() ? combiner.identity[k] : op.init[k]));
-    sources_.push_back(compiler_.compile(reduce->source[k]));
-    lhs_.push_back(compiler_.slot(combiner.lhs[k]));
-    rhs_.push_back(compiler_.slot(combiner.rhs[k]));
+    for (int lane = 0; lane < reduce->source[k].dtype().lanes; ++lane) {
+      starts_.push_back(compiler_.compile(starts[k], lane));
+      sources_.push_back(compiler_.compile(reduce->source[k], lane));
+      lhs_.push_back(compiler_.slot(combiner.lhs[k], lane));
+      rhs_.push_back(compiler_.slot(combiner.rhs[k], lane));
+    }
   }
-  for (const Expr& r : combiner.result) results_.push_back(compiler_.compile(r));
+  for (const Expr& r : combiner.result) {
+    for (int lane = 0; lane < r.dtype().lanes; ++lane)
+      results_.push_back(compiler_.compile(r, lane));
+  }
   next_.resize(results_.size());
 }
 
@@ -206,18 +217,18 @@ void ComputeEvaluator::reduce_from(size_t depth) {
 
 void ComputeEvaluator::compute(int64_t flat, int value_index) {
   place(flat);
-  const auto at = static_cast<size_t>(flat);
   if (loops_.empty()) {
     TensorState& out = *outputs_[static_cast<size_t>(value_index)];
-    out.elements[at] = bodies_[static_cast<size_t>(value_index)]();
-    out.known[at] = 1;
+    const std::vector<Code>& body = bodies_[static_cast<size_t>(value_index)];
+    for (int lane = 0; lane < out.lanes; ++lane)
+      out.set(flat, lane, body[static_cast<size_t>(lane)]());
     return;
   }
   for (size_t k = 0; k < starts_.size(); ++k) *lhs_[k] = starts_[k]();
   reduce_from(0);
-  for (size_t k = 0; k < outputs_.size(); ++k) {
-    outputs_[k]->elements[at] = *lhs_[k];
-    outputs_[k]->known[at] = 1;
+  size_t component = 0;
+  for (TensorState* out : outputs_) {
+    for (int lane = 0; lane < out->lanes; ++lane) out->set(flat, lane, *lhs_[component++]);
   }
 }
 

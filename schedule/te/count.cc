@@ -23,6 +23,8 @@ class Counter {
         return 0;
       case NodeKind::Cast:
         return count(as<Cast>(e)->value);
+      case NodeKind::Broadcast:
+        return count(as<Broadcast>(e)->value);
       case NodeKind::Not:
         return count(as<Not>(e)->a);
       case NodeKind::Let:
@@ -36,7 +38,7 @@ class Counter {
         if (op->name == "if_then_else") return choice(op->args[0], op->args[1], op->args[2]);
         const bool free = op->name == "likely" || op->name == "reinterpret" ||
                           op->name == "saturating_cast" || !on_data(e);
-        double n = free ? 0 : (op->name == "fma" ? 2 : 1);
+        double n = free ? 0 : e.dtype().lanes * (op->name == "fma" ? 2 : 1);
         for (const Expr& a : op->args) n += count(a);
         return n;
       }
@@ -80,7 +82,7 @@ class Counter {
     return found;
   }
   double binary(const Expr& e, const Expr& a, const Expr& b) {
-    return (on_data(e) ? 1 : 0) + count(a) + count(b);
+    return (on_data(e) ? e.dtype().lanes : 0) + count(a) + count(b);
   }
   double let(const Let& op) {
     if (on_data(op.value)) data_.insert(op.var);

@@ -40,20 +40,19 @@ void TensorState::uninitialized(int64_t flat) const {
        .legal = "arguments whose elements are all written"});
 }
 
-void TensorState::read(int64_t flat) {
-  if (known[static_cast<size_t>(flat)]) return;
-  if (!producer) uninitialized(flat);
-  producer->compute(flat, value_index);
+Scalar TensorState::read(int64_t flat, int lane) {
+  const size_t at = place(flat, lane);
+  if (!known[at] && producer) producer->compute(flat, value_index);
+  if (!known[at]) uninitialized(flat);
+  return values[at];
 }
 
 // ---------------------------------------------------------------------------------------------
 // Expressions
 
-Code EvaluationCompiler::variable(const Variable& op) {
+Code EvaluationCompiler::variable(const Variable& op, int lane) {
   const Var var(&op);
-  if (const auto it = slots_.find(var); it != slots_.end()) {
-    return {op.dtype, [s = it->second.get()] { return *s; }};
-  }
+  if (slots_.contains(var)) return {op.dtype.element(), [s = slot(var, lane)] { return *s; }};
   const Value* value = run_.scalar(var);
   if (!value) {
     raise({.code = ErrorCode::UnboundVariable,
@@ -64,9 +63,9 @@ Code EvaluationCompiler::variable(const Variable& op) {
   return {op.dtype, [v = scalar::convert(value->type, op.dtype, given)] { return v; }};
 }
 
-Code EvaluationCompiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
-  const Code a = compile(ea), b = compile(eb);
-  const DType operand = ea.dtype(), result = e.dtype();
+Code EvaluationCompiler::binary(const Expr& e, const Expr& ea, const Expr& eb, int lane) {
+  const Code a = compile(ea, lane), b = compile(eb, lane);
+  const DType operand = a.type, result = e.dtype().element();
   const NodeKind kind = e->kind;
   // What reductions and indices consist of, without a second dispatch.
   if (operand == float_type(32) && kind == NodeKind::Add) {
@@ -87,8 +86,9 @@ Code EvaluationCompiler::binary(const Expr& e, const Expr& ea, const Expr& eb) {
           }};
 }
 
-Code EvaluationCompiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy) {
-  const Code c = compile(condition), a = compile(yes), b = compile(no);
+Code EvaluationCompiler::choice(const Expr& condition, const Expr& yes, const Expr& no, bool lazy,
+                                int lane) {
+  const Code c = compile(condition, lane), a = compile(yes, lane), b = compile(no, lane);
   if (lazy) return {a.type, [c, a, b] { return c().i ? a() : b(); }};
   return {a.type, [c, a, b] {
             const bool chosen = c().i != 0;
@@ -97,8 +97,8 @@ Code EvaluationCompiler::choice(const Expr& condition, const Expr& yes, const Ex
           }};
 }
 
-Code EvaluationCompiler::intrinsic(const Call& op) {
-  if (op.name == "if_then_else") return choice(op.args[0], op.args[1], op.args[2], true);
+Code EvaluationCompiler::intrinsic(const Call& op, int lane) {
+  if (op.name == "if_then_else") return choice(op.args[0], op.args[1], op.args[2], true, lane);
   const Intrinsic* known = find_intrinsic(op.name);
   if (!known) {
     raise({.code = ErrorCode::UnknownIntrinsic,
@@ -108,10 +108,10 @@ Code EvaluationCompiler::intrinsic(const Call& op) {
   std::vector<Code> args;
   std::vector<DType> types;
   for (const Expr& a : op.args) {
-    args.push_back(compile(a));
-    types.push_back(a.dtype());
+    args.push_back(compile(a, lane));
+    types.push_back(a.dtype().element());
   }
-  return {op.type, [known, type = op.type, args, types] {
+  return {op.type.element(), [known, type = op.type.element(), args, types] {
             Scalar values[4];
             TW_CHECK(args.size() <= std::size(values), "an intrinsic of more than four scalars");
             for (size_t k = 0; k < args.size(); ++k) values[k] = args[k]();
@@ -119,38 +119,57 @@ Code EvaluationCompiler::intrinsic(const Call& op) {
           }};
 }
 
-Code EvaluationCompiler::read(const ProducerLoad& op) {
+Code EvaluationCompiler::read(const ProducerLoad& op, int lane) {
   TensorState* t = &run_.tensor(op.producer.get(), op.value_index);
   std::vector<Code> indices;
   for (const Expr& i : op.indices) indices.push_back(compile(i));
   TW_CHECK(indices.size() == t->shape.size(), "the number of indices is not the rank");
-  return {t->type, [t, indices] {
+  return {t->type, [t, indices, lane] {
             int64_t flat = 0;
             for (size_t d = 0; d < indices.size(); ++d) {
               const int64_t position = indices[d]().i;
               if (position < 0 || position >= t->shape[d]) t->out_of_bounds(indices);
               flat += position * t->strides[d];
             }
-            t->read(flat);
-            return t->elements[static_cast<size_t>(flat)];
+            return t->read(flat, lane);
           }};
 }
 
-Code EvaluationCompiler::compile(const Expr& e) {
+Code EvaluationCompiler::shuffle(const Shuffle& op, int lane) {
+  int from = op.indices[static_cast<size_t>(lane)];
+  size_t k = 0;
+  while (from >= op.vectors[k].dtype().lanes) from -= op.vectors[k++].dtype().lanes;
+  return compile(op.vectors[k], from);
+}
+
+Code EvaluationCompiler::let(const Let& op, int lane) {
+  std::vector<Code> values;
+  for (int k = 0; k < op.var.dtype().lanes; ++k) values.push_back(compile(op.value, k));
+  Scalar* bound = slot(op.var);
+  const Code body = compile(op.body, lane);
+  return {body.type, [values, bound, body] {
+            for (size_t k = 0; k < values.size(); ++k) bound[k] = values[k]();
+            return body();
+          }};
+}
+
+Code EvaluationCompiler::compile(const Expr& e, int lane) {
+  const DType type = e.dtype().element();
+  if (!e.dtype().is_vector()) lane = 0;
   switch (e->kind) {
     case NodeKind::Variable:
-      return variable(*as<Variable>(e));
+      return variable(*as<Variable>(e), lane);
     case NodeKind::IntImm:
-      return {e.dtype(), [v = of_int(as<IntImm>(e)->value)] { return v; }};
+      return {type, [v = of_int(as<IntImm>(e)->value)] { return v; }};
     case NodeKind::FloatImm:
-      return {e.dtype(), [v = of_float(as<FloatImm>(e)->value)] { return v; }};
+      return {type, [v = of_float(as<FloatImm>(e)->value)] { return v; }};
     case NodeKind::Cast: {
-      const Code v = compile(as<Cast>(e)->value);
-      return {e.dtype(), [v, to = e.dtype()] { return scalar::convert(v.type, to, v()); }};
+      const Code v = compile(as<Cast>(e)->value, lane);
+      return {type, [v, to = type] { return scalar::convert(v.type, to, v()); }};
     }
 #define TW_BINARY(Name) \
   case NodeKind::Name:  \
-    return binary(e, as<Name>(e)->a, as<Name>(e)->b);
+    return binary(e, as<Name>(e)->a, as<Name>(e)->b, lane);
       TW_BINARY(Add)
       TW_BINARY(Sub)
       TW_BINARY(Mul)
@@ -168,37 +187,39 @@ Code EvaluationCompiler::compile(const Expr& e) {
       TW_BINARY(GreaterEqual)
 #undef TW_BINARY
     case NodeKind::And: {
-      const Code a = compile(as<And>(e)->a), b = compile(as<And>(e)->b);
-      return {e.dtype(), [a, b] { return of_int(a().i && b().i); }};
+      const Code a = compile(as<And>(e)->a, lane), b = compile(as<And>(e)->b, lane);
+      return {type, [a, b] { return of_int(a().i && b().i); }};
     }
     case NodeKind::Or: {
-      const Code a = compile(as<Or>(e)->a), b = compile(as<Or>(e)->b);
-      return {e.dtype(), [a, b] { return of_int(a().i || b().i); }};
+      const Code a = compile(as<Or>(e)->a, lane), b = compile(as<Or>(e)->b, lane);
+      return {type, [a, b] { return of_int(a().i || b().i); }};
     }
     case NodeKind::Not:
-      return {e.dtype(), [a = compile(as<Not>(e)->a)] { return of_int(!a().i); }};
+      return {type, [a = compile(as<Not>(e)->a, lane)] { return of_int(!a().i); }};
     case NodeKind::Select: {
       const Select* op = as<Select>(e);
-      return choice(op->condition, op->true_value, op->false_value, false);
+      return choice(op->condition, op->true_value, op->false_value, false, lane);
     }
     case NodeKind::Call:
-      return intrinsic(*as<Call>(e));
-    case NodeKind::Let: {
-      const Let* op = as<Let>(e);
-      const Code value = compile(op->value);
-      Scalar* bound = slot(op->var);
-      const Code body = compile(op->body);
-      return {e.dtype(), [value, bound, body] {
-                *bound = value();
-                return body();
+      return intrinsic(*as<Call>(e), lane);
+    case NodeKind::Let:
+      return let(*as<Let>(e), lane);
+    case NodeKind::Broadcast:
+      return compile(as<Broadcast>(e)->value);
+    case NodeKind::Ramp: {
+      const Code base = compile(as<Ramp>(e)->base), stride = compile(as<Ramp>(e)->stride);
+      return {type, [base, stride, type, lane] {
+                return of_int(scalar::wrap(type, base().i + lane * stride().i));
               }};
     }
+    case NodeKind::Shuffle:
+      return shuffle(*as<Shuffle>(e), lane);
     case NodeKind::ProducerLoad:
-      return read(*as<ProducerLoad>(e));
+      return read(*as<ProducerLoad>(e), lane);
     default:
       raise({.code = ErrorCode::BadArgument,
              .what = fmt::format("a {} in the body of a compute", to_string(e->kind)),
-             .legal = "scalar expressions of axes and tensors"});
+             .legal = "expressions of axes and tensors"});
   }
 }
 
@@ -208,7 +229,8 @@ void Evaluation::add(const Operation& op) {
   for (int k = 0; k < op->num_outputs(); ++k) {
     auto t = std::make_unique<TensorState>();
     t->name = op->num_outputs() == 1 ? op->name : fmt::format("{}.v{}", op->name, k);
-    t->type = op->output_dtype(k);
+    t->type = op->output_dtype(k).element();
+    t->lanes = op->output_dtype(k).lanes;
     t->value_index = k;
     int64_t size = 1;
     for (const Expr& extent : op->output_shape(k)) {
@@ -225,8 +247,8 @@ void Evaluation::add(const Operation& op) {
       t->strides[d] = size;
       size *= t->shape[d];
     }
-    t->elements.resize(static_cast<size_t>(size));
-    t->known.resize(static_cast<size_t>(size));
+    t->values.resize(static_cast<size_t>(size * t->lanes));
+    t->known.resize(t->values.size());
     outputs.push_back(t.get());
     tensors_[{op.get(), k}] = std::move(t);
   }
@@ -246,11 +268,13 @@ void check_argument(const TensorState& t, const InterpreterBuffer* buffer) {
            .where = t.name,
            .legal = to_string(t.type)});
   }
-  if (buffer->size() != static_cast<int64_t>(t.elements.size())) {
+  if (buffer->size() != static_cast<int64_t>(t.values.size())) {
     raise({.code = ErrorCode::ArgumentShape,
            .what = fmt::format("{} elements", buffer->size()),
            .where = t.name,
-           .legal = fmt::format("the elements of the shape [{}]", fmt::join(t.shape, ", "))});
+           .legal = fmt::format("the {} elements of the shape [{}]{}", t.values.size(),
+                                fmt::join(t.shape, ", "),
+                                t.lanes > 1 ? fmt::format(" of {} lanes each", t.lanes) : "")});
   }
 }
 
@@ -277,16 +301,15 @@ void evaluate(const Program& program, const std::vector<InterpreterBuffer*>& arg
     if (t.producer) continue;
     for (int64_t i = 0; i < arguments[k]->size(); ++i) {
       if (!arguments[k]->written(i)) continue;
-      t.elements[static_cast<size_t>(i)] = {.i = arguments[k]->raw(i).i};
-      t.known[static_cast<size_t>(i)] = 1;
+      t.set(i / t.lanes, static_cast<int>(i % t.lanes), {.i = arguments[k]->raw(i).i});
     }
   }
   for (size_t k = 0; k < arguments.size(); ++k) {
     TensorState& t = state(program.arguments[k]);
     if (!t.producer) continue;
     for (int64_t i = 0; i < arguments[k]->size(); ++i) {
-      t.read(i);
-      arguments[k]->set_raw(i, {.i = t.elements[static_cast<size_t>(i)].i});
+      const Scalar value = t.read(i / t.lanes, static_cast<int>(i % t.lanes));
+      arguments[k]->set_raw(i, {.i = value.i});
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/check_body.h"
+#include "schedule/te/check_statements.h"
 #include "schedule/te/evaluation.h"
 #include "schedule/te/writer.h"
 
@@ -22,10 +23,8 @@ class ExternEvaluator : public PointEvaluator {
  public:
   ExternEvaluator(Evaluation& run, const ExternNode& op) : run_(run), op_(op) {}
 
-  void compute(int64_t flat, int value_index) override {
+  void compute(int64_t, int) override {
     if (!done_) run_all();
-    TensorState& out = run_.tensor(&op_, value_index);
-    if (!out.known[static_cast<size_t>(flat)]) out.uninitialized(flat);
   }
 
  private:
@@ -34,19 +33,20 @@ class ExternEvaluator : public PointEvaluator {
     std::vector<std::unique_ptr<InterpreterBuffer>> buffers;
     const auto bind = [&](const Producer* producer, int value_index) {
       TensorState& t = run_.tensor(producer, value_index);
-      const auto size = static_cast<int64_t>(t.elements.size());
+      const auto size = static_cast<int64_t>(t.values.size());
       buffers.push_back(std::make_unique<InterpreterBuffer>(t.type, size));
       scope.producers[{producer, value_index}] = buffers.back().get();
       return &t;
     };
+    const auto flat = [](const TensorState& t, int64_t i) { return i / t.lanes; };
+    const auto lane = [](const TensorState& t, int64_t i) { return static_cast<int>(i % t.lanes); };
     for (const Tensor& t : op_.inputs) {
       if (scope.producers.contains({t.op().get(), t.value_index()})) continue;
       TensorState& from = *bind(t.op().get(), t.value_index());
-      for (size_t k = 0; k < from.elements.size(); ++k) {
+      for (int64_t i = 0; i < buffers.back()->size(); ++i) {
         // An argument may have elements that were never written; the statements may not read them.
-        if (!from.known[k] && from.producer == nullptr) continue;
-        from.read(static_cast<int64_t>(k));
-        buffers.back()->set_raw(static_cast<int64_t>(k), {.i = from.elements[k].i});
+        if (!from.known[static_cast<size_t>(i)] && from.producer == nullptr) continue;
+        buffers.back()->set_raw(i, {.i = from.read(flat(from, i), lane(from, i)).i});
       }
     }
     std::vector<TensorState*> outputs;
@@ -57,9 +57,8 @@ class ExternEvaluator : public PointEvaluator {
     for (size_t k = 0; k < outputs.size(); ++k) {
       const InterpreterBuffer& buffer = *buffers[first + k];
       for (int64_t i = 0; i < buffer.size(); ++i) {
-        if (!buffer.written(i)) continue;
-        outputs[k]->elements[static_cast<size_t>(i)] = {.i = buffer.raw(i).i};
-        outputs[k]->known[static_cast<size_t>(i)] = 1;
+        TensorState& out = *outputs[k];
+        if (buffer.written(i)) out.set(flat(out, i), lane(out, i), {.i = buffer.raw(i).i});
       }
     }
     done_ = true;
@@ -127,7 +126,7 @@ void check(const ExternParts& parts) {
     const Var& buffer = parts.memory[k];
     const DType type = k < inputs ? parts.inputs[k].dtype() : parts.outputs[k - inputs].dtype;
     if (k < inputs) declare(parts.inputs[k].shape());
-    if (!buffer.dtype().is_handle() || buffer->element != type) {
+    if (!buffer.dtype().is_handle() || buffer->element != type.element()) {
       refuse(ErrorCode::TypeMismatch,
              fmt::format("memory '{}' is not of {}", buffer.name(), to_string(type)),
              "the element type of the tensor");
@@ -244,6 +243,7 @@ std::unique_ptr<PointEvaluator> ExternNode::evaluator(Evaluation& run) const {
 Operation extern_op(ExternParts parts) {
   check(parts);
   auto* node = new ExternNode;
+  node->findings = check_statements(parts);
   node->name = std::move(parts.name);
   node->inputs = std::move(parts.inputs);
   node->outputs = std::move(parts.outputs);

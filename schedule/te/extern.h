@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/error.h"
 #include "schedule/te/operation.h"
 
 namespace tw::te {
@@ -33,6 +34,7 @@ struct ExternNode : OperationNode {
   std::vector<ExternOutput> outputs;
   std::vector<Var> memory;
   Stmt body;
+  std::vector<ErrorInfo> findings;  // what is wrong with the statements; see check_statements.h
 
   int num_outputs() const override { return static_cast<int>(outputs.size()); }
   DType output_dtype(int k) const override { return outputs[static_cast<size_t>(k)].dtype; }

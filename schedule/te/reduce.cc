@@ -25,10 +25,10 @@ CommReducer scalar_reducer(const Expr& identity, F result) {
 void check_reducible(std::string_view what, const Expr& source) {
   TW_CHECK(source.defined(), "operand missing");
   const DType type = source.dtype();
-  if (type.is_vector() || !(type.is_integer() || type.is_float())) {
+  if (!(type.is_integer() || type.is_float())) {
     raise({.code = ErrorCode::TypeMismatch,
            .what = fmt::format("{} of {}", what, to_string(type)),
-           .legal = "scalar int, uint, float or bfloat values; cast the source"});
+           .legal = "int, uint, float or bfloat values, or vectors of them; cast the source"});
   }
 }
 

@@ -55,10 +55,9 @@ class ScanEvaluator : public PointEvaluator {
     StateReader(ScanEvaluator& s, size_t output) : scan(s), k(output) {}
     void compute(int64_t flat, int) override {
       const Output& out = scan.outputs_[k];
-      const auto at = static_cast<size_t>(flat);
-      if (flat / out.stored->strides[0] >= scan.rows_) out.state->uninitialized(flat);
-      out.state->elements[at] = out.stored->elements[at];
-      out.state->known[at] = 1;
+      if (flat / out.stored->strides[0] >= scan.rows_) return;
+      for (int lane = 0; lane < out.stored->lanes; ++lane)
+        out.state->set(flat, lane, out.stored->read(flat, lane));
     }
     ScanEvaluator& scan;
     size_t k;
@@ -66,13 +65,11 @@ class ScanEvaluator : public PointEvaluator {
 
   void element(size_t k, int64_t flat) {
     const Output& out = outputs_[k];
-    const auto at = static_cast<size_t>(flat);
-    if (out.stored->known[at]) return;
+    if (out.stored->known[out.stored->place(flat, 0)]) return;
     TensorState& from =
         flat / out.stored->strides[0] < out.init->shape[0] ? *out.init : *out.update;
-    from.read(flat);
-    out.stored->elements[at] = from.elements[at];
-    out.stored->known[at] = 1;
+    for (int lane = 0; lane < out.stored->lanes; ++lane)
+      out.stored->set(flat, lane, from.read(flat, lane));
   }
 
   std::vector<Output> outputs_;

@@ -44,6 +44,8 @@ uint64_t hash_bytes(std::string_view text) {
 
 bool same_constant(const Expr& a, const Expr& b) {
   if (a.dtype() != b.dtype()) return false;
+  const Broadcast *va = as<Broadcast>(a), *vb = as<Broadcast>(b);
+  if (va && vb) return same_constant(va->value, vb->value);
   const FloatImm *fa = as<FloatImm>(a), *fb = as<FloatImm>(b);
   if (fa && fb) return fa->value == fb->value && std::signbit(fa->value) == std::signbit(fb->value);
   const IntImm *ia = as<IntImm>(a), *ib = as<IntImm>(b);

@@ -36,10 +36,16 @@ TEST(TeErrors, ExtentsAreIntegersOfAtLeastZero) {
   });
 }
 
-TEST(TeErrors, ElementsAreScalars) {
-  expect_error(ErrorCode::TypeMismatch, [] { placeholder({4}, float_type(32, 4)); });
-  expect_error(ErrorCode::TypeMismatch,
-               [] { compute({4}, [](const std::vector<Var>& i) { return broadcast(i[0], 4); }); });
+TEST(TeErrors, ElementsAreNumbersAndVectorsOfThem) {
+  expect_error(ErrorCode::TypeMismatch, [] { placeholder({4}, handle_type()); });
+  const Tensor lanes = placeholder({4}, int_type(32, 4));
+  expect_error(ErrorCode::TypeMismatch, [&] {
+    compute({4}, [&](const std::vector<Var>& i) { return vector()(lanes(i[0])); });
+  });
+  expect_error(ErrorCode::TypeMismatch, [&] {
+    const IterVar k = reduce_axis({0, 4}, "k");
+    sum(make_zero(int_type(32)), {k}, lanes(k.var()) > 0);
+  });
 }
 
 TEST(TeErrors, OneIntegerIndexForEachDimension) {

@@ -20,6 +20,15 @@ TEST(JitFuzz, MachineCodeOfScansComputesTheDefinition) {
   fuzz_schedules(jit_checks(Target::host()), 40, 0.7, 4, {.scan_percent = 40});
 }
 
+TEST(JitFuzz, MachineCodeOfVectorElementsComputesTheDefinition) {
+  fuzz_schedules(jit_checks(Target::host()), 50, 0.7, 5, {.scan_percent = 15, .vectors = true});
+}
+
+TEST(JitFuzz, MachineCodeOfOutputsThatNobodyUsesComputesTheDefinition) {
+  fuzz_schedules(jit_checks(Target::host()), 50, 0.7, 6,
+                 {.least_operations = 2, .scan_percent = 20, .several_percent = 50});
+}
+
 // The same on a smaller vector unit without masks.
 TEST(JitFuzz, MachineCodeOfAnOlderProcessorComputesTheDefinition) {
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");

@@ -17,5 +17,14 @@ TEST(LowerFuzz, EveryPassKeepsTheMeaningOfScans) {
   fuzz_schedules(lower_checks(), 60, 0.7, 2, {.scan_percent = 40});
 }
 
+TEST(LowerFuzz, EveryPassKeepsTheMeaningOfVectorElements) {
+  fuzz_schedules(lower_checks(), 80, 0.7, 5, {.scan_percent = 15, .vectors = true});
+}
+
+TEST(LowerFuzz, EveryPassKeepsTheMeaningOfOutputsThatNobodyUses) {
+  fuzz_schedules(lower_checks(), 80, 0.7, 6,
+                 {.least_operations = 2, .scan_percent = 20, .several_percent = 50});
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -20,6 +20,15 @@ TEST(ScheduleFuzz, LoopNestOfScansComputesTheDefinition) {
   test::fuzz_schedules(test::schedule_checks(), 400, 0.7, 2, {.scan_percent = 40});
 }
 
+TEST(ScheduleFuzz, LoopNestOfVectorElementsComputesTheDefinition) {
+  test::fuzz_schedules(test::schedule_checks(), 300, 0.7, 5, {.scan_percent = 15, .vectors = true});
+}
+
+TEST(ScheduleFuzz, LoopNestOfOutputsThatNobodyUsesComputesTheDefinition) {
+  test::fuzz_schedules(test::schedule_checks(), 300, 0.7, 6,
+                       {.least_operations = 2, .scan_percent = 20, .several_percent = 50});
+}
+
 // The shrinker finds the one step and the one operation that a fault needs.
 TEST(ScheduleFuzz, ShrinksToWhatMatters) {
   const auto fails = [](const test::ScheduleCase& c) {

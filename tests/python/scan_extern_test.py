@@ -271,7 +271,7 @@ def test_wrong_externs():
         te.extern((4,), [A], nothing, dtype=["int32", "int32"])
     with pytest.raises(tvm.UserError, match="fcompute"):
         te.extern((4,), [A], lambda ins, outs: None)
-    with pytest.raises(tvm.UserError, match="the extent 5, and the tensor's memory 4"):
+    with pytest.raises(tvm.UserError, match="extent 0 of buffer 'buffer' is declared as 5, and is 4 of the tensor"):
         te.extern((4,), [A], nothing, in_buffers=te.decl_buffer((5,)))
 
 
@@ -386,3 +386,27 @@ def test_the_prior_leaves_an_extern_as_it_is():
     a = random(32, 48)
     tvm.testing.assert_allclose(
         run(tvm.autotune.prior_schedule([A, C]), [A, C], a), numpy.maximum(a, 0)[::-1].sum(1), rtol=1e-5)
+
+
+def test_dimensions_of_a_step_stay_apart():
+    parts = lstm()
+    s = te.create_schedule(parts["scan_h"].op)
+    gates = s[parts["gates"]]
+    with pytest.raises(tvm.UserError, match="in each step of 'lstm_scan', for rows of that step only") as info:
+        gates.collapse_layout(gates.op.axis[0], gates.op.axis[1])
+    assert info.value.code == "bad-argument" and info.value.stage == "gates"
+
+
+def test_an_lstm_is_tuned_in_its_steps(tmp_path):
+    parts = lstm(steps=4, batch=2, hidden=16)
+    arguments = [parts["Xi2h"], parts["Wh2h"], parts["scan_h"]]  # the other state is the kernel's own
+    log = tmp_path / "lstm.db"
+    report = tvm.autotune.tune(arguments, log, trials=6, batch=3, threads=2, workers=2)
+    assert report.tasks[0].trials == 6 and 0 < report.tasks[0].best_seconds <= report.tasks[0].untuned_seconds
+    x, w = random(4, 2, 4, 16), random(4, 16, 16) / 4
+    out = numpy.zeros((4, 2, 16), "float32")
+    with tvm.autotune.apply_best(log):
+        tvm.build(arguments)(x, w, out)
+    tvm.testing.assert_allclose(out, lstm_of_numpy(x, w), rtol=1e-3, atol=1e-5)
+    shown = str(tvm.autotune.prior_schedule(arguments).trace)
+    assert shown.count("vectorize") >= 4 and "compute_inline" in shown

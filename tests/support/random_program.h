@@ -26,6 +26,8 @@ struct RandomProgramOptions {
   bool symbolic = true;         // some programs have an extent that is a variable
   int empty_percent = 0;        // extents that are 0
   int scan_percent = 0;         // operations that are scans or externs
+  int several_percent = 0;      // operations of several outputs, of which some may stay unused
+  bool vectors = false;         // elements are vectors, of one width in a program
 };
 
 struct ProgramCase {
@@ -40,12 +42,13 @@ class RandomProgram {
 
   ProgramCase make() {
     if (options_.symbolic && random_.chance(15)) symbol_value_ = random_.between(1, 9);
+    if (options_.vectors) type_ = int_type(32, random_.pick<int>({2, 3, 4, 8}));
     const int64_t wanted = random_.between(options_.least_operations, options_.most_operations);
     for (int tries = 0; computed_ < wanted && tries < 200; ++tries) step();
     if (computed_ == 0) elementwise();
     std::vector<te::Tensor> outputs;
     for (const Node& node : nodes_) {
-      if (node.is_input) continue;
+      if (node.is_input || is_dropped(node, outputs)) continue;
       if (!node.is_read || random_.chance(10)) outputs.push_back(node.tensor);
     }
     ProgramCase result{.program = te::make_program(outputs), .scalars = {}};
@@ -68,6 +71,15 @@ class RandomProgram {
     bool is_read = false;
   };
   static constexpr int64_t kBound = int64_t{1} << 28;
+
+  // One of several outputs that nobody wants, beside another that somebody does.
+  bool is_dropped(const Node& node, const std::vector<te::Tensor>& outputs) {
+    if (node.is_read || options_.several_percent == 0 || !random_.chance(60)) return false;
+    const auto& op = node.tensor.op();
+    const auto of_it = [&](const te::Tensor& t) { return t.op().same_as(op); };
+    return std::ranges::any_of(outputs, of_it) ||
+           std::ranges::any_of(nodes_, [&](const Node& n) { return n.is_read && of_it(n.tensor); });
+  }
 
   std::string fresh_name() { return "T" + std::to_string(names_++); }
   static Extent constant(int64_t v) { return {make_const(int_type(32), v), v}; }
@@ -103,8 +115,8 @@ class RandomProgram {
     bool constant = random_.chance(40);
     for (const Extent& extent : shape) constant = constant && is_const(extent.expr);
     nodes_.push_back(
-        {te::placeholder(exprs(shape), int_type(32), "A" + std::to_string(names_++), constant),
-         shape, 8, true});
+        {te::placeholder(exprs(shape), type_, "A" + std::to_string(names_++), constant), shape, 8,
+         true});
     return nodes_.back();
   }
   // A tensor to read, mostly one that was computed. Copies: the list grows while nodes are in use.
@@ -162,6 +174,9 @@ class RandomProgram {
     if (options_.scan_percent > 0 && random_.chance(options_.scan_percent)) {
       return random_.chance(70) ? scan() : statements();
     }
+    if (options_.several_percent > 0 && random_.chance(options_.several_percent)) {
+      return random_.chance(50) ? several_outputs() : tuple_reduce();
+    }
     switch (random_.between(0, 15)) {
       case 0:
       case 1:
@@ -213,7 +228,7 @@ class RandomProgram {
         case 3:
           return floor_mod(v, k(c + 1));
         case 4:
-          return cast(int_type(32), saturating_cast(narrow, v * k(7) - 60));
+          return cast(type_, saturating_cast(narrow, v * k(7) - 60));
         default:
           return i.empty() ? v + k(c) : select(floor_mod(i[0], k(2)) == 0, v, v + k(c));
       }
@@ -308,7 +323,7 @@ class RandomProgram {
         inside = inside && i[d] >= before && i[d] < a.shape[d].expr + before;
         at.push_back(i[d] - before);
       }
-      return if_then_else(inside, a.tensor(at), make_const(int_type(32), 7));
+      return if_then_else(inside, a.tensor(at), make_const(type_, 7));
     });
   }
   void stride() {
@@ -326,6 +341,7 @@ class RandomProgram {
     });
   }
   void gather() {
+    if (type_.is_vector()) return;  // which are no indices
     const Node a = source(1, 2), which = source(1, 1);
     if (a.shape[0].value == 0) return;
     Shape shape = a.shape;
@@ -431,17 +447,17 @@ class RandomProgram {
     if (!fits(shape, bound)) return;
     CommReducer reducer;
     for (const char* name : {"x", "y"}) {
-      reducer.lhs.emplace_back(std::string(name) + "0");
-      reducer.rhs.emplace_back(std::string(name) + "1");
+      reducer.lhs.emplace_back(std::string(name) + "0", type_);
+      reducer.rhs.emplace_back(std::string(name) + "1", type_);
     }
     const auto &l = reducer.lhs, &r = reducer.rhs;
     if (place) {
       const Expr keep = l[0] > r[0] || (l[0] == r[0] && l[1] < r[1]);
       reducer.result = {select(keep, l[0], r[0]), select(keep, l[1], r[1])};
-      reducer.identity = {make_const(int_type(32), -kBound), make_const(int_type(32), 63)};
+      reducer.identity = {make_const(type_, -kBound), make_const(type_, 63)};
     } else {
       reducer.result = {l[0] + r[0], l[1] + r[1]};
-      reducer.identity = {0, 0};
+      reducer.identity = {make_zero(type_), make_zero(type_)};
     }
     const IterVar k = te::reduce_axis({0, a.shape.back().expr}, "k");
     const auto f = [&](const std::vector<Var>& i) {
@@ -449,8 +465,9 @@ class RandomProgram {
       of.push_back(k.var());
       const Expr v = a.tensor(of);
       std::vector<Expr> init;
-      if (start) init = {at(start, i), place ? Expr(70) : at(start, i) + 1};
-      return te::starting_from(te::reduce(reducer, {v, place ? Expr(k.var()) : v * v}, {k}), init);
+      if (start) init = {at(start, i), place ? make_const(type_, 70) : at(start, i) + 1};
+      const Expr second = place ? cast(type_, k.var()) : v * v;
+      return te::starting_from(te::reduce(reducer, {v, second}, {k}), init);
     };
     add(te::compute_many(exprs(shape), f, fresh_name()), shape, bound);
   }
@@ -461,7 +478,8 @@ class RandomProgram {
     const Node x = source(1, 2);
     const int64_t bound = x.bound * std::max<int64_t>(elements(x.shape), 16);
     if (!fits(x.shape, bound)) return;
-    const DType type = int_type(32);
+    const DType type = type_;
+    if (type.is_vector()) return;  // they address scalars
     const bool in_place = random_.chance(40);
     const Var from = buffer_var("from", type), to = in_place ? from : buffer_var("to", type),
               count = buffer_var("count", type), i("i"), j("j");
@@ -510,9 +528,9 @@ class RandomProgram {
     const std::string name = fresh_name();
     for (int k = 0; k < states; ++k) {
       const std::string part = name + (k == 0 ? "a" : "b");
-      state.push_back(te::placeholder(exprs(x.shape), int_type(32), part + "s"));
+      state.push_back(te::placeholder(exprs(x.shape), type_, part + "s"));
       const auto begin = [&](const std::vector<Var>& i) -> Expr {
-        return given ? x.tensor(i[0], i[1]) : Expr(i[1]) + k;
+        return given ? x.tensor(i[0], i[1]) : cast(type_, Expr(i[1]) + k);
       };
       init.push_back(te::compute(exprs(first), begin, part + "i"));
     }
@@ -540,7 +558,7 @@ class RandomProgram {
             Expr value = before + x.tensor(i[0], i[1]);
             if (other) value = value - early(size_t(1 - k), i[0], i[1]);
             if (k == 1 && through) value = value + update[0](i[0], i[1]);
-            return floor_mod(value, Expr(97));
+            return floor_mod(value, make_const(type_, 97));
           },
           part + "u"));
     }
@@ -551,6 +569,7 @@ class RandomProgram {
 
   Random& random_;
   RandomProgramOptions options_;
+  DType type_ = int_type(32);
   Var symbol_;
   int64_t symbol_value_ = 0;  // 0: no symbolic extent
   std::vector<Node> nodes_;

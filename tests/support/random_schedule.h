@@ -120,6 +120,8 @@ class RandomSchedule {
     }
     // Loops seldom are what an intrinsic computes, and then nothing is lowered.
     if (primitive->name == "tensorize" && !random_.chance(5)) return;
+    // There are no vectors of vectors.
+    if (primitive->name == "vectorize" && schedule_.outputs()[0].dtype().is_vector()) return;
     Step step{.primitive = std::string(primitive->name),
               .version = primitive->version,
               .arguments = {},

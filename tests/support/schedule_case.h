@@ -14,6 +14,7 @@
 
 #include "ir/equal.h"
 #include "ir/interpret.h"
+#include "ir/memory_shape.h"
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "runtime/error.h"
@@ -108,7 +109,7 @@ inline CaseData make_data(const ScheduleCase& c) {
   for (const te::Tensor& t : c.program.arguments) {
     std::vector<int64_t> shape;
     int64_t size = 1;
-    for (const Expr& e : t.shape()) {
+    for (const Expr& e : memory_shape(t.shape(), t.dtype())) {
       shape.push_back(evaluate(e, data.scalars).i);
       size *= shape.back();
     }
@@ -117,7 +118,7 @@ inline CaseData make_data(const ScheduleCase& c) {
     InterpreterBuffer buffer(t.dtype(), size);
     if (!output) {
       Random random(c.data_seed + std::hash<std::string>()(t.name()));
-      for (int64_t i = 0; i < size; ++i) buffer.set(i, random_element(random, t.dtype()));
+      for (int64_t i = 0; i < size; ++i) buffer.set(i, random_element(random, t.dtype().element()));
     }
     data.arguments.push_back(std::move(buffer));
     data.shapes.push_back(std::move(shape));

@@ -399,6 +399,47 @@ s = compute([n: 2, f: 6, y: 7, z: 12], max(r(n, f, y, z), 0))
 arguments x w y s
 outputs s
 )"},
+    {"a recurrent cell, and what follows it", R"(te 1
+X = placeholder(int32, [5, 3, 20])
+W = placeholder(int32, [20, 20])
+S = placeholder(int32, [5, 3, 20])
+begin = compute([t: 1, b: 3, j: 20], X(0, b, j))
+h = compute([t: 5, b: 3, j: 20], reduce [k: 20], sum((S((t - 1), b, k)*W(j, k))))
+g = compute([t: 5, b: 3, j: 20], (h(t, b, j) + X(t, b, j)))
+u = compute([t: 5, b: 3, j: 20], max(min(g(t, b, j), 50), -50))
+R = scan(init=[begin], update=[u], state=[S], inputs=[X])
+D = compute([t: 5, b: 3, j: 20], max((R(t, b, j) + X(t, b, j)), 0))
+arguments X W D
+outputs D
+)"},
+    {"a cell of two states with gates, of which one is used", R"(te 1
+X = placeholder(int32, [4, 2, 4, 18])
+W = placeholder(int32, [4, 18, 18])
+hs = placeholder(int32, [4, 2, 18])
+cs = placeholder(int32, [4, 2, 18])
+hi = compute([t: 1, b: 2, j: 18], 1)
+ci = compute([t: 1, b: 2, j: 18], j)
+p = compute([t: 4, b: 2, x: 4, j: 18], reduce [k: 18], sum((hs((t - 1), b, k)*W(x, j, k))))
+g = compute([t: 4, b: 2, x: 4, j: 18], max(min((p(t, b, x, j) + X(t, b, x, j)), 30), -30))
+c = compute([t: 4, b: 2, j: 18], ((g(t, b, 0, j)*cs((t - 1), b, j)) + (g(t, b, 1, j)*g(t, b, 2, j))))
+cu = compute([t: 4, b: 2, j: 18], max(min(c(t, b, j), 40), -40))
+hu = compute([t: 4, b: 2, j: 18], max(min((g(t, b, 3, j)*c(t, b, j)), 40), -40))
+R = scan(init=[hi, ci], update=[hu, cu], state=[hs, cs], inputs=[X])
+arguments X W R.v0
+outputs R.v0
+)"},
+    {"sums beside a scan of one column, and greatest elements with their places", R"(te 1
+X = placeholder(int32, [9])
+Y = placeholder(int32, [9, 33])
+S = placeholder(int32, [9])
+begin = compute([t: 1], X(0))
+u = compute([t: 9], (S((t - 1)) + X(t)))
+R = scan(init=[begin], update=[u], state=[S])
+T = compute([i: 9], reduce [k: 33], reduce(identity=[-1, -1000], lhs=[a0, a1], rhs=[b0, b1], result=[select((a1 >= b1), a0, b0), max(a1, b1)], source=[k, Y(i, k)]))
+D = compute([i: 9], (R(i) + T.v1(i)))
+arguments X Y D
+outputs D
+)"},
 };
 
 }  // namespace tw::test

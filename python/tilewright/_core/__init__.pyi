@@ -471,6 +471,8 @@ class Load(PrimExpr):
 
 
 class Ramp(PrimExpr):
+    def __init__(self, base: tilewright._core.ExprLike, stride: tilewright._core.ExprLike, lanes: int) -> None:
+        ...
     @property
     def base(self) -> tilewright._core.PrimExpr:
         ...
@@ -483,6 +485,8 @@ class Ramp(PrimExpr):
 
 
 class Broadcast(PrimExpr):
+    def __init__(self, value: tilewright._core.ExprLike, lanes: int) -> None:
+        ...
     @property
     def lanes(self) -> int:
         ...
@@ -492,6 +496,8 @@ class Broadcast(PrimExpr):
 
 
 class Shuffle(PrimExpr):
+    def __init__(self, vectors: collections.abc.Sequence[tilewright._core.ExprLike], indices: collections.abc.Sequence[int]) -> None:
+        ...
     @property
     def indices(self) -> list[int]:
         ...
@@ -1903,7 +1909,7 @@ def starting_from(arg0: collections.abc.Sequence[tilewright._core.ExprLike], arg
     ...
 
 
-def store(arg0: tilewright._core.Var, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.Stmt:
+def store(arg0: str, arg1: tilewright._core.Var, arg2: tilewright._core.ExprLike, arg3: tilewright._core.ExprLike) -> tilewright._core.Stmt:
     ...
 
 

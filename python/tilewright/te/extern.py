@@ -37,7 +37,9 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
     returns a statement, or a call such as `tir.call_extern(...)` that is evaluated. The inputs are read whole; memory is
     row-major without gaps. dtype is that of the outputs, or a list; without it that of the inputs, which must agree.
     in_buffers and out_buffers replace the buffers that are declared for the tensors; an output buffer whose data is an
-    input buffer's is computed in place: its elements are the input's at the start. Gives a tensor, or a list.
+    input buffer's is computed in place: its elements are the input's at the start.
+    Extents, strides and offsets that they leave to variables are bound to the tensor's; others must be those.
+    Gives a tensor, or a list.
 
     A body that calls external functions cannot become text, hence is neither tuned nor interpreted.
     """

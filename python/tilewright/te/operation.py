@@ -27,6 +27,8 @@ def size_var(name="size", dtype="int32"):
 def placeholder(shape, dtype="float32", name="placeholder", constant=False):
     """An input tensor. Extents are integers, 0 among them, or integer expressions; () has rank 0.
 
+    dtype may be a vector type, such as float32x4: a kernel takes an array with the lanes as one dimension more.
+
     constant: its values are known when the kernel is built, as weights are. Schedules, the tuner's too, may then
     precompute what depends on nothing else, such as a packed copy; build(..., constants={tensor: array}) gives them.
     """

@@ -175,6 +175,48 @@ TEST(ErrorBound, HoldsForEveryKindOfWorkload) {
   }
 }
 
+// Errors pass from step to step, and from one state into the other.
+TEST(ErrorBound, HoldsForScans) {
+  const auto program = [](const std::string& type) {
+    const std::string zero = type == "float32" ? "0.000000f" : "0.000000";
+    return te::parse_program(
+        "te 1\nX = placeholder(" + type +
+        ", [6, 9])\n"
+        "a = placeholder(" +
+        type + ", [6, 9])\nb = placeholder(" + type +
+        ", [6, 9])\n"
+        "ai = compute([t: 1, i: 9], X(0, i))\n"
+        "bi = compute([t: 1, i: 9], " +
+        zero +
+        ")\n"
+        "m = compute([t: 6, i: 9], reduce [k: 9], sum((a((t - 1), k)*X(t, k))))\n"
+        "au = compute([t: 6, i: 9], tanh((m(t, i) + X(t, i))))\n"
+        "bu = compute([t: 6, i: 9], (b((t - 1), i) + (a((t - 1), i)*m(t, i))))\n"
+        "R = scan(init=[ai, bi], update=[au, bu], state=[a, b])\n"
+        "D = compute([t: 6, i: 9], (R.v0(t, i) - R.v1(t, i)))\n"
+        "arguments X D\noutputs D\n");
+  };
+  const te::Program narrow = program("float32"), wide = program("float64");
+  const ErrorBound bound = error_bound(narrow);
+  ASSERT_EQ(bound.outputs, std::vector<int>{0});
+  EXPECT_DOUBLE_EQ(bound.factors[0], rounding_factor(9 * 5, 0x1p-23));
+  const auto inputs = inputs_of(narrow);
+  const NDArray x = NDArray::empty({6, 9}, float_type(64));
+  for (int64_t i = 0; i < x.size(); ++i)
+    x.data_as<double>()[i] = inputs.at("X").data_as<float>()[i];
+  const NDArray n = run(narrow, inputs).at(0), w = run(wide, {{"X", x}}).at(0);
+  const NDArray b = run(bound.program, inputs).at(0);
+  bool differs = false;
+  for (int64_t i = 0; i < n.size(); ++i) {
+    const double error = std::abs(n.data_as<float>()[i] - w.data_as<double>()[i]);
+    const double allowed = b.data_as<double>()[i] * bound.factors[0];
+    EXPECT_LE(error, allowed) << i;
+    if (i < 18) EXPECT_LT(allowed, 0.001) << i;
+    differs |= error > 0;
+  }
+  EXPECT_TRUE(differs);
+}
+
 TEST(ErrorBound, ChoicesAreAsExactAsWhatTheyChooseFrom) {
   const te::Tensor x = te::placeholder({1, 2, 6, 6}, float_type(32), "x");
   const te::Program pooled =

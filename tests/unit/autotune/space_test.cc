@@ -9,6 +9,7 @@
 
 #include "autotune/features.h"
 #include "autotune/loop_nest.h"
+#include "autotune/prior_schedule.h"
 #include "autotune/replay.h"
 #include "autotune/space/data_axes.h"
 #include "autotune/workloads.h"
@@ -53,6 +54,43 @@ TEST(Space, ASchedulesStepsAreThoseOfTheTrace) {
       EXPECT_EQ(prior_seconds(task, space.schedule(p)), prior_seconds(task, space.trace(p)));
     }
   }
+}
+
+// The stages of each step have vectors, threads by choice, and go into each other where that is
+// cheap; the scan itself, and what it stores, stay as they are.
+TEST(Space, WhatAScanComputesInItsStepsHasChoices) {
+  const Task task = make_task(R"(te 1
+X = placeholder(float32, [12, 8, 64])
+W = placeholder(float32, [64, 64])
+S = placeholder(float32, [12, 8, 64])
+begin = compute([t: 1, b: 8, j: 64], 0.000000f)
+h = compute([t: 12, b: 8, j: 64], reduce [k: 64], sum((S((t - 1), b, k)*W(k, j))))
+g = compute([t: 12, b: 8, j: 64], (h(t, b, j) + X(t, b, j)))
+u = compute([t: 12, b: 8, j: 64], tanh(g(t, b, j)))
+R = scan(init=[begin], update=[u], state=[S], inputs=[X])
+D = compute([t: 12, b: 8, j: 64], (R(t, b, j)*X(t, b, j)))
+arguments X W D
+outputs D
+)",
+                              Target::parse("llvm -mcpu=x86-64-v4"), 4);
+  const Space space(task);
+  std::mt19937_64 rng(3);
+  ASSERT_EQ(space.sketches().size(), 1u);
+  const Sketch& sketch = space.sketches()[0];
+  EXPECT_EQ(sketch.description, "loops(D) scan(u) inline(g) scan(h) scan(begin)");
+  EXPECT_EQ(knobs_of_kind(sketch, Knob::Kind::Parallel), 3u);
+  EXPECT_GE(knobs_of_kind(sketch, Knob::Kind::Tile), 4u);
+  size_t parallel = 0;
+  for (int i = 0; i < 30; ++i) {
+    const Trace trace = space.trace(space.random(rng));
+    EXPECT_TRUE(applies(task, trace)) << to_text(trace);
+    parallel += std::ranges::count(trace.steps, "parallel", &Step::primitive) > 1;
+  }
+  EXPECT_GT(parallel, 5u);
+  EXPECT_LT(parallel, 30u);
+  // What is written is slower by more than any noise of the model.
+  EXPECT_LT(prior_seconds(task, prior_schedule(task)) * 2,
+            prior_seconds(task, Schedule::create(task.program.outputs)));
 }
 
 // Stages are placed by several knobs, and only some combinations let all readers see all stages.

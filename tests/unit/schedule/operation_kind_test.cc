@@ -59,12 +59,9 @@ struct TotalNode : te::OperationNode {
       te::TensorState &from, &to;
       Points(te::TensorState& f, te::TensorState& t) : from(f), to(t) {}
       void compute(int64_t, int) override {
-        to.elements[0].f = 0;
-        for (size_t k = 0; k < from.elements.size(); ++k) {
-          from.read(static_cast<int64_t>(k));
-          to.elements[0].f += from.elements[k].f;
-        }
-        to.known[0] = 1;
+        double sum = 0;
+        for (int64_t k = 0; k < from.size(); ++k) sum += from.read(k, 0).f;
+        to.set(0, 0, scalar::of_float(sum));
       }
     };
     return std::make_unique<Points>(run.tensor(vector.op().get(), 0), run.tensor(this, 0));

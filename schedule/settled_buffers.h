@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What buffers that are declared for whole tensors leave open, and whether the rest is true.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/tensor_intrin.h"
+
+namespace tw {
+
+// The statements of `stage`, with what stands in memory in place of the variables of their buffers:
+// buffer k is that of a tensor of shape k, which is row-major without gaps and begins where its
+// memory does. BadArgument for an extent, stride or offset that is declared otherwise, or of which
+// that cannot be proven.
+Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::vector<Expr>>& shapes,
+             const Stmt& statements, const std::string& stage);
+
+}  // namespace tw

@@ -1,0 +1,270 @@
+"""What validation finds in the statements of externs, and what it leaves alone."""
+
+import inspect
+
+import numpy
+import pytest
+
+import tilewright as tvm
+from tilewright import te, tir
+
+
+def extern(body, n=8, m=8, dtype="float32"):
+    """An extern over A of n elements and a result of m, whose statements body(ib, a, c) writes."""
+    A = te.placeholder((n,), dtype, name="A")
+
+    def statements(ins, outs):
+        ib = tir.ir_builder.create()
+        body(ib, ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0]))
+        return ib.get()
+
+    return A, te.extern((m,), [A], statements, name="C")
+
+
+def findings(*given, **more):
+    _, C = extern(*given, **more)
+    return te.create_schedule(C.op).check()
+
+
+def loop(kind, extent, body):
+    def statements(ib, a, c):
+        with ib.for_range(0, extent, "i", kind=kind) as i:
+            body(ib, a, c, i)
+    return statements
+
+
+def store(index, value):
+    return lambda ib, a, c, i: c.__setitem__(index(i), value(a, c, i))
+
+
+OUTSIDE = {
+    "one element too far": loop("serial", 8, store(lambda i: i, lambda a, c, i: a[i + 1])),
+    "before the first": loop("serial", 8, store(lambda i: i - 1, lambda a, c, i: a[i])),
+    "one iteration too many": loop("serial", 9, store(lambda i: i, lambda a, c, i: a[0])),
+    "a constant": lambda ib, a, c: c.__setitem__(8, 1.0),
+    "a nest": lambda ib, a, c: loop("serial", 3, lambda ib, a, c, i: loop(
+        "serial", 4, lambda ib, a, c, j: c.__setitem__(i * 3 + j, 1.0))(ib, a, c))(ib, a, c),
+    "far beyond a long loop": loop("serial", 1000, store(lambda i: 0, lambda a, c, i: a[i])),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_accesses_outside_of_memory(name):
+    (finding,) = findings(OUTSIDE[name])
+    assert (finding.code, finding.stage) == ("out-of-bounds", "C"), finding
+    assert finding.legal == "0 to 7"
+
+
+def test_what_is_said_of_it():
+    A, C = extern(OUTSIDE["one element too far"])
+    s = te.create_schedule(C.op)
+    (finding,) = s.check()
+    assert finding.what == "'A[(i + 1)]' is read, which reaches 8"
+    with pytest.raises(tvm.UserError) as info:
+        tvm.build(s, [A, C])
+    assert (info.value.code, info.value.what, info.value.stage) == ("out-of-bounds", finding.what, "C")
+
+
+def test_symbolic_sizes():
+    n = te.var("n")
+    for extent, shift, expected in ((n, 1, 1), (n, 0, 0), (n - 1, 1, 0), (n + 1, 0, 1)):
+        found = findings(loop("serial", extent, store(lambda i: 0, lambda a, c, i: a[i + shift])), n=n, m=n)
+        assert [f.code for f in found] == ["out-of-bounds"] * expected, (extent, shift)
+    # Wrong of some sizes and right of others: who calls it knows.
+    assert findings(lambda ib, a, c: c.__setitem__(500, 1.0), n=n, m=n) == []
+
+
+def test_conditions_and_lets_count():
+    def guarded(ib, a, c, i):
+        with ib.if_scope(i < 7):
+            c[i] = a[i + 1]
+        with ib.else_scope():
+            c[i] = a[i]
+    assert findings(loop("serial", 8, guarded)) == []
+    chosen = store(lambda i: i, lambda a, c, i: tir.if_then_else(i < 7, a[i + 1], 0.0))
+    assert findings(loop("serial", 8, chosen)) == []
+
+    def wrong(ib, a, c, i):
+        with ib.if_scope(i > 6):
+            c[i] = a[ib.let("next", i + 1)]
+    assert [f.code for f in findings(loop("serial", 8, wrong))] == ["out-of-bounds"]
+
+
+def test_lanes():
+    def stored(first, condition=None):
+        def body(ib, a, c, i):
+            lanes = tir.Ramp(first(i), 1, 4)
+            value = a[lanes] if condition is None else tir.if_then_else(condition(lanes), a[lanes], 0.0)
+            c[i] = tir.Shuffle([value], [0])
+        return [f.what for f in findings(loop("serial", 2, body))]
+    assert stored(lambda i: i * 4) == []
+    assert stored(lambda i: i * 4 + 1) == ["'A[((i*4) + 4)]' is read, which reaches 8"]
+    assert stored(lambda i: i * 4 + 1, lambda lanes: lanes < 8) == []
+
+
+def test_memory_of_its_own():
+    def body(ib, a, c, i):
+        held = ib.allocate("float32", (2,), "held")
+        held[2] = a[i]
+        c[i] = held[0]
+    (finding,) = findings(loop("serial", 8, body))
+    assert finding.what == "'held[2]' is stored"
+
+
+UNKNOWN = {
+    "an index that is read": store(lambda i: i, lambda a, c, i: a[a[i] + 100]),
+    "a condition that is read": lambda ib, a, c, i: _if(ib, a[i] > 3, lambda: c.__setitem__(100, 1)),
+}
+
+
+def _if(ib, condition, body):
+    with ib.if_scope(condition):
+        body()
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_cannot_be_known_stays_allowed(name):
+    assert findings(loop("serial", 8, UNKNOWN[name]), dtype="int32") == []
+    assert findings(loop("parallel", 8, UNKNOWN[name]), dtype="int32") == []
+
+
+def test_while_loops():
+    def body(ib, a, c):
+        c[0] = 0
+        with ib.while_loop(c[0] < a[9]):
+            c[100] = 1
+    assert [f.what for f in findings(body, dtype="int32")] == ["'A[9]' is read"]
+
+
+RACES = {
+    "one element": (store(lambda i: 0, lambda a, c, i: c[0] + a[i]), "store too"),
+    "the element before": (store(lambda i: i, lambda a, c, i: a[i] + c[tir.max(i - 1, 0)]), "read"),
+    "every fourth": (store(lambda i: i % 4, lambda a, c, i: a[i]), "store too"),
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_races(name):
+    body, what = RACES[name]
+    found = findings(loop("parallel", 8, body))
+    assert [f.code for f in found] == ["parallel-reduction"] * len(found) and found
+    assert (found[0].stage, found[0].axis) == ("C", "i") and any(what in f.what for f in found)
+    assert findings(loop("serial", 8, body)) == []
+
+
+def test_blocks_that_overlap():
+    def blocks(width):
+        def body(ib, a, c, i):
+            with ib.for_range(0, width, "j") as j:
+                c[i * 4 + j] = a[j]
+        return findings(loop("parallel", 2, body))
+    assert blocks(4) == []
+    assert [f.code for f in blocks(5) if f.code != "out-of-bounds"] == ["parallel-reduction"]
+
+
+def test_what_does_not_race():
+    assert findings(loop("parallel", 8, store(lambda i: i, lambda a, c, i: a[7 - i] + c[i]))) == []
+
+    def own(ib, a, c, i):
+        held = ib.allocate("float32", (1,), "held")
+        held[0] = a[i]
+        c[i] = held[0]
+    assert findings(loop("parallel", 8, own)) == []
+
+    def first_alone(ib, a, c, i):
+        with ib.if_scope(i == 0):
+            c[0] = a[0]
+    assert findings(loop("parallel", 8, first_alone)) == []
+
+
+def test_a_parallel_loop_inside_of_another_is_a_serial_one():
+    def body(ib, a, c, i):
+        with ib.for_range(0, 8, "j", kind="parallel") as j:
+            c[i] = c[i] + a[j]
+    assert findings(loop("parallel", 8, body)) == []
+    assert [f.axis for f in findings(loop("serial", 8, body))] == ["j"]
+
+
+def test_shared_memory_allocated_outside_of_the_loop():
+    def body(ib, a, c):
+        held = ib.allocate("float32", (1,), "held")
+        with ib.for_range(0, 8, "i", kind="parallel") as i:
+            held[0] = a[i]
+            c[i] = held[0]
+    found = findings(body)
+    assert found and all("'held'" in f.what for f in found)
+
+
+def test_races_of_symbolic_loops():
+    n = te.var("n")
+    assert [f.code for f in findings(loop("parallel", n, RACES["one element"][0]), n=n, m=n)][:1] == ["parallel-reduction"]
+    assert findings(loop("parallel", n, store(lambda i: i, lambda a, c, i: a[i])), n=n, m=n) == []
+
+
+def test_inside_of_a_program_with_other_findings():
+    A, C = extern(OUTSIDE["a constant"])
+    D = te.compute((8,), lambda i: C[i] + 1.0, name="D")
+    k = te.reduce_axis((0, 8), "k")
+    E = te.compute((1,), lambda i: te.sum(D[k], axis=k), name="E")
+    s = te.create_schedule(E.op)
+    s[D].compute_inline()
+    assert [f.code for f in s.check()] == ["out-of-bounds"]
+    np_out = numpy.zeros(1, "float32")
+    with pytest.raises(tvm.UserError, match=r"'C\[8\]' is stored"):
+        tvm.build(s, [A, E])(numpy.zeros(8, "float32"), np_out)
+
+
+# The line of the script, and not one of Python's contextlib, is what errors in blocks name.
+
+
+def line_of(call):
+    """The line on which `call` raises, and the line that the error names."""
+    with pytest.raises(tvm.UserError) as info:
+        call()
+    frames = [f for f in inspect.getinnerframes(info.tb) if f.filename == __file__]
+    return f"extern_findings_test.py:{frames[-1].lineno}", info.value.where
+
+
+def in_while():
+    ib = tir.ir_builder.create()
+    with ib.while_loop(1):
+        pass
+
+
+def in_for():
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, "many", "i"):
+        pass
+
+
+def in_for_kind():
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 8, "i", kind="sideways"):
+        ib.emit(tir.const(0))
+
+
+def in_if():
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 8, "i"):
+        with ib.if_scope(te.var("x") + 1.5):
+            ib.emit(tir.const(0))
+
+
+def in_else():
+    ib = tir.ir_builder.create()
+    with ib.else_scope():
+        pass
+
+
+def in_a_nest():
+    ib = tir.ir_builder.create()
+    with ib.for_range(0, 8, "i") as i:
+        with ib.if_scope(i < 3):
+            with ib.for_range(0, 8, "j", kind="unknown"):
+                ib.emit(i)
+
+
+@pytest.mark.parametrize("call", [in_while, in_for, in_for_kind, in_if, in_else, in_a_nest])
+def test_errors_in_blocks_name_the_line_of_the_script(call):
+    raised, named = line_of(call)
+    assert named == raised
