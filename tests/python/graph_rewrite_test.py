@@ -219,6 +219,16 @@ def test_arrays_are_no_operands():
         sym.relu(x, name=3)
 
 
+def test_what_is_inferred_of():
+    infer_shape, gradients = tw.compiler.graph_util.infer_shape, tw.compiler.graph_util.gradients
+    x = sym.Variable("x")
+    assert infer_shape(sym.relu(x), x=(2, 3)) == ([[2, 3]], [[2, 3]])
+    with pytest.raises(tw.UserError, match="no input 'y'; legal: x"):
+        infer_shape(tw.graph.create(sym.relu(x)), y=(2, 3))
+    with pytest.raises(tw.UserError, match="a str; legal: a Symbol, a Graph, or a list of them"):
+        gradients("a", x)
+
+
 def test_graphs_are_compared():
     of = lambda op, **more: tw.graph.create(op(sym.Variable("x", **more), name="y"))
     check = tw.compiler.graph_util.check_graph_equal

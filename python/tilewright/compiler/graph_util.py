@@ -3,7 +3,8 @@
 
 from .. import graph as _graph
 from ..symbol import Group, Symbol
-from . import graph_attr as _graph_attr
+from .._core import raise_error as _raise_error
+from . import arguments as _arguments, graph_attr as _graph_attr
 
 
 def _symbol(value):
@@ -12,7 +13,16 @@ def _symbol(value):
         return value
     if hasattr(value, "symbol"):
         return value.symbol
+    if not isinstance(value, (list, tuple)):
+        _raise_error("type-mismatch", f"a {type(value).__name__}", legal="a Symbol, a Graph, or a list of them")
     return Group([_symbol(v) for v in value])
+
+
+def _graph_with_inputs(value, named):
+    """The graph of a symbol or graph, which has inputs of these names."""
+    graph = value if isinstance(value, _graph.Graph) else _graph.create(_symbol(value))
+    _arguments.require_inputs(graph, named)
+    return graph
 
 
 def get_gradient_graph(ys, xs, grad_ys=None):
@@ -52,12 +62,14 @@ def _inferred(graph, attribute, infer, by_name):
 
 def infer_shape(graph, **shape):
     """Shapes of the inputs and of the outputs, from those of some inputs by name; None where one stays unknown."""
+    graph = _graph_with_inputs(graph, shape)
     _graph_attr.set_shape_inputs(graph, shape)
     return _inferred(graph, "shape", "InferShape", graph.index.input_names)
 
 
 def infer_dtype(graph, **dtype):
     """Element types of the inputs and of the outputs, by name, from those of some inputs by name."""
+    graph = _graph_with_inputs(graph, dtype)
     _graph_attr.set_dtype_inputs(graph, dtype)
     names = _graph.dtypes()
     found = _inferred(graph, "dtype", "InferType", graph.index.input_names)

@@ -166,10 +166,11 @@ def _learn_inputs(build):
     graph, names = build.graph, build.graph.index.input_names
     layouts = graph.json_attr("layout")
     build.layout = {name: layouts[graph.index.entry_id(name)] for name in names}
-    shapes, _ = graph_util.infer_shape(graph, **build.shape)
+    known = lambda of_inputs: {name: value for name, value in of_inputs.items() if name in set(names)}
+    shapes, _ = graph_util.infer_shape(graph, **known(build.shape))
     build.shape.update({name: s for name, s in zip(names, shapes, strict=True) if s is not None})
     if not isinstance(build.dtype, str):
-        types, _ = graph_util.infer_dtype(graph, **build.dtype)
+        types, _ = graph_util.infer_dtype(graph, **known(build.dtype))
         build.dtype = {**build.dtype, **{name: t for name, t in zip(names, types, strict=True) if t is not None}}
 
 
