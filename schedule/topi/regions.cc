@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/softmax.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/slice.h"
@@ -64,7 +65,7 @@ struct Regions {
 
   Regions(std::string_view op, DType element, const std::vector<Expr>& data, const Tensor& rois,
           const std::vector<int64_t>& pooled_size, double spatial_scale)
-      : type(element.bits < 32 ? float_type(32) : element), images(data[0]), scale(spatial_scale) {
+      : type(accumulation_type(element)), images(data[0]), scale(spatial_scale) {
     require_rank({op, "rois"}, rois, 2);
     require_extent({op, "rois"}, rois, 1, number(5));
     const std::vector<int64_t> parts = normalize_steps({op, "pooled_size"}, pooled_size, 2, 1);

@@ -2,6 +2,7 @@
 // All operators.
 #pragma once
 
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/cumulative.h"
 #include "schedule/topi/einsum.h"

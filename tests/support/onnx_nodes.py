@@ -111,7 +111,7 @@ def compare(found, wanted, case: Case) -> None:
         import ml_dtypes
 
         rounding = float(ml_dtypes.finfo(wanted.dtype).eps)
-        rtol = max(rtol, 4 * rounding)  # intermediate values may be rounded elsewhere
+        rtol = max(rtol, rounding)
         found, wanted = found.astype("float64"), wanted.astype("float64")
         # Where terms cancel, what is left is the rounding of the terms.
         atol = max(atol, rounding * np.abs(wanted[np.isfinite(wanted)]).max(initial=0))

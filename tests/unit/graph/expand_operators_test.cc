@@ -57,7 +57,7 @@ TEST(ExpandOperators, PutsTheExpressionInThePlaceOfTheNode) {
       "  %6 = exp(%5)\n"
       "  ret %6\n"
       "}\n"
-      "graph_attr_keys = [shape_inputs]\n");
+      "graph_attr_keys = [dtype_inputs, shape_inputs]\n");
 }
 
 TEST(ExpandOperators, LeavesOthersAndTheirAttributes) {
