@@ -131,11 +131,8 @@ std::vector<Op> broadcast_ops() {
        selected<kLess, kGreater>},
       {"broadcast_pow",
        {"__pow_symbol__", "power"},
-       "a to the b; floating",
-       [](const te::Tensor& a, const te::Tensor& b) {
-         topi::require_float({"broadcast_pow", "lhs"}, a);
-         return topi::power(a, b);
-       },
+       "a to the b; of integers 1 / a towards zero where b is below 0",
+       [](const te::Tensor& a, const te::Tensor& b) { return topi::power(a, b); },
        power_gradient},
       {"broadcast_equal",
        {"equal"},

@@ -35,11 +35,13 @@ Values mean(Call& c) {
   return {c("__div_scalar__", {total}, {{"scalar", text(count)}})};
 }
 
-// Integers of one sign are powered as floats would be inexact: they are not supported.
+// In the type of the base; of an integer to a floating exponent in float64, towards zero.
 Values power(Call& c) {
   const Value &base = c.input(0), &exponent = c.input(1);
-  if (!base.dtype().is_float()) c.unsupported("a power of integers");
-  return {c("broadcast_pow", {base, c.cast(exponent, base.dtype())})};
+  const bool mixed = base.dtype().is_integer() && exponent.dtype().is_float();
+  const DType type = mixed ? float_type(64) : base.dtype();
+  const Value result = c("broadcast_pow", {c.cast(base, type), c.cast(exponent, type)});
+  return {c.cast(result, base.dtype())};
 }
 
 Values divide(Call& c) {
