@@ -271,6 +271,16 @@ DIAGONALS = [([(3,)], {}), ([(3,)], {"k": -2}), ([(4, 5)], {"k": 1}), ([(2, 5, 3
 
 
 def _grow_set_diag(network):
+def _regular(shape, seed, dtype):
+    """Matrices with an inverse, whose greatest elements stand elsewhere than on the diagonal."""
+    rng = np.random.default_rng(seed)
+    return (rng.uniform(-0.5, 0.5, shape) + 2 * np.roll(np.eye(shape[-1]), 1, 0)).astype(dtype)
+
+
+def _grow_det(network):
+    network.keep(network.call("det", network.given(_regular((2, 3, 3), int(network._random.integers(1000)), "float32"))))
+
+
     x = network.pick_of_rank(2, 3)
     network.keep(network.call("matrix_set_diag", x, network.variable((*x.shape[:-2], min(x.shape[-2:])))))
 
@@ -330,6 +340,8 @@ OPERATORS = {
     "diag": Operator(_diag, DIAGONALS, grow=_grow_matrix),
     "_diag_grad": Operator(_transposed(_diag), [([_diag(type("A", (), {"k": a.get("k", 0)}), np.zeros(x)).shape, x], a) for (x,), a in DIAGONALS]),
     "matrix_set_diag": Operator(_set_diag, [([(3, 3), (3,)], {}), ([(2, 4, 5), (2, 4)], {"k": 1}), ([(4, 2), (2,)], {"k": -1})], grow=_grow_set_diag),
+    "det": Operator(lambda a, x: np.linalg.det(x.astype("float64")).astype(x.dtype), [([(3, 3)], {}), ([(2, 3, 4, 4)], {}), ([(2, 1, 1)], {}), ([(3, 0, 0)], {}), ([(0, 2, 2)], {})], samples={0: _regular},
+                    floating=True, grow=_grow_det),
     "trilu": Operator(lambda a, x: (np.triu if a.upper else np.tril)(x, a.k), [([(3, 5)], {}), ([(2, 4, 3)], {"k": -1, "upper": False}), ([(3, 3)], {"k": 1})]),
     "meshgrid": Operator(_meshgrid, [([(2,), (3,), (5,)], {"num_args": 3}), ([(2,), (3,)], {"num_args": 2, "indexing": "xy"}), ([(4,)], {"num_args": 1})], grow=_grow_meshgrid),
     "unravel_index": Operator(_unravel, [([(3, 2)], {"shape": (2, 3, 4)}), ([()], {"shape": 7})], samples={0: whole(-30, 30)}, gradient="ends", grow=_grow_unravelled),
