@@ -58,16 +58,19 @@ Values clip_by_attributes(Call& c) {
 // Limits are constants, or tensors of one element.
 Values clip(Call& c) {
   Value data = c.input(0);
-  const auto limit = [&](size_t k, std::string_view op) {
-    if (c.has(k)) data = c(op, {data, c.reshaped(c.input(k), {})});
+  const auto limit = [&](size_t k, std::string_view op, std::string_view by_number) {
+    if (!c.has(k)) return;
+    const bool known = data.dtype().is_float() && c.input(k).is_constant();
+    data = known ? c(by_number, {data}, {{"scalar", text(c.number_of(k))}})
+                 : c(op, {data, c.reshaped(c.input(k), {})});
   };
   const bool constant =
       (!c.has(1) || c.input(1).is_constant()) && (!c.has(2) || c.input(2).is_constant());
   if (constant && data.dtype().is_float() && c.has(1) && c.has(2)) {
     return {c("clip", {data}, {{"a_min", text(c.number_of(1))}, {"a_max", text(c.number_of(2))}})};
   }
-  limit(1, "broadcast_max");
-  limit(2, "broadcast_min");
+  limit(1, "broadcast_max", "__max_scalar__");
+  limit(2, "broadcast_min", "__min_scalar__");
   return {data.is(c.input(0)) ? c("copy", {data}) : data};
 }
 
