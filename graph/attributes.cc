@@ -143,6 +143,9 @@ std::optional<AttributeValue> read_attribute(AttributeType type, std::string_vie
       [[fallthrough]];
     case AttributeType::Int:
       return value_of(read_int(text));
+    case AttributeType::OptionalFloat:
+      if (same_word(trimmed(text), "none")) return AttributeValue();
+      [[fallthrough]];
     case AttributeType::Float:
       return value_of(read_real(text));
     case AttributeType::Bool:

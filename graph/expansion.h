@@ -6,15 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "graph/inference.h"
 #include "graph/node.h"
 #include "graph/shape.h"
 #include "schedule/te/operation.h"
 
 namespace tw::graph {
 
-// The outputs of a node as simpler nodes on its inputs, of these shapes. BadGraph where the
-// operator needs to know more of these.
-std::vector<Entry> expanded(const NodeRef& node, std::span<const Shape> shapes);
+// The outputs of a node as simpler nodes on its inputs, of these shapes, and types as far as they
+// are known. BadGraph where the operator needs to know more of the shapes.
+std::vector<Entry> expanded(const NodeRef& node, std::span<const Shape> shapes,
+                            std::span<const KnownType> types = {});
 
 // What the expression computes of these tensors.
 std::vector<te::Tensor> compute_expanded(const Node& node, const std::vector<te::Tensor>& inputs);

@@ -82,6 +82,9 @@ struct Op {
   // of these shapes. Where there is no `gradient`, it is the expression's; where there is no
   // `compute`, kernels are those of the expression.
   std::function<std::vector<Entry>(const NodeRef& node, std::span<const Shape> shapes)> expand = {};
+  // That expression of float16 or bfloat16 is one of float32, rounded once at its end: it adds up,
+  // or takes several steps.
+  bool rounds_once = false;
   // Whether the output is the first input, element by element, under another shape.
   bool is_reshape = false;
   // Whether, for inputs of these shapes, the elements of the outputs, one output after the other,

@@ -137,9 +137,7 @@ int64_t shift(bool left, DType type, int64_t value, int64_t amount) {
 }
 
 int64_t integer_power(DType type, int64_t base, int64_t exponent) {
-  if (exponent < 0) {
-    raise({.code = ErrorCode::BadArgument, .what = "integer power with a negative exponent"});
-  }
+  if (type.is_int() && exponent < 0 && base != 1 && base != -1) return 0;
   uint64_t result = 1, factor = static_cast<uint64_t>(base);
   for (auto e = static_cast<uint64_t>(exponent); e != 0; e >>= 1) {
     if (e & 1) result *= factor;

@@ -9,9 +9,10 @@
 //
 // Gone afterwards: floor division and modulo (shifts and masks by powers of two, truncation where
 // the dividend is known not to be negative, a corrected truncation otherwise), sigmoid, rsqrt,
-// isnan, fabs of integers, likely. Left to code generation: the other mathematics, bit operations,
-// if_then_else, and the calling convention.
+// isnan, fabs and pow of integers, likely. Left to code generation: the other mathematics, bit
+// operations, if_then_else, and the calling convention.
 #include <bit>
+#include <functional>
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
@@ -62,6 +63,11 @@ class LowerIntrin : public ScopedMutator {
                                       : make_zero(bool_type(x.dtype().lanes));
         });
       }
+      if (op.name == "pow" && op.dtype.is_integer()) {
+        return once(mutate(op.args[0]), [&](const Expr& x) {
+          return once(mutate(op.args[1]), [&](const Expr& y) { return integer_power(x, y); });
+        });
+      }
       if (op.name == "fabs" && !op.dtype.is_float()) {
         const Expr x = mutate(op.args[0]);
         if (!op.dtype.is_int()) return x;
@@ -81,6 +87,31 @@ class LowerIntrin : public ScopedMutator {
     if (is<Variable>(value) || is_const(value)) return build(value);
     const Var var("t", value.dtype());
     return make(Let{.var = var, .value = value, .body = build(var)});
+  }
+
+  // By squares, a bit of y after the other; unsigned, where products may wrap.
+  static Expr integer_power(const Expr& x, const Expr& y) {
+    const DType type = x.dtype(), wraps = uint_type(type.bits, type.lanes);
+    const Expr one = make_const(wraps, 1);
+    const auto exponent = as_const_int(y);
+    const auto known = exponent && *exponent >= 0 ? exponent : std::nullopt;
+    // `power` times the bits from `k` on, of which `square` is the first's factor.
+    const std::function<Expr(int, const Expr&, const Expr&)> rest =
+        [&](int k, const Expr& power, const Expr& square) -> Expr {
+      const bool is_last = known ? (static_cast<uint64_t>(*known) >> k) <= 1 : k == type.bits - 1;
+      const Expr bit =
+          call("bitwise_and", {call("shift_right", {cast(wraps, y), make_const(wraps, k)}), one});
+      const Expr next = known ? ((static_cast<uint64_t>(*known) >> k) & 1 ? power * square : power)
+                              : select(bit == one, power * square, power);
+      if (is_last) return next;
+      return once(next, [&](const Expr& p) {
+        return once(square * square, [&](const Expr& s) { return rest(k + 1, p, s); });
+      });
+    };
+    const Expr power = cast(type, rest(0, one, cast(wraps, x)));
+    if (!type.is_int() || known) return power;
+    const Expr unit = make_const(type, 1), minus = make_const(type, -1);
+    return select(y < make_zero(type) && x != unit && x != minus, make_zero(type), power);
   }
 
   template <class T>

@@ -294,7 +294,8 @@ std::vector<Op> attention_ops() {
                       {"use_mask", Bool, "False", "whether there is a mask"}},
        .infer_shape = infer_attention,
        .infer_type = infer_type_of_attention,
-       .expand = expand_attention},
+       .expand = expand_attention,
+       .rounds_once = true},
       {.name = "rotary_embedding",
        .doc =
            "Pairs of elements of data turned by angles of their position; Su et al., \"RoFormer\".",

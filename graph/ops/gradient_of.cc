@@ -89,7 +89,8 @@ std::vector<Op> gradient_of_ops() {
            .num_outputs = [](const AttributeValues& a) { return static_cast<int>(count_of(a)); },
            .infer_shape = infer_shape_of_gradient,
            .infer_type = infer_type_of_gradient,
-           .expand = expand_gradient_of}};
+           .expand = expand_gradient_of,
+           .rounds_once = true}};
 }
 
 }  // namespace tw::graph

@@ -294,7 +294,8 @@ std::vector<Op> group_normalization_ops() {
        .infer_shape = infer_layer_norm,
        .infer_type = same_type,
        .compute = compute_layer_norm,
-       .expand = expand_layer_norm},
+       .expand = expand_layer_norm,
+       .rounds_once = true},
       {.name = "rms_norm",
        .aliases = {"rms_normalization"},
        .doc = "data / sqrt(mean(data²) + epsilon) * gamma, with the mean over dimensions; Zhang "
@@ -304,7 +305,8 @@ std::vector<Op> group_normalization_ops() {
        .infer_shape = infer_layer_norm,
        .infer_type = same_type,
        .compute = compute_rms_norm,
-       .expand = expand_rms_norm},
+       .expand = expand_rms_norm,
+       .rounds_once = true},
       {.name = "instance_norm",
        .doc = "Mean 0 and variance 1 over all dimensions but the first and that of channels, times "
               "gamma plus beta.",
@@ -312,7 +314,8 @@ std::vector<Op> group_normalization_ops() {
        .attributes = {channels, kEpsilon, kCenter, kScale},
        .infer_shape = infer_by_channels,
        .infer_type = same_type,
-       .expand = expand_instance_norm},
+       .expand = expand_instance_norm,
+       .rounds_once = true},
       {.name = "group_norm",
        .doc = "Mean 0 and variance 1 over groups of channels and all dimensions but the first, "
               "times gamma plus beta.",
@@ -324,7 +327,8 @@ std::vector<Op> group_normalization_ops() {
                       kScale},
        .infer_shape = infer_group_norm,
        .infer_type = same_type,
-       .expand = expand_group_norm},
+       .expand = expand_group_norm,
+       .rounds_once = true},
       {.name = "batch_norm_training",
        .doc =
            "batch_norm as training has it: mean and biased variance over all dimensions but that "
@@ -344,7 +348,8 @@ std::vector<Op> group_normalization_ops() {
        .num_outputs = [](const AttributeValues&) { return 3; },
        .infer_shape = infer_batch_norm_training,
        .infer_type = same_type,
-       .expand = expand_batch_norm_training},
+       .expand = expand_batch_norm_training,
+       .rounds_once = true},
       {.name = "l2_normalize",
        .doc = "data / sqrt(max(sum(data²), eps)), with the sum over dimensions.",
        .inputs = {data},
@@ -357,7 +362,8 @@ std::vector<Op> group_normalization_ops() {
              return std::vector{
                  topi::nn::l2_normalize(in[0], a.real("eps"), to_ints(a.tuple("axis")))};
            },
-       .expand = expand_l2_normalize},
+       .expand = expand_l2_normalize,
+       .rounds_once = true},
       {.name = "lp_normalize",
        .aliases = {"lp_normalization"},
        .doc = "data divided by its norm along a dimension.",
@@ -366,7 +372,8 @@ std::vector<Op> group_normalization_ops() {
                       {"p", Int, "2", "the norm: 1, the sum of absolute values, or 2"}},
        .infer_shape = infer_lp_normalize,
        .infer_type = same_type,
-       .expand = expand_lp_normalize},
+       .expand = expand_lp_normalize,
+       .rounds_once = true},
       {.name = "mean_variance_normalization",
        .doc = "(data - mean) / (sqrt(variance) + epsilon), with mean and biased variance over "
               "dimensions.",
@@ -375,7 +382,8 @@ std::vector<Op> group_normalization_ops() {
                       {"epsilon", Float, "1e-9", "is added to the standard deviation"}},
        .infer_shape = infer_normalized,
        .infer_type = same_type,
-       .expand = expand_mean_variance},
+       .expand = expand_mean_variance,
+       .rounds_once = true},
   };
 }
 

@@ -214,11 +214,8 @@ std::vector<Op> math_ops() {
        }},
       {"elemwise_pow",
        {},
-       "a to the b; floating",
-       [](const T& a, const T& b) {
-         topi::require_float({"elemwise_pow", "lhs"}, a);
-         return topi::power(a, b);
-       },
+       "a to the b; of integers 1 / a towards zero where b is below 0",
+       [](const T& a, const T& b) { return topi::power(a, b); },
        // As that of broadcast_pow: b a^(b - 1), which is 0 where b is, and y log(a), 0 where a is.
        [](const N& n, const Entry& g) {
          const auto is_zero = [&](size_t k) {

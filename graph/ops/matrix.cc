@@ -40,10 +40,16 @@ void narrow_diagonals(const Shape& matrices, const Shape& diagonals, int64_t k,
   matrices_are(whole);
 }
 
+std::pair<double, double> ends_of_range(const AttributeValues& a) {
+  if (a.is_none("stop")) return {0, a.real("start")};
+  return {a.real("start"), a.real("stop")};
+}
+
 void infer_arange(ShapeInference& s) {
   const AttributeValues& a = s.attributes();
   if (a.real("step") == 0) s.fail("a step of 0", "another number");
-  s.narrow_output(0, Extents{topi::arange_count(a.real("start"), a.real("stop"), a.real("step"))});
+  const auto [start, stop] = ends_of_range(a);
+  s.narrow_output(0, Extents{topi::arange_count(start, stop, a.real("step"))});
 }
 
 int64_t columns_of_eye(const AttributeValues& a) {
@@ -182,8 +188,9 @@ std::vector<Op> matrix_ops() {
   return {
       {.name = "arange",
        .doc = "Numbers from start on, before stop.",
-       .attributes = {{"stop", Float, {}, "what is not reached"},
-                      {"start", Float, "0", "the first"},
+       .attributes = {{"start", Float, "0",
+                       "the first; without stop what is not reached, from 0 on"},
+                      {"stop", OptionalFloat, "None", "what is not reached"},
                       {"step", Float, "1", "from one to the next, not 0"},
                       type},
        .infer_shape = infer_arange,
@@ -191,8 +198,8 @@ std::vector<Op> matrix_ops() {
        .pattern = Pattern::Injective,
        .compute =
            [](const AttributeValues& a, Tensors) {
-             return std::vector{
-                 topi::arange(a.real("start"), a.real("stop"), a.real("step"), a.dtype("dtype"))};
+             const auto [start, stop] = ends_of_range(a);
+             return std::vector{topi::arange(start, stop, a.real("step"), a.dtype("dtype"))};
            }},
       {.name = "eye",
        .doc = "A matrix with ones on a diagonal, else zeros.",

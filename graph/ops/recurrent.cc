@@ -313,6 +313,7 @@ Op recurrent(const Cell& cell,
   op.expand = [cell, step](const NodeRef& node, std::span<const Shape> shapes) {
     return expand_recurrent(node, shapes, cell, step);
   };
+  op.rounds_once = true;
   return op;
 }
 

@@ -157,16 +157,34 @@ Entries roi_pool_gradient(const NodeRef& node, const Entries& g) {
   return first_gradient(n, n.shaped_as_input(sums));
 }
 
+// That of a mean spreads over the pixels around points, that of the greatest goes to its pixel.
+Entries roi_align_gradient(const NodeRef& node, const Entries& g) {
+  const GradientOf n(node);
+  const Attributes& how = node->attributes;
+  if (n.attributes().text("mode") == "avg") {
+    return first_gradient(n, n("_roi_align_grad", {g[0], n.input(1), n.input(0)}, how));
+  }
+  const auto flat = [&](const Entry& e) { return n("reshape", {e}, {{"shape", "(-1,)"}}); };
+  const Entries source = entries_of(n("_roi_align_source", {n.input(0), n.input(1)}, how).node);
+  const Entry sums =
+      n("_gather_grad", {flat(n.product(g[0], source[1])), flat(n.input(0)), flat(source[0])},
+        {{"axis", "0"}, {"mode", "skip"}});
+  return first_gradient(n, n.shaped_as_input(sums));
+}
+
 std::vector<Op> region_pools() {
   std::vector<AttributeSpec> aligned = kRegions;
   aligned.push_back({"sample_ratio", Int, "-1",
                      "points of a part in each direction; below 1: as many as pixels"});
-  aligned.push_back({"mode", Text, "avg", "no other is known"});
+  aligned.push_back({"mode", Text, "avg",
+                     "avg, or max: the greatest of what the four pixels around points give to "
+                     "them; ONNX's"});
   aligned.push_back(
       {"aligned", Bool, "False", "whether pixels have their centers at halves; ONNX's half_pixel"});
   const auto infer_aligned = [](ShapeInference& s) {
-    if (s.attributes().text("mode") != "avg")
-      s.fail(fmt::format("mode '{}'", s.attributes().text("mode")), "avg");
+    const std::string& mode = s.attributes().text("mode");
+    if (mode != "avg" && mode != "max") s.fail(fmt::format("mode '{}'", mode), "avg, max");
+    infer_regions(s);
   };
   return {
       {.name = "roi_pool",
@@ -200,22 +218,37 @@ std::vector<Op> region_pools() {
               "columns). Regions have no gradients.",
        .inputs = {kImages, kRois},
        .attributes = aligned,
-       .infer_shape =
-           [infer_aligned](ShapeInference& s) {
-             infer_aligned(s);
-             infer_regions(s);
-           },
+       .infer_shape = infer_aligned,
        .infer_type = first_type,
        .compute =
            [](const AttributeValues& a, Tensors in) {
-             return std::vector{topi::vision::roi_align_nchw(in[0], in[1], alignment_of(a))};
+             auto* f = a.text("mode") == "avg" ? &topi::vision::roi_align_nchw
+                                               : &topi::vision::roi_align_greatest_nchw;
+             return std::vector{f(in[0], in[1], alignment_of(a))};
            },
-       .gradient =
-           [](const NodeRef& node, const Entries& g) {
-             const GradientOf n(node);
-             return first_gradient(n, n("_roi_align_grad", {g[0], n.input(1), n.input(0)},
-                                        Attributes(node->attributes)));
-           }},
+       .gradient = roi_align_gradient},
+      {.name = "_roi_align_source",
+       .doc = "The place in data, row-major, of the pixel that roi_align with mode=max takes for a "
+              "part, -1 where it takes none; and its weight.",
+       .inputs = {kImages, kRois},
+       .attributes = aligned,
+       .num_outputs = [](const AttributeValues&) { return 2; },
+       .infer_shape =
+           [](ShapeInference& s) {
+             infer_regions(s);
+             s.narrow_output(1, s.output(0));
+             s.narrow_output(0, s.output(1));
+           },
+       .infer_type =
+           [](TypeInference& t) {
+             t.narrow_output(0, int_type(32));
+             t.equate(0, 1);
+           },
+       .compute =
+           [](const AttributeValues& a, Tensors in) {
+             return topi::vision::roi_align_source(in[0], in[1], alignment_of(a));
+           },
+       .gradient = no_gradient},
       {.name = "_roi_align_grad",
        .doc = "The gradient of roi_align's data; attributes are those of roi_align.",
        .inputs = {{"grad", "the gradient of the output"}, kRois, {"data", "lends its shape"}},

@@ -186,9 +186,11 @@ std::vector<Op> training_ops() {
   Op nll = loss("nll_loss", "(n, c, …), floating: logarithms of probabilities",
                 "-data at each element's class, times the weight of that class.");
   nll.expand = expand_nll_loss;
+  nll.rounds_once = true;
   Op entropy = loss("softmax_cross_entropy", "(n, c, …), floating: scores",
                     "nll_loss of log_softmax over classes.");
   entropy.expand = expand_cross_entropy;
+  entropy.rounds_once = true;
   return {
       {.name = "random_uniform_like",
        .doc =

@@ -4,6 +4,7 @@
 // are inferred and nodes replaced until none is left; a graph without any stays as it is.
 #include <algorithm>
 
+#include "graph/dtypes.h"
 #include "graph/expansion.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -20,14 +21,19 @@ bool is_expression(const NodeRef& node) {
 
 Graph expand_operators(Graph graph) {
   while (std::ranges::any_of(nodes_of(graph.outputs), is_expression)) {
-    graph = infer_shape(std::move(graph));
+    graph = infer_type(infer_shape(std::move(graph)));
     const GraphIndex index(graph);
     const auto& shapes = list_of<Shape>(graph, "shape", index.num_entries());
+    const auto& numbers = list_of<int64_t>(graph, "dtype", index.num_entries());
     const auto replace = [&](size_t id, const NodeRef& node) -> Replacement {
       if (!is_expression(node)) return std::nullopt;
       std::vector<Shape> inputs;
-      for (const Entry& e : index.nodes()[id]->inputs) inputs.push_back(shapes[index.entry_id(e)]);
-      return expanded(node, inputs);
+      std::vector<KnownType> types;
+      for (const Entry& e : index.nodes()[id]->inputs) {
+        inputs.push_back(shapes[index.entry_id(e)]);
+        types.push_back(type_of_number(static_cast<int>(numbers[index.entry_id(e)])));
+      }
+      return expanded(node, inputs, types);
     };
     graph = with_outputs(graph, rewrite(graph, replace).outputs);
   }

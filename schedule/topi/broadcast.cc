@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "ir/expr.h"
 #include "schedule/topi/operator.h"
@@ -22,6 +23,25 @@ Tensor combine(std::string_view op, const Tensor& a, const Tensor& b, Element el
       },
       label, tag);
 }
+
+using Extreme = Expr (*)(const Expr& a, const Expr& b);
+
+bool is_number(const Expr& e) {
+  const FloatImm* real = as<FloatImm>(e);
+  return is_const(e) && (real == nullptr || !std::isnan(real->value));
+}
+
+// NaN where one is: max and min of expressions give the second then, so that a constant as the
+// first costs nothing.
+Expr extreme_of(Extreme f, const Expr& a, const Expr& b) {
+  if (is_number(b)) return f(b, a);
+  const Expr e = f(a, b);
+  if (!e.dtype().is_float() || is_number(a)) return e;
+  const Expr first = tw::cast(e.dtype(), a);
+  return select(call("isnan", {first}), first, e);
+}
+Expr greater_of(const Expr& a, const Expr& b) { return extreme_of(&tw::max, a, b); }
+Expr lesser_of(const Expr& a, const Expr& b) { return extreme_of(&tw::min, a, b); }
 
 #define BINARY(name, expression, doc) \
   Expr element_##name(const Expr& a, const Expr& b) { return expression; }

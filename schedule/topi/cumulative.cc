@@ -8,6 +8,7 @@
 
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/statements.h"
 #include "schedule/topi/transform.h"
@@ -16,8 +17,8 @@ namespace tw::topi {
 namespace {
 
 // A walk along lines with so many values, of neighbouring lines side by side, that go from one
-// element to the next. The element is at `at` in inputs and output; `state` holds the values, that
-// of this line at `state_at`.
+// element to the next, of the type of `first`. The element is at `at` in inputs and output; `state`
+// holds the values, that of this line at `state_at`.
 using Step = std::function<Stmt(const Memories& inputs, const Memory& output, const Expr& at,
                                 const Memory& state, const Expr& state_at)>;
 
@@ -27,14 +28,14 @@ Tensor walk(const std::string& name, const std::vector<Tensor>& inputs, DType re
   const Lines lines = lines_along(shape, axis);
   const int64_t count = count_of(shape), width = columns_of_task(lines.inner);
   const int64_t blocks = std::max<int64_t>(lines.inner / width, 1);
-  const DType type = position_type(count);
+  const DType type = position_type(count), sums = first.dtype();
   const auto constant = [&](int64_t v) { return make_const(type, v); };
   const auto columns = [&](const StatementOf& body) {
     return vector_loop("j", width, type, result, body);
   };
   const auto block_of_lines = [&](const Expr& begin, const Memories& from, const Memory& to) {
     return allocate(
-        "state", result, constant(width),
+        "state", sums, constant(width),
         [&](const Memory& state) {
           const Stmt start = columns([&](const Expr& j) { return state.store(j, first); });
           const Stmt steps = loop("k", lines.length, type, [&](const Expr& k) {
@@ -75,12 +76,13 @@ Tensor running(std::string_view op, const Tensor& data, std::optional<int> axis,
                    exclusive, reverse, name, first, combine);
   }
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, *axis, data.rank()));
-  const Expr start = make_const(type, first);
+  const DType wide = accumulation_type(type);
+  const Expr start = make_const(wide, first);
   return walk(name, {data}, type, along, reverse, start,
               [&](const Memories& in, const Memory& out, const Expr& at, const Memory& state,
                   const Expr& j) {
-                const Stmt more = state.store(j, combine(state[j], cast(type, in[0][at])));
-                const Stmt result = out.store(at, state[j]);
+                const Stmt more = state.store(j, combine(state[j], cast(wide, in[0][at])));
+                const Stmt result = out.store(at, cast(type, state[j]));
                 return exclusive ? block({result, more}) : block({more, result});
               });
 }
@@ -121,21 +123,24 @@ Tensor linear_recurrence(const Tensor& data, const Tensor& factor, int axis, Rec
     require_extent({op, "factor"}, factor, d, data.shape()[static_cast<size_t>(d)]);
   }
   const auto along = static_cast<size_t>(normalize_axis({op, "axis"}, axis, data.rank()));
+  const DType type = data.dtype(), wide = accumulation_type(type);
   // The state is y, or for Before the part of the next y that comes of this one.
-  return walk(name, {data, factor}, data.dtype(), along, reverse, make_zero(data.dtype()),
-              [&](const Memories& in, const Memory& out, const Expr& at, const Memory& state,
-                  const Expr& j) {
-                const Expr x = in[0][at], a = in[1][at];
-                switch (form) {
-                  case Recurrence::Current:
-                    return block({state.store(j, x + a * state[j]), out.store(at, state[j])});
-                  case Recurrence::Before:
-                    return block({out.store(at, x + state[j]), state.store(j, a * out[at])});
-                  case Recurrence::Exclusive:
-                    return block({out.store(at, state[j]), state.store(j, x + a * state[j])});
-                }
-                return Stmt();
-              });
+  return walk(
+      name, {data, factor}, data.dtype(), along, reverse, make_zero(wide),
+      [&](const Memories& in, const Memory& out, const Expr& at, const Memory& state,
+          const Expr& j) {
+        const Expr x = cast(wide, in[0][at]), a = cast(wide, in[1][at]);
+        switch (form) {
+          case Recurrence::Current:
+            return block({state.store(j, x + a * state[j]), out.store(at, cast(type, state[j]))});
+          case Recurrence::Before:
+            return block(
+                {out.store(at, cast(type, x + state[j])), state.store(j, a * (x + state[j]))});
+          case Recurrence::Exclusive:
+            return block({out.store(at, cast(type, state[j])), state.store(j, x + a * state[j])});
+        }
+        return Stmt();
+      });
 }
 
 std::vector<Operator> cumulative_rows() {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi {
@@ -138,7 +139,8 @@ Tensor einsum(const std::string& subscripts, const std::vector<Tensor>& operands
   }
   std::vector<Expr> shape;
   for (char label : equation.output) shape.push_back(extents.at(label));
-  return te::compute(
+  const DType type = operands[0].dtype(), wide = accumulation_type(type);
+  const Tensor result = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         for (size_t d = 0; d < i.size(); ++d) positions[equation.output[d]] = i[d];
@@ -149,12 +151,13 @@ Tensor einsum(const std::string& subscripts, const std::vector<Tensor>& operands
             const Expr& at = positions.at(equation.inputs[k][d]);
             position.push_back(is_one(operands[k].shape()[d]) ? make_zero(at.dtype()) : at);
           }
-          const Expr e = operands[k](position);
+          const Expr e = tw::cast(wide, operands[k](position));
           product = product.defined() ? product * e : e;
         }
         return summed.empty() ? product : te::sum(product, summed);
       },
       "T_einsum", summed.empty() ? kBroadcast : kReduction);
+  return converted(result, type);
 }
 
 std::vector<Operator> einsum_rows() {

@@ -154,7 +154,7 @@ Tensor clip(const Tensor& x, double low, double high, const std::string& label,
   };
   const Expr least = bound(whole ? std::ceil(low) : low);
   const Expr greatest = bound(whole ? std::floor(high) : high);
-  return map(x, label, tag, [&](const Expr& e) { return max(min(e, greatest), least); });
+  return map(x, label, tag, [&](const Expr& e) { return max(least, min(greatest, e)); });
 }
 
 Tensor full(const std::vector<Expr>& shape, DType type, const Expr& value, const std::string& label,
@@ -197,7 +197,8 @@ std::vector<Operator> elementwise_rows() {
   rows.push_back(make_operator(
       "topi", "clip", [](const Tensor& x, double low, double high) { return clip(x, low, high); },
       {{"x", elements_text(Elements::Number)}, {"a_min"}, {"a_max"}},
-      "max(a_min, min(x, a_max)); bounds beyond an integer type cut off nothing. ONNX Clip."));
+      "max(a_min, min(x, a_max)), of NaN NaN; bounds beyond an integer type cut off nothing. ONNX "
+      "Clip."));
   rows.push_back(make_operator(
       "topi", "full",
       [](const std::vector<Expr>& shape, DType dtype, const Expr& value) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/operator.h"
@@ -33,6 +34,9 @@ Expr count_of_reduced(const Tensor& data, const std::vector<int>& axis) {
 
 Tensor logsumexp(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
   require_float({"logsumexp", "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once([&](const Tensor& x) { return logsumexp(x, axis, keepdims); }, data);
+  }
   const Tensor greatest = max(data, axis, true);
   // Of infinities nothing is subtracted: their difference is no number.
   const Tensor shift = te::compute(
@@ -47,6 +51,9 @@ Tensor logsumexp(const Tensor& data, const std::vector<int>& axis, bool keepdims
 }
 
 Tensor norm(const Tensor& data, int64_t ord, const std::vector<int>& axis, bool keepdims) {
+  if (is_accumulated_wider(data)) {
+    return rounded_once([&](const Tensor& x) { return norm(x, ord, axis, keepdims); }, data);
+  }
   if (ord == 1) return sum(abs(data), axis, keepdims);
   if (ord != 2) bad_argument({"norm", "ord"}, fmt::format("{}", ord), "1, 2");
   require_float({"norm", "data"}, data);
@@ -55,6 +62,10 @@ Tensor norm(const Tensor& data, int64_t ord, const std::vector<int>& axis, bool 
 
 Tensor variance(const Tensor& data, const std::vector<int>& axis, bool keepdims, bool unbiased) {
   require_float({"variance", "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once([&](const Tensor& x) { return variance(x, axis, keepdims, unbiased); },
+                        data);
+  }
   const Tensor distance = subtract(data, mean(data, axis, true));
   const Expr count = count_of_reduced(data, axis) - Expr(unbiased ? 1 : 0);
   return divide(sum(square(distance), axis, keepdims), tw::cast(data.dtype(), count));

@@ -8,6 +8,7 @@
 
 #include "ir/expr.h"
 #include "runtime/error.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/gather.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/statements.h"
@@ -317,7 +318,8 @@ Tensor tile_grad(const Tensor& grad, const std::vector<Expr>& shape, const std::
                                                     : floor_div(whole[d], shape[d - added]);
     copies.push_back(te::reduce_axis({make_zero(extent.dtype()), extent}, fmt::format("k{}", d)));
   }
-  return te::compute(
+  const DType type = accumulation_type(grad.dtype());
+  const Tensor sums = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at;
@@ -330,9 +332,10 @@ Tensor tile_grad(const Tensor& grad, const std::vector<Expr>& shape, const std::
             at.push_back(d < added ? copy : copy * shape[d - added] + i[d - added]);
           }
         }
-        return copies.empty() ? grad(at) : te::sum(grad(at), copies);
+        return copies.empty() ? grad(at) : te::sum(tw::cast(type, grad(at)), copies);
       },
       name, copies.empty() ? kInjective : kReduction);
+  return converted(sums, grad.dtype());
 }
 
 Tensor repeat_grad(const Tensor& grad, const std::vector<Expr>& shape, int64_t repeats, int axis,
@@ -341,14 +344,16 @@ Tensor repeat_grad(const Tensor& grad, const std::vector<Expr>& shape, int64_t r
       static_cast<size_t>(normalize_axis({"repeat_grad", "axis"}, axis, grad.rank()));
   const Expr times = make_const(shape[along].dtype(), repeats);
   const IterVar copy = te::reduce_axis({make_zero(times.dtype()), times}, "k");
-  return te::compute(
+  const DType type = accumulation_type(grad.dtype());
+  const Tensor sums = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at = to_exprs(i);
         at[along] = i[along] * times + copy.var();
-        return te::sum(grad(at), {copy});
+        return te::sum(tw::cast(type, grad(at)), {copy});
       },
       name, kReduction);
+  return converted(sums, grad.dtype());
 }
 
 namespace nn {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/operator.h"
 
@@ -80,12 +81,25 @@ class Reduction {
 using ReduceFunction = Expr (*)(const Expr&, const std::vector<IterVar>&, const Expr&);
 
 Tensor reduce_with(std::string_view op, ReduceFunction f, const Tensor& data,
-                   const std::vector<int>& axis, bool keepdims) {
+                   const std::vector<int>& axis, bool keepdims, DType type) {
   const Reduction r(op, data, axis, keepdims);
   return te::compute(
       r.result_shape(),
-      [&](const std::vector<Var>& i) { return f(data(r.source(i)), r.reduce_axes(), {}); },
+      [&](const std::vector<Var>& i) {
+        return f(tw::cast(type, data(r.source(i))), r.reduce_axes(), {});
+      },
       data.name() + "_red", kReduction);
+}
+
+Tensor reduce_with(std::string_view op, ReduceFunction f, const Tensor& data,
+                   const std::vector<int>& axis, bool keepdims) {
+  return reduce_with(op, f, data, axis, keepdims, data.dtype());
+}
+
+// The result is of the accumulation type.
+Tensor accumulate(std::string_view op, ReduceFunction f, const Tensor& data,
+                  const std::vector<int>& axis, bool keepdims) {
+  return reduce_with(op, f, data, axis, keepdims, accumulation_type(data.dtype()));
 }
 
 Expr reduce_bools(const Expr& source, const std::vector<IterVar>& axes, bool conjunction) {
@@ -144,10 +158,10 @@ Tensor extreme_position(std::string_view op, const Tensor& data, const std::vect
 }  // namespace
 
 Tensor sum(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
-  return reduce_with("sum", &te::sum, data, axis, keepdims);
+  return converted(accumulate("sum", &te::sum, data, axis, keepdims), data.dtype());
 }
 Tensor prod(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
-  return reduce_with("prod", &te::prod, data, axis, keepdims);
+  return converted(accumulate("prod", &te::prod, data, axis, keepdims), data.dtype());
 }
 Tensor max(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
   return reduce_with("max", &te::max, data, axis, keepdims);
@@ -165,7 +179,8 @@ Tensor any(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
 Tensor mean(const Tensor& data, const std::vector<int>& axis, bool keepdims) {
   require_float({"mean", "data"}, data);
   const Expr count = Reduction("mean", data, axis, keepdims).count();
-  return divide(sum(data, axis, keepdims), tw::cast(data.dtype(), count), "T_mean");
+  const Tensor total = accumulate("mean", &te::sum, data, axis, keepdims);
+  return converted(divide(total, tw::cast(total.dtype(), count), "T_mean"), data.dtype());
 }
 
 Tensor argmax(const Tensor& data, const std::vector<int>& axis, bool keepdims,
@@ -190,13 +205,15 @@ std::vector<Operator> reduction_rows() {
         [reduce](const Tensor& x, const Axes& axes, bool keep) { return reduce(x, axes, keep); },
         {{"data", data}, axis, keepdims}, doc));
   };
-  add("sum", "numbers", &sum, "The sum, in the type of the elements. ONNX ReduceSum.");
-  add("prod", "numbers", &prod, "The product, in the type of the elements. ONNX ReduceProd.");
+  add("sum", "numbers", &sum,
+      "The sum, in the type of the elements; of 16 bits rounded once. ONNX ReduceSum.");
+  add("prod", "numbers", &prod,
+      "The product, in the type of the elements; of 16 bits rounded once. ONNX ReduceProd.");
   add("max", "numbers", &max,
-      "The greatest element; of none minus infinity, or the least integer. "
+      "The greatest element; of none minus infinity, or the least integer; a NaN may be lost. "
       "ONNX ReduceMax.");
   add("min", "numbers", &min,
-      "The least element; of none infinity, or the greatest integer. ONNX "
+      "The least element; of none infinity, or the greatest integer; a NaN may be lost. ONNX "
       "ReduceMin.");
   add("mean", "floats", &mean, "The sum divided by the number of elements. ONNX ReduceMean.");
   add("all", "bool", &all, "Whether all elements are true. NumPy all.");

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/softmax.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/slice.h"
@@ -64,7 +65,7 @@ struct Regions {
 
   Regions(std::string_view op, DType element, const std::vector<Expr>& data, const Tensor& rois,
           const std::vector<int64_t>& pooled_size, double spatial_scale)
-      : type(element.bits < 32 ? float_type(32) : element), images(data[0]), scale(spatial_scale) {
+      : type(accumulation_type(element)), images(data[0]), scale(spatial_scale) {
     require_rank({op, "rois"}, rois, 2);
     require_extent({op, "rois"}, rois, 1, number(5));
     const std::vector<int64_t> parts = normalize_steps({op, "pooled_size"}, pooled_size, 2, 1);
@@ -133,9 +134,12 @@ Between between(const Regions& g, const Expr& position, int64_t extent) {
 
 // What each point of each part of region r does: f(part's row, column, weight of each point,
 // corners).
+// Weights of a point add up to its share of the part; with `outside`, which is done for points
+// outside of the image, to 1.
 using PointOf = std::function<Stmt(const Expr& row, const Expr& column, const Corners& corners)>;
+using PartOf = std::function<Stmt(const Expr& row, const Expr& column)>;
 Stmt for_points(const Regions& g, const Alignment& a, const Memory& rois, const Expr& r,
-                const PointOf& f) {
+                const PointOf& f, const PartOf& outside = {}) {
   const double shift = a.aligned ? 0.5 : 0;
   const auto axis = [&](int64_t k, int64_t parts, const auto& body) {
     const auto edge = [&](int64_t side) { return g.side(rois, r, side) - g.real(shift); };
@@ -156,7 +160,8 @@ Stmt for_points(const Regions& g, const Alignment& a, const Memory& rois, const 
         return start + cast(g.type, p) * part +
                div((cast(g.type, k) + g.real(0.5)) * part, cast(g.type, points));
       };
-      const Expr share = div(g.real(1), cast(g.type, max(down * across, number(1))));
+      const Expr share =
+          outside ? g.real(1) : div(g.real(1), cast(g.type, max(down * across, number(1))));
       return loop("ph", number(g.rows), [&](const Expr& ph) {
         return loop("pw", number(g.columns), [&](const Expr& pw) {
           return loop("y", down, [&](const Expr& y) {
@@ -169,7 +174,8 @@ Stmt for_points(const Regions& g, const Alignment& a, const Memory& rois, const 
                    v.behind * number(g.width) + h.before, v.behind * number(g.width) + h.behind},
                   {up * before * share, up * h.weight * share, v.weight * before * share,
                    v.weight * h.weight * share}};
-              return when(v.inside && h.inside, f(ph, pw, corners));
+              return when(v.inside && h.inside, f(ph, pw, corners),
+                          outside ? outside(ph, pw) : Stmt());
             });
           });
         });
@@ -351,6 +357,88 @@ Tensor roi_align_nchw(const Tensor& data, const Tensor& rois, const Alignment& a
       })[0];
 }
 
+std::vector<Tensor> roi_align_source(const Tensor& data, const Tensor& rois, const Alignment& a) {
+  Regions::require("roi_align", data);
+  const Regions g("roi_align", data.dtype(), data.shape(), rois, a.pooled_size, a.spatial_scale);
+  const int64_t parts = g.rows * g.columns, pixels = g.height * g.width;
+  constexpr int64_t kNone = -2, kOutside = -1;  // before the first point, and a point outside
+  struct Outputs {
+    Memory places, weights;
+  };
+  const auto channel_of = [&](const Memory& in, const Memory& regions, const Expr& r,
+                              const Expr& channel, const Outputs& out, const Memory& best) {
+    const Expr first = (r * number(g.channels) + channel) * number(parts);
+    const auto of_all = [&](const StatementOf& f) { return loop("k", number(parts), f); };
+    const auto part = [&](const Expr& ph, const Expr& pw) { return ph * number(g.columns) + pw; };
+    const auto take = [&](const Expr& k, const Expr& value, const Expr& place, const Expr& weight) {
+      const Expr is_first = out.places[first + k] == number(kNone);
+      return let("value", value, [&](const Expr& v) {
+        return when(is_first || v > best[k],
+                    block({best.store(k, v), out.places.store(first + k, place),
+                           out.weights.store(first + k, cast(data.dtype(), weight))}));
+      });
+    };
+    const Stmt start = of_all([&](const Expr& k) {
+      return block({best.store(k, g.real(0)), out.places.store(first + k, number(kNone)),
+                    out.weights.store(first + k, make_zero(data.dtype()))});
+    });
+    const Stmt points = for_points(
+        g, a, regions, r,
+        [&](const Expr& ph, const Expr& pw, const Corners& corners) {
+          return with_corners(corners, [&](const Corners& c) {
+            const Expr plane =
+                (g.image(regions, r) * number(g.channels) + channel) * number(pixels);
+            std::vector<Stmt> takes;
+            for (size_t k = 0; k < c.places.size(); ++k) {
+              const Expr place = plane + c.places[k];
+              takes.push_back(
+                  take(part(ph, pw), cast(g.type, in[place]) * c.weights[k], place, c.weights[k]));
+            }
+            return block(takes);
+          });
+        },
+        [&](const Expr& ph, const Expr& pw) {
+          return take(part(ph, pw), g.real(0), number(kOutside), g.real(0));
+        });
+    const Stmt none = of_all([&](const Expr& k) {
+      return when(out.places[first + k] == number(kNone),
+                  out.places.store(first + k, number(kOutside)));
+    });
+    return block({start, when(g.has(g.image(regions, r)), points), none});
+  };
+  return computed_by(
+      "roi_align_source", {data, rois}, {{g.pooled(), int_type(32)}, {g.pooled(), data.dtype()}},
+      [&](const Memories& ins, const Memories& outs) {
+        return for_rows(
+            g.count * number(g.channels), 16 * parts, [&](const Expr& first, const Expr& count) {
+              return allocate(
+                  "best", g.type, number(std::max<int64_t>(parts, 1)), [&](const Memory& best) {
+                    return loop("k", count, [&](const Expr& k) {
+                      return let("row", first + k, [&](const Expr& row) {
+                        return channel_of(ins[0], ins[1], floor_div(row, number(g.channels)),
+                                          floor_mod(row, number(g.channels)), {outs[0], outs[1]},
+                                          best);
+                      });
+                    });
+                  });
+            });
+      });
+}
+
+Tensor roi_align_greatest_nchw(const Tensor& data, const Tensor& rois, const Alignment& a) {
+  const std::vector<Tensor> source = roi_align_source(data, rois, a);
+  const Tensor flat = reshape(data, {product(data.shape())});
+  const DType type = accumulation_type(data.dtype());
+  return te::compute(
+      source[0].shape(),
+      [&](const std::vector<Var>& i) {
+        const Expr from = source[0](to_exprs(i)), weight = source[1](to_exprs(i));
+        const Expr value = cast(data.dtype(), cast(type, flat(from)) * cast(type, weight));
+        return if_then_else(from >= number(0), value, make_zero(data.dtype()));
+      },
+      "roi_align_greatest", kInjective);
+}
+
 Tensor roi_align_grad(const Tensor& grad, const Tensor& rois, const std::vector<Expr>& data_shape,
                       const Alignment& a) {
   Regions::require("roi_align", grad);
@@ -438,15 +526,21 @@ std::vector<Operator> regions_rows() {
           "topi.vision", "roi_align_nchw",
           [](const Tensor& data, const Tensor& boxes, const std::vector<int64_t>& size,
              double factor, const std::string& mode, int64_t sample_ratio) {
-            if (mode != "avg")
-              bad_argument({"roi_align", "mode"}, fmt::format("'{}'", mode), "\"avg\"");
-            return roi_align_nchw(data, boxes, {size, factor, sample_ratio, false});
+            if (mode != "avg" && mode != "max")
+              bad_argument({"roi_align", "mode"}, fmt::format("'{}'", mode), "avg, max");
+            const Alignment how = {size, factor, sample_ratio, false};
+            return mode == "avg" ? roi_align_nchw(data, boxes, how)
+                                 : roi_align_greatest_nchw(data, boxes, how);
           },
           {images,
            rois,
            pooled,
            scale,
-           {"mode", "\"avg\"", std::string("avg")},
+           {"mode",
+            "\"avg\", or \"max\": the greatest of what the four pixels around points give to them, "
+            "as "
+            "ONNX has it; TVM's is that of points",
+            std::string("avg")},
            {"sample_ratio", "points of a part in each direction; below 1: as many as pixels",
             int64_t{-1}}},
           "The mean of points of each part of a region, bilinear between pixels, [r, c, "

@@ -2,8 +2,10 @@
 // All operators.
 #pragma once
 
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/cumulative.h"
+#include "schedule/topi/determinant.h"
 #include "schedule/topi/einsum.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/gather.h"

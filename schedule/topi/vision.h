@@ -88,6 +88,11 @@ struct Alignment {
   bool aligned = false;
 };
 Tensor roi_align_nchw(const Tensor& data, const Tensor& rois, const Alignment& a);
+// Of each part the greatest of what pixels around its points give to them, as ONNX and ONNX Runtime
+// have it: {its place in data, row-major, int32; the weight of that pixel}, [r, c, rows, columns].
+// Points outside give 0, at a place of -1; so do parts without points.
+std::vector<Tensor> roi_align_source(const Tensor& data, const Tensor& rois, const Alignment& a);
+Tensor roi_align_greatest_nchw(const Tensor& data, const Tensor& rois, const Alignment& a);
 // The gradient of roi_align's data, which has that shape.
 Tensor roi_align_grad(const Tensor& grad, const Tensor& rois, const std::vector<Expr>& data_shape,
                       const Alignment& a);

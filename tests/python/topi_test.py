@@ -97,3 +97,34 @@ def test_the_gradient_of_pooling(kind, expected):
     result, out = topi.nn.pool_grad(g, data, 2, 1, 0, kind), np.zeros(x.shape, "float32")
     tw.build(te.create_schedule(result.op), [g, data, result])(np.ones((1, 1, 2, 3), "float32"), x, out)
     np.testing.assert_array_equal(out[0, 0], expected)
+
+
+NUMBERS = np.array([np.nan, -np.inf, -7, -0.25, 0, 0.25, 7, np.inf])
+OF_NAN = [
+    (topi.nn.relu, lambda x: np.maximum(x, 0)),
+    (topi.nn.relu6, lambda x: np.clip(x, 0, 6)),
+    (lambda x: topi.clip(x, -1, 1), lambda x: np.clip(x, -1, 1)),
+    (lambda x: topi.maximum(x, 0.5), lambda x: np.maximum(x, 0.5)),
+    (lambda x: topi.minimum(0.5, x), lambda x: np.minimum(0.5, x)),
+    (lambda x: topi.maximum(x, float("nan")), lambda x: np.maximum(x, np.nan)),
+    (topi.nn.hard_sigmoid, lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
+    (topi.nn.elu, lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0)))),
+    (lambda x: topi.nn.thresholded_relu(x, 1.0), lambda x: np.where(x <= 1, 0, x)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(8,), (37, 8)])  # one by one, and in vectors
+@pytest.mark.parametrize(("function", "reference"), OF_NAN)
+def test_nan_stays_nan(function, reference, shape, dtype):
+    x = te.placeholder(shape, dtype, name="x")
+    values = np.broadcast_to(NUMBERS, shape).astype(dtype, order="C")
+    np.testing.assert_allclose(run(function(x), values), reference(values).astype(dtype), rtol=1e-3)
+
+
+def test_the_greater_and_the_lesser_are_nan_where_one_operand_is():
+    shape = (len(NUMBERS), 1), (1, len(NUMBERS))
+    x, y = (te.placeholder(s, "float32", name=n) for s, n in zip(shape, "xy", strict=True))
+    a, b = (NUMBERS.reshape(s).astype("float32") for s in shape)
+    np.testing.assert_array_equal(run(topi.maximum(x, y), a, b), np.maximum(a, b))
+    np.testing.assert_array_equal(run(topi.minimum(x, y), a, b), np.minimum(a, b))

@@ -35,11 +35,13 @@ Values mean(Call& c) {
   return {c("__div_scalar__", {total}, {{"scalar", text(count)}})};
 }
 
-// Integers of one sign are powered as floats would be inexact: they are not supported.
+// In the type of the base; of an integer to a floating exponent in float64, towards zero.
 Values power(Call& c) {
   const Value &base = c.input(0), &exponent = c.input(1);
-  if (!base.dtype().is_float()) c.unsupported("a power of integers");
-  return {c("broadcast_pow", {base, c.cast(exponent, base.dtype())})};
+  const bool mixed = base.dtype().is_integer() && exponent.dtype().is_float();
+  const DType type = mixed ? float_type(64) : base.dtype();
+  const Value result = c("broadcast_pow", {c.cast(base, type), c.cast(exponent, type)});
+  return {c.cast(result, base.dtype())};
 }
 
 Values divide(Call& c) {
@@ -56,16 +58,19 @@ Values clip_by_attributes(Call& c) {
 // Limits are constants, or tensors of one element.
 Values clip(Call& c) {
   Value data = c.input(0);
-  const auto limit = [&](size_t k, std::string_view op) {
-    if (c.has(k)) data = c(op, {data, c.reshaped(c.input(k), {})});
+  const auto limit = [&](size_t k, std::string_view op, std::string_view by_number) {
+    if (!c.has(k)) return;
+    const bool known = data.dtype().is_float() && c.input(k).is_constant();
+    data = known ? c(by_number, {data}, {{"scalar", text(c.number_of(k))}})
+                 : c(op, {data, c.reshaped(c.input(k), {})});
   };
   const bool constant =
       (!c.has(1) || c.input(1).is_constant()) && (!c.has(2) || c.input(2).is_constant());
   if (constant && data.dtype().is_float() && c.has(1) && c.has(2)) {
     return {c("clip", {data}, {{"a_min", text(c.number_of(1))}, {"a_max", text(c.number_of(2))}})};
   }
-  limit(1, "broadcast_max");
-  limit(2, "broadcast_min");
+  limit(1, "broadcast_max", "__max_scalar__");
+  limit(2, "broadcast_min", "__min_scalar__");
   return {data.is(c.input(0)) ? c("copy", {data}) : data};
 }
 

@@ -70,12 +70,19 @@ Converter over_images(std::string_view name, std::string_view op) {
 }
 
 Values batch_norm(Call& c) {
-  if (c.opset() >= 14 && c.flag("training_mode", false)) c.unsupported("training");
   if (c.opset() < 9 && !c.flag("spatial", true)) c.unsupported("statistics of each pixel");
   const Value& data = c.input(0);
   if (data.rank() < 2) c.bad("a norm over " + text(data.shape()), "(n, c, …)");
   Values inputs{data};
   for (size_t k = 1; k < 5; ++k) inputs.push_back(c.cast(c.input(k), data.dtype()));
+  if (c.opset() >= 14 && c.flag("training_mode", false)) {
+    Values outputs = c.all("batch_norm_training", inputs,
+                           {{"axis", "1"},
+                            {"epsilon", text(c.real("epsilon", 1e-5F))},
+                            {"momentum", text(c.real("momentum", 0.9F))}});
+    for (size_t k = 1; k < 3; ++k) outputs[k] = c.cast(outputs[k], c.input(3).dtype());
+    return outputs;
+  }
   return {c("batch_norm", inputs, {{"axis", "1"}, {"epsilon", text(c.real("epsilon", 1e-5F))}})};
 }
 

@@ -51,6 +51,7 @@ std::vector<Converter> matrix_converters() {
       {"Gemm", 1, 3, 3, kGemm, gemm},
       {"Gemm", 11, 2, 3, kGemm, gemm},
       {"MatMul", 1, 2, 2, "", matmul},
+      {"Det", 11, 1, 1, "", same("det")},
   };
 }
 

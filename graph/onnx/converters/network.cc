@@ -62,16 +62,30 @@ Value over(Call& c, const Value& value, const Value& data, size_t dimensions) {
   return value.shape() == shape ? value : c.broadcast(value, shape);
 }
 
+// The mean and the inverse deviation that a layer norm divides by, for its gradient.
+Values layer_statistics(Call& c, const std::vector<int64_t>& axes) {
+  // stash_type: the type of a floating number of ONNX, in which they are.
+  const Value x = c.cast(c.input(0), c.dtype("stash_type", 1));
+  const Attributes of_groups{{"axis", text(axes)}, {"keepdims", "True"}};
+  const Value mean = c("mean", {x}, of_groups), distance = c("broadcast_sub", {x, mean});
+  const Value variance = c("mean", {c("elemwise_mul", {distance, distance})}, of_groups);
+  const Value shifted =
+      c("__add_scalar__", {variance}, {{"scalar", text(c.real("epsilon", 1e-5F))}});
+  return {mean, c("__pow_scalar__", {shifted}, {{"scalar", "-0.5"}})};
+}
+
 Values layer_norm(Call& c) {
-  if (c.wants(1) || c.wants(2)) c.unsupported("outputs for training");
   const Value& x = c.input(0);
   const std::vector<int64_t> axes = from_axis(c, x.rank());
   Values inputs{x, over(c, c.input(1), x, axes.size())};
   if (c.has(2)) inputs.push_back(over(c, c.input(2), x, axes.size()));
-  return {c("layer_norm", inputs,
-            {{"axis", text(axes)},
-             {"epsilon", text(c.real("epsilon", 1e-5F))},
-             {"center", text(c.has(2))}})};
+  Values outputs{c("layer_norm", inputs,
+                   {{"axis", text(axes)},
+                    {"epsilon", text(c.real("epsilon", 1e-5F))},
+                    {"center", text(c.has(2))}})};
+  if (!c.wants(1) && !c.wants(2)) return outputs;
+  for (Value& v : layer_statistics(c, axes)) outputs.push_back(v);
+  return outputs;
 }
 
 Values rms_norm(Call& c) {

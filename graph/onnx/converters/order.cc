@@ -26,8 +26,6 @@ Values top_k(Call& c) {
 
 // Regions come without the images that they are of.
 Values roi_align(Call& c) {
-  const std::string mode = c.string("mode", "avg");
-  if (mode != "avg") c.unsupported("mode '" + mode + "'");
   const Value& regions = c.input(1);
   const Value images = c.reshaped(c.cast(c.input(2), regions.dtype()), {c.input(2).extent(0), 1});
   const Value rois = c("concatenate", {images, regions}, {{"axis", "1"}});
@@ -38,6 +36,7 @@ Values roi_align(Call& c) {
               text(std::vector{c.integer("output_height", 1), c.integer("output_width", 1)})},
              {"spatial_scale", text(c.real("spatial_scale", 1))},
              {"sample_ratio", text(c.integer("sampling_ratio", 0))},
+             {"mode", c.string("mode", "avg")},
              {"aligned", text(aligned)}})};
 }
 

@@ -297,7 +297,7 @@ def saturating_cast(x: Tensor | ExprLike, dtype: str) -> Tensor | PrimExpr:
 
 
 def clip(x: Tensor, a_min: float, a_max: float) -> Tensor:
-    r"""Max(a_min, min(x, a_max)); bounds beyond an integer type cut off nothing. ONNX Clip.
+    r"""Max(a_min, min(x, a_max)), of NaN NaN; bounds beyond an integer type cut off nothing. ONNX Clip.
 
     x (Tensor): integers or floats
     a_min (float)
@@ -387,7 +387,7 @@ def floor_mod(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimEx
 
 
 def maximum(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimExpr:
-    r"""The greater; NumPy maximum.
+    r"""The greater, NaN where one is; NumPy maximum.
 
     lhs (Tensor | ExprLike)
     rhs (Tensor | ExprLike): of a shape that broadcasts with that of lhs, as NumPy's do; or one scalar for all elements
@@ -395,7 +395,7 @@ def maximum(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimExpr
 
 
 def minimum(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimExpr:
-    r"""The lesser; NumPy minimum.
+    r"""The lesser, NaN where one is; NumPy minimum.
 
     lhs (Tensor | ExprLike)
     rhs (Tensor | ExprLike): of a shape that broadcasts with that of lhs, as NumPy's do; or one scalar for all elements
@@ -403,7 +403,7 @@ def minimum(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimExpr
 
 
 def power(lhs: Tensor | ExprLike, rhs: Tensor | ExprLike) -> Tensor | PrimExpr:
-    r"""A to the b; ONNX Pow.
+    r"""A to the b, of integers 1 / a towards zero where b is below 0; ONNX Pow.
 
     lhs (Tensor | ExprLike)
     rhs (Tensor | ExprLike): of a shape that broadcasts with that of lhs, as NumPy's do; or one scalar for all elements
@@ -531,7 +531,7 @@ def broadcast_to(data: Tensor, shape: ExprLike | collections.abc.Sequence[ExprLi
 
 
 def sum(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-    r"""The sum, in the type of the elements. ONNX ReduceSum.
+    r"""The sum, in the type of the elements; of 16 bits rounded once. ONNX ReduceSum.
 
     data (Tensor): numbers
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
@@ -540,7 +540,7 @@ def sum(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, k
 
 
 def prod(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-    r"""The product, in the type of the elements. ONNX ReduceProd.
+    r"""The product, in the type of the elements; of 16 bits rounded once. ONNX ReduceProd.
 
     data (Tensor): numbers
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
@@ -549,7 +549,7 @@ def prod(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, 
 
 
 def max(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-    r"""The greatest element; of none minus infinity, or the least integer. ONNX ReduceMax.
+    r"""The greatest element; of none minus infinity, or the least integer; a NaN may be lost. ONNX ReduceMax.
 
     data (Tensor): numbers
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
@@ -558,7 +558,7 @@ def max(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, k
 
 
 def min(data: Tensor, axis: int | collections.abc.Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-    r"""The least element; of none infinity, or the greatest integer. ONNX ReduceMin.
+    r"""The least element; of none infinity, or the greatest integer; a NaN may be lost. ONNX ReduceMin.
 
     data (Tensor): numbers
     axis (int | collections.abc.Sequence[int] | None): dimensions, from the end where negative; None: all
@@ -975,6 +975,13 @@ def ndarray_size(array: Tensor, dtype: str = 'int32') -> Tensor:
 
     array (Tensor)
     dtype (str): of the result
+    """
+
+
+def det(data: Tensor) -> Tensor:
+    r"""The determinants of matrices in the last two dimensions. ONNX Det.
+
+    data (Tensor): [..., n, n], floats, n constant
     """
 
 

@@ -13,7 +13,7 @@ def flatten(data: Tensor) -> Tensor:
 
 
 def relu(x: Tensor) -> Tensor:
-    r"""Max(x, 0). ONNX Relu.
+    r"""Max(x, 0), of NaN NaN. ONNX Relu.
 
     x (Tensor): numbers
     """

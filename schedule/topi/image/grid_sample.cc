@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/operator.h"
 
@@ -13,8 +14,6 @@ namespace tw::topi::image {
 namespace {
 
 constexpr std::string_view kSample = "grid_sample", kAffine = "affine_grid";
-
-DType wide(DType type) { return type.bits < 32 ? float_type(32) : type; }
 
 // One spatial dimension of images, and where a position lies in it.
 class Line {
@@ -110,7 +109,7 @@ struct Taps {
 };
 
 Taps taps_along(const Tensor& data, const Tensor& grid, size_t d, const GridSample& how) {
-  const Line line(wide(grid.dtype()), *as_const_int(data.shape()[d + 2]), how);
+  const Line line(accumulation_type(grid.dtype()), *as_const_int(data.shape()[d + 2]), how);
   const size_t last = data.shape().size() - 3;
   std::vector<Expr> shape = grid.shape();
   shape[1] = number(1);
@@ -119,7 +118,7 @@ Taps taps_along(const Tensor& data, const Tensor& grid, size_t d, const GridSamp
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at = to_exprs(i);
         at[1] = number(static_cast<int64_t>(last - d));
-        return line.position(cast(wide(grid.dtype()), grid(at)));
+        return line.position(cast(accumulation_type(grid.dtype()), grid(at)));
       },
       fmt::format("grid_position{}", d), kInjective);
   shape[1] = number(line.taps());
@@ -168,12 +167,12 @@ Tensor grid_sample(const Tensor& data, const Tensor& grid, const GridSample& how
   }
   std::vector<Expr> shape = grid.shape();
   shape[1] = data.shape()[1];
-  const DType type = wide(data.dtype());
+  const DType type = accumulation_type(data.dtype());
   const Tensor sums = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         std::vector<Expr> from = {i[0], i[1]}, holds;
-        Expr weight = make_const_float(wide(grid.dtype()), 1);
+        Expr weight = make_const_float(accumulation_type(grid.dtype()), 1);
         for (const Taps& t : taps) {
           std::vector<Expr> at = to_exprs(i);
           at[1] = t.axis.var();
@@ -187,7 +186,7 @@ Tensor grid_sample(const Tensor& data, const Tensor& grid, const GridSample& how
                        axes);
       },
       "grid_sample");
-  return type == data.dtype() ? sums : cast(sums, data.dtype());
+  return converted(sums, data.dtype());
 }
 
 Tensor affine_grid(const Tensor& data, const std::vector<int64_t>& target_shape,
@@ -205,7 +204,7 @@ Tensor affine_grid(const Tensor& data, const std::vector<int64_t>& target_shape,
     if (e < 0) bad_argument({kAffine, "target_shape"}, fmt::format("{}", e), "0 or more");
     shape.push_back(number(e));
   }
-  const DType type = wide(data.dtype());
+  const DType type = accumulation_type(data.dtype());
   const Tensor grid = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
@@ -236,7 +235,7 @@ Tensor affine_grid_grad(const Tensor& grad, bool align_corners) {
     axes.push_back(te::reduce_axis({number(0), number(*extent)}, fmt::format("rv{}", d)));
     place.emplace_back(axes.back().var());
   }
-  const DType type = wide(grad.dtype());
+  const DType type = accumulation_type(grad.dtype());
   const Tensor sums = te::compute(
       {grad.shape()[0], grad.shape()[1], number(static_cast<int64_t>(spatial) + 1)},
       [&](const std::vector<Var>& i) {
@@ -250,7 +249,7 @@ Tensor affine_grid_grad(const Tensor& grad, bool align_corners) {
         return te::sum(cast(type, grad(from)) * factor, axes);
       },
       "affine_grid_grad");
-  return type == grad.dtype() ? sums : cast(sums, grad.dtype());
+  return converted(sums, grad.dtype());
 }
 
 std::vector<Operator> grid_sample_rows() {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/elementwise.h"
 #include "schedule/topi/operator.h"
@@ -231,8 +232,9 @@ void check(const Tensor& data, const std::vector<int64_t>& size, const Resize& h
   }
 }
 
-// Interpolation of all but floating elements is in float32.
-DType type_of_sums(DType type) { return type == float_type(64) ? type : float_type(32); }
+DType type_of_sums(DType type) {
+  return type.is_float() ? accumulation_type(type) : float_type(32);
+}
 
 Tensor rounded(const Tensor& x, DType type) {
   if (x.dtype() == type) return x;
@@ -299,7 +301,7 @@ Tensor resize(const Tensor& data, const std::vector<int64_t>& size, const Resize
   check(data, size, how);
   Tensor x = data;
   const DType type = data.dtype();
-  if (!is_nearest(how) && type != type_of_sums(type)) x = topi::cast(x, type_of_sums(type));
+  if (!is_nearest(how)) x = converted(x, type_of_sums(type));
   for (size_t d = 0; d < size.size(); ++d) {
     Line line(d, *as_const_int(data.shape()[d + 2]), size[d], how);
     if (!line.does_nothing()) x = resize_line(x, d, line, size[d], how);
@@ -310,9 +312,8 @@ Tensor resize(const Tensor& data, const std::vector<int64_t>& size, const Resize
 Tensor resize_gradient(const Tensor& grad, const Tensor& data, const std::vector<int64_t>& size,
                        const Resize& how) {
   check(data, size, how);
-  Tensor x = grad;
   const DType type = grad.dtype();
-  if (type != type_of_sums(type)) x = topi::cast(x, type_of_sums(type));
+  Tensor x = converted(grad, type_of_sums(type));
   for (size_t d = size.size(); d-- > 0;) {
     const int64_t in = *as_const_int(data.shape()[d + 2]);
     Line line(d, in, size[d], how);

@@ -9,7 +9,7 @@ namespace tw::topi::nn {
 Tensor relu(const Tensor& x, const std::string& name, const std::string& tag) {
   return te::compute(
       x.shape(),
-      [&](const std::vector<Var>& i) { return tw::max(x(to_exprs(i)), make_zero(x.dtype())); },
+      [&](const std::vector<Var>& i) { return tw::max(make_zero(x.dtype()), x(to_exprs(i))); },
       name, tag);
 }
 
@@ -41,7 +41,7 @@ std::vector<Operator> activation_rows() {
   return {
       make_operator(
           "topi.nn", "relu", [](const Tensor& x) { return relu(x); }, {{"x", "numbers"}},
-          "max(x, 0). ONNX Relu."),
+          "max(x, 0), of NaN NaN. ONNX Relu."),
       make_operator(
           "topi.nn", "leaky_relu",
           [](const Tensor& x, double alpha) { return leaky_relu(x, alpha); },

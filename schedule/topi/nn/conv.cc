@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/operator.h"
 
@@ -32,7 +33,7 @@ Tensor conv(const Tensor& data, const Tensor& weight, const std::vector<int64_t>
   require_extent({op, "weight"}, weight, 1, group_channels);
   const ConvWindows windows(op, data, weight, spatial, strides, padding, dilation);
 
-  const DType type = out_type.value_or(data.dtype());
+  const DType result = out_type.value_or(data.dtype()), type = accumulation_type(result);
   std::vector<std::string> names = {"nn", "ff"};
   std::vector<IterVar> axes = {taps(group_channels, "rc")};
   std::vector<Expr> shape = {in[0], kernel[0]};
@@ -41,7 +42,7 @@ Tensor conv(const Tensor& data, const Tensor& weight, const std::vector<int64_t>
     axes.push_back(taps(kernel[d + 2], tap_names(spatial)[d]));
     shape.push_back(windows.positions()[d]);
   }
-  return te::compute(
+  const Tensor sums = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         const Var& channel = axes[0].var();
@@ -55,6 +56,7 @@ Tensor conv(const Tensor& data, const Tensor& weight, const std::vector<int64_t>
                        axes);
       },
       "compute", groups == 1 ? std::string(op) : "group_" + std::string(op), {}, names);
+  return converted(sums, result);
 }
 
 Tensor conv2d_nchw(const Tensor& data, const Tensor& weight, const std::vector<int64_t>& strides,

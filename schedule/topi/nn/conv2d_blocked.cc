@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/operator.h"
 
@@ -36,11 +37,11 @@ Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<
   if (blocks) require_extent({kOp, "weight"}, weight, 4, in[4]);
   const ConvWindows windows(kOp, data, weight, 2, strides, padding, dilation);
 
-  const DType type = out_type.value_or(data.dtype());
+  const DType result = out_type.value_or(data.dtype()), type = accumulation_type(result);
   const IterVar rc = taps(in[1], "rc"), ry = taps(kernel[2], "ry"), rx = taps(kernel[3], "rx");
   std::vector<IterVar> axes{rc, ry, rx};
   if (blocks) axes.push_back(taps(in[4], "rb"));
-  return te::compute(
+  const Tensor sums = te::compute(
       {in[0], kernel[0], windows.positions()[0], windows.positions()[1], kernel.back()},
       [&](const std::vector<Var>& i) {
         const Var &nn = i[0], &ff = i[1], &yy = i[2], &xx = i[3], &fb = i[4];
@@ -54,6 +55,7 @@ Tensor conv2d_nchwc(const Tensor& data, const Tensor& weight, const std::vector<
                        axes);
       },
       "conv2d_NCHWc", "conv2d_NCHWc", {}, {"nn", "ff", "yy", "xx", "fb"});
+  return converted(sums, result);
 }
 
 Tensor depthwise_conv2d_nchwc(const Tensor& data, const Tensor& weight,
@@ -80,9 +82,9 @@ Tensor depthwise_conv2d_nchwc(const Tensor& data, const Tensor& weight,
   }
   const ConvWindows windows(kOp, data, weight, 2, strides, padding, dilation);
 
-  const DType type = out_type.value_or(data.dtype());
+  const DType result = out_type.value_or(data.dtype()), type = accumulation_type(result);
   const IterVar ry = taps(kernel[2], "ry"), rx = taps(kernel[3], "rx");
-  return te::compute(
+  const Tensor sums = te::compute(
       {in[0], kernel[0], windows.positions()[0], windows.positions()[1], kernel[5]},
       [&](const std::vector<Var>& i) {
         const Var &nn = i[0], &ff = i[1], &yy = i[2], &xx = i[3], &fb = i[4];
@@ -99,6 +101,7 @@ Tensor depthwise_conv2d_nchwc(const Tensor& data, const Tensor& weight,
         return te::sum(tw::cast(type, element) * tw::cast(type, tap), {ry, rx});
       },
       "depthwise_conv2d_NCHWc", "depthwise_conv2d_NCHWc", {}, {"nn", "ff", "yy", "xx", "fb"});
+  return converted(sums, result);
 }
 
 std::vector<Operator> conv2d_blocked_rows() {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pad.h"
@@ -310,7 +311,7 @@ Transposed arguments(std::string_view op, std::string_view data, const Tensor& g
                .weight = weight,
                .dimensions = {},
                .groups = groups,
-               .type = out_type.value_or(grad.dtype())};
+               .type = accumulation_type(out_type.value_or(grad.dtype()))};
   for (size_t d = 0; d < spatial; ++d) {
     const Expr positions = grad.shape()[d + 2];
     const Expr whole = (positions - number(1)) * number(step[d]) + spans[d];
@@ -348,7 +349,7 @@ Tensor conv_transpose(const Tensor& data, const Tensor& weight, const std::vecto
                 "padding that leaves elements");
     }
   }
-  return transposed(t);
+  return converted(transposed(t), out_type.value_or(data.dtype()));
 }
 
 Tensor conv_data_gradient(const Tensor& grad, const Tensor& weight,
@@ -358,7 +359,7 @@ Tensor conv_data_gradient(const Tensor& grad, const Tensor& weight,
   Transposed t = arguments("conv_data_gradient", "grad", grad, weight, strides, padding, dilation,
                            groups, out_type);
   for (size_t d = 0; d < t.spatial(); ++d) t.dimensions[d].extent = extents[d];
-  return transposed(t);
+  return converted(transposed(t), out_type.value_or(grad.dtype()));
 }
 
 std::vector<Operator> conv_transpose_rows() {

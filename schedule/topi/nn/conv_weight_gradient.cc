@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pad.h"
@@ -60,7 +61,7 @@ Tensor conv_weight_gradient(const Tensor& grad, const Tensor& data, const std::v
   const Expr filters = grad.shape()[1];
   const Expr in_group = per_group({kOp, "data"}, data.shape()[1], groups),
              out_group = per_group({kOp, "grad"}, filters, groups);
-  const DType type = out_type.value_or(data.dtype());
+  const DType sum_type = out_type.value_or(data.dtype()), type = accumulation_type(sum_type);
 
   // Channels of data are the innermost axis of the sums, or filters, whichever fill vectors better.
   // What is read along it has it innermost as well.
@@ -105,7 +106,7 @@ Tensor conv_weight_gradient(const Tensor& grad, const Tensor& data, const std::v
         std::vector<Expr> at(i.begin() + 2, i.end());
         at.emplace_back(filters_inside ? i[1] : i[0]);
         at.emplace_back(filters_inside ? i[0] : i[1]);
-        return sums(at);
+        return tw::cast(sum_type, sums(at));
       },
       "weight_grad", kInjective);
 }

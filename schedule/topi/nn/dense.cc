@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
@@ -17,13 +18,14 @@ struct Product {
   std::string name, tag;
   bool transpose_a, transpose_b;
 
+  // In the accumulation type.
   Tensor operator()(const Tensor& a, const Tensor& b, std::optional<DType> out_type) const {
     require_rank({op, "the first operand"}, a, 2);
     require_rank({op, "the second operand"}, b, 2);
     const std::vector<Expr> sa = a.shape(), sb = b.shape();
     const Expr depth = sa[transpose_a ? 0 : 1];
     require_extent({op, "the second operand"}, b, transpose_b ? 1 : 0, depth);
-    const DType type = out_type.value_or(a.dtype());
+    const DType type = accumulation_type(out_type.value_or(a.dtype()));
     const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
     return te::compute({sa[transpose_a ? 1 : 0], sb[transpose_b ? 0 : 1]},
                        [&](const std::vector<Var>& i) {
@@ -55,14 +57,16 @@ Tensor with_bias(std::string_view op, const Tensor& product, const Tensor& bias)
 Tensor dense(const Tensor& data, const Tensor& weight, const Tensor& bias,
              std::optional<DType> out_type) {
   const Product product{"dense", "T_dense", "dense", false, true};
-  return with_bias("dense", product(data, weight, out_type), bias);
+  return converted(with_bias("dense", product(data, weight, out_type), bias),
+                   out_type.value_or(data.dtype()));
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b, const Tensor& bias, std::optional<DType> out_type,
               bool transpose_a, bool transpose_b) {
   const Product product{"matmul", "T_matmul_" + layout(transpose_a, transpose_b), "matmul",
                         transpose_a, transpose_b};
-  return with_bias("matmul", product(a, b, out_type), bias);
+  return converted(with_bias("matmul", product(a, b, out_type), bias),
+                   out_type.value_or(a.dtype()));
 }
 
 Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_type,
@@ -90,12 +94,12 @@ Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_t
   }
   shape.push_back(sa[transpose_a ? na + 1 : na]);
   shape.push_back(sb[transpose_b ? nb : nb + 1]);
-  const DType type = out_type.value_or(a.dtype());
+  const DType result = out_type.value_or(a.dtype()), type = accumulation_type(result);
   const IterVar k = te::reduce_axis({make_zero(depth.dtype()), depth}, "k");
   std::vector<std::string> names;
   for (size_t d = 0; d < batch; ++d) names.push_back(batch == 1 ? "b" : fmt::format("b{}", d));
   names.insert(names.end(), {"i", "j"});
-  return te::compute(
+  const Tensor sums = te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         const auto element = [&](const Tensor& t, const std::vector<Expr>& extents, bool transposed,
@@ -114,6 +118,7 @@ Tensor batch_matmul(const Tensor& a, const Tensor& b, std::optional<DType> out_t
                        {k});
       },
       "T_batch_matmul_" + layout(transpose_a, transpose_b), "batch_matmul", {}, names);
+  return converted(sums, result);
 }
 
 Tensor bias_add(const Tensor& data, const Tensor& bias, int axis) {

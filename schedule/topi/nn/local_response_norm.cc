@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pad.h"
@@ -20,18 +21,24 @@ Tensor window_sum(const Tensor& data, int64_t size, int axis, bool reverse) {
   after[along] = make_const(int_type(32), reverse ? less : more);
   const Tensor padded = size == 1 ? data : pad(data, before, after, {}, "pad_temp");
   const IterVar k = taps(make_const(int_type(32), size), "rx");
-  return te::compute(
+  const DType type = accumulation_type(data.dtype());
+  const Tensor sums = te::compute(
       data.shape(),
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at = to_exprs(i);
         at[along] = i[along] + k.var();
-        return te::sum(padded(at), {k});
+        return te::sum(tw::cast(type, padded(at)), {k});
       },
       "window_sum");
+  return converted(sums, data.dtype());
 }
 
 Tensor lrn(const Tensor& data, int64_t size, int axis, double alpha, double beta, double bias) {
   require_float({"lrn", "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once([&](const Tensor& x) { return lrn(x, size, axis, alpha, beta, bias); },
+                        data);
+  }
   const DType type = data.dtype();
   const auto number = [&](double value) { return make_const_float(type, value); };
   const Tensor sums = window_sum(multiply(data, data), size, axis);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
@@ -132,7 +133,7 @@ Tensor pad_by_elements(const Tensor& data, const Ints& before, const Ints& after
 Tensor pad_by_elements_gradient(const Tensor& grad, const Tensor& data, const Ints& before,
                                 const Ints& after, PadMode mode) {
   check(data, before, after);
-  Tensor x = grad;
+  Tensor x = converted(grad, accumulation_type(grad.dtype()));
   for (size_t d = 0; d < before.size(); ++d) {
     if (before[d] + after[d] == 0) continue;
     const auto n = as_const_int(data.shape()[d]);
@@ -154,7 +155,7 @@ Tensor pad_by_elements_gradient(const Tensor& grad, const Tensor& data, const In
         },
         fmt::format("pad_grad{}", d));
   }
-  return x;
+  return converted(x, grad.dtype());
 }
 
 std::vector<Operator> mirror_pad_rows() {

@@ -30,7 +30,7 @@ Tensor exponential_unit(std::string_view op, const Tensor& x, double alpha, doub
   return of_elements(op, x, [&](const Expr& e, const auto& number) {
     const Expr zero = number(0);
     // Of positive ones the exponential is not read, and must not be infinite.
-    const Expr below = call("exp", {tw::min(e, zero) * number(1 / bend)}) - number(1);
+    const Expr below = call("exp", {tw::min(zero, e) * number(1 / bend)}) - number(1);
     const Expr curve = select(e > zero, e, below * number(alpha));
     return scale == 1 ? curve : curve * number(scale);
   });
@@ -103,26 +103,26 @@ Tensor softsign(const Tensor& x) {
 
 Tensor relu6(const Tensor& x) {
   return of_elements("relu6", x, [](const Expr& e, const auto& number) {
-    return tw::max(number(0), tw::min(e, number(6)));
+    return tw::max(number(0), tw::min(number(6), e));
   });
 }
 
 Tensor hard_sigmoid(const Tensor& x, double alpha, double beta) {
   return of_elements("hard_sigmoid", x, [&](const Expr& e, const auto& number) {
-    return tw::max(number(0), tw::min(e * number(alpha) + number(beta), number(1)));
+    return tw::max(number(0), tw::min(number(1), e * number(alpha) + number(beta)));
   });
 }
 
 Tensor hard_swish(const Tensor& x) {
   return of_elements("hard_swish", x, [](const Expr& e, const auto& number) {
     const Expr share = e * number(1.0 / 6) + number(0.5);
-    return e * tw::max(number(0), tw::min(share, number(1)));
+    return e * tw::max(number(0), tw::min(number(1), share));
   });
 }
 
 Tensor thresholded_relu(const Tensor& x, double alpha) {
   return of_elements("thresholded_relu", x, [&](const Expr& e, const auto& number) {
-    return select(e > number(alpha), e, number(0));
+    return select(e <= number(alpha), number(0), e);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
@@ -12,6 +13,13 @@ Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                   const std::vector<int>& axis, double epsilon) {
   constexpr std::string_view op = "layer_norm";
   require_float({op, "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once(
+        [&](const Tensor& x, const Tensor& factor, const Tensor& shift) {
+          return layer_norm(x, factor, shift, axis, epsilon);
+        },
+        data, gamma, beta);
+  }
   const std::vector<int> axes = normalize_axes({op, "axis"}, axis, data.rank());
   const std::vector<Expr> in = data.shape();
   const auto normalized = [&](size_t d) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pooling_windows.h"
 #include "schedule/topi/operator.h"
@@ -105,7 +106,8 @@ Tensor total_of_windows(const Tensor& data, const Windows& windows, const F& of_
   for (size_t d = 0; d < windows.spatial(); ++d) {
     axes.push_back(taps(number(windows[d].overlaps()), fmt::format("rv{}", d)));
   }
-  return te::compute(
+  const DType type = accumulation_type(data.dtype());
+  const Tensor sums = te::compute(
       data.shape(),
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at = to_exprs(i), conditions, tap;
@@ -115,11 +117,11 @@ Tensor total_of_windows(const Tensor& data, const Windows& windows, const F& of_
           tap.push_back(windows[d].tap(i[d + 2], candidate));
           conditions.push_back(windows[d].has_window(i[d + 2], candidate));
         }
-        return te::sum(if_then_else(all_of(conditions), of_window(at, windows.tap_number(tap)),
-                                    make_zero(data.dtype())),
-                       axes);
+        const Expr share = tw::cast(type, of_window(at, windows.tap_number(tap)));
+        return te::sum(if_then_else(all_of(conditions), share, make_zero(type)), axes);
       },
       "pool_grad");
+  return converted(sums, data.dtype());
 }
 
 }  // namespace

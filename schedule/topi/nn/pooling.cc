@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/nn/conv_windows.h"
 #include "schedule/topi/nn/pooling_windows.h"
 #include "schedule/topi/operator.h"
@@ -35,6 +36,7 @@ Tensor pool(const Tensor& data, size_t spatial, const Pooling& p) {
     axes.push_back(taps(dimensions[d].taps(), fmt::format("rv{}", d)));
   }
   const Tensor source = pad_images(data, border, identity);
+  const DType type = greatest ? data.dtype() : accumulation_type(data.dtype());
   const std::string name(reduction_name(p.type, adaptive));
   const Tensor pooled = te::compute(
       shape,
@@ -48,10 +50,10 @@ Tensor pool(const Tensor& data, size_t spatial, const Pooling& p) {
         }
         Expr e = source(position);
         if (!conditions.empty()) e = if_then_else(all_of(conditions), e, identity);
-        return greatest ? te::max(e, axes) : te::sum(e, axes);
+        return greatest ? te::max(e, axes) : te::sum(tw::cast(type, e), axes);
       },
       name, name);
-  if (p.type != PoolType::Average) return pooled;
+  if (p.type != PoolType::Average) return converted(pooled, data.dtype());
   return te::compute(
       shape,
       [&](const std::vector<Var>& i) {
@@ -61,7 +63,7 @@ Tensor pool(const Tensor& data, size_t spatial, const Pooling& p) {
         }
         const bool constant = as_const_int(count).has_value();
         if (!constant) count = tw::max(count, Expr(1));
-        return div(pooled(to_exprs(i)), tw::cast(data.dtype(), count));
+        return tw::cast(data.dtype(), div(pooled(to_exprs(i)), tw::cast(type, count)));
       },
       adaptive ? "adaptive_pool_avg" : "pool_avg", kElementwise);
 }

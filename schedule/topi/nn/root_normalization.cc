@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/operator.h"
 #include "schedule/topi/reduction.h"
@@ -46,6 +47,11 @@ Tensor rms_norm(const Tensor& data, const Tensor& gamma, const std::vector<int>&
                 double epsilon) {
   constexpr std::string_view op = "rms_norm";
   require_float({op, "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once(
+        [&](const Tensor& x, const Tensor& factor) { return rms_norm(x, factor, axis, epsilon); },
+        data, gamma);
+  }
   const std::vector<int> axes = normalize_axes({op, "axis"}, axis, data.rank());
   Expr count = 1;
   for (int a : axes) count = count * data.shape()[static_cast<size_t>(a)];
@@ -73,6 +79,9 @@ Tensor rms_norm(const Tensor& data, const Tensor& gamma, const std::vector<int>&
 Tensor l2_normalize(const Tensor& data, double eps, const std::vector<int>& axis) {
   constexpr std::string_view op = "l2_normalize";
   require_float({op, "data"}, data);
+  if (is_accumulated_wider(data)) {
+    return rounded_once([&](const Tensor& x) { return l2_normalize(x, eps, axis); }, data);
+  }
   const std::vector<int> axes = normalize_axes({op, "axis"}, axis, data.rank());
   const Tensor scale = inverse_roots(data, axes, "T_l2_normalize", [&](const Expr& total) {
     return tw::max(total, make_const_float(data.dtype(), eps));

@@ -2,6 +2,7 @@
 #include "schedule/topi/nn/softmax.h"
 
 #include "ir/expr.h"
+#include "schedule/topi/accumulation.h"
 #include "schedule/topi/operator.h"
 
 namespace tw::topi::nn {
@@ -51,6 +52,9 @@ Parts parts_of(std::string_view op, const Tensor& x, int axis) {
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
+  if (is_accumulated_wider(x)) {
+    return rounded_once([&](const Tensor& wide) { return softmax(wide, axis); }, x);
+  }
   const Parts p = parts_of("softmax", x, axis);
   return te::compute(x.shape(),
                      [&](const std::vector<Var>& i) {
@@ -63,6 +67,9 @@ Tensor softmax(const Tensor& x, int axis) {
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
+  if (is_accumulated_wider(x)) {
+    return rounded_once([&](const Tensor& wide) { return log_softmax(wide, axis); }, x);
+  }
   const Parts p = parts_of("log_softmax", x, axis);
   return te::compute(x.shape(),
                      [&](const std::vector<Var>& i) {

@@ -42,6 +42,13 @@ def _quotient(x, y):
     return np.divide(x, y) if x.dtype.kind == "f" else (np.sign(x) * np.sign(y) * (np.abs(x) // np.abs(y))).astype(x.dtype)
 
 
+def power(x, y):
+    """Of integers to one below 0 the reciprocal towards zero, 0 of 0."""
+    if x.dtype.kind == "f":
+        return np.power(x, y)
+    return np.where((y >= 0) | (np.abs(x) == 1), np.power(x, np.abs(y)), 0).astype(x.dtype)
+
+
 def _of_one(function, **row):
     return Operator(of_elements(function), OF_ONE, **row)
 
@@ -99,7 +106,7 @@ OPERATORS = {
     "broadcast_div": _of_pairs(_quotient, needs=lambda x, y: _far_from_zero(y)),
     "broadcast_max": _of_pairs(np.maximum),
     "broadcast_min": _of_pairs(np.minimum),
-    "broadcast_pow": _of_pairs(np.power, floating=True, needs=lambda x, y: _positive(x) and _not_steep(x) and _not_steep(y)),
+    "broadcast_pow": _of_pairs(power, needs=lambda x, y: _positive(x) and _not_steep(x) and _not_steep(y)),
     **{f"broadcast_{name}": _of_pairs(getattr(np, name), needs=_apart)
        for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")},
     "leaky_relu": Operator(lambda a, x: np.where(x > 0, x, x * np.asarray(a.alpha, x.dtype)), OF_ONE, floating=True),

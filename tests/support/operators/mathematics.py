@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from operators.arrays import OF_ONE, OF_PAIRS, OF_TWO, SHAPES, number, of_elements
-from operators.elements import MARGIN
+from operators.elements import MARGIN, power
 from operators.row import Operator
 
 erf = np.vectorize(math.erf, otypes=["float64"])
@@ -157,7 +157,7 @@ OPERATORS = {
     "__lshift_scalar__": _shift("__lshift_scalar__", np.left_shift),
     "__rshift_scalar__": _shift("__rshift_scalar__", np.right_shift),
     "elemwise_mod": Operator(of_elements(_remainder), OF_TWO, needs=_steps_apart, grow=_grow_pairs("elemwise_mod")),
-    "elemwise_pow": Operator(of_elements(np.power), OF_TWO, floating=True, needs=lambda x, y: (x > 0.25).all() and (np.abs(x) < 2.5).all() and (np.abs(y) < 2.5).all(),
+    "elemwise_pow": Operator(of_elements(power), OF_TWO, needs=lambda x, y: (x > 0.25).all() and (np.abs(x) < 2.5).all() and (np.abs(y) < 2.5).all(),
                              grow=_grow_pairs("elemwise_pow")),
     "broadcast_mod": _of_pairs("broadcast_mod", _remainder, _steps_apart),
     "broadcast_floor_mod": _of_pairs("broadcast_floor_mod", _floor_mod, _steps_apart),

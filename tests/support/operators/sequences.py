@@ -264,10 +264,21 @@ def _unravel(a, indices):
 
 
 def _arange(a):
-    return np.arange(a.start, a.stop, a.step).astype(a.element_type("dtype"))
+    ends = (0, a.start) if a.stop is None else (a.start, a.stop)
+    return np.arange(*ends, a.step).astype(a.element_type("dtype"))
 
 
 DIAGONALS = [([(3,)], {}), ([(3,)], {"k": -2}), ([(4, 5)], {"k": 1}), ([(2, 5, 3)], {"k": -1}), ([(2, 2)], {"k": 5})]
+
+
+def _regular(shape, seed, dtype):
+    """Matrices with an inverse, whose greatest elements stand elsewhere than on the diagonal."""
+    rng = np.random.default_rng(seed)
+    return (rng.uniform(-0.5, 0.5, shape) + 2 * np.roll(np.eye(shape[-1]), 1, 0)).astype(dtype)
+
+
+def _grow_det(network):
+    network.keep(network.call("det", network.given(_regular((2, 3, 3), int(network._random.integers(1000)), "float32"))))
 
 
 def _grow_set_diag(network):
@@ -325,10 +336,12 @@ OPERATORS = {
     "_compress_grad": Operator(_transposed(_compress), [([np.compress(np.array(a["condition"]) != 0, np.zeros(x), a.get("axis")).shape, x], a) for (x,), a in COMPRESS]),
     "depth_to_space": Operator(_images(_depth_to_space), list(zip([[(2, 8, 2, 3)], [(1, 12, 1, 3)], [(1, 2, 3, 18)]], BLOCKS)), grow=_grow_blocks("depth_to_space", 8, (2, 3))),
     "space_to_depth": Operator(_images(_space_to_depth), list(zip([[(2, 2, 4, 6)], [(1, 3, 2, 6)], [(1, 6, 9, 2)]], BLOCKS)), grow=_grow_blocks("space_to_depth", 2, (4, 6))),
-    "arange": Operator(_arange, [([], {"stop": 5}), ([], {"start": 1, "stop": 4, "step": 0.75}), ([], {"start": 5, "stop": -3, "step": -2, "dtype": "int32"}), ([], {"start": 3, "stop": 1})], gradient="source", grow=_grow_source("arange", start=(0, 1), stop=(3, 5), step=(1, 0.75))),
+    "arange": Operator(_arange, [([], {"stop": 5}), ([], {"start": 1, "stop": 4, "step": 0.75}), ([], {"start": 5, "stop": -3, "step": -2, "dtype": "int32"}), ([], {"start": 3, "stop": 1}), ([], {"start": 4, "step": 0.75})], gradient="source", grow=_grow_source("arange", start=(0, 1), stop=(3, 5), step=(1, 0.75))),
     "eye": Operator(lambda a: np.eye(a.N, a.M, a.k, dtype=a.element_type("dtype")), [([], {"N": 3}), ([], {"N": 2, "M": 5, "k": -1, "dtype": "int8"}), ([], {"N": 3, "M": 4, "k": 2})], gradient="source", grow=_grow_source("eye", N=(2, 3), M=(3, 4), k=(-1, 0, 1))),
     "diag": Operator(_diag, DIAGONALS, grow=_grow_matrix),
     "_diag_grad": Operator(_transposed(_diag), [([_diag(type("A", (), {"k": a.get("k", 0)}), np.zeros(x)).shape, x], a) for (x,), a in DIAGONALS]),
+    "det": Operator(lambda a, x: np.linalg.det(x.astype("float64")).astype(x.dtype), [([(3, 3)], {}), ([(2, 3, 4, 4)], {}), ([(2, 1, 1)], {}), ([(3, 0, 0)], {}), ([(0, 2, 2)], {})], samples={0: _regular},
+                    floating=True, grow=_grow_det),
     "matrix_set_diag": Operator(_set_diag, [([(3, 3), (3,)], {}), ([(2, 4, 5), (2, 4)], {"k": 1}), ([(4, 2), (2,)], {"k": -1})], grow=_grow_set_diag),
     "trilu": Operator(lambda a, x: (np.triu if a.upper else np.tril)(x, a.k), [([(3, 5)], {}), ([(2, 4, 3)], {"k": -1, "upper": False}), ([(3, 3)], {"k": 1})]),
     "meshgrid": Operator(_meshgrid, [([(2,), (3,), (5,)], {"num_args": 3}), ([(2,), (3,)], {"num_args": 2, "indexing": "xy"}), ([(4,)], {"num_args": 1})], grow=_grow_meshgrid),

@@ -231,8 +231,9 @@ def _roi_pool(a, data, rois):
     return np.where(source >= 0, data.reshape(-1)[np.maximum(source, 0)], 0).astype(data.dtype)
 
 
-def _points(a, data_shape, rois):
-    """What each part of each region takes of the pixels: (region, row, column), (image, row, column), weight."""
+def _points(a, data_shape, rois, outside=False):
+    """What each part of each region takes of the pixels: (region, row, column), (image, row, column), weight. With `outside`, points
+    outside as well, of no pixel, and weights of a point are not shared with others."""
     height, width = data_shape[2:]
     shift = 0.5 if a.aligned else 0
 
@@ -255,10 +256,36 @@ def _points(a, data_shape, rois):
                 if -1 <= y <= height and -1 <= x <= width:
                     for (v, of_v) in corners(y, height):
                         for (u, of_u) in corners(x, width):
-                            yield (r, p, q), (image, v, u), of_v * of_u / (down * across)
+                            yield (r, p, q), (image, v, u), of_v * of_u / (1 if outside else down * across)
+                elif outside:
+                    yield (r, p, q), None, 0
+
+
+def _roi_align_source(a, data, rois):
+    """The pixel with the greatest product, the first of equals: its place and weight. Points outside count as zeros."""
+    shape = (len(rois), data.shape[1], *a.pair("pooled_size"))
+    places, weights, best = np.full(shape, -2, "int32"), np.zeros(shape, data.dtype), np.zeros(shape)
+
+    def take(part, channel, value, place, weight):
+        at = (part[0], channel, *part[1:])
+        if places[at] == -2 or value > best[at]:
+            places[at], weights[at], best[at] = place, weight, value
+
+    for part, pixel, weight in _points(a, data.shape, rois, outside=True):
+        for channel in range(data.shape[1]):
+            if pixel is None:
+                take(part, channel, 0, -1, 0)
+            else:
+                n, y, x = pixel
+                place = np.ravel_multi_index((n, channel, y, x), data.shape)
+                take(part, channel, weight * data[n, channel, y, x], place, weight)
+    return np.maximum(places, -1), weights
 
 
 def _roi_align(a, data, rois):
+    if a.get("mode") == "max":
+        places, weights = _roi_align_source(a, data, rois)
+        return (data.ravel()[places] * weights).astype(data.dtype)  # at -1 the weight is 0
     result = np.zeros((len(rois), data.shape[1], *a.pair("pooled_size")))
     for (r, p, q), (n, y, x), weight in _points(a, data.shape, rois):
         result[r, :, p, q] += weight * data[n, :, y, x]
@@ -341,6 +368,7 @@ OPERATORS = {
     "yolov3_yolo": Operator(_yolo, [([(2, 16, 2, 3)], {"num": 2, "classes": 3}), ([(1, 5, 1, 1)], {"num": 1, "classes": 0})], floating=True),
     "roi_pool": Operator(_roi_pool, REGIONS, samples={1: _rois}, floating=True),
     "_roi_pool_source": Operator(_roi_pool_source, REGIONS, samples={1: _rois}, floating=True, gradient="ends"),
-    "roi_align": Operator(_roi_align, ALIGNED, samples={1: _rois}, floating=True, grow=_grow_regions),
+    "roi_align": Operator(_roi_align, ALIGNED + [(shapes, {**attributes, "mode": "max"}) for shapes, attributes in ALIGNED], samples={1: _rois}, floating=True, grow=_grow_regions),
+    "_roi_align_source": Operator(_roi_align_source, ALIGNED, samples={1: _rois}, floating=True, gradient="ends"),
     "_roi_align_grad": Operator(_roi_align_grad, [([(6, 3, 2, 3), (6, 5), (2, 3, 9, 7)], ALIGNED[0][1]), ([(6, 3, 3, 2), (6, 5), (2, 3, 9, 7)], ALIGNED[2][1])], samples={1: _rois}, floating=True),
 }

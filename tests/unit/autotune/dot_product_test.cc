@@ -37,8 +37,10 @@ TEST(DotProducts, NarrowProductsArePackedInGroups) {
   EXPECT_TRUE(has_groups(sketches_of("gemm:m=16,n=64,k=31,w=1,dtype=bf16bf16f32"), "groups of 2"));
   EXPECT_TRUE(
       has_groups(sketches_of("batch_gemm:b=2,m=16,n=64,k=32,dtype=bf16bf16f32"), "groups of 2"));
-  // Not where sums are narrow, nor where the processor has no such instruction.
-  EXPECT_FALSE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=bfloat16"), "groups"));
+  // Sums are float32 where the result is not.
+  EXPECT_TRUE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=bfloat16"), "groups of 2"));
+  // Not of other types, nor where the processor has no such instruction.
+  EXPECT_FALSE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=float16"), "groups"));
   EXPECT_FALSE(has_groups(sketches_of("gemm:m=16,n=64,k=32,w=1"), "groups"));
   EXPECT_FALSE(has_groups(
       sketches_of("gemm:m=16,n=64,k=32,w=1,dtype=u8s8s32", Target::parse("llvm -mcpu=x86-64-v3")),

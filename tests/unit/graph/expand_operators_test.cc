@@ -57,7 +57,7 @@ TEST(ExpandOperators, PutsTheExpressionInThePlaceOfTheNode) {
       "  %6 = exp(%5)\n"
       "  ret %6\n"
       "}\n"
-      "graph_attr_keys = [shape_inputs]\n");
+      "graph_attr_keys = [dtype_inputs, shape_inputs]\n");
 }
 
 TEST(ExpandOperators, LeavesOthersAndTheirAttributes) {
@@ -90,6 +90,7 @@ TEST(Expansion, ComputesWhatTheKernelComputes) {
       {"grid_sample", {{1, 2, 3, 4}, {1, 2, 2, 2}}},
       {"layer_norm", {{2, 5}, {5}, {5}}},
       {"rms_norm", {{2, 5}, {5}}},
+      {"det", {{2, 4, 4}}},
       {"l2_normalize", {{2, 5}}, {{"eps", "0.001"}, {"axis", "1"}}},
       {"dequantize", {{2, 5}, {}, {}}, {}, {int_type(8), float_type(32), int_type(8)}},
       {"yolo_region", {{1, 12, 2, 2}}, {{"num", "2"}, {"classes", "1"}}},

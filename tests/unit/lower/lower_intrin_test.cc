@@ -58,6 +58,7 @@ A[0] = sigmoid(A[1])
 A[1] = rsqrt(A[2])
 A[2] = select(isnan(A[3]), 1.000000f, 0.000000f)
 B[0] = fabs(B[1])
+B[2] = pow(B[1], 5)
 if (likely((B[0] < 3))) {
   B[1] = 2
 }
@@ -66,6 +67,7 @@ if (likely((B[0] < 3))) {
 A[1] = (1.000000f/sqrt(A[2]))
 A[2] = select((let t_2 = A[3] in (t_2 != t_2)), 1.000000f, 0.000000f)
 B[0] = (let t_3 = B[1] in select((t_3 < 0), (0 - t_3), t_3))
+B[2] = (let t_4 = B[1] in int32((let t_5 = uint32(t_4) in (let t_6 = (uint32(t_4)*uint32(t_4)) in (let t_7 = (t_6*t_6) in (t_5*t_7))))))
 if ((B[0] < 3)) {
   B[1] = 2
 }

@@ -121,7 +121,7 @@ TEST(TopiStructure, PaddingByName) {
 TEST(TopiStructure, ElementwiseFamiliesAreTables) {
   EXPECT_EQ(find_unary("tanh")->apply(tensor({4}), "mine", "tag").name(), "mine");
   EXPECT_EQ(find_unary("unknown"), nullptr);
-  EXPECT_EQ(find_binary("maximum")->doc, "the greater; NumPy maximum");
+  EXPECT_EQ(find_binary("maximum")->doc, "the greater, NaN where one is; NumPy maximum");
   EXPECT_EQ(exp(tensor({4})).name(), "T_exp");
   EXPECT_EQ(node(exp(tensor({4}))).tag, "elemwise");
   EXPECT_EQ(node(add(tensor({4}), tensor({4}))).tag, "broadcast");

@@ -92,6 +92,6 @@ def roi_align_nchw(data: Tensor, rois: Tensor, pooled_size: int | collections.ab
     rois (Tensor): [r, 5]: the number of an image, left, top, right, bottom
     pooled_size (int | collections.abc.Sequence[int]): parts of a region: one for both directions, or (rows, columns)
     spatial_scale (float): of positions of regions to those of data
-    mode (str): "avg"
+    mode (str): "avg", or "max": the greatest of what the four pixels around points give to them, as ONNX has it; TVM's is that of points
     sample_ratio (int): points of a part in each direction; below 1: as many as pixels
     """
