@@ -77,6 +77,24 @@ bool reads_tensor(const Expr& e) {
   return found;
 }
 
+// Each expression of statements as a whole.
+class BoundStatements : public Mutator {
+ public:
+  explicit BoundStatements(const std::string& stage) : stage_(stage) {}
+
+ protected:
+  using Mutator::on;
+#define EXPR_NODE(Name) \
+  Expr on(const Name&, const Expr& self) override { return bounded(self, stage_); }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+ private:
+  const std::string& stage_;
+};
+
 class Types : public Visitor {
  public:
   explicit Types(const std::string& stage) : stage_(stage) {}
@@ -157,6 +175,10 @@ class Types : public Visitor {
 };
 
 }  // namespace
+
+Stmt checked_statements(const Stmt& body, const std::string& stage) {
+  return BoundStatements(stage).mutate(body);
+}
 
 void check_index(const Expr& index, const std::string& tensor) {
   TW_CHECK(index.defined(), "an index is undefined");

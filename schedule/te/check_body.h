@@ -22,6 +22,10 @@ void check_shape(const std::vector<Expr>& shape, const std::string& stage);
 // The start of an axis of a reduction: an integer expression of variables (BadShape).
 void check_start(const Expr& min, const std::string& axis);
 
+// Statements whose expressions are of few enough levels and parts (BadArgument); parts that stand in
+// several places of a large one are bound by Lets in the result.
+Stmt checked_statements(const Stmt& body, const std::string& stage);
+
 // A body of few enough levels and parts (BadArgument), whose operators have operands of types that
 // they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount). Parts
 // that stand in several places of a large body are bound by Lets in the result.

@@ -243,6 +243,7 @@ std::unique_ptr<PointEvaluator> ExternNode::evaluator(Evaluation& run) const {
 
 Operation extern_op(ExternParts parts) {
   check(parts);
+  parts.body = checked_statements(parts.body, parts.name);
   auto* node = new ExternNode;
   node->name = std::move(parts.name);
   node->inputs = std::move(parts.inputs);
