@@ -34,13 +34,27 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage) {
     const AxisAttributes* marks = stage.attributes_of(leaf);
     if (marks != nullptr && marks->intrin.defined()) {
       refuse(leaf, fmt::format("'{}' computes the loops from here on", marks->intrin->name),
-             "rfactor before tensorize");
+             fmt::format("rfactor first, then tensorize of '{}.rf', which takes the loops of the "
+                         "reduction, or of '{}', which keeps those over data",
+                         stage.name(), stage.name()));
     }
   }
-  for (const StageData* inside : attached_to(call.schedule(), stage)) {
-    if (inside->attach_axis->kind == IterKind::Reduction) continue;
-    refuse(inside->attach_axis, fmt::format("'{}' is computed inside this loop", inside->name()),
-           "rfactor before compute_at");
+}
+
+// What the new stage reads may be computed inside a data loop of the old one, where the terms were:
+// so is the new stage then, inside the innermost of these.
+void stay_beside_inputs(const ScheduleData& schedule, StageData& stage, StageData& factor_stage) {
+  size_t innermost = 0;
+  for (const StageData* inside : attached_to(schedule, stage)) {
+    const std::vector<StageData*> readers = all_consumers_of(schedule, *inside);
+    const bool needed =
+        inside->is_group() || std::ranges::find(readers, &factor_stage) != readers.end();
+    const size_t position = leaf_position(stage, inside->attach_axis);
+    if (!needed || position < innermost) continue;
+    innermost = position;
+    factor_stage.attach_type = AttachType::Scope;
+    factor_stage.attach_stage = &stage;
+    factor_stage.attach_axis = inside->attach_axis;
   }
 }
 
@@ -183,6 +197,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   StageData& factor_stage = insert_stage(schedule, stage, false, std::move(owned));
   reset_axes(schedule, factor_stage, factor_op);
   divide_loops(schedule, stage, axis, factor_stage, rest_op, rest);
+  stay_beside_inputs(schedule, stage, factor_stage);
   refresh_consumers(schedule, stage);
   return {&factor_stage};
 }
