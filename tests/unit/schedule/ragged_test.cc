@@ -32,6 +32,13 @@ constexpr char kUpper[] =
     "B = compute([i: 10], reduce [k: (i, (10 - i)), c: 3], max(P(i, k, c)))\n"
     "C = compute([i: 10], (B(i) + 1))\n"
     "arguments A C\noutputs C\n";
+// Along the diagonal: less than the rows are long.
+constexpr char kBand[] =
+    "A = placeholder(int32, [12, 2])\n"
+    "P = compute([k: 12, j: 2], (A(k, j)*2))\n"
+    "B = compute([i: 10, j: 2], reduce [k: (i, 3)], sum(P(k, j)))\n"
+    "C = compute([i: 10, j: 2], (B(i, j) + 1))\n"
+    "arguments A C\noutputs C\n";
 // Rows of a matrix whose entries stand one after the other. s0 N, s1 S, s2 W, s3 A, s4 P, s5 B, s6
 // C.
 constexpr char kRows[] =
@@ -210,6 +217,17 @@ TEST(Ragged, EverySchedulesLoopsComputeIt) {
     expect_right(kSymbolic, trace);
   }
   for (const std::string& trace : traces("4", "5", "6")) expect_right(kRows, trace);
+  for (const char* trace : {
+           "split@1(s2, s2:0, factor=4)\ncompute_at@1(s1, s2, t0.0)\n",
+           "split@1(s2, s2:0, factor=4)\nreorder@1(s2, [t0.0, s2:2, t0.1])\n"
+           "compute_at@1(s1, s2, t0.0)\n",
+           "split@1(s2, s2:0, factor=4)\nsplit@1(s2, s2:2, factor=2)\n"
+           "reorder@1(s2, [t0.0, t1.0, t0.1, t1.1])\ncompute_at@1(s1, s2, t1.0)\n",
+           "split@1(s3, s3:0, factor=4)\ncompute_at@1(s2, s3, t0.0)\ncompute_at@1(s1, s3, t0.0)\n",
+           "rfactor@1(s2, s2:2)\n",
+       }) {
+    expect_right(kBand, trace);
+  }
   // What has a length that is the longest goes further.
   for (const char* trace : {
            "split@1(s2, s2:0, factor=4)\nreorder@1(s2, [t0.0, s2:1, t0.1])\n",
