@@ -91,6 +91,29 @@ def test_lower_triangle(schedule):
     np.testing.assert_allclose(out, np.tril(matrix) @ vector, rtol=1e-4, atol=1e-5)
 
 
+def test_parts_of_a_row_are_cached():
+    rows, columns = te.placeholder((N + 1,), "int32", "rows"), te.placeholder((ENTRIES,), "int32", "columns")
+    values, x = te.placeholder((ENTRIES,), name="values"), te.placeholder((COLUMNS,), name="x")
+
+    def row(i):
+        k = te.reduce_axis((rows[i], rows[i + 1]), name="k")
+        return te.sum(values[k] * x[columns[k]], axis=k)
+
+    y = te.compute((N,), row, name="y")
+    s = te.create_schedule(y.op)
+    block, _ = s[y].split(y.op.axis[0], 8)
+    outer, _ = s[y].split(y.op.reduce_axis[0], 4)
+    for tensor in (values, columns):
+        s[s.cache_read(tensor, "local", [y])].compute_at(s[y], outer)
+    s[y].parallel(block)
+    assert "allocate values.local[float32 * 4]" in str(tw.lower(s, [rows, columns, values, x, y], simple_mode=True))
+    pointers, indices, data = sparse()
+    vector = np.random.default_rng(1).standard_normal(COLUMNS).astype("float32")
+    out = np.full(N, np.nan, "float32")
+    tw.build(s, [rows, columns, values, x, y])(pointers, indices, data, vector, out)
+    np.testing.assert_allclose(out, dense(pointers, indices, data) @ vector, rtol=1e-4, atol=1e-5)
+
+
 def test_text_holds_the_ends():
     *_, y = matrix_vector()
     text = te.to_text(te.Program([y]))
