@@ -9,6 +9,7 @@
 
 #include "ir/fields.h"
 #include "ir/visit.h"
+#include "ir/visit_count.h"
 #include "runtime/error.h"
 
 namespace tw {
@@ -34,6 +35,8 @@ enum class Free { Identity, Renamed, ByName };  // how free variables and produc
 class Comparison {
  public:
   explicit Comparison(Free free) : free_(free) {}
+  Comparison(const Comparison&) = delete;
+  ~Comparison() { count_visits(visits_); }
 
   template <class H>
   int operator()(const H& a, const H& b) {
@@ -50,6 +53,7 @@ class Comparison {
       return 0;
     }
     if (!a.defined() || !b.defined()) return order(a.defined(), b.defined());
+    ++visits_;
     if (int d = order(a->kind, b->kind)) return d;
     if constexpr (std::is_same_v<H, Expr>) {
       if (int d = order(a.dtype(), b.dtype())) return d;
@@ -57,14 +61,22 @@ class Comparison {
     }
     return compare_nodes(*a, *b);
   }
-  // What stands in several places of both sides, and was equal in one, is equal in the others under
-  // the same bindings.
+  // What stands in several places of both sides, and was equal in one, is equal in the others if
+  // the variables that are free in it stand for one another there as well.
   int compare_shared(const ExprBase& a, const ExprBase& b) {
     if (++compared_ <= kVisitsBeforeMemory) return compare_nodes(a, b);
     const auto known = equal_.find(&a);
-    if (known != equal_.end() && known->second == &b) return 0;
+    if (known != equal_.end() && known->second.other == &b) {
+      for (const auto& [x, y] : known->second.free) {
+        if (int d = use(x, y)) return d;
+      }
+      return 0;
+    }
+    Part outside = std::exchange(part_, Part{.inside = true, .depth = undo_.size()});
     const int difference = compare_nodes(a, b);
-    if (difference == 0) equal_[&a] = &b;
+    const Part part = std::exchange(part_, std::move(outside));
+    for (const auto& [x, y] : part.free) note(x, y);
+    if (difference == 0) equal_[&a] = {.other = &b, .free = part.free};
     return difference;
   }
 
@@ -186,6 +198,7 @@ class Comparison {
   int use(const Variable* a, const Variable* b) {
     if (a == nullptr || b == nullptr) return order(a != nullptr, b != nullptr);
     const int level_a = level(level_a_, a), level_b = level(level_b_, b);
+    note(a, b);
     if (level_a != 0 || level_b != 0) return order(level_a, level_b);
     return use_free(a, b, variables_);
   }
@@ -232,7 +245,6 @@ class Comparison {
     undo_.push_back({va, vb, level_a, level_b});
     level_a = level_b = static_cast<int>(undo_.size());
     renamed_bindings_ += va != vb;
-    if (!equal_.empty()) equal_.clear();
     return signature(*va, *vb);
   }
   void unbind() {
@@ -241,7 +253,18 @@ class Comparison {
     level_b_[last.b] = last.outer_b;
     renamed_bindings_ -= last.a != last.b;
     undo_.pop_back();
-    if (!equal_.empty()) equal_.clear();
+  }
+
+  // The part that stands in several places and is being compared: what is free in it.
+  using Pairs = std::unordered_map<const Variable*, const Variable*>;
+  struct Part {
+    bool inside = false;
+    size_t depth = 0;  // of the bindings around it
+    Pairs free;
+  };
+  void note(const Variable* a, const Variable* b) {
+    if (part_.inside && static_cast<size_t>(level(level_a_, a)) <= part_.depth)
+      part_.free.emplace(a, b);
   }
 
   Free free_;
@@ -251,8 +274,14 @@ class Comparison {
   int renamed_bindings_ = 0;  // bindings in force whose two sides are different variables
   Renaming<Variable> variables_;
   Renaming<Producer> producers_;
+  uint64_t visits_ = 0;
   int compared_ = 0;
-  std::unordered_map<const ExprBase*, const ExprBase*> equal_;  // under the bindings in force
+  Part part_;
+  struct Counterpart {
+    const ExprBase* other;
+    Pairs free;
+  };
+  std::unordered_map<const ExprBase*, Counterpart> equal_;
 };
 
 // An expression with more parts than that, each counted in every place where it stands, is hashed
@@ -263,6 +292,9 @@ constexpr int kMostPartsInOneGo = 1 << 16;
 // the hash does not see names.
 class Hash {
  public:
+  Hash() = default;
+  Hash(const Hash&) = delete;
+  ~Hash() { count_visits(visits_); }
   uint64_t operator()(const Expr& e) {
     add(e);
     return state_;
@@ -282,7 +314,7 @@ class Hash {
 
   void add(const Expr& e) {
     if (!e.defined()) return mix(0);
-    if (by_parts_) return mix(hash_of_part(e));
+    if (by_parts_) return add_part(e);
     if (std::exchange(inside_, true)) {
       if (++met_ <= kMostPartsInOneGo) add_node(e);
       return;
@@ -293,21 +325,39 @@ class Hash {
     if (met_ > kMostPartsInOneGo) {
       state_ = outside;
       by_parts_ = true;
-      mix(hash_of_part(e));
+      add_part(e);
       by_parts_ = false;
     }
     inside_ = false;
   }
-  // The same wherever it stands under the same bindings.
-  uint64_t hash_of_part(const Expr& e) {
-    if (const auto known = parts_.find(e.get()); known != parts_.end()) return known->second;
+  // The part by itself, the same wherever it stands, then what its variables are here.
+  void add_part(const Expr& e) {
+    if (const Variable* v = as<Variable>(e)) return use(*v);
+    if (e->refs.unique()) return add_part(part_of(e));
+    auto known = parts_.find(e.get());
+    if (known == parts_.end()) known = parts_.emplace(e.get(), part_of(e)).first;
+    add_part(known->second);
+  }
+  struct Part {
+    uint64_t hash;
+    std::vector<const Variable*> free;
+  };
+  void add_part(const Part& part) {
+    mix(part.hash);
+    for (const Variable* v : part.free) use(*v);
+  }
+  Part part_of(const Expr& e) {
     const uint64_t outside = std::exchange(state_, kStart);
+    Variables around = std::exchange(variables_, {});
     add_node(e);
-    const uint64_t hash = std::exchange(state_, outside);
-    if (!e->refs.unique()) parts_[e.get()] = hash;
-    return hash;
+    const Variables own = std::exchange(variables_, std::move(around));
+    Part part{.hash = std::exchange(state_, outside), .free = {}};
+    part.free.resize(own.free.size());
+    for (const auto& [v, number] : own.free) part.free[number] = v;
+    return part;
   }
   void add_node(const Expr& e) {
+    ++visits_;
     mix(static_cast<uint64_t>(e->kind) + 1);
     add(e.dtype());
     switch (e->kind) {
@@ -350,7 +400,7 @@ class Hash {
   }
   template <class T>
   void fields(const T& node) {
-    const size_t depth = undo_.size();
+    const size_t depth = variables_.undo.size();
     for_each_field(node, [&](const auto& f) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(f)>, Var>) {
         binds_var<T> ? bind(f) : use(*f.operator->());
@@ -358,7 +408,7 @@ class Hash {
         add(f);
       }
     });
-    while (undo_.size() > depth) unbind();
+    while (variables_.undo.size() > depth) unbind();
   }
 
   void add(DType t) { mix(uint64_t(t.code) << 32 | uint64_t(t.bits) << 16 | t.lanes); }
@@ -406,34 +456,39 @@ class Hash {
     if (v.type.is_handle()) add(v.element);
   }
   void bind(const Var& v) {
-    int& level = levels_[v.operator->()];
-    undo_.emplace_back(v.operator->(), level);
-    level = static_cast<int>(undo_.size());
-    parts_.clear();
+    int& level = variables_.levels[v.operator->()];
+    variables_.undo.emplace_back(v.operator->(), level);
+    level = static_cast<int>(variables_.undo.size());
     signature(*v.operator->());
   }
   void unbind() {
-    levels_[undo_.back().first] = undo_.back().second;
-    undo_.pop_back();
-    parts_.clear();
+    auto& [levels, undo, free] = variables_;
+    levels[undo.back().first] = undo.back().second;
+    undo.pop_back();
   }
   void use(const Variable& v) {
-    auto it = levels_.find(&v);
-    if (it != levels_.end() && it->second != 0) return mix(static_cast<uint64_t>(it->second));
-    const auto [number, first] = free_.emplace(&v, free_.size());
+    auto& [levels, undo, free] = variables_;
+    auto it = levels.find(&v);
+    if (it != levels.end() && it->second != 0) return mix(static_cast<uint64_t>(it->second));
+    const auto [number, first] = free.emplace(&v, free.size());
     mix(number->second | uint64_t{1} << 32);
     if (first || by_parts_) signature(v);
   }
 
   static constexpr uint64_t kStart = 0x74696c6577726967;
   uint64_t state_ = kStart;
-  bool inside_ = false;                                  // of an expression
-  int met_ = 0;                                          // parts of it
-  bool by_parts_ = false;                                // as there are many
-  std::unordered_map<const ExprBase*, uint64_t> parts_;  // under the bindings in force
-  std::unordered_map<const Variable*, int> levels_;
-  std::vector<std::pair<const Variable*, int>> undo_;
-  std::unordered_map<const Variable*, size_t> free_;
+  uint64_t visits_ = 0;
+  bool inside_ = false;    // of an expression
+  int met_ = 0;            // parts of it
+  bool by_parts_ = false;  // as there are many
+  std::unordered_map<const ExprBase*, Part> parts_;
+  // Of the whole, or of one part.
+  struct Variables {
+    std::unordered_map<const Variable*, int> levels;  // of those that are bound
+    std::vector<std::pair<const Variable*, int>> undo;
+    std::unordered_map<const Variable*, size_t> free;
+  };
+  Variables variables_;
   std::unordered_map<const Producer*, size_t> producers_;
 };
 

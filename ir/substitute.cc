@@ -2,7 +2,9 @@
 #include "ir/substitute.h"
 
 #include <deque>
+#include <utility>
 
+#include "ir/fields.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
 
@@ -43,7 +45,7 @@ class Substitute : public Mutator {
 // Meets every variable: uses through `use`, bindings through `bind` and `unbind`.
 class VariableWalk : public Visitor {
  public:
-  VariableWalk() : Visitor(Shared::Once) {}
+  explicit VariableWalk(Shared shared) : Visitor(shared) {}
 
  protected:
   using Visitor::on;
@@ -103,10 +105,20 @@ class VariableWalk : public Visitor {
 
 class Uses : public VariableWalk {
  public:
-  explicit Uses(std::function<bool(const Var&)> matches) : matches_(std::move(matches)) {}
+  explicit Uses(std::function<bool(const Var&)> matches)
+      : VariableWalk(Shared::Once), matches_(std::move(matches)) {}
   bool found = false;
 
  protected:
+  // Nothing more is looked at once it is found.
+#define EXPR_NODE(Name)               \
+  void on(const Name& op) override {  \
+    if (!found) VariableWalk::on(op); \
+  }
+#define STMT_NODE(Name) EXPR_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
   void use(const Var& v) override { found = found || matches_(v); }
 
  private:
@@ -120,28 +132,54 @@ bool any_use(const H& handle, std::function<bool(const Var&)> matches) {
   return walk.found;
 }
 
+// What is free in a part that stands in several places is found once. Whether it is free around the
+// part, or bound there, is another question in each place.
 class FreeVars : public VariableWalk {
  public:
-  std::vector<Var> result;
+  FreeVars() : VariableWalk(Shared::EachPlace) {}
+  const std::vector<Var>& result() const { return scope_.free; }
 
  protected:
+#define EXPR_NODE(Name) \
+  void on(const Name& op) override { meet(op); }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+  using VariableWalk::on;
+
   void use(const Var& v) override {
-    auto it = depth_.find(v);
-    if (it != depth_.end() && it->second > 0) return;
-    if (seen_.insert(v).second) result.push_back(v);
+    auto it = scope_.depth.find(v);
+    if (it != scope_.depth.end() && it->second > 0) return;
+    if (scope_.seen.insert(v).second) scope_.free.push_back(v);
   }
-  void bind(const Var& v) override {
-    ++depth_[v];
-    meet_again();
-  }
-  void unbind(const Var& v) override {
-    --depth_[v];
-    meet_again();
-  }
+  void bind(const Var& v) override { ++scope_.depth[v]; }
+  void unbind(const Var& v) override { --scope_.depth[v]; }
 
  private:
-  std::unordered_map<Var, int, IdentityHash, IdentityEqual> depth_;
-  VarSet seen_;
+  // What is met in the whole, or in one part.
+  struct Scope {
+    std::unordered_map<Var, int, IdentityHash, IdentityEqual> depth;
+    VarSet seen;
+    std::vector<Var> free;
+  };
+
+  template <class T>
+  void meet(const T& op) {
+    const bool shared = !op.refs.unique() && !is_leaf(op);
+    if (!shared || ++shared_met_ <= kVisitsBeforeMemory) return VariableWalk::on(op);
+    auto known = known_.find(&op);
+    if (known == known_.end()) {
+      Scope outside = std::exchange(scope_, {});
+      VariableWalk::on(op);
+      known = known_.emplace(&op, std::exchange(scope_, std::move(outside)).free).first;
+    }
+    for (const Var& v : known->second) use(v);
+  }
+
+  Scope scope_;
+  int shared_met_ = 0;
+  std::unordered_map<const ExprBase*, std::vector<Var>> known_;
 };
 
 class RenameBindings : public Mutator {
@@ -277,12 +315,12 @@ bool uses_any(const Expr& e, const VarSet& vars) {
 std::vector<Var> free_vars(const Expr& e) {
   FreeVars walk;
   walk.visit(e);
-  return walk.result;
+  return walk.result();
 }
 std::vector<Var> free_vars(const Stmt& s) {
   FreeVars walk;
   walk.visit(s);
-  return walk.result;
+  return walk.result();
 }
 
 bool is_pure(const Expr& e) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/visit.h"
 
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/fields.h"
 #include "ir/visit_count.h"
@@ -251,18 +253,12 @@ struct Operands {
 
 class Depth : public Visitor {
  public:
-  explicit Depth(int levels) : left_(levels) {}
+  explicit Depth(int levels) : levels_(levels) {}
   bool exceeded = false;
 
  protected:
-#define EXPR_NODE(Name)                   \
-  void on(const Name& op) override {      \
-    exceeded |= left_ == 0;               \
-    if (exceeded || !is_new(&op)) return; \
-    --left_;                              \
-    Visitor::on(op);                      \
-    ++left_;                              \
-  }
+#define EXPR_NODE(Name) \
+  void on(const Name& op) override { meet(op); }
 #define STMT_NODE(Name)
 #include "ir/nodes.def"
 #undef EXPR_NODE
@@ -270,15 +266,29 @@ class Depth : public Visitor {
 
  private:
   using Visitor::on;
-  // A node that stands in several places is looked into again only where it stands deeper.
-  bool is_new(const ExprBase* node) {
-    const auto [it, first] = left_at_.try_emplace(node, left_);
-    if (!first && it->second <= left_) return false;
-    it->second = left_;
-    return true;
+  // A node that stands in several places has as many levels in each.
+  template <class T>
+  void meet(const T& op) {
+    if (exceeded) return;
+    if (const auto known = height_.find(&op); known != height_.end()) {
+      exceeded = depth_ + known->second > levels_;
+      tallest_ = std::max(tallest_, known->second);
+      return;
+    }
+    exceeded = depth_ == levels_;
+    if (exceeded) return;
+    ++depth_;
+    const int beside = std::exchange(tallest_, 0);
+    Visitor::on(op);
+    --depth_;
+    const int height = tallest_ + 1;
+    height_.emplace(&op, height);
+    tallest_ = std::max(beside, height);
   }
-  int left_;
-  std::unordered_map<const ExprBase*, int> left_at_;
+
+  int levels_, depth_ = 0;
+  int tallest_ = 0;  // of the operands met so far
+  std::unordered_map<const ExprBase*, int> height_;
 };
 
 class Rewrite : public Mutator {

@@ -34,8 +34,6 @@ class Visitor {
 #include "ir/nodes.def"
 #undef EXPR_NODE
 #undef STMT_NODE
-  // What was met is met again: something that it depends on has changed.
-  void meet_again() { met_.clear(); }
 
  private:
   Shared shared_;

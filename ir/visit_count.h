@@ -6,8 +6,8 @@
 
 namespace tw {
 
-// The nodes that walks have met on this thread, those of ir/visit.h and simplification. A walk
-// reports when it is destroyed.
+// The nodes that walks have met on this thread: those of ir/visit.h, simplification, comparison and
+// hashing, and code generation. A walk reports when it is destroyed.
 uint64_t nodes_visited();
 void count_visits(uint64_t nodes);
 

@@ -49,8 +49,14 @@ class Candidates : public Visitor {
 
  protected:
   using Visitor::on;
+  // Where its ends depend on this loop, or on one between, they are the outermost: those that are
+  // known in front of this loop.
   void on(const For& op) override {
-    relaxed[op.var] = Interval::of(Range{op.min, op.extent});
+    const Interval own = Interval::of(Range{op.min, op.extent});
+    IntervalMap around = relaxed;
+    around[loop_.var] = Interval::of(Range{loop_.min, loop_.extent});
+    relaxed[op.var] = {evaluate_interval(own.least, around).least,
+                       evaluate_interval(own.greatest, around).greatest};
     Visitor::on(op);
   }
   void on(const LetStmt& op) override {

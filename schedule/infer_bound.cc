@@ -10,9 +10,11 @@
 #include "ir/share.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
+#include "schedule/ragged_domain.h"
 #include "schedule/region.h"
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/ragged.h"
 #include "schedule/validate.h"
 #include "schedule/whole_blocks.h"
 
@@ -109,21 +111,43 @@ class BoundInference {
                "infer_bound of a schedule that is not normalised");
       if (is_placeholder(stage) || stage.attach_type == AttachType::InlinedAlready) continue;
       for (const IterVar& axis : stage.op->root_axes()) {
-        const bool reduces = axis->kind == IterKind::Reduction;
-        domains_[axis->var] =
-            reduces ? domain_of_blocks(schedule_, stage, axis, analyzer_) : axis->domain;
+        if (axis->kind != IterKind::Reduction) domains_[axis->var] = axis->domain;
       }
       if (is_region(stage)) infer_region(stage);
-      for (const RelationRef& relation : stage.relations)
-        relation->domain_down(domains_, analyzer_, options_);
+      infer_loops(stage, false);
+      // In terms of the data loops, where elements have reductions of their own lengths.
+      for (const IterVar& axis : stage.op->root_axes()) {
+        if (axis->kind == IterKind::Reduction) domains_[axis->var] = reduced(stage, axis);
+      }
+      infer_loops(stage, true);
       for (const IterVar& axis : stage.all_axes) require_countable(stage, axis);
-      for (const IterVar& leaf : stage.leaf_axes) analyzer_.bind(leaf->var, domains_.at(leaf->var));
     }
     check_states(schedule_, domains_, analyzer_);
     return std::move(domains_);
   }
 
  private:
+  Range reduced(const StageData& stage, const IterVar& axis) {
+    return te::is_ragged(*stage.op, axis) ? ragged_domain(stage, axis, domains_, analyzer_).range
+                                          : domain_of_blocks(schedule_, stage, axis, analyzer_);
+  }
+  // The domains of the loops over data axes, or of those of the reduction; relations never mix
+  // them.
+  void infer_loops(const StageData& stage, bool reduction) {
+    const auto is_wanted = [&](const IterVar& axis) {
+      return (axis->kind == IterKind::Reduction) == reduction;
+    };
+    for (const RelationRef& relation : stage.relations) {
+      if (is_wanted(relation->children().front()))
+        relation->domain_down(domains_, analyzer_, options_);
+    }
+    for (const IterVar& leaf : stage.leaf_axes) {
+      if (!is_wanted(leaf)) continue;
+      loops_[leaf->var] = domains_.at(leaf->var);
+      analyzer_.bind(leaf->var, domains_.at(leaf->var));
+    }
+  }
+
   // A product of constants that is none itself is more than the type holds.
   void require_countable(const StageData& stage, const IterVar& axis) const {
     const auto domain = domains_.find(axis->var);
@@ -159,11 +183,29 @@ class BoundInference {
       // Where each of several reads begins elsewhere, the expressions double from stage to stage.
       const Range read = region[d].value_or(axis->domain);
       const bool plain = !is_known(read) || !has_more_parts_than(read.min, kMostParts);
-      const Range range = stage.op->computed(axis, plain ? clip(read, axis->domain) : axis->domain);
+      const Range needed = plain ? of_one_extent(read, axis->domain) : axis->domain;
+      const Range range = stage.op->computed(axis, needed);
       const DType type = axis->var.dtype();
       domains_[axis->var] = {cast(type, simplified(range.min)),
                              region_of_blocks(stage, axis, cast(type, simplified(range.extent)))};
     }
+  }
+
+  // A region is as large in one iteration as in the next, as its memory is: where a loop inside is
+  // longer in each, it is what the longest reads.
+  Range of_one_extent(const Range& read, const Range& whole) {
+    const Range range = clip(read, whole);
+    const auto moves = [&](const Expr& e) {
+      const std::vector<Var> vars = free_vars(e);
+      return te::reads_tensor(e) ||
+             std::ranges::any_of(vars, [&](const Var& v) { return loops_.contains(v); });
+    };
+    if (is_const(range.extent) || !moves(range.extent)) return range;
+    const Range counts =
+        te::hull({make_zero(range.extent.dtype()), range.extent}, loops_, analyzer_);
+    return is_known(counts) && !te::reads_tensor(counts.extent)
+               ? clip({range.min, counts.extent}, whole)
+               : whole;
   }
 
   // What the axes of a consumer run over while the loops around the stage stand still.
@@ -216,6 +258,7 @@ class BoundInference {
   const ScheduleData& schedule_;
   const ScheduleOptions& options_;
   DomainMap domains_;
+  DomainMap loops_;  // of the leaf axes of consumers
   Analyzer analyzer_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "ir/expr.h"
 #include "schedule/index_range.h"
+#include "schedule/te/ragged.h"
 
 namespace tw {
 namespace {
@@ -56,10 +57,21 @@ DomainMap root_ranges(const StageData& stage, const StageData& parent, const Ite
   for (const IterVar& loop : loops_between(stage, parent, axis))
     between[loop->var] = domains.at(loop->var);
   const IndexRange range_of(between, analyzer);
+  // Those of the stage's own may move the ends of its reduction.
+  DomainMap running = between;
+  for (size_t k = still.size(); k < stage.leaf_axes.size(); ++k) {
+    const Var& var = stage.leaf_axes[k]->var;
+    running[var] = domains.at(var);
+  }
   DomainMap ranges;
   for (const IterVar& root : stage.op->root_axes()) {
     const Range& part = parts.at(root->var);
-    const Range start = range_of(domains.at(root->var).min);
+    const Range& domain = domains.at(root->var);
+    if (te::is_ragged(*stage.op, root)) {
+      ranges[root->var] = te::hull({domain.min + part.min, part.extent}, running, analyzer);
+      continue;
+    }
+    const Range start = range_of(domain.min);
     ranges[root->var] =
         is_known(start) ? Range{start.min + part.min, start.extent + part.extent - 1} : Range{};
   }

@@ -17,9 +17,11 @@
 #include "schedule/index_range.h"
 #include "schedule/overhang.h"
 #include "schedule/prefetches.h"
+#include "schedule/ragged_domain.h"
 #include "schedule/region.h"
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
+#include "schedule/te/ragged.h"
 #include "schedule/tensorized.h"
 #include "schedule/thread_loops.h"
 
@@ -38,6 +40,7 @@ struct Walk {
 struct Tests {
   std::vector<IterVar> overrun;       // the offset is below the extent of the domain
   std::vector<IterVar> above, below;  // the value is not below, or not above, the tensor's own axis
+  std::vector<IterVar> ragged;        // the value is in the axis's domain at this element
 };
 
 class NestBuilder {
@@ -255,6 +258,13 @@ class NestBuilder {
     for (const IterVar& axis : tests.below) {
       require(walk.roots.at(axis->var) < axis->domain.min + axis->domain.extent);
     }
+    for (const IterVar& axis : tests.ragged) {
+      const auto it = walk.roots.find(axis->var);
+      if (it == walk.roots.end()) continue;
+      const Range own = domain_at(stage, axis, walk.roots, analyzer_);
+      if (!analyzer_.can_prove(it->second >= own.min)) require(it->second >= own.min);
+      require(it->second < own.min + own.extent);
+    }
   }
 
   // Which axes have to be tested, in the order of the tests.
@@ -267,6 +277,10 @@ class NestBuilder {
     }
     for (const IterVar& root : stage.op->root_axes()) {
       if (overrun.contains(root->var)) tests.overrun.push_back(root);
+      if (te::is_ragged(*stage.op, root) &&
+          !ragged_domain(stage, root, domains_, analyzer_).exact) {
+        tests.ragged.push_back(root);
+      }
     }
     tests.overrun.insert(tests.overrun.end(), checked.rbegin(), checked.rend());
     // A region that was inferred may reach outside the tensor.

@@ -17,6 +17,7 @@
 #include "schedule/schedule_ops.h"
 #include "schedule/show.h"
 #include "schedule/te/check_statements.h"
+#include "schedule/te/ragged.h"
 #include "schedule/te/start.h"
 
 namespace tw {
@@ -176,7 +177,7 @@ class Validation {
     }
   }
 
-  // What a reduction starts from is read before its first loop over terms.
+  // What a reduction starts from, and its length, is read before its first loop over terms.
   bool before_terms(const StageData& stage) {
     const StageData& parent = *stage.attach_stage;
     const std::vector<IterVar>& leaves = parent.leaf_axes;
@@ -184,19 +185,24 @@ class Validation {
         leaves, [](const IterVar& leaf) { return leaf->kind == IterKind::Reduction; });
     const auto position = static_cast<size_t>(first - leaves.begin());
     if (leaf_position(parent, stage.attach_axis) < position) return true;
-    bool read = false;
-    for (const Expr& start : te::started_from(*parent.op)) {
-      for_each_part(start, [&](const Expr& part) {
-        const ProducerLoad* load = as<ProducerLoad>(part);
-        read |= load != nullptr && load->producer.get() == stage.op.get();
-      });
-    }
-    if (!read) return true;
+    const auto read = [&](const std::vector<Expr>& before) {
+      bool found = false;
+      for (const Expr& e : before) {
+        for_each_part(e, [&](const Expr& part) {
+          const ProducerLoad* load = as<ProducerLoad>(part);
+          found |= load != nullptr && load->producer.get() == stage.op.get();
+        });
+      }
+      return found;
+    };
+    const bool starts = read(te::started_from(*parent.op));
+    if (!starts && !read(te::ragged_ends(*parent.op))) return true;
     const std::vector<IterVar> outside(leaves.begin(), first);
     misplaced(stage,
-              fmt::format("computed inside '{}' of '{}', whose reduction starts from what this "
-                          "stage computes",
-                          stage.attach_axis.name(), parent.name()),
+              fmt::format("computed inside '{}' of '{}', whose reduction {} what this stage "
+                          "computes",
+                          stage.attach_axis.name(), parent.name(),
+                          starts ? "starts from" : "is as long as"),
               outside.empty() ? "compute_root"
                               : fmt::format("compute_root, or inside {} of '{}'", names(outside),
                                             parent.name()));

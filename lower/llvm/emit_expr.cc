@@ -4,6 +4,7 @@
 
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "ir/visit_count.h"
 #include "lower/llvm/emit.h"
 #include "lower/llvm/emit_branch.h"
 #include "runtime/error.h"
@@ -76,6 +77,7 @@ void FunctionEmitter::fail(const std::string& what) const {
 }
 
 llvm::Value* FunctionEmitter::emit(const Expr& e) {
+  count_visits(1);
   switch (e->kind) {
     case NodeKind::Variable:
       return emit_variable(*as<Variable>(e));

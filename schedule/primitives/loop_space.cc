@@ -5,6 +5,7 @@
 
 #include "ir/expr.h"
 #include "schedule/schedule_options.h"
+#include "schedule/te/ragged.h"
 
 namespace tw {
 namespace {
@@ -22,7 +23,13 @@ LoopSpace loop_space(const StageData& stage, IterKind kind, const std::string& s
   LoopSpace result;
   DomainMap& domains = result.domains;
   Analyzer analyzer;
-  for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
+  for (const IterVar& root : stage.op->root_axes()) {
+    Range& domain = domains[root->var] = root->domain;
+    // Fewer iterations than none would count as some where loops are fused.
+    if (te::is_ragged(*stage.op, root) && !analyzer.can_prove_at_least(domain.extent, 0))
+      domain.extent = max(domain.extent, make_zero(domain.extent.dtype()));
+    if (root->kind != IterKind::Reduction) analyzer.bind(root->var, root->domain);
+  }
   for (const RelationRef& relation : stage.relations)
     relation->domain_down(domains, analyzer, ScheduleOptions());
 

@@ -16,6 +16,7 @@
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/primitives/loop_space.h"
+#include "schedule/te/ragged.h"
 #include "schedule/te/start.h"
 
 namespace tw {
@@ -33,14 +34,52 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage) {
     const AxisAttributes* marks = stage.attributes_of(leaf);
     if (marks != nullptr && marks->intrin.defined()) {
       refuse(leaf, fmt::format("'{}' computes the loops from here on", marks->intrin->name),
-             "rfactor before tensorize");
+             fmt::format("rfactor first, then tensorize of '{}.rf', which takes the loops of the "
+                         "reduction, or of '{}', which keeps those over data",
+                         stage.name(), stage.name()));
     }
   }
-  for (const StageData* inside : attached_to(call.schedule(), stage)) {
-    if (inside->attach_axis->kind == IterKind::Reduction) continue;
-    refuse(inside->attach_axis, fmt::format("'{}' is computed inside this loop", inside->name()),
-           "rfactor before compute_at");
+}
+
+// What the new stage reads may be computed inside a data loop of the old one, where the terms were:
+// so is the new stage then, inside the innermost of these.
+void stay_beside_inputs(const ScheduleData& schedule, StageData& stage, StageData& factor_stage) {
+  size_t innermost = 0;
+  for (const StageData* inside : attached_to(schedule, stage)) {
+    const std::vector<StageData*> readers = all_consumers_of(schedule, *inside);
+    const bool needed =
+        inside->is_group() || std::ranges::find(readers, &factor_stage) != readers.end();
+    const size_t position = leaf_position(stage, inside->attach_axis);
+    if (!needed || position < innermost) continue;
+    innermost = position;
+    factor_stage.attach_type = AttachType::Scope;
+    factor_stage.attach_stage = &stage;
+    factor_stage.attach_axis = inside->attach_axis;
   }
+}
+
+// The domain of the loop for all elements: an axis of a tensor is as long in each of its rows.
+Range longest(const PrimitiveCall& call, const te::ComputeNode& compute, const IterVar& axis,
+              const Range& domain) {
+  Analyzer analyzer;
+  DomainMap elements;
+  for (const IterVar& data : compute.axis) {
+    elements[data->var] = data->domain;
+    analyzer.bind(data->var, data->domain);
+  }
+  Range whole = te::hull(domain, elements, analyzer);
+  const bool reads =
+      whole.min.defined() && (te::reads_tensor(whole.min) || te::reads_tensor(whole.extent));
+  if (!whole.min.defined() || reads) {
+    call.fail({.code = ErrorCode::CannotFactor,
+               .what = "this loop is of another length for each element, and no length is the "
+                       "longest: a tensor has one",
+               .axis = axis.name(),
+               .legal = "split it by a factor, and rfactor of the inner loop"});
+  }
+  if (!whole.extent.same_as(domain.extent) && !analyzer.can_prove_at_least(whole.extent, 0))
+    whole.extent = max(whole.extent, make_zero(whole.extent.dtype()));
+  return whole;
 }
 
 // Both stages get their loops: the new one those of the reduction but for `axis`, with all that is
@@ -90,8 +129,9 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   LoopSpace space = loop_space(stage, IterKind::Reduction);
   const auto at =
       std::ranges::find_if(space.axes, [&](const IterVar& a) { return a->var.same_as(axis->var); });
-  const Range parts{make_zero(axis->var.dtype()), (*at)->domain.extent};
-  const Expr begin = (*at)->domain.min;
+  const Range own = (*at)->domain, whole = longest(call, compute, axis, own);
+  const Range parts{make_zero(axis->var.dtype()), whole.extent};
+  const Expr begin = whole.min;
   const IterVar factor(parts, axis->var, IterKind::DataParallel);
   space.axes.erase(at);
   const Reduce& reduce = *as<Reduce>(compute.body[0]);
@@ -101,13 +141,25 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   VarMap& values = space.values;
   // A reduction that does not start at zero: the data axis does.
   if (!is_zero(begin)) values[axis->var] = axis->var + begin;
+  VarMap elements;
   for (const IterVar& data : compute.axis) {
     axes.emplace_back(data->domain, Var(data.name(), data->var.dtype()), data->kind);
-    values[data->var] = axes.back()->var;
+    elements[data->var] = values[data->var] = axes.back()->var;
     aliases.emplace_back(data->var, axes.back());
   }
   axes.insert(axes.begin() + place, factor);
+  // Loops that begin elsewhere, or are longer, for one element than for another are so in the new
+  // stage.
+  for (const IterVar& reduced : compute.reduce_axis)
+    values[reduced->var] = substitute(values.at(reduced->var), elements);
+  for (IterVar& a : space.axes) a = te::over(a, elements);
   Expr condition = space.condition;
+  if (!whole.extent.same_as(own.extent)) {
+    const Expr value = axis->var + begin;
+    const Expr inside = likely(value >= own.min && value < own.min + own.extent);
+    condition = condition.defined() ? condition && inside : inside;
+  }
+  if (condition.defined()) condition = substitute(condition, elements);
   if (reduce.condition.defined() && !is_const_int(reduce.condition, 1)) {
     const Expr own = substitute(reduce.condition, values);
     condition = condition.defined() ? te::guarded_condition(condition, own) : own;
@@ -145,6 +197,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   StageData& factor_stage = insert_stage(schedule, stage, false, std::move(owned));
   reset_axes(schedule, factor_stage, factor_op);
   divide_loops(schedule, stage, axis, factor_stage, rest_op, rest);
+  stay_beside_inputs(schedule, stage, factor_stage);
   refresh_consumers(schedule, stage);
   return {&factor_stage};
 }

@@ -10,6 +10,7 @@
 #include "ir/share.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/ragged.h"
 
 namespace tw::te {
 namespace {
@@ -71,11 +72,47 @@ Expr bounded_body(const Expr& body, const std::string& stage) {
   return same ? body : changed;
 }
 
-bool reads_tensor(const Expr& e) {
+// An integer that is no negative constant.
+void check_count(const Expr& extent, std::string_view what, const std::string& name) {
+  const auto bad = [&](const std::string& why) {
+    raise({.code = ErrorCode::BadShape,
+           .what = fmt::format("{} {}", what, why),
+           .stage = name,
+           .legal = "integers of at least 0 and integer expressions of variables"});
+  };
+  if (!extent.defined()) bad("is undefined");
+  check_size(extent, name);
+  if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
+    bad(fmt::format("has type {}", to_string(extent.dtype())));
+  }
+  if (auto value = as_const_int(extent); value && *value < 0) {
+    bad(fmt::format("is {}", *value));
+  }
+}
+
+bool reduces(const Expr& e) {
   bool found = false;
-  for_each_part(e, [&](const Expr& sub) { found |= is<ProducerLoad>(sub) || is<Reduce>(sub); });
+  for_each_part(e, [&](const Expr& sub) { found |= is<Reduce>(sub); });
   return found;
 }
+
+// Each expression of statements as a whole.
+class BoundStatements : public Mutator {
+ public:
+  explicit BoundStatements(const std::string& stage) : stage_(stage) {}
+
+ protected:
+  using Mutator::on;
+#define EXPR_NODE(Name) \
+  Expr on(const Name&, const Expr& self) override { return bounded(self, stage_); }
+#define STMT_NODE(Name)
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
+
+ private:
+  const std::string& stage_;
+};
 
 class Types : public Visitor {
  public:
@@ -158,6 +195,10 @@ class Types : public Visitor {
 
 }  // namespace
 
+Stmt checked_statements(const Stmt& body, const std::string& stage) {
+  return BoundStatements(stage).mutate(body);
+}
+
 void check_index(const Expr& index, const std::string& tensor) {
   TW_CHECK(index.defined(), "an index is undefined");
   if (index.dtype().is_integer() && !index.dtype().is_vector()) return;
@@ -177,21 +218,12 @@ void check_element_type(DType type, std::string_view what, const std::string& na
 }
 
 void check_extent(const Expr& extent, std::string_view what, const std::string& name) {
-  const auto bad = [&](const std::string& why) {
-    raise({.code = ErrorCode::BadShape,
-           .what = fmt::format("{} {}", what, why),
-           .stage = name,
-           .legal = "integers of at least 0 and integer expressions of variables"});
-  };
-  if (!extent.defined()) bad("is undefined");
-  check_size(extent, name);
-  if (!extent.dtype().is_integer() || extent.dtype().is_vector()) {
-    bad(fmt::format("has type {}", to_string(extent.dtype())));
-  }
-  if (auto value = as_const_int(extent); value && *value < 0) {
-    bad(fmt::format("is {}", *value));
-  }
-  if (reads_tensor(extent)) bad("reads a tensor");
+  check_count(extent, what, name);
+  if (!reads_tensor(extent)) return;
+  raise({.code = ErrorCode::BadShape,
+         .what = fmt::format("{} reads a tensor", what),
+         .stage = name,
+         .legal = "integers of at least 0 and integer expressions of variables"});
 }
 
 void check_shape(const std::vector<Expr>& shape, const std::string& name) {
@@ -200,11 +232,17 @@ void check_shape(const std::vector<Expr>& shape, const std::string& name) {
   }
 }
 
-void check_start(const Expr& min, const std::string& axis) {
-  if (min.dtype().is_integer() && !min.dtype().is_vector() && !reads_tensor(min)) return;
+void check_reduced_domain(const Range& domain, const std::string& axis) {
+  check_count(domain.extent, fmt::format("extent of reduce axis '{}'", axis), "");
+  check_levels(domain.min, axis);
+  const bool whole = domain.min.dtype().is_integer() && !domain.min.dtype().is_vector();
+  if (whole && !reduces(domain.min) && !reduces(domain.extent)) return;
   raise({.code = ErrorCode::BadShape,
-         .what = fmt::format("the start of reduce axis '{}' is no integer of its own", axis),
-         .legal = "an integer or an integer expression of variables"});
+         .what = whole ? fmt::format("an end of reduce axis '{}' is a reduction itself", axis)
+                       : fmt::format("the start of reduce axis '{}' is no integer", axis),
+         .axis = axis,
+         .legal = "integer expressions of variables, of axes of the compute and of elements of "
+                  "tensors"});
 }
 
 Expr checked_body(const Expr& body, const std::string& stage) {

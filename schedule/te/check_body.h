@@ -19,8 +19,13 @@ void check_element_type(DType type, std::string_view what, const std::string& st
 // Extents are integer expressions of variables, constants among them not negative (BadShape).
 void check_extent(const Expr& extent, std::string_view what, const std::string& stage);
 void check_shape(const std::vector<Expr>& shape, const std::string& stage);
-// The start of an axis of a reduction: an integer expression of variables (BadShape).
-void check_start(const Expr& min, const std::string& axis);
+// The ends of an axis of a reduction: integer expressions, which may be other ones for each element
+// (BadShape).
+void check_reduced_domain(const Range& domain, const std::string& axis);
+
+// Statements whose expressions are of few enough levels and parts (BadArgument); parts that stand
+// in several places of a large one are bound by Lets in the result.
+Stmt checked_statements(const Stmt& body, const std::string& stage);
 
 // A body of few enough levels and parts (BadArgument), whose operators have operands of types that
 // they are for (TypeMismatch), and whose reads have an index for each dimension (IndexCount). Parts

@@ -14,6 +14,7 @@
 #include "ir/share.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
+#include "schedule/te/ragged.h"
 
 namespace tw::te {
 namespace {
@@ -123,7 +124,7 @@ class Check : public GuardedVisitor {
   Check(const Operation& op, const DomainMap& ranges) : op_(op) {
     for (const IterVar& axis : op->root_axes()) {
       const auto given = ranges.find(axis->var);
-      ranges_[axis->var] = given == ranges.end() ? axis->domain : given->second;
+      ranges_[axis->var] = given == ranges.end() ? range_of(axis) : given->second;
       analyzer_.bind(axis->var, ranges_[axis->var]);
     }
   }
@@ -144,11 +145,8 @@ class Check : public GuardedVisitor {
       return is_const_int(ranges_.at(axis->var).extent, 0);
     };
     if (std::ranges::any_of(op.axis, is_empty)) return;  // no term is evaluated
-    const Expr all = make_bool(true);
-    visit(op.condition);
-    given(op.condition.defined() ? op.condition : all, [&] {
-      for (const Expr& e : op.source) visit(e);
-    });
+    for (const Expr& e : ragged_ends(*op_)) visit(e);
+    terms(op, 0);
   }
   // In indices and conditions a variable is what it stands for, unless that has become large: then
   // nothing is known of it.
@@ -166,6 +164,29 @@ class Check : public GuardedVisitor {
   }
 
  private:
+  // An axis that has another domain for each element runs over all of them, and its terms are those
+  // inside of the element's own.
+  Range range_of(const IterVar& axis) {
+    if (!is_ragged(*op_, axis)) return axis->domain;
+    const Range whole = hull(axis->domain, ranges_, analyzer_);
+    if (!whole.min.defined()) return axis->domain;
+    hulls_.push_back(axis);
+    return whole;
+  }
+  // Of a reduction, inside the domains of the axes from `hulls_[k]` on.
+  void terms(const Reduce& op, size_t k) {
+    if (k < hulls_.size()) {
+      const IterVar& axis = hulls_[k];
+      const Range& own = axis->domain;
+      return given(axis->var >= own.min && axis->var < own.min + own.extent,
+                   [&] { terms(op, k + 1); });
+    }
+    visit(op.condition);
+    given(op.condition.defined() ? op.condition : make_bool(true), [&] {
+      for (const Expr& e : op.source) visit(e);
+    });
+  }
+
   // What makes a point of the reads be reached.
   struct Guard {
     Expr condition;
@@ -328,6 +349,7 @@ class Check : public GuardedVisitor {
   const Operation& op_;
   DomainMap ranges_;
   Analyzer analyzer_;
+  std::vector<IterVar> hulls_;
   std::vector<Guard> guards_;
   std::optional<DoubtfulRead> found_;
 };

@@ -11,6 +11,7 @@
 #include "runtime/error.h"
 #include "schedule/te/check_body.h"
 #include "schedule/te/evaluation.h"
+#include "schedule/te/ragged.h"
 #include "schedule/te/start.h"
 #include "schedule/te/writer.h"
 
@@ -81,6 +82,13 @@ std::vector<IterVar> check_bodies(const std::vector<IterVar>& axis, const std::v
         bad(fmt::format("axis '{}' is both a data axis and a reduce axis", r.name()),
             "axes made by reduce_axis");
       }
+    }
+    for (const IterVar& other : first->axis) {
+      if (!uses(r->domain.min, other->var) && !uses(r->domain.extent, other->var)) continue;
+      bad(fmt::format("the ends of axis '{}' depend on '{}', an axis of the same reduction",
+                      r.name(), other.name()),
+          fmt::format("ends that depend on axes of the compute; where= for what depends on '{}'",
+                      other.name()));
     }
   }
   return first->axis;
@@ -387,7 +395,7 @@ Operation ComputeNode::with_axes(const std::string& new_name, const AxisReplacem
     return with(e, [&](Reduce& r) {
       for (Expr& source : r.source) source = substitute(source, map);
       if (r.condition.defined()) r.condition = substitute(r.condition, map);
-      for (IterVar& a : r.axis) a = replace(a);
+      for (IterVar& a : r.axis) a = over(replace(a), map);
     });
   };
   const auto start = [&](const Expr& e) { return substitute(e, map); };
@@ -404,6 +412,8 @@ Operation ComputeNode::change_axes(std::vector<IterVar> data_axes, const VarMap&
     return with(e, [&](Reduce& r) {
       for (Expr& source : r.source) source = substitute(source, values);
       if (r.condition.defined()) r.condition = substitute(r.condition, values);
+      for (IterVar& a : r.axis)
+        a = inside.defined() ? inside_only(over(a, values), inside) : over(a, values);
       if (!inside.defined()) return;
       r.condition = always(r.condition) ? inside : guarded_condition(inside, r.condition);
     });
@@ -482,10 +492,10 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
     e = checked_body(e, name);
     check_element_type(e.dtype(), "a compute", name);
   }
-  for (const Expr& e : body) check_reduced(e, axis, name);
   auto* node = new ComputeNode;
   const Operation op(node);
   node->reduce_axis = check_bodies(axis, body, name);
+  for (const Expr& e : body) check_reduced(e, axis, name);
   node->name = std::move(name);
   node->axis = std::move(axis);
   node->all_axes = node->axis;

@@ -242,6 +242,7 @@ std::unique_ptr<PointEvaluator> ExternNode::evaluator(Evaluation& run) const {
 
 Operation extern_op(ExternParts parts) {
   check(parts);
+  parts.body = checked_statements(parts.body, parts.name);
   auto* node = new ExternNode;
   node->findings = check_statements(parts);
   node->name = std::move(parts.name);

@@ -35,10 +35,9 @@ void check_reducible(std::string_view what, const Expr& source) {
 }  // namespace
 
 IterVar reduce_axis(const Range& domain, const std::string& name) {
-  check_extent(domain.extent, fmt::format("extent of reduce axis '{}'", name), "");
-  const DType type = domain.extent.dtype();
   const Expr min = domain.min.defined() ? domain.min : Expr(0);
-  check_start(min, name);
+  check_reduced_domain({min, domain.extent}, name);
+  const DType type = domain.extent.dtype();
   const Expr var = make(Variable{.name = name, .type = type, .reduces = true});
   return IterVar(Range{cast(type, min), domain.extent}, Var(as<Variable>(var)),
                  IterKind::Reduction);

@@ -348,9 +348,6 @@ TEST(ScheduleErrors, GroupsThatCannotBe) {
 TEST(ScheduleErrors, WhatCannotBeFactored) {
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:0)").legal, "k");
   EXPECT_EQ(refused(ErrorCode::CannotFactor, "rfactor@1(s4, s4:0)").legal, "a reduction");
-  EXPECT_EQ(
-      refused(ErrorCode::CannotFactor, "rfactor@1(s3, s3:2)", "compute_at@1(s1, s3, s3:1)").axis,
-      "x");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "rfactor@1(s3, s3:2, factor_axis=3)").legal,
             "-3 to 2; -1 is the last place");
   refused(ErrorCode::BadArgument, "rfactor@1(s3, s3:2, factor_axis=-4)");

@@ -50,6 +50,24 @@ TEST(TensorizeErrors, ReductionOrNot) {
   EXPECT_EQ(e.axis, "y");
 }
 
+// Its loops would be of two stages.
+TEST(TensorizeErrors, NoRFactorAfterIt) {
+  test::declare_product("errors_product", 4, 4, 2, true);
+  const Schedule s = scheduled(
+      kProduct,
+      "split@1(s2, s2:0, factor=4)\nsplit@1(s2, s2:1, factor=4)\nsplit@1(s2, s2:2, factor=2)\n"
+      "reorder@1(s2, [t0.0, t1.0, t2.0, t0.1, t1.1, t2.1])\n"
+      "tensorize@1(s2, t0.1, \"errors_product\")");
+  const ErrorInfo e = expect_error(ErrorCode::CannotFactor,
+                                   [&] { s.apply(parse_trace("rfactor@1(s2, t2.0)").steps[0]); });
+  EXPECT_EQ(e.stage, "C");
+  EXPECT_EQ(e.axis, "y.inner");
+  EXPECT_EQ(
+      e.legal,
+      "rfactor first, then tensorize of 'C.rf', which takes the loops of the reduction, or of "
+      "'C', which keeps those over data");
+}
+
 TEST(TensorizeErrors, OneAStage) {
   test::declare_increment("errors_one", 4);
   const Schedule s =

@@ -82,5 +82,38 @@ TEST(Golden, ScheduleOpsSymbolicGemm) {
   expect_golden("schedule_ops_symbolic_gemm.txt", with_trace(s));
 }
 
+// A triangle whose rows are cached tile by tile, with the longest of the rows in a tile outside.
+TEST(Golden, ScheduleOpsTriangle) {
+  const Schedule s = scheduled(
+      "A = placeholder(float32, [30, 30])\n"
+      "X = placeholder(float32, [30])\n"
+      "Y = compute([i: 30], reduce [k: (i + 1)], sum((A(i, k)*X(k))))\n"
+      "arguments A X Y\noutputs Y\n",
+      "split@1(s2, s2:0, factor=8)\n"
+      "split@1(s2, s2:1, factor=4)\n"
+      "reorder@1(s2, [t0.0, t1.0, t0.1, t1.1])\n"
+      "cache_read@1(s1, \"local\", [s2])\n"
+      "compute_at@1(t3.0, s2, t1.0)\n");
+  expect_golden("schedule_ops_triangle.txt", with_trace(s));
+}
+
+// Rows of a sparse matrix, whose values are cached in parts of a row.
+TEST(Golden, ScheduleOpsRows) {
+  const Schedule s = scheduled(
+      "rows = placeholder(int32, [31])\n"
+      "columns = placeholder(int32, [200])\n"
+      "values = placeholder(float32, [200])\n"
+      "X = placeholder(float32, [20])\n"
+      "Y = compute([i: 30], reduce [k: (rows(i), (rows((i + 1)) - rows(i)))], "
+      "sum((values(k)*X(columns(k)))))\n"
+      "arguments rows columns values X Y\noutputs Y\n",
+      "split@1(s4, s4:0, factor=8)\n"
+      "parallel@1(s4, t0.0)\n"
+      "split@1(s4, s4:1, factor=4)\n"
+      "cache_read@1(s1, \"local\", [s4])\n"
+      "compute_at@1(t3.0, s4, t2.0)\n");
+  expect_golden("schedule_ops_rows.txt", with_trace(s));
+}
+
 }  // namespace
 }  // namespace tw

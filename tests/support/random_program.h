@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random small te programs over int32, the same for the same seed: element-wise, broadcast, shape
-// changes, windows, padding, strides, gathers, reductions (conditional, tuple, to rank 0), several
-// outputs, extents that do not divide, symbolic extents. Values are bounded so that nothing
-// overflows, whatever the order of a reduction.
+// changes, windows, padding, strides, gathers, reductions (conditional, tuple, to rank 0, of
+// another length for each element), several outputs, extents that do not divide, symbolic extents.
+// Values are bounded so that nothing overflows, whatever the order of a reduction.
 #pragma once
 
 #include <algorithm>
@@ -202,7 +202,7 @@ class RandomProgram {
       case 12:
         return reduce_one();
       case 13:
-        return contract();
+        return random_.chance(50) ? contract() : ragged();
       case 14:
         return convolve();
       default:
@@ -404,6 +404,40 @@ class RandomProgram {
     compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr term = a.tensor(i[0], k.var()) * b.tensor(k.var(), i[1]);
       return te::starting_from(largest ? te::max(term, {k}) : te::sum(term, {k}), at(start, i));
+    });
+  }
+  // Sums that are longer for one row than for another: up to the diagonal, from it on, along it, or
+  // as long as another tensor says.
+  void ragged() {
+    const Node a = source(1, 2);
+    const Extent rows = some_extent(), terms = a.shape[0];
+    if (terms.value == 0) return;
+    Shape shape = a.shape;
+    shape[0] = rows;
+    const bool weighted = random_.chance(40);
+    const Node weight = weighted ? matching({rows, terms}) : a, length = matching({rows});
+    const std::optional<Node> start = some_start(shape);
+    const int64_t kind = random_.between(0, 4), by = random_.between(1, 3);
+    const int64_t bound = a.bound * (weighted ? weight.bound : 1) * terms.value + bound_of(start);
+    compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
+      const Expr row = i[0], step = make_const(int_type(32), by), said = length.tensor(row);
+      Expr min = 0, end = tw::min(row * step + 1, terms.expr);
+      if (kind == 1) {
+        min = row;
+        end = terms.expr;
+      } else if (kind == 2) {
+        min = tw::max(row - step, Expr(0));
+        end = tw::min(row + step, terms.expr);
+      } else if (kind >= 3) {
+        min = kind == 3 ? Expr(0) : floor_mod(said, terms.expr);
+        end = tw::min(min + floor_mod(said, step + 3), terms.expr);
+      }
+      const IterVar k = te::reduce_axis({min, end - min}, "k");
+      std::vector<Expr> of = indices(i);
+      of[0] = k.var();
+      Expr term = a.tensor(of);
+      if (weighted) term = term * weight.tensor(row, k.var());
+      return te::starting_from(te::sum(term, {k}), at(start, i));
     });
   }
   void convolve() {

@@ -9,12 +9,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ir/expr.h"
 #include "ir/print.h"
+#include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
@@ -38,7 +41,13 @@ class RandomSchedule {
       : random_(random), schedule_(Schedule::create(program.outputs)) {}
 
   Trace make(int64_t steps) {
-    for (int64_t k = 0; k < steps; ++k) try_step();
+    for (int64_t k = 0; k < steps; ++k) {
+      if (random_.chance(8)) {
+        factor_reduction();
+      } else {
+        try_step();
+      }
+    }
     settle();
     return schedule_.trace();
   }
@@ -103,6 +112,35 @@ class RandomSchedule {
     static const std::vector<std::string> tags = {"threadIdx.x", "threadIdx.x", "threadIdx.y",
                                                   "blockIdx.x",  "vthread",     "vthread"};
     return random_.pick(tags);
+  }
+
+  void apply(const Step& step) {
+    const std::string before = to_text(schedule_.trace());
+    try {
+      schedule_.apply(step);
+    } catch (const UserError&) {
+      EXPECT_EQ(before, to_text(schedule_.trace())) << "a step that failed was recorded";
+    }
+  }
+
+  // A reduction whose loop is split, mostly by what does not divide it, and one part factored: by
+  // single steps that comes about too rarely.
+  void factor_reduction() {
+    std::vector<std::pair<Stage, IterVar>> loops;
+    for (const Stage& stage : schedule_.stages()) {
+      for (const IterVar& leaf : stage.leaf_axes()) {
+        if (leaf->kind == IterKind::Reduction) loops.emplace_back(stage, leaf);
+      }
+    }
+    if (loops.empty()) return;
+    const auto [stage, loop] = random_.pick(loops);
+    try {
+      const Stage::Pair parts = stage.split(loop, random_.between(2, 5));
+      schedule_.rfactor(stage.op().output(0), random_.chance(50) ? parts.inner : parts.outer,
+                        random_.chance(50) ? -1 : 0);
+    } catch (const UserError&) {
+      return;  // marked, tensorized, or too long to be one
+    }
   }
 
   void try_step() {
@@ -236,12 +274,7 @@ class RandomSchedule {
       }
       first = false;
     }
-    const std::string before = to_text(schedule_.trace());
-    try {
-      schedule_.apply(step);
-    } catch (const UserError&) {
-      EXPECT_EQ(before, to_text(schedule_.trace())) << "a step that failed was recorded";
-    }
+    apply(step);
   }
 
   // Moves stages that a consumer cannot see to the outermost level.
@@ -276,14 +309,37 @@ inline ScheduleCase random_case(uint64_t seed, RandomProgramOptions options = {}
   return c;
 }
 
+// Of all cases, the share that factors_a_tail.
+constexpr double kLeastTails = 0.08;
+
+// Whether an axis was made of a loop that is no divisor of the reduction: then the new stage tests
+// its terms.
+inline bool factors_a_tail(const ScheduleCase& c) {
+  const Schedule s = c.schedule();
+  for (size_t k = 0; k < c.trace.steps.size(); ++k) {
+    if (c.trace.steps[k].primitive != "rfactor") continue;
+    for (const Expr& e : s.stage({.step = static_cast<int>(k), .index = 0}).op()->evaluated()) {
+      bool tests = false;
+      for_each_part(e, [&](const Expr& part) {
+        const Call* call = as<Call>(part);
+        tests |= call != nullptr && call->name == "likely";
+      });
+      if (tests) return true;
+    }
+  }
+  return false;
+}
+
 // Tries random cases, `base` at scale 1, of which a share of `least` must not be refused; the first
 // that fails is shrunk and reported as texts. Those of each `series` are others.
 inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int base, double least,
                            uint64_t series = 0, RandomProgramOptions options = {}) {
   FuzzCases cases(base, least);
+  int tails = 0;
   while (cases.next()) {
     const uint64_t case_seed = cases.seed() + series * 1'000'003;
     const ScheduleCase c = random_case(case_seed, options);
+    tails += factors_a_tail(c) ? 1 : 0;
     const std::optional<std::string> failure = failure_of(c, checks, cases);
     if (!failure) continue;
     // The same check must fail, so that one fault does not turn into another.
@@ -300,6 +356,8 @@ inline void fuzz_schedules(const std::vector<ScheduleCheck>& checks, int base, d
            << (file.empty() ? "" : "kept as " + file + "\n") << small.reproducer() << "\n"
            << *failure_of(small, checks);
   }
+  std::printf("[  cases   ] %d with rfactor of a split that does not divide\n", tails);
+  EXPECT_TRUE(enough_cases(tails, cases.cases(), kLeastTails)) << "they have become rare";
 }
 
 }  // namespace tw::test

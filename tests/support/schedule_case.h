@@ -142,7 +142,8 @@ struct ScheduleCheck {
 
 inline bool is_refusal(const Error& error) {
   return error.code() == ErrorCode::BadAttach || error.code() == ErrorCode::SymbolicExtent ||
-         error.code() == ErrorCode::CannotTensorize || error.code() == ErrorCode::BadArgument;
+         error.code() == ErrorCode::CannotTensorize || error.code() == ErrorCode::BadArgument ||
+         error.code() == ErrorCode::LoopOrder;
 }
 
 // Runs the statement that schedule_ops makes.

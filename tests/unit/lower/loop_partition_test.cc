@@ -214,5 +214,67 @@ TEST(LoopPartition, ConditionsThatTheLoopChangesStay) {
   EXPECT_EQ(run_pass(pass::loop_partition, "declare t: int32*\n" + text), text);
 }
 
+// A loop inside that is longer in each iteration of another, or of this one: where all of its
+// iterations hold is decided by the longest.
+TEST(LoopPartition, LoopsInsideThatAreLongerInEachIteration) {
+  EXPECT_EQ(partitioned(R"(declare A: int32*
+declare n: int32
+for (y, 0, n) {
+  for (i, 0, 5) {
+    for (k, 0, ((i*2) + 1)) {
+      if (likely(((y + k) < n))) {
+        A[(y + k)] = i
+      }
+    }
+  }
+}
+)"),
+            R"(for (y, 0, min(max((n + -8), 0), n)) {
+  for (i, 0, 5) {
+    for (k, 0, ((i*2) + 1)) {
+      A[(y + k)] = i
+    }
+  }
+}
+for (y_1, 0, max(min(n, 8), 0)) {
+  for (i_1, 0, 5) {
+    for (k_1, 0, min((max(min(n, 8), 0) - y_1), ((i_1*2) + 1))) {
+      A[((min(max((n + -8), 0), n) + y_1) + k_1)] = i_1
+    }
+    for (k_2, 0, (max((((i_1*2) - max(min(n, 8), 0)) + y_1), -1) + 1)) {
+      if (likely((((min(max((n + -8), 0), n) + y_1) + (min((max(min(n, 8), 0) - y_1), ((i_1*2) + 1)) + k_2)) < n))) {
+        A[((min(max((n + -8), 0), n) + y_1) + (min((max(min(n, 8), 0) - y_1), ((i_1*2) + 1)) + k_2))] = i_1
+      }
+    }
+  }
+}
+)");
+  EXPECT_EQ(partitioned(R"(declare A: int32*
+for (i, 0, 10) {
+  for (k, 0, (floordiv(i, 4) + 1)) {
+    for (j, 0, 4) {
+      if (likely((((k*4) + j) < (i + 1)))) {
+        A[((k*4) + j)] = i
+      }
+    }
+  }
+}
+)",
+                        true),
+            R"(for (i, 0, 10) {
+  for (k, 0, floordiv((i + 1), 4)) {
+    for (j, 0, 4) {
+      A[((k*4) + j)] = i
+    }
+  }
+  for (k_1, 0, ((floordiv(i, 4) - floordiv((i + 1), 4)) + 1)) {
+    for (j_1, 0, min(max(((i - (floordiv((i + 1), 4)*4)) + 1), 0), 4)) {
+      A[(((floordiv((i + 1), 4) + k_1)*4) + j_1)] = i
+    }
+  }
+}
+)");
+}
+
 }  // namespace
 }  // namespace tw

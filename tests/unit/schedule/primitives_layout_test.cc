@@ -309,6 +309,60 @@ TEST(RFactor, AfterSplitsOfBothKinds) {
 )");
 }
 
+// What is reduced is computed inside a loop over data: the partial sums are too, inside the
+// innermost of these loops.
+TEST(RFactor, BesideAStageInADataLoop) {
+  const std::string program =
+      "A = placeholder(int32, [4, 10])\n"
+      "Q = compute([i: 4, k: 10], (A(i, k)*2))\n"
+      "P = compute([i: 4, k: 10], (Q(i, k) + 1))\n"
+      "B = compute([i: 4, j: 2], reduce [k: 10], sum((P(i, k) + j)))\n"
+      "arguments A B\noutputs B\n";
+  EXPECT_EQ(loops(program,
+                  "compute_at@1(s2, s3, s3:0)\ncompute_inline@1(s1)\n"
+                  "split@1(s3, s3:2, factor=4)\nrfactor@1(s3, t2.1)"),
+            R"(produce B {
+  for (i, 0, 4) {
+    realize P<global>([i, 1], [0, 10]) {
+      produce P {
+        for (k, 0, 10) {
+          P(i, k) = ((A(i, k)*2) + 1)
+        }
+      }
+      realize B.rf<global>([0, 4], [i, 1], [0, 2]) {
+        produce B.rf {
+          for (k.inner, 0, 4) {
+            for (j, 0, 2) {
+              B.rf(k.inner, i, j) = 0
+              for (k.outer, 0, 3) {
+                if (likely((((k.outer*4) + k.inner) < 10))) {
+                  B.rf(k.inner, i, j) = (B.rf(k.inner, i, j) + (P(i, ((k.outer*4) + k.inner)) + j))
+                }
+              }
+            }
+          }
+        }
+        for (j_1, 0, 2) {
+          B(i, j_1) = 0
+          for (k.inner.v, 0, 4) {
+            B(i, j_1) = (B(i, j_1) + B.rf(k.inner.v, i, j_1))
+          }
+        }
+      }
+    }
+  }
+}
+)");
+  // That of a stage which nothing of it is read by stays where it is.
+  const std::string started =
+      "A = placeholder(int32, [4, 10])\n"
+      "P = compute([i: 4], (A(i, 0)*2))\n"
+      "B = compute([i: 4], reduce [k: 10], sum(A(i, k)), init=[P(i)])\n"
+      "arguments A B\noutputs B\n";
+  const Schedule s = scheduled(started, "compute_at@1(s1, s2, s2:0)\nrfactor@1(s2, s2:1)");
+  EXPECT_EQ(s.stage({.step = 1, .index = 0}).data().attach_type, AttachType::GroupRoot);
+}
+
 TEST(RFactor, AWholeAxisAndItsPlace) {
   EXPECT_EQ(loops("A = placeholder(int32, [4, 12])\n"
                   "B = compute([i: 4], reduce [k: 12], sum(A(i, k)))\n"
