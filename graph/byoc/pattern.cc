@@ -112,6 +112,7 @@ std::string to_string(const NodePattern& p) {
 PatternGraph::PatternGraph(const Graph& graph) : index_(graph), graph_(graph) {
   if (const auto* names = graph.find<std::vector<std::string>>("param_name_list"))
     constants_.insert(names->begin(), names->end());
+  for (const Node* written : written_variables(index_.nodes())) constants_.erase(written->name);
   shapes_ = graph_.find<std::vector<Shape>>("shape");
   if (shapes_ != nullptr && shapes_->size() != index_.num_entries()) shapes_ = nullptr;
   types_ = graph_.find<std::vector<int64_t>>("dtype");
