@@ -150,7 +150,10 @@ vendor::Region region_of(const Match& match, const PatternGraph& graph) {
     const NodeRef& node = graph.index().nodes()[id];
     vendor::Step& step = composite.steps.emplace_back(step_of(*node));
     for (const Entry& e : node->inputs) step.inputs.push_back(value_of(e));
-    for (const Entry& e : entries_of(node)) step.outputs.push_back(value_of(e));
+    for (const Entry& e : entries_of(node)) {
+      step.outputs.push_back(value_of(e));
+      if (graph.is_read(e)) region.outputs.push_back(step.outputs.back());
+    }
   }
   return region;
 }

@@ -23,7 +23,8 @@ struct RegionInput {
 // unknown.
 vendor::Region region_of(const Node& call, std::span<const RegionInput> inputs);
 
-// What a pattern matched as one composite. Constants point to no elements. Shapes and types of the
+// What a pattern matched as one composite. Constants point to no elements, and outputs are all that
+// anyone reads. Shapes and types of the
 // graph have to be known.
 vendor::Region region_of(const Match& match, const PatternGraph& graph);
 

@@ -60,10 +60,11 @@ class Value:
 
 
 class Network:
-    """A network that grows: `grow` adds a random part."""
+    """A network that grows: `grow` adds a random part, every other time one of `often`, by name."""
 
-    def __init__(self, random: np.random.Generator):
+    def __init__(self, random: np.random.Generator, often: tuple[str, ...] = ()):
         self._random = random
+        self._often = often
         self._count = 0
         # Of all images: where an operator wants another one than its input has, CorrectLayout converts, so that a graph of
         # both means something else than its operators one by one.
@@ -407,6 +408,9 @@ class Network:
 
     def grow(self):
         """Operators whose rows say how they come about, and the parts above."""
+        if self._often and self.chance(0.5):
+            getattr(self, self.one_of(self._often))()
+            return
         part = self.one_of(
             [self.convolution] * 6 + [self.activated, self.pooling, self.broadcast, self.shape] * 2
             + [self.unary, self.unary_of_positive, self.with_attributes, self.converted, self.pointwise, self.total, self.slopes,
@@ -432,9 +436,9 @@ class Network:
         return tw.graph.create(sym.Group([v.symbol for v in self.values])).index
 
 
-def random_case(seed: int, most_parts: int = 9) -> Case:
+def random_case(seed: int, most_parts: int = 9, often: tuple[str, ...] = ()) -> Case:
     random = np.random.default_rng(seed)
-    network = Network(random)
+    network = Network(random, often)
     parts = int(random.integers(1, most_parts + 1))
     for _ in range(8 * parts):
         network.grow()

@@ -88,6 +88,17 @@ inline bool channels(const Region& r, const Composite&, const Step& s) {
   const int64_t axis = s.integer("axis");
   return n >= 2 && n <= 5 && (axis < 0 ? axis + n : axis) == 1;
 }
+// Of a normalization nobody reads the statistics.
+inline bool first_output(const Region& r, const Composite&, const Step& s) {
+  return std::all_of(s.outputs.begin() + 1, s.outputs.end(), [&](size_t v) {
+    const auto has = [v](const std::vector<size_t>& list) {
+      return std::ranges::find(list, v) != list.end();
+    };
+    return !has(r.outputs) && std::ranges::none_of(r.composites, [&](const Composite& c) {
+      return std::ranges::any_of(c.steps, [&](const Step& other) { return has(other.inputs); });
+    });
+  });
+}
 // Behind a convolution it goes into the weights.
 inline bool constants(const Region& r, const Composite& c, const Step& s) {
   const Step& first = c.steps.front();
@@ -180,6 +191,7 @@ inline constexpr Fact kOneDnnFacts[] = {
     {"conv2d", facts::images_and_weights, kPlainImages},
     {"matmul", facts::matrices_and_batches, "matrices, or batches of them"},
     {"batch_norm", facts::channels, "2 to 5 dimensions with channels in the second"},
+    {"batch_norm", facts::first_output, "one output that is read"},
     {"batch_norm", facts::constants, "constants, behind a convolution of constant weights"},
     {"batch_norm", facts::relu_behind, "a relu behind it, where anything is"},
     {"elemwise_add", facts::residual, "two values of one shape, of which one is a residual"},
