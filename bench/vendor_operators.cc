@@ -111,12 +111,12 @@ Symbol call(const char* op, const std::vector<Symbol>& inputs, graph::Attributes
 }
 
 struct Convolution {
-  int64_t channels, image, outputs, kernel, groups = 1;
+  int64_t channels, image, outputs, kernel, groups = 1, dilation = 1;
   bool residual = false;
 };
 
 Operator convolution(const std::string& name, const Convolution& c) {
-  const int64_t pad = c.kernel / 2;
+  const int64_t pad = c.kernel / 2 * c.dilation;
   const Dims x{1, c.channels, c.image, c.image}, y{1, c.outputs, c.image, c.image};
   const Dims w{c.outputs, c.channels / c.groups, c.kernel, c.kernel};
   Operator op{.name = name, .variables = {{"x", x}}, .inputs = 1};
@@ -132,6 +132,7 @@ Operator convolution(const std::string& name, const Convolution& c) {
                     {{"channels", std::to_string(c.outputs)},
                      {"kernel_size", fmt::format("({0}, {0})", c.kernel)},
                      {"padding", fmt::format("({0}, {0})", pad)},
+                     {"dilation", fmt::format("({0}, {0})", c.dilation)},
                      {"groups", std::to_string(c.groups)}});
     if (c.residual) s = call("elemwise_add", {s, v[1]});
     return call("relu", {s});
@@ -146,8 +147,8 @@ Operator convolution(const std::string& name, const Convolution& c) {
     attributes.set_post_ops(after);
     const dnnl::convolution_forward::desc desc(
         kInference, algorithm::convolution_auto, any(dims_of(a[0])), any(grouped),
-        row_major(dims_of(a[weight + 1])), any(y), Dims{1, 1}, Dims{0, 0}, Dims{pad, pad},
-        Dims{pad, pad});
+        row_major(dims_of(a[weight + 1])), any(y), Dims{1, 1}, Dims{c.dilation - 1, c.dilation - 1},
+        Dims{pad, pad}, Dims{pad, pad});
     const dnnl::convolution_forward::primitive_desc p(desc, attributes, engine());
     Arguments arguments{
         {DNNL_ARG_SRC, d.in_layout(d.plain(a[0]), p.src_desc())},
@@ -169,16 +170,19 @@ Operator convolution(const std::string& name, const Convolution& c) {
   return op;
 }
 
-Operator eltwise(const char* name, algorithm how) {
+// "_var": of positive elements.
+Operator eltwise(const char* name, algorithm how, const char* input = "x",
+                 const graph::Attributes& attributes = {}, float alpha = 0, float beta = 0) {
   return {.name = name,
-          .variables = {{"x", {1, 64, 56, 56}}},
+          .variables = {{input, {1, 64, 56, 56}}},
           .inputs = 1,
-          .network = [name](const std::vector<Symbol>& v) { return call(name, {v[0]}); },
+          .network = [=](const std::vector<Symbol>& v) { return call(name, {v[0]}, attributes); },
           .direct =
-              [how](Direct& d, const Arrays& a) {
+              [=](Direct& d, const Arrays& a) {
                 const memory x = d.plain(a[0]);
                 const dnnl::eltwise_forward::primitive_desc p(
-                    dnnl::eltwise_forward::desc(kInference, how, x.get_desc(), 0, 0), engine());
+                    dnnl::eltwise_forward::desc(kInference, how, x.get_desc(), alpha, beta),
+                    engine());
                 d.call_into(dnnl::eltwise_forward(p), {{DNNL_ARG_SRC, x}}, p.dst_desc(),
                             d.plain(a.back()));
               }};
@@ -281,6 +285,57 @@ Operator softmax() {
               }};
 }
 
+// Over the last dimension, spelled as networks have it.
+Operator layer_norm() {
+  const Dims c{768};
+  return {.name = "layer_norm 128×768",
+          .variables = {{"x", {128, 768}}, {"g", c}, {"b", c}},
+          .inputs = 1,
+          .network =
+              [](const std::vector<Symbol>& v) {
+                const auto mean = [](const Symbol& s) {
+                  return call("mean", {s}, {{"axis", "(-1,)"}, {"keepdims", "True"}});
+                };
+                const Symbol centred = call("broadcast_sub", {v[0], mean(v[0])});
+                const Symbol variance = mean(call("elemwise_mul", {centred, centred}));
+                const Symbol deviation =
+                    call("sqrt", {call("__add_scalar__", {variance}, {{"scalar", "1e-5"}})});
+                const Symbol normal = call("broadcast_div", {centred, deviation});
+                return call("broadcast_add", {call("broadcast_mul", {normal, v[1]}), v[2]});
+              },
+          .direct =
+              [](Direct& d, const Arrays& a) {
+                using Flags = dnnl::normalization_flags;
+                const memory x = d.plain(a[0]);
+                const dnnl::layer_normalization_forward::primitive_desc p(
+                    dnnl::layer_normalization_forward::desc(kInference, x.get_desc(), 1e-5F,
+                                                            Flags::use_scale | Flags::use_shift),
+                    engine());
+                d.call_into(dnnl::layer_normalization_forward(p),
+                            {{DNNL_ARG_SRC, x},
+                             {DNNL_ARG_SCALE, d.plain(a[1])},
+                             {DNNL_ARG_SHIFT, d.plain(a[2])}},
+                            p.dst_desc(), d.plain(a.back()));
+              }};
+}
+
+Operator concat() {
+  const Dims shape{1, 64, 56, 56};
+  return {.name = "concat 64 and 64 at 56×56",
+          .variables = {{"x", shape}, {"y", shape}},
+          .inputs = 2,
+          .network =
+              [](const std::vector<Symbol>& v) { return call("concatenate", v, {{"axis", "1"}}); },
+          .direct =
+              [](Direct& d, const Arrays& a) {
+                const memory x = d.plain(a[0]), y = d.plain(a[1]);
+                const dnnl::concat::primitive_desc p(1, {x.get_desc(), y.get_desc()}, engine());
+                d.call_into(dnnl::concat(p),
+                            {{DNNL_ARG_MULTIPLE_SRC, x}, {DNNL_ARG_MULTIPLE_SRC + 1, y}},
+                            p.dst_desc(), d.plain(a.back()));
+              }};
+}
+
 Operator addition() {
   const Dims shape{1, 64, 56, 56};
   return {
@@ -310,16 +365,31 @@ std::vector<Operator> operators() {
                   {.channels = 128, .image = 56, .outputs = 128, .kernel = 3, .groups = 128}),
       convolution("3×3 convolution 256 at 14×14, residual, relu",
                   {.channels = 256, .image = 14, .outputs = 256, .kernel = 3, .residual = true}),
+      convolution("3×3 convolution 128 at 28×28, 4 groups, relu",
+                  {.channels = 128, .image = 28, .outputs = 128, .kernel = 3, .groups = 4}),
+      convolution("3×3 convolution 64 at 28×28, dilation 2, relu",
+                  {.channels = 64, .image = 28, .outputs = 64, .kernel = 3, .dilation = 2}),
       dense(),
       matmul(),
       pooling("max_pool 3×3/2 64 at 112×112", "max_pool2d", pooling_max, {1, 64, 112, 112}, {3, 3},
               2, 1, {{"pool_size", "(3, 3)"}, {"strides", "(2, 2)"}, {"padding", "(1, 1)"}}),
       pooling("global_avg_pool 1024 at 7×7", "global_avg_pool2d", pooling_avg_exclude_padding,
               {1, 1024, 7, 7}, {7, 7}, 1, 0, {}),
+      pooling("avg_pool 3×3 64 at 56×56", "avg_pool2d", pooling_avg_exclude_padding,
+              {1, 64, 56, 56}, {3, 3}, 1, 1, {{"pool_size", "(3, 3)"}, {"padding", "(1, 1)"}}),
+      pooling("global_max_pool 1024 at 7×7", "global_max_pool2d", pooling_max, {1, 1024, 7, 7},
+              {7, 7}, 1, 0, {}),
       batch_norm(),
+      layer_norm(),
       softmax(),
+      concat(),
       eltwise("relu", eltwise_relu),
       eltwise("tanh", eltwise_tanh),
+      eltwise("sigmoid", eltwise_logistic),
+      eltwise("exp", eltwise_exp),
+      eltwise("sqrt", eltwise_sqrt, "x_var"),
+      eltwise("abs", eltwise_abs),
+      eltwise("clip", eltwise_clip, "x", {{"a_min", "-0.5"}, {"a_max", "0.5"}}, -0.5F, 0.5F),
       addition()};
 }
 
@@ -421,6 +491,7 @@ void measure_vendor_operators(const Options& options, Results& results) {
       arrays.push_back(random_array(dims, name.ends_with("_var"), rng));
     arrays.push_back(random_array(output_shape(op), false, rng));
     for (const int threads : options.thread_counts()) {
+      ThreadPool::global().set_num_threads(threads);
       set_openmp_threads(threads);
       const Built region = build_region(op, arrays, threads);
       Direct direct;
@@ -438,7 +509,11 @@ void measure_vendor_operators(const Options& options, Results& results) {
         return Subject{
             .name = fmt::format("{}/{}/{}", op.name, contestant, threads),
             .run = std::move(run),
-            .prepare = [threads] { set_openmp_threads(threads); },
+            .prepare =
+                [threads] {
+                  ThreadPool::global().set_num_threads(threads);
+                  set_openmp_threads(threads);
+                },
             .labels = {{"operator", op.name}, {"contestant", contestant}, {"threads", threads}}};
       };
       ThreadPool::global().park();

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "graph/build.h"
+#include "graph/byoc/annotation.h"
 #include "graph/byoc/function.h"
 #include "graph/op.h"
 #include "runtime/error.h"
@@ -100,6 +103,7 @@ class Reader {
       graph.outputs.push_back(entry(head, "heads"));
     }
     if (json.contains("attrs")) read_attributes(json["attrs"], graph);
+    keep_unread_ends(graph);
     return graph;
   }
 
@@ -218,6 +222,18 @@ class Reader {
       if (extents.back() < Shape::kUnknown) fail("an extent below 0", "0 or more", where);
     }
     return extents;
+  }
+
+  // Nodes that no output needs are left out; of the end of a region that is a fault.
+  void keep_unread_ends(Graph& graph) const {
+    if (std::ranges::none_of(nodes_, [](const NodeRef& n) { return is_end(*n); })) return;
+    const std::vector<NodeRef> needed = nodes_of(graph.outputs);
+    const std::set<NodeRef> read(needed.begin(), needed.end());  // look-ups only
+    std::vector<std::string> names;
+    for (const NodeRef& n : nodes_) {
+      if (is_end(*n) && !read.contains(n)) names.push_back(n->name);
+    }
+    if (!names.empty()) graph.attributes[kUnreadEnds] = std::move(names);
   }
 
   static void read_attributes(const Json& json, Graph& graph) {

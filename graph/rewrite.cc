@@ -52,19 +52,28 @@ class Rewriter {
   std::unordered_map<const Node*, std::vector<Entry>> replaced_;  // look-ups only
 };
 
-// The values of a list over entries that variables have which are there before and after.
+// What a list over entries, or else one over inputs, says of variables which are there before and
+// after.
 template <class T>
-void keep_of_variables(const Graph& graph, Graph& result, const std::string& name,
-                       const T& unknown) {
-  const GraphIndex before(graph), after(result);
-  const auto* values = graph.find<std::vector<T>>(name);
-  if (values == nullptr || values->size() != before.num_entries()) return;
-  std::unordered_map<const Node*, size_t> entries;  // look-ups only
-  for (uint32_t id : before.inputs()) entries[before.nodes()[id].get()] = before.entry_id(id, 0);
+void keep_of_variables(const Graph& graph, const GraphIndex& before, const GraphIndex& after,
+                       Graph& result, const std::string& name, const T& unknown) {
+  const auto* all = graph.find<std::vector<T>>(name);
+  const auto* inputs = graph.find<std::vector<T>>(name + "_inputs");
+  const bool of_entries = all != nullptr && all->size() == before.num_entries();
+  if (!of_entries && inputs == nullptr) return;
+  std::unordered_map<const Node*, const T*> values;  // look-ups only
+  for (size_t k = 0; k < before.inputs().size(); ++k) {
+    const uint32_t id = before.inputs()[k];
+    if (of_entries) {
+      values[before.nodes()[id].get()] = &(*all)[before.entry_id(id, 0)];
+    } else if (k < inputs->size()) {
+      values[before.nodes()[id].get()] = &(*inputs)[k];
+    }
+  }
   std::vector<T> kept;
   for (uint32_t id : after.inputs()) {
-    const auto known = entries.find(after.nodes()[id].get());
-    kept.push_back(known == entries.end() ? unknown : (*values)[known->second]);
+    const auto known = values.find(after.nodes()[id].get());
+    kept.push_back(known == values.end() ? unknown : *known->second);
   }
   result.attributes[name + "_inputs"] = std::move(kept);
 }
@@ -100,8 +109,9 @@ Graph with_outputs(const Graph& graph, std::vector<Entry> outputs) {
     });
     if (of_all && !found) result.attributes[name] = value;
   }
-  keep_of_variables<Shape>(graph, result, "shape", {});
-  keep_of_variables<int64_t>(graph, result, "dtype", -1);
+  const GraphIndex before(graph), after(result);
+  keep_of_variables<Shape>(graph, before, after, result, "shape", {});
+  keep_of_variables<int64_t>(graph, before, after, result, "dtype", -1);
   return result;
 }
 

@@ -17,7 +17,7 @@ using graph::Graph;
 py::list check_annotations(const Graph& g) {
   const graph::GraphIndex index(g);
   py::list list;
-  for (const graph::AnnotationFault& f : graph::find_annotations(index).faults) {
+  for (const graph::AnnotationFault& f : graph::find_annotations(g, index).faults) {
     list.append(
         py::make_tuple(to_string(f.kind), f.from, f.to, f.what, f.repair, f.source, f.path));
   }

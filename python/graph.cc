@@ -193,6 +193,17 @@ void bind_graph(py::module_& m) {
       .def(py::init([](const Symbol& s) { return Graph{.outputs = s.outputs()}; }))
       .def("symbol", [](const Graph& g) { return Symbol(g.outputs); })
       .def(
+          "inputs",
+          [](const Graph& g) {
+            py::list list;
+            for (const graph::NodeRef& node : graph::nodes_of(g.outputs)) {
+              if (node->is_variable())
+                list.append(py::make_tuple(node->name, to_dict(node->attributes)));
+            }
+            return list;
+          },
+          "Of each variable, in order, its name and its attributes.")
+      .def(
           "apply", [](const Graph& g, const std::string& pass) { return graph::apply(g, pass); },
           py::call_guard<py::gil_scoped_release>())
       .def("attribute_names",

@@ -57,9 +57,9 @@ void register_table(const std::string& compiler, const py::list& rows) {
     added.priority = priority;
     if (predicate.is_none()) continue;
     auto* const kept = new py::object(predicate);
-    added.predicate = [kept](const Match& m, const PatternGraph& g) {
+    added.refusal = [kept](const Match& m, const PatternGraph& g) {
       const py::gil_scoped_acquire lock;
-      return (*kept)(*facts(m, &g)).cast<bool>();
+      return (*kept)(*facts(m, &g)).cast<bool>() ? "" : "its predicate refuses it";
     };
   }
   graph::register_pattern_table(std::move(table));

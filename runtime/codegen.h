@@ -73,7 +73,7 @@ struct Region {
   std::vector<Value> values;
   std::vector<size_t> inputs, outputs;  // of the kernel; constants are no inputs
   std::vector<Composite> composites;    // in an order in which they can run
-  int threads = 1;                      // that a kernel may use
+  int threads = 1;  // that a kernel may use; where there are others, it is built again
 };
 
 class Kernel {

@@ -85,7 +85,7 @@ typedef struct tw_codegen_region {
   tw_codegen_integers inputs, outputs;    /* of the kernel; constants are no inputs */
   const tw_codegen_composite* composites; /* in an order in which they can run */
   int64_t num_composites;
-  int64_t threads; /* that a kernel may use */
+  int64_t threads; /* that a kernel may use; where there are others, it is built again */
 } tw_codegen_region;
 
 /* ---- A code generator ---- */

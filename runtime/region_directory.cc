@@ -138,6 +138,7 @@ class Saved {
     const std::string path = vendor::find_codegen(built.library, folder_.string());
     const tw_codegen& codegen = vendor::load_codegen(built.compiler, path);
     built.region.threads = ThreadPool::global().num_threads();
+    built.codegen = &codegen;
     built.kernel = vendor::build_kernel(codegen, built.region, saved(at, built.region.name));
     return built;
   }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/region_json.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "runtime/read_number.h"
 
 namespace tw::vendor {
 namespace {
@@ -15,6 +20,9 @@ Json of_attribute(const Attribute& a) {
       [&](const auto& v) -> Json {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) {
           return Json::array({0, nullptr});
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>) {
+          // JSON has no infinities, and no NaN.
+          return Json::array({a.index(), std::isfinite(v) ? Json(v) : Json(fmt::format("{}", v))});
         } else {
           return Json::array({a.index(), v});
         }
@@ -28,6 +36,9 @@ Attribute attribute_of(size_t kind, const Json& value) {
     if (kind != k) return attribute_of<k + 1>(kind, value);
     if constexpr (k == 0) {
       return std::monostate();
+    } else if constexpr (std::is_same_v<std::variant_alternative_t<k, Attribute>, double>) {
+      return value.is_string() ? read_double(value.get<std::string>()).value()
+                               : value.get<double>();
     } else {
       return value.get<std::variant_alternative_t<k, Attribute>>();
     }

@@ -9,9 +9,11 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/codegen_library.h"
 #include "runtime/dlpack.h"
 #include "runtime/error.h"
 #include "runtime/last_error.h"
+#include "runtime/thread_pool.h"
 #include "runtime/workspace.h"
 
 namespace tw {
@@ -23,65 +25,98 @@ struct Caller {
   std::vector<void*> tensors;
 };
 
-struct State {
-  BuiltRegion built;  // clones of whose kernel run
-  FunctionInfo info;
-  int64_t workspace = 0;
-  std::mutex running;  // held while the kernel itself runs, where it has no clones
-  std::mutex mutex;    // of what follows; never held in a run
-  std::vector<Caller> idle;
+// The kernel for a number of threads, which stays until no call has it. Its clones run.
+struct Built {
+  explicit Built(std::shared_ptr<vendor::Kernel> built, int for_threads)
+      : kernel(std::move(built)), threads(for_threads), workspace(kernel->workspace_bytes()) {}
+
+  const std::shared_ptr<vendor::Kernel> kernel;
+  const int threads;
+  const int64_t workspace;
+  std::mutex running;        // held while the kernel itself runs, where it has no clones
+  std::vector<Caller> idle;  // State::mutex
 };
+
+struct State {
+  BuiltRegion region;
+  FunctionInfo info;
+  std::mutex mutex;  // of what follows; never held in a run
+  std::shared_ptr<Built> built;
+};
+
+// For as many threads as the pool has now: who sets that number need not know of regions, and what
+// a code generator prepares depends on it.
+std::shared_ptr<Built> built_for_now(State& state) {
+  const int threads = ThreadPool::global().num_threads();
+  const std::lock_guard lock(state.mutex);
+  const BuiltRegion& region = state.region;
+  if (state.built->threads == threads || region.codegen == nullptr) return state.built;
+  vendor::Region other = region.region;
+  other.threads = threads;
+  try {
+    state.built = std::make_shared<Built>(
+        vendor::build_kernel(*region.codegen, other, region.kernel->save()), threads);
+  } catch (const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    raise({.code = ErrorCode::RunCrashed,
+           .what = fmt::format("{} cannot be built for {} threads: {}", state.info.name, threads,
+                               error != nullptr ? error->info().what : e.what())});
+  }
+  return state.built;
+}
 
 // For a kernel without clones.
 class OneAtATime final : public vendor::Kernel {
  public:
-  explicit OneAtATime(State& state) : state_(state) {}
+  explicit OneAtATime(Built& built) : built_(built) {}
   void run(void* const* tensors, void* workspace) override {
-    const std::lock_guard alone(state_.running);
-    state_.built.kernel->run(tensors, workspace);
+    const std::lock_guard alone(built_.running);
+    built_.kernel->run(tensors, workspace);
   }
 
  private:
-  State& state_;
+  Built& built_;
 };
 
 // A caller for one call, taken and given back: no call waits for another's run.
 class Lease {
  public:
-  explicit Lease(State& state) : state_(state) {
+  explicit Lease(State& state) : state_(state), built_(built_for_now(state)) {
     {
       const std::lock_guard lock(state.mutex);
-      if (!state.idle.empty()) {
-        caller_ = std::move(state.idle.back());
-        state.idle.pop_back();
+      if (!built_->idle.empty()) {
+        caller_ = std::move(built_->idle.back());
+        built_->idle.pop_back();
         return;
       }
     }
-    caller_.kernel.reset(state.built.kernel->clone());
-    if (!caller_.kernel) caller_.kernel = std::make_unique<OneAtATime>(state);
+    caller_.kernel.reset(built_->kernel->clone());
+    if (!caller_.kernel) caller_.kernel = std::make_unique<OneAtATime>(*built_);
     caller_.tensors.resize(state.info.arguments.size());
   }
   ~Lease() {
     const std::lock_guard lock(state_.mutex);
-    state_.idle.push_back(std::move(caller_));
+    built_->idle.push_back(std::move(caller_));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   Caller* operator->() { return &caller_; }
+  int64_t workspace() const { return built_->workspace; }
 
  private:
   State& state_;
+  std::shared_ptr<Built> built_;
   Caller caller_;
 };
 
 // Scratch memory of a call, with a line behind it that nobody shall write.
 class Scratch {
  public:
-  explicit Scratch(const State& state) : bytes_(state.workspace) {
+  Scratch(const std::string& name, int64_t bytes) : bytes_(bytes) {
     if (bytes_ == 0) return;
     memory_.reset(static_cast<char*>(workspace_alloc(bytes_ + kBehind)));
     if (!memory_) {
-      raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + state.info.name});
+      raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + name});
     }
     std::memset(memory_.get() + bytes_, kUntouched, kBehind);
   }
@@ -134,7 +169,7 @@ int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
     Lease caller(state);
     for (size_t k = 0; k < caller->tensors.size(); ++k)
       caller->tensors[k] = elements_of(state, k, arguments[k]);
-    const Scratch scratch(state);
+    const Scratch scratch(state.info.name, caller.workspace());
     const auto failed = [&](std::string_view why) {
       raise({.code = ErrorCode::RunCrashed,
              .what = fmt::format("{} failed: {}", state.info.name, why)});
@@ -145,7 +180,7 @@ int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
       failed(e.what());
     }
     if (scratch.is_exceeded()) {
-      failed(fmt::format("it wrote behind its {} bytes of scratch memory", state.workspace));
+      failed(fmt::format("it wrote behind its {} bytes of scratch memory", caller.workspace()));
     }
     return 0;
   });
@@ -165,7 +200,7 @@ class RegionModule final : public Module {
     if (name != state_->info.name) unknown(name, function_names());
     return Function(state_->info, &run_region, state_);
   }
-  const BuiltRegion& region() const { return state_->built; }
+  const BuiltRegion& region() const { return state_->region; }
 
  private:
   std::shared_ptr<State> state_;
@@ -237,9 +272,10 @@ std::shared_ptr<const Module> make_region_module(BuiltRegion built) {
   };
   for (size_t v : region.inputs) add(v, false);
   for (size_t v : region.outputs) add(v, true);
-  state->workspace = built.kernel->workspace_bytes();
-  state->info.workspace.call = state->workspace + (state->workspace > 0 ? Scratch::kBehind : 0);
-  state->built = std::move(built);
+  state->built = std::make_shared<Built>(built.kernel, region.threads);
+  const int64_t workspace = state->built->workspace;
+  state->info.workspace.call = workspace + (workspace > 0 ? Scratch::kBehind : 0);
+  state->region = std::move(built);
   return std::make_shared<RegionModule>(std::move(state));
 }
 

@@ -16,7 +16,10 @@ namespace tw {
 // A region that a code generator has built, and what is needed to build it elsewhere.
 struct BuiltRegion {
   vendor::Region region;
-  std::unique_ptr<vendor::Kernel> kernel;
+  std::shared_ptr<vendor::Kernel> kernel;
+  // Builds it again where it is called and the pool has another number of threads than
+  // region.threads; null: the kernel is for any number.
+  const tw_codegen* codegen = nullptr;
   std::vector<NDArray> constants = {};  // keep the elements of constants
   // How the graph calls the region's first values, inputs and constants.
   std::vector<std::string> parameters = {};
@@ -26,7 +29,7 @@ struct BuiltRegion {
 
 // A module of one function, called as the region: its inputs, then its outputs, compact and
 // row-major. What the kernel throws in a run becomes MeasureError (run-crashed), as does that it
-// wrote behind its scratch memory.
+// wrote behind its scratch memory, or cannot be built for as many threads as there are by then.
 TW_API std::shared_ptr<const Module> make_region_module(BuiltRegion region);
 
 // Our kernels, where there are any, and those of regions, of which there may be none, as one

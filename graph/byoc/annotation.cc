@@ -19,7 +19,7 @@ namespace {
 
 class Finder {
  public:
-  explicit Finder(const GraphIndex& index)
+  Finder(const Graph& graph, const GraphIndex& index)
       : index_(index), parent_(index.num_nodes()), compiler_(index.num_nodes()) {
     std::iota(parent_.begin(), parent_.end(), 0U);
     for (uint32_t id = 0; id < index.num_nodes(); ++id) place(id);
@@ -30,6 +30,7 @@ class Finder {
       if (is_inside(from)) missing_end(from, nullptr, k);
     }
     check_use();
+    check_unread(graph);
     check_convex();
   }
 
@@ -98,6 +99,7 @@ class Finder {
     const Node& n = node(id);
     if (is_begin(n)) {
       if (is_inside(from(n.inputs[0]))) missing_end(from(n.inputs[0]), &n, 0);
+      check_same_compiler(n);
     } else if (is_end(n)) {
       check_end(n);
     } else if (is_inside(id)) {
@@ -105,10 +107,25 @@ class Finder {
     }
   }
 
+  // Of a mark that reads a begin.
+  void check_same_compiler(const Node& n) {
+    const Node& before = *n.inputs[0].node;
+    if (!is_begin(before)) return;
+    const std::string &outer = text_of(before, "compiler"), &inner = text_of(n, "compiler");
+    if (outer == inner) return;
+    fault({.kind = FaultKind::TwoCompilers,
+           .from = before.name,
+           .to = n.name,
+           .what = fmt::format("'{}' begins a region of {}, and '{}' behind it is of {}",
+                               before.name, outer, n.name, inner),
+           .repair = "one compiler for all marks on an edge"},
+          n, before);
+  }
+
   void check_end(const Node& n) {
     const Node& before = *n.inputs[0].node;
     const std::string& compiler = text_of(n, "compiler");
-    if (is_begin(before)) return;
+    if (is_begin(before)) return check_same_compiler(n);
     const int64_t region = result_.region_of[from(n.inputs[0])];
     if (region == kNoRegion) {
       fault({.kind = FaultKind::EndWithoutBegin,
@@ -200,6 +217,20 @@ class Finder {
     }
   }
 
+  // What a file had and no output of its graph needed is not in the graph.
+  void check_unread(const Graph& graph) {
+    const auto* names = graph.find<std::vector<std::string>>(kUnreadEnds);
+    if (names == nullptr) return;
+    for (const std::string& name : *names) {
+      result_.faults.push_back({.kind = FaultKind::UnusedRegion,
+                                .from = name,
+                                .to = {},
+                                .what = fmt::format("nobody reads '{}', which ends a region", name),
+                                .repair = "a file without it, or an output that needs it",
+                                .source = {}});
+    }
+  }
+
   void check_convex() {
     const Units units(index_, result_.region_of);
     for (size_t r = 0; r < result_.regions.size(); ++r) {
@@ -256,11 +287,13 @@ Entry make_end(const Entry& entry, const std::string& compiler) {
   return make_mark("compiler_end", entry, compiler);
 }
 
-Annotations find_annotations(const GraphIndex& index) { return Finder(index).result(); }
+Annotations find_annotations(const Graph& graph, const GraphIndex& index) {
+  return Finder(graph, index).result();
+}
 
 Graph repair_annotations(Graph graph, std::vector<std::string>& inserted) {
   const GraphIndex index(graph);
-  const Annotations found = find_annotations(index);
+  const Annotations found = find_annotations(graph, index);
   std::map<std::pair<uint32_t, size_t>, const AnnotationFault*> at_inputs;
   std::map<size_t, const AnnotationFault*> at_outputs;
   for (const AnnotationFault& f : found.faults) {

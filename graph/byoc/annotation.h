@@ -47,7 +47,11 @@ struct Annotations {
   std::vector<int64_t> region_of;        // of each node; kNoRegion for marks
   std::vector<AnnotationFault> faults;
 };
-Annotations find_annotations(const GraphIndex& index);
+// `index` is that of the graph.
+Annotations find_annotations(const Graph& graph, const GraphIndex& index);
+
+// The graph attribute with the names of compiler_ends that a file had and no output needs.
+inline constexpr const char* kUnreadEnds = "unread_ends";
 
 bool is_begin(const Node& node);
 bool is_end(const Node& node);

@@ -98,6 +98,7 @@ class RegionBuilder {
     try {
       BuiltRegion built{.region = region,
                         .kernel = build_kernel(codegen, region),
+                        .codegen = &load_library(codegen),
                         .compiler = codegen.name,
                         .library = library_path(codegen)};
       GraphFunction function = *index_.nodes()[id]->function;

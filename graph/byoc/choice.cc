@@ -164,7 +164,7 @@ std::string part_hash(const Graph& part, const std::set<std::string>& constants)
 }
 
 std::string codegen_version(const Codegen& codegen) {
-  const char* text = vendor::load_codegen(codegen.name, library_path(codegen)).computes_with;
+  const char* text = load_library(codegen).computes_with;
   return text == nullptr ? "" : text;
 }
 

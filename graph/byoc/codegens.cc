@@ -58,8 +58,12 @@ std::string library_path(const Codegen& codegen) {
   return is_path ? codegen.library : vendor::find_codegen(codegen.library);
 }
 
+const tw_codegen& load_library(const Codegen& codegen) {
+  return vendor::load_codegen(codegen.name, library_path(codegen));
+}
+
 std::unique_ptr<vendor::Kernel> build_kernel(const Codegen& codegen, const vendor::Region& region) {
-  return vendor::build_kernel(vendor::load_codegen(codegen.name, library_path(codegen)), region);
+  return vendor::build_kernel(load_library(codegen), region);
 }
 
 std::vector<std::string> try_regions(const Codegen& codegen,

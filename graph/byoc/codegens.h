@@ -26,8 +26,9 @@ Codegen find_codegen(std::string_view name);
 // The file of its library.
 std::string library_path(const Codegen& codegen);
 
-// Raises ModuleLoad, in one line, where the library or what it needs is missing, CodeGeneration
-// where it cannot build the region.
+// Raises ModuleLoad, in one line, where the library or what it needs is missing.
+const tw_codegen& load_library(const Codegen& codegen);
+// Raises ModuleLoad too, and CodeGeneration where it cannot build the region.
 std::unique_ptr<vendor::Kernel> build_kernel(const Codegen& codegen, const vendor::Region& region);
 
 // Builds regions and runs them on zeros in a process of its own: of each what went wrong, or empty.

@@ -9,6 +9,7 @@
 
 #include "graph/byoc/annotation.h"
 #include "graph/byoc/function.h"
+#include "graph/byoc/known_types.h"
 #include "graph/byoc/pattern_table.h"
 #include "graph/byoc/text.h"
 #include "graph/op.h"
@@ -20,14 +21,14 @@ namespace {
 class Explanation {
  public:
   Explanation(const Graph& graph, const PatternTable& table)
-      : table_(table), patterns_(graph), choice_(choose_composites(table, patterns_)) {
+      : table_(table), patterns_(known_types(graph)), choice_(choose_composites(table, patterns_)) {
     for (const Composite& c : choice_.composites) {
       for (uint32_t id : c.nodes) composite_of_[id] = &c;
     }
-    Graph annotated = graph;
-    annotated.attributes["compiler"] = table.compiler;
-    annotated = apply(apply(std::move(annotated), "MergeComposite"), "AnnotateTarget");
-    explain_regions(annotated);
+    if (choice_.composites.empty()) return;
+    Graph merged = with_composites(graph, table, patterns_.index(), choice_);
+    merged.attributes["compiler"] = table.compiler;
+    explain_regions(apply(std::move(merged), "AnnotateTarget"));
   }
 
   std::vector<PartitionNote> notes() const {
@@ -79,7 +80,7 @@ class Explanation {
   // Of each composite, by its node's name: its region and where that ends.
   void explain_regions(const Graph& annotated) {
     const GraphIndex index(annotated);
-    const Annotations found = find_annotations(index);
+    const Annotations found = find_annotations(annotated, index);
     const MergedRegions merged = merge_regions(index, found);
     std::map<int64_t, int> number;
     for (uint32_t id = 0; id < index.num_nodes(); ++id) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <unordered_set>
+#include <utility>
 
 #include "graph/byoc/function.h"
 #include "graph/byoc/pattern.h"
@@ -35,10 +35,12 @@ bool is_called(const Node& node, const std::string& name) {
 
 class Matcher {
  public:
-  explicit Matcher(const PatternGraph& graph) : graph_(graph) {}
+  // Whoever explains keeps the first difference, for which texts are written all the time.
+  explicit Matcher(const PatternGraph& graph, bool explains = false)
+      : graph_(graph), explains_(explains) {}
 
   bool matches(const PatternRef& pattern, const Entry& root) {
-    place_ = fmt::format("'{}'", root.node->name);
+    place_ = {root.node.get()};
     return visit(*pattern, root, [] { return true; });
   }
   const std::map<const NodePattern*, Entry>& entries() const { return entries_; }
@@ -46,14 +48,19 @@ class Matcher {
   const std::string& difference() const { return difference_; }
 
  private:
+  // The root, or an input of a node.
+  struct Place {
+    const Node* node = nullptr;
+    int64_t input = -1;
+  };
+
   bool visit(const NodePattern& p, const Entry& e, const Next& next) {
     const auto known = entries_.find(&p);
     if (known != entries_.end()) {
       const bool same = known->second.node == e.node && known->second.index == e.index;
       return same ? next()
-                  : differs(p, e,
-                            fmt::format("another entry than '{}', which the same "
-                                        "part of the pattern matched before",
+                  : differs(e,
+                            fmt::format("'{}', which the same part of the pattern matched before,",
                                         known->second.node->name));
     }
     const Next bound = [&] {
@@ -67,20 +74,27 @@ class Matcher {
       case Wildcard:
         return bound();
       case Variable:
-        if (!e.node->is_variable()) return differs(p, e, "a variable");
-        if (!p.op.empty() && e.node->name != p.op) return differs(p, e, "'" + p.op + "'");
+        if (!e.node->is_variable()) return differs(e, "a variable");
+        if (!p.op.empty() && e.node->name != p.op) return differs(e, "'" + p.op + "'");
         return bound();
       case Constant:
-        return graph_.is_constant(*e.node) ? bound() : differs(p, e, "a constant");
+        return graph_.is_constant(*e.node) ? bound() : differs(e, "a constant");
       case Call:
         return visit_call(p, e, bound);
       case Output:
-        if (e.index != p.index) return differs(p, e, fmt::format("output {}", p.index));
+        if (e.index != p.index) {
+          return differs(e, fmt::format("output {}", p.index), fmt::format("output {}", e.index));
+        }
         return visit(*p.parts[0], e, bound);
       case Either:
         return visit(*p.parts[0], e, bound) || visit(*p.parts[1], e, bound);
       case Constrained:
-        return holds(p, e) && visit(*p.parts[0], e, bound);
+        return visit(*p.parts[0], e, [&, place = place_] {
+          const Place inner = std::exchange(place_, place);
+          const bool fits = holds(p, e);
+          place_ = inner;
+          return fits && bound();
+        });
       case Dominated:
         return visit(*p.parts[0], e, [&] { return visit_parent(p, e, bound); });
     }
@@ -88,10 +102,12 @@ class Matcher {
   }
 
   bool visit_call(const NodePattern& p, const Entry& e, const Next& next) {
-    if (e.node->is_variable() || !is_called(*e.node, p.op)) return differs(p, e, p.op);
+    if (e.node->is_variable() || !is_called(*e.node, p.op)) return differs(e, p.op);
     if (p.any_inputs) return next();
-    if (e.node->inputs.size() != p.parts.size())
-      return differs(p, e, fmt::format("{} with {} inputs", p.op, p.parts.size()));
+    if (e.node->inputs.size() != p.parts.size()) {
+      const auto inputs = [&](size_t n) { return fmt::format("{} of {} inputs", p.op, n); };
+      return differs(e, inputs(p.parts.size()), inputs(e.node->inputs.size()));
+    }
     ++calls_;
     const bool found = visit_inputs(p, *e.node, 0, false, next) ||
                        (is_commutative(*e.node) && visit_inputs(p, *e.node, 0, true, next));
@@ -103,8 +119,7 @@ class Matcher {
                     const Next& next) {
     if (k == p.parts.size()) return next();
     const size_t input = swapped ? 1 - k : k;
-    const std::string outer = place_;
-    place_ = fmt::format("input {} of '{}'", input, node.name);
+    const Place outer = std::exchange(place_, {&node, static_cast<int64_t>(input)});
     const bool found = visit(*p.parts[k], node.inputs[input],
                              [&] { return visit_inputs(p, node, k + 1, swapped, next); });
     place_ = outer;
@@ -114,16 +129,36 @@ class Matcher {
   // What a constraint says, of one entry alone.
   bool holds(const NodePattern& p, const Entry& e) {
     for (const auto& [name, text] : p.attributes) {
-      if (!has_attribute(*e.node, name, text))
-        return differs(p, e, fmt::format("{}={}", name, text));
+      if (has_attribute(*e.node, name, text)) continue;
+      return differs(e, fmt::format("{}={}", name, text), attribute_text(*e.node, name));
     }
-    if (p.dtype && graph_.dtype(e) != p.dtype) return differs(p, e, to_string(*p.dtype));
+    if (p.dtype) {
+      const auto type = graph_.dtype(e);
+      if (type != p.dtype)
+        return differs(e, to_string(*p.dtype),
+                       type ? "of " + to_string(*type) : "of a type that is not known");
+    }
     if (!p.shape) return true;
     const Shape* shape = graph_.shape(e);
-    bool same = shape != nullptr && shape->has_rank() && shape->rank() == p.shape->size();
+    const bool is_known = shape != nullptr && shape->has_rank();
+    bool same = is_known && shape->rank() == p.shape->size();
     for (size_t d = 0; same && d < p.shape->size(); ++d)
       same = (*p.shape)[d] == Shape::kUnknown || (*p.shape)[d] == (*shape)[d];
-    return same || differs(p, e, "shape " + to_string(Shape(*p.shape)));
+    return same ||
+           differs(e, "shape " + to_string(Shape(*p.shape)),
+                   is_known ? "of shape " + to_string(*shape) : "of a shape that is not known");
+  }
+
+  // "of channels=4".
+  static std::string attribute_text(const Node& node, const std::string& name) {
+    const std::string* text = node.attributes.find(name);
+    if (text != nullptr) return fmt::format("of {}={}", name, *text);
+    if (!node.is_variable()) {
+      for (const AttributeSpec& spec : node.op->attributes) {
+        if (spec.name == name) return fmt::format("of {}={}", name, spec.initial.value_or("None"));
+      }
+    }
+    return fmt::format("{} without '{}'", kind_of(node), name);
   }
 
   // Texts are compared as the operator reads them; what is not given has its initial value.
@@ -157,7 +192,7 @@ class Matcher {
                                [&] { return all_through(*p.parts[2], child, parent) && next(); });
       if (found) return true;
     }
-    return differs(p, child, to_string(*p.parts[1]) + " alone behind it");
+    return differs(child, to_string(*p.parts[1]) + " alone behind it");
   }
 
   // Whether all ways from the child down lead through the parent, over entries of the path.
@@ -178,17 +213,26 @@ class Matcher {
     return true;
   }
 
-  bool differs(const NodePattern&, const Entry& e, const std::string& wanted) {
-    if (!difference_.empty() && entries_.size() + calls_ <= most_) return false;
+  static std::string kind_of(const Node& node) {
+    return node.is_variable() ? "a variable" : std::string(printed_name(node.op->name));
+  }
+
+  // `is`: what the entry is instead; by default its operator.
+  bool differs(const Entry& e, const std::string& wanted, const std::string& is = {}) {
+    if (!explains_ || (!difference_.empty() && entries_.size() + calls_ <= most_)) return false;
     most_ = entries_.size() + calls_;
-    difference_ =
-        fmt::format("{}: {} is wanted, and '{}' is {}", place_, wanted, e.node->name,
-                    e.node->is_variable() ? "a variable" : printed_name(e.node->op->name));
+    const std::string where =
+        place_.input < 0 ? fmt::format("'{}'", place_.node->name)
+                         : fmt::format("input {} of '{}'", place_.input, place_.node->name);
+    difference_ = fmt::format("{}: {} is wanted, and '{}' is {}", where, wanted, e.node->name,
+                              is.empty() ? kind_of(*e.node) : is);
     return false;
   }
   const PatternGraph& graph_;
   std::map<const NodePattern*, Entry> entries_;  // look-ups only
-  std::string place_, difference_;
+  bool explains_;
+  Place place_;
+  std::string difference_;
   size_t calls_ = 0;  // whose operator fits, and whose inputs are being matched
   size_t most_ = 0;
 };
@@ -218,7 +262,7 @@ std::optional<Match> match(const PatternRef& pattern, const Entry& root,
 
 NearestMatch explain_match(const PatternRef& pattern, const Entry& root,
                            const PatternGraph& graph) {
-  Matcher matcher(graph);
+  Matcher matcher(graph, /*explains=*/true);
   if (matcher.matches(pattern, root)) return {.at = root.node->name};
   return {.at = root.node->name, .matched = matcher.most(), .difference = matcher.difference()};
 }

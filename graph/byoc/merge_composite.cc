@@ -8,16 +8,14 @@
 #include <vector>
 
 #include "graph/byoc/function.h"
+#include "graph/byoc/known_types.h"
 #include "graph/byoc/pattern_table.h"
 #include "graph/pass.h"
 
 namespace tw::graph {
 
-Graph merge_composite(Graph graph) {
-  const PatternTable table = pattern_table_of(graph);
-  const PatternGraph patterns(graph);
-  const GraphIndex& index = patterns.index();
-  const CompositeChoice choice = choose_composites(table, patterns);
+Graph with_composites(const Graph& graph, const PatternTable& table, const GraphIndex& index,
+                      const CompositeChoice& choice) {
   std::vector<int64_t> region_of(index.num_nodes(), kNoRegion);
   for (size_t r = 0; r < choice.composites.size(); ++r) {
     for (uint32_t id : choice.composites[r].nodes) region_of[id] = static_cast<int64_t>(r);
@@ -28,6 +26,13 @@ Graph merge_composite(Graph graph) {
                         .attributes = {{"Composite", table.patterns[c.pattern].name}},
                         .parameters = "FunctionVar_"};
   });
+}
+
+Graph merge_composite(Graph graph) {
+  const PatternTable table = pattern_table_of(graph);
+  graph = known_types(std::move(graph));
+  const PatternGraph patterns(graph);
+  return with_composites(graph, table, patterns.index(), require_composites(table, patterns));
 }
 
 }  // namespace tw::graph

@@ -140,7 +140,7 @@ MergedRegions merge_regions(const GraphIndex& index, const Annotations& annotati
 
 Graph merge_compiler_regions(Graph graph) {
   const GraphIndex index(graph);
-  const Annotations found = find_annotations(index);
+  const Annotations found = find_annotations(graph, index);
   require_no_faults(found);
   const MergedRegions merged = merge_regions(index, found);
   // Within one region no marks are left.

@@ -37,7 +37,7 @@ Graph partition_graph(Graph graph) {
   const auto* repair = graph.find<int64_t>("repair");
   if (repair != nullptr && *repair != 0) graph = repaired(std::move(graph), inserted);
   const GraphIndex index(graph);
-  const Annotations found = find_annotations(index);
+  const Annotations found = find_annotations(graph, index);
   require_no_faults(found);
 
   std::unordered_map<const Node*, int64_t> region_of;  // of new nodes; look-ups only

@@ -110,8 +110,14 @@ std::string to_string(const NodePattern& p) {
 }
 
 PatternGraph::PatternGraph(const Graph& graph) : index_(graph), graph_(graph) {
+  is_read_.resize(index_.num_entries(), false);
+  for (const NodeRef& node : index_.nodes()) {
+    for (const Entry& e : node->inputs) is_read_[index_.entry_id(e)] = true;
+  }
+  for (const Entry& e : index_.outputs()) is_read_[index_.entry_id(e)] = true;
   if (const auto* names = graph.find<std::vector<std::string>>("param_name_list"))
     constants_.insert(names->begin(), names->end());
+  for (const Node* written : written_variables(index_.nodes())) constants_.erase(written->name);
   shapes_ = graph_.find<std::vector<Shape>>("shape");
   if (shapes_ != nullptr && shapes_->size() != index_.num_entries()) shapes_ = nullptr;
   types_ = graph_.find<std::vector<int64_t>>("dtype");

@@ -82,6 +82,8 @@ class PatternGraph {
   bool is_constant(const Node& node) const {
     return node.is_variable() && constants_.contains(node.name);
   }
+  // Whether a node reads it, or it is an output of the graph.
+  bool is_read(const Entry& e) const { return is_read_[index_.entry_id(e)]; }
   // Null where they are not known.
   const Shape* shape(const Entry& e) const;
   std::optional<DType> dtype(const Entry& e) const;
@@ -89,6 +91,7 @@ class PatternGraph {
  private:
   GraphIndex index_;
   std::set<std::string> constants_;
+  std::vector<bool> is_read_;  // of entries
   const std::vector<Shape>* shapes_;
   const std::vector<int64_t>* types_;
   Graph graph_;

@@ -37,6 +37,22 @@ bool can_be_inside(const Node& node) {
          node.control_dependencies.empty();
 }
 
+// The first value that matched nodes read or give and whose shape or type is not known, by name.
+std::string unknown_part(const Match& m, const PatternGraph& graph) {
+  const auto is_known = [&](const Entry& e) {
+    const Shape* shape = graph.shape(e);
+    return shape != nullptr && shape->known() && graph.dtype(e);
+  };
+  for (uint32_t id : m.nodes) {
+    const NodeRef& node = graph.index().nodes()[id];
+    for (const Entry& e : node->inputs) {
+      if (!is_known(e)) return e.node->name;
+    }
+    if (!std::ranges::all_of(entries_of(node), is_known)) return node->name;
+  }
+  return "";
+}
+
 }  // namespace
 
 void register_pattern_table(PatternTable table) {
@@ -103,13 +119,29 @@ CompositeChoice choose_composites(const PatternTable& table, const PatternGraph&
         refuse(fmt::format("'{}' is part of something else", index.nodes()[*other]->name));
       } else if (!readers.is_closed(m->nodes, id)) {
         refuse("a value within it is read by others");
-      } else if (row.predicate && !row.predicate(*m, graph)) {
-        refuse("its predicate refuses it");
+      } else if (const std::string name = row.of_known_types ? unknown_part(*m, graph) : "";
+                 !name.empty()) {
+        refuse(fmt::format("the shape or type of '{}' is unknown", name));
+        choice.refusals.back().is_unknown = true;
+      } else if (std::string why = row.refusal ? row.refusal(*m, graph) : ""; !why.empty()) {
+        refuse(std::move(why));
       } else {
         for (uint32_t n : m->nodes) taken[n] = true;
         choice.composites.push_back({number, id, m->nodes});
       }
     }
+  }
+  return choice;
+}
+
+CompositeChoice require_composites(const PatternTable& table, const PatternGraph& graph) {
+  CompositeChoice choice = choose_composites(table, graph);
+  const auto unknown = std::ranges::find_if(choice.refusals, &Refusal::is_unknown);
+  if (choice.composites.empty() && unknown != choice.refusals.end()) {
+    raise({.code = ErrorCode::PassRequirement,
+           .what = fmt::format("{} takes nothing: {}", table.compiler, unknown->why),
+           .where = fmt::format("node '{}'", graph.index().nodes()[unknown->root]->name),
+           .legal = "a shape and a dtype of each input, by its variable or as an argument"});
   }
   return choice;
 }

@@ -14,8 +14,10 @@ namespace tw::graph {
 struct TablePattern {
   std::string name;  // "dnnl.conv2d_relu"
   PatternRef pattern;
-  // Whether the code generator takes this match; null: any.
-  std::function<bool(const Match&, const PatternGraph&)> predicate = {};
+  // Why the code generator does not take this match; empty: it does. Null: it takes any.
+  std::function<std::string(const Match&, const PatternGraph&)> refusal = {};
+  // Whether `refusal` looks at shapes and types: what they are unknown of is refused before.
+  bool of_known_types = false;
   // Those of a greater one are tried first, those of the same in the order of the table.
   int priority = 0;
 };
@@ -43,13 +45,21 @@ struct Refusal {
   size_t pattern;
   uint32_t root;
   std::string why;
+  bool is_unknown = false;  // a shape or type was needed
 };
 struct CompositeChoice {
   std::vector<Composite> composites;
   std::vector<Refusal> refusals;
 };
-// Matches that share no node, whose inside nobody else reads, and that their predicates take.
+// Matches that share no node, whose inside nobody else reads, and that are not refused.
 CompositeChoice choose_composites(const PatternTable& table, const PatternGraph& graph);
+// The same for a pass, whose graph has shapes and types (known_types): PassRequirement where
+// nothing is chosen and a shape or type that is unknown may be why.
+CompositeChoice require_composites(const PatternTable& table, const PatternGraph& graph);
+
+// The graph in which each composite is a function, named after its pattern.
+Graph with_composites(const Graph& graph, const PatternTable& table, const GraphIndex& index,
+                      const CompositeChoice& choice);
 
 // Which regions of one compiler become one: as many as can, so that none depends on itself.
 struct MergedRegions {

@@ -30,6 +30,18 @@ vendor::Attribute attribute_of(const AttributeValue& value) {
       value);
 }
 
+// A call without inputs and outputs.
+vendor::Step step_of(const Node& node) {
+  vendor::Step step{.op = std::string(node.op->name), .node = node.name};
+  for (const AttributeSpec& spec : node.op->attributes) {
+    const std::string* text = node.attributes.find(spec.name);
+    const auto value =
+        read_attribute(spec.type, text != nullptr ? *text : spec.initial.value_or(""));
+    step.attributes[std::string(spec.name)] = value ? attribute_of(*value) : vendor::Attribute();
+  }
+  return step;
+}
+
 class Builder {
  public:
   vendor::Region build(const Node& call, std::span<const RegionInput> inputs) {
@@ -64,7 +76,9 @@ class Builder {
         if (composite == nullptr) region_.composites.push_back(std::move(inner));
         continue;
       }
-      vendor::Step step = step_of(*node, std::move(inputs));
+      vendor::Step step = step_of(*node);
+      step.inputs = std::move(inputs);
+      infer(*node, AttributeValues(node->op->attributes, node->attributes, node->name), step);
       values[node.get()] = step.outputs;
       if (composite != nullptr) {
         composite->steps.push_back(std::move(step));
@@ -75,19 +89,6 @@ class Builder {
     std::vector<size_t> outputs;
     for (const Entry& e : function.outputs) outputs.push_back(values.at(e.node.get())[e.index]);
     return outputs;
-  }
-
-  vendor::Step step_of(const Node& node, std::vector<size_t> inputs) {
-    vendor::Step step{.op = std::string(node.op->name), .node = node.name, .inputs = inputs};
-    const AttributeValues read(node.op->attributes, node.attributes, node.name);
-    for (const AttributeSpec& spec : node.op->attributes) {
-      const std::string* text = node.attributes.find(spec.name);
-      const auto value =
-          read_attribute(spec.type, text != nullptr ? *text : spec.initial.value_or(""));
-      step.attributes[std::string(spec.name)] = value ? attribute_of(*value) : vendor::Attribute();
-    }
-    infer(node, read, step);
-    return step;
   }
 
   // Shapes and types of the node's outputs, forward: a body stands in the order in which it runs.
@@ -129,6 +130,32 @@ vendor::Region region_of(const Node& call, std::span<const RegionInput> inputs) 
            .legal = "a shape and a dtype for each input of the graph"});
   }
   return Builder().build(call, inputs);
+}
+
+vendor::Region region_of(const Match& match, const PatternGraph& graph) {
+  static const char kSomewhere = 0;
+  vendor::Region region;
+  std::map<size_t, size_t> values;  // by entry
+  const auto value_of = [&](const Entry& e) {
+    const auto [at, is_new] = values.try_emplace(graph.index().entry_id(e), region.values.size());
+    if (is_new) {
+      region.values.push_back({.shape = *graph.shape(e)->extents,
+                               .dtype = to_string(*graph.dtype(e)),
+                               .constant = graph.is_constant(*e.node) ? &kSomewhere : nullptr});
+    }
+    return at->second;
+  };
+  vendor::Composite& composite = region.composites.emplace_back();
+  for (uint32_t id : match.nodes) {
+    const NodeRef& node = graph.index().nodes()[id];
+    vendor::Step& step = composite.steps.emplace_back(step_of(*node));
+    for (const Entry& e : node->inputs) step.inputs.push_back(value_of(e));
+    for (const Entry& e : entries_of(node)) {
+      step.outputs.push_back(value_of(e));
+      if (graph.is_read(e)) region.outputs.push_back(step.outputs.back());
+    }
+  }
+  return region;
 }
 
 }  // namespace tw::graph

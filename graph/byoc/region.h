@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "graph/byoc/pattern.h"
 #include "graph/graph.h"
 #include "graph/inference.h"
 #include "runtime/codegen.h"
@@ -21,5 +22,10 @@ struct RegionInput {
 // The function that a node calls, on these inputs. BadGraph where a shape or type inside is
 // unknown.
 vendor::Region region_of(const Node& call, std::span<const RegionInput> inputs);
+
+// What a pattern matched as one composite. Constants point to no elements, and outputs are all that
+// anyone reads. Shapes and types of the
+// graph have to be known.
+vendor::Region region_of(const Match& match, const PatternGraph& graph);
 
 }  // namespace tw::graph

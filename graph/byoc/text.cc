@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "graph/byoc/function.h"
+#include "graph/byoc/known_types.h"
 #include "graph/dtypes.h"
 #include "graph/op.h"
 #include "graph/pass.h"
@@ -322,14 +323,8 @@ std::string type_text(const Shape& shape, const KnownType& type) {
 }
 
 std::string to_functional_text(const Graph& graph, bool show_meta_data) {
-  Graph typed = graph;
+  const Graph typed = known_types(graph);
   const GraphIndex index(graph);
-  const auto is_known = [&](const char* name, auto element) {
-    const auto* list = graph.find<std::vector<decltype(element)>>(name);
-    return list != nullptr && list->size() == index.num_entries();
-  };
-  if (!is_known("shape", Shape())) typed = infer_shape(std::move(typed));
-  if (!is_known("dtype", int64_t{})) typed = infer_type(std::move(typed));
   std::vector<NodeRef> variables;
   for (uint32_t id : index.inputs()) variables.push_back(index.nodes()[id]);
   Printer printer(typed);

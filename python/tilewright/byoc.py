@@ -135,13 +135,31 @@ def register_pattern_table(compiler, table=None):
     """
     if table is None:
         return lambda function: register_pattern_table(compiler, function)
-    rows = []
-    for name, pattern, *rest in table() if callable(table) else table:
-        predicate, priority = (*rest, None, 0)[0], (*rest[1:], 0)[0]
-        check = None if predicate is None else lambda *facts, predicate=predicate: bool(predicate(_pattern.Match(*facts)))
-        rows.append((name, _pattern._pattern(pattern), check, priority))
+    rows = table() if callable(table) else table
+    if not isinstance(compiler, str) or not isinstance(rows, (list, tuple)):
+        _core.raise_error("type-mismatch", f"the pattern table {compiler!r}: {type(rows).__name__}", legal="a compiler's name, and a list of rows")
+    rows = [_table_row(compiler, k, row) for k, row in enumerate(rows)]
     _core.register_pattern_table(compiler, rows)
     return table
+
+
+def _table_row(compiler, k, row):
+    """The row as the core takes it: name, pattern, predicate over a match's facts, priority."""
+    where = f"row {k} of the pattern table of '{compiler}'"
+
+    def require(holds, what, legal):
+        if not holds:
+            _core.raise_error("bad-argument", f"{where}: {what}", legal=legal)
+
+    legal = "(name, pattern), with a predicate and a priority behind where wanted"
+    require(isinstance(row, (tuple, list)) and 2 <= len(row) <= 4, repr(row), legal)
+    name, pattern, predicate, priority = (*row, *(None, 0)[len(row) - 2 :])
+    require(isinstance(name, str) and name, f"the name {name!r}", "text such as 'blas.dense'")
+    require(isinstance(pattern, _pattern.DFPattern), f"the pattern {pattern!r}", "a DFPattern, such as is_op('nn.relu')")
+    require(predicate is None or callable(predicate), f"the predicate {predicate!r}", "a function from Match to bool, or None")
+    require(isinstance(priority, int), f"the priority {priority!r}", "an int")
+    check = None if predicate is None else lambda *facts: bool(predicate(_pattern.Match(*facts)))
+    return name, pattern._native, check, priority
 
 
 def pattern_tables():
@@ -181,9 +199,15 @@ def annotate(graph, pattern_table):
     Parameters
     ----------
     graph: Graph or Symbol
-        Its attributes `shape`, `dtype` and `param_name_list` are what patterns and predicates look at.
+        Its attributes `shape`, `dtype` and `param_name_list` are what patterns and predicates look at. Shapes and types that
+        it does not have are inferred, from `shape_inputs` and `dtype_inputs` and what variables say.
     pattern_table: str
         The compiler's name.
+
+    Raises
+    ------
+    UserError (pass-requirement)
+        Where nothing is marked and a shape or type that would have been needed is unknown.
     """
     return _for_compiler(graph, pattern_table).apply(["MergeComposite", "AnnotateTarget", "MergeCompilerRegions"])
 

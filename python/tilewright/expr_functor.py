@@ -50,6 +50,12 @@ class Expr:
         return Call._of(symbol)
 
 
+def _expression(value, what):
+    if not isinstance(value, Expr):
+        _raise_error("type-mismatch", f"{what}: {type(value).__name__}", legal="an Expr: Var, Call or TupleGetItem")
+    return value
+
+
 class Var(Expr):
     """A variable."""
 
@@ -67,16 +73,19 @@ class Call(Expr):
     op: Op or str
         By either name.
     args: list of Expr
-    attrs: dict of str to str, optional
+    attrs: dict, optional
+        Values are those of `tilewright.symbol`'s operators: 3, (1, 1), "NCHW"; None leaves one out.
     name: str, optional
         Of the node.
     """
 
     def __init__(self, op, args, attrs=None, type_args=None, name=None):
         called = op.symbol_name if isinstance(op, Op) else op
-        hint = called.lstrip("_")
-        symbol = _core.GraphSymbol.call(
-            called, _name.current().get(name, hint), [arg.symbol._native for arg in args], {}, dict(attrs or {}))
+        if not isinstance(called, str):
+            _raise_error("type-mismatch", f"an operator: {type(op).__name__}", legal="an Op or its name")
+        natives = [_expression(arg, f"argument {k} of {called}").symbol._native for k, arg in enumerate(args)]
+        texts = {key: _symbol._text(value) for key, value in (attrs or {}).items() if value is not None}
+        symbol = _core.GraphSymbol.call(called, _name.current().get(name, called.lstrip("_")), natives, {}, texts)
         super().__init__(_symbol.Symbol(symbol))
 
     @classmethod
@@ -128,13 +137,17 @@ class ExprVisitor:
 
     def visit(self, expr):
         """What the method for the expression returns, which is remembered."""
-        native = expr.symbol._native
+        native = _expression(expr, f"what {type(self).__name__} visits").symbol._native
         key = (native.node_key(), expr.index if isinstance(expr, TupleGetItem) else -1)
         if key not in self.memo_map:
-            visit = {Var: self.visit_var, Call: self.visit_call, TupleGetItem: self.visit_tuple_getitem}[type(expr)]
+            visit = next(visit for kind, visit in ((Var, self.visit_var), (Call, self.visit_call), (TupleGetItem, self.visit_tuple_getitem))
+                         if isinstance(expr, kind))
             # The expression is kept, so that no other has its key.
-            self.memo_map[key] = (visit(expr), expr)
+            self.memo_map[key] = (self._checked(visit, expr), expr)
         return self.memo_map[key][0]
+
+    def _checked(self, visit, expr):
+        return visit(expr)
 
     def run(self, symbol):
         """Visits the outputs of a symbol; a list of what that returns. Networks may be thousands of nodes deep."""
@@ -169,6 +182,11 @@ class ExprMutator(ExprVisitor):
     def run(self, symbol):
         """Symbol: the outputs made anew."""
         return _symbol.Group([expr.symbol for expr in super().run(symbol)])
+
+    def _checked(self, visit, expr):
+        new = visit(expr)
+        node = expr.symbol.attr("name")
+        return _expression(new, f"what {type(self).__name__}.{visit.__name__} returned for '{node}'")
 
     def visit_call(self, call):
         """The call on what its arguments become; itself where none changes."""

@@ -326,7 +326,10 @@ class Chooser:
 
     def partitioned(self):
         """The graph with marks around what the code generator computes."""
-        graph = Graph(_core.keep_composites(self._merged._native, set(self.kept())))
+        kept = set(self.kept())
+        graph = Graph(_core.keep_composites(self._merged._native, kept))
+        if not kept:
+            return graph  # in which AnnotateTarget would look for instances itself
         graph._set_json_attr("compiler", self._compiler)
         return graph.apply(["AnnotateTarget", "MergeCompilerRegions"])
 

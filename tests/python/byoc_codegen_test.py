@@ -168,6 +168,80 @@ def test_products(compiler):
             require(matrix, compiler, 1, **inputs)
 
 
+# What the code generators compute beside products of matrices: regions, and None where our kernels do.
+PRODUCTS = {
+    "rank_3": (sym.dense(sym.Variable("y"), units=5), {"y": (2, 3, 4)}, {"onednn": 1, "openblas": 1, "csource": 1}),
+    "rank_4_relu": (sym.relu(sym.dense(sym.Variable("y"), units=5, use_bias=False)), {"y": (2, 1, 3, 4)}, {"onednn": 1, "openblas": 1, "csource": 1}),
+    "rank_1": (sym.dense(sym.Variable("y"), units=5), {"y": (4,)}, {"onednn": 1, "openblas": 1, "csource": 1}),
+    "behind_another": (sym.dense(sym.tanh(sym.dense(sym.Variable("y"), units=6)), units=5), {"y": (2, 3, 4)}, {"onednn": 1, "csource": 1}),
+    "batches": (sym.matmul(sym.Variable("y"), sym.Variable("z")), {"y": (2, 3, 4), "z": (2, 4, 5)}, {"onednn": 1, "openblas": None}),
+    "batches_transposed": (sym.matmul(sym.tanh(sym.Variable("y")), sym.Variable("z"), transpose_a=True, transpose_b=True),
+                           {"y": (2, 4, 3), "z": (2, 5, 4)}, {"onednn": 1, "openblas": None}),
+    "unlike_ranks": (sym.relu(sym.matmul(sym.Variable("y"), sym.Variable("z"))), {"y": (2, 3, 4), "z": (4, 5)}, {"onednn": 1, "openblas": None}),
+    "unlike_ranks_turned": (sym.matmul(sym.Variable("y"), sym.Variable("z")), {"y": (3, 4), "z": (2, 4, 5)}, {"onednn": 1, "openblas": None}),
+    "a_batch_of_one": (sym.matmul(sym.Variable("y"), sym.Variable("z")), {"y": (2, 3, 4), "z": (1, 4, 5)}, {"onednn": 1, "openblas": None}),
+    "vectors": (sym.matmul(sym.Variable("y"), sym.Variable("z")), {"y": (4,), "z": (4, 5)}, {"onednn": None, "openblas": None}),
+    "of_nothing": (sym.dense(sym.Variable("y"), units=5), {"y": (3, 0)}, {"onednn": None, "openblas": None, "csource": 1}),
+}
+
+
+@pytest.mark.parametrize(("name", "compiler"), [(name, compiler) for name, (_, _, of) in PRODUCTS.items() for compiler in of])
+def test_products_of_other_ranks(name, compiler, caplog):
+    net, shapes, regions = PRODUCTS[name]
+    require_taken(net, compiler, regions[compiler], shapes, caplog)
+
+
+def require_taken(net, compiler, regions, shapes, caplog):
+    """That the table leaves what the builder cannot do, rather than that the builder refuses it."""
+    library(compiler)
+    inputs, params = values_for(net, np.random.default_rng(0), **shapes)
+    found, called = run(net, inputs, params, compiler)
+    assert check_graph.difference(found, numpy_graph.run(net, {**inputs, **params})) is None
+    assert "computed by our kernels" not in caplog.text
+    ours = [f for f in called if not f.startswith(compiler)]
+    assert bool(ours) == (regions is None) and len(called) - len(ours) == (regions or 0), called
+
+
+def once(f):
+    return f(conv(x, 16, name="once"))
+
+
+# What oneDNN's patterns match and its builder does not compute as one primitive: how many of its regions remain.
+REFUSED = {
+    "a_convolution_added_to_itself": (sym.relu(once(lambda c: sym.elemwise_add(c, c))), 1),
+    "a_convolution_added_to_its_norm": (once(lambda c: sym.elemwise_add(c, sym.batch_norm(c))), 1),
+    "a_norm_along_another_axis": (sym.relu(sym.batch_norm(sym.transpose(sym.relu(conv(x, 9)), axes=(0, 3, 2, 1)), axis=3)), 2),
+    "a_norm_of_columns_behind_a_convolution": (sym.batch_norm(conv(x, 11), axis=3), 1),
+    "a_norm_of_inputs_behind_a_convolution": (
+        sym.batch_norm(conv(x, 4), sym.tanh(sym.Variable("g")), sym.Variable("b"), sym.Variable("m"), sym.Variable("v_var")), 1),
+    "means_over_padding": (sym.avg_pool2d(sym.relu(x), pool_size=(3, 3), strides=(2, 2), padding=(1, 1), ceil_mode=True, count_include_pad=True), 1),
+    "an_interval_upside_down": (sym.clip(sym.tanh(x), a_min=1, a_max=-1), 1),  # whose limits are tried in another order
+    "a_layer_norm_times_itself": ((lambda n: sym.broadcast_mul(n, n))(normalised(x)), 1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_onednn_does_not_take(name, caplog):
+    """One value of a region that oneDNN refuses would give all of the region to our kernels."""
+    library("onednn")
+    net, regions = REFUSED[name]
+    inputs, params = values_for(net, np.random.default_rng(0), **IMAGE)
+    found, called = run(net, inputs, params, "onednn")
+    assert check_graph.difference(found, run(net, inputs, params)[0]) is None
+    assert "computed by our kernels" not in caplog.text
+    assert sum(f.startswith("onednn") for f in called) == regions, called
+
+
+@pytest.mark.parametrize("scalar", [float("inf"), -float("inf"), 16777215.0, 0.1, -3.0])
+def test_scalars_in_c_source(scalar, caplog):
+    library("csource")
+    net = sym.__mul_scalar__(sym.tanh(sym.Variable("y")), scalar=scalar)
+    y = np.array([-1.5, 0.25, 3], "float32")
+    (found,), called = run(net, {"y": y}, {}, "csource")
+    np.testing.assert_allclose(found, np.tanh(y) * np.float32(scalar), rtol=1e-6)
+    assert called == ["csource_0"], caplog.text
+
+
 def test_layer_norms_are_one_primitive():
     library("onednn")
     y = sym.Variable("y")
@@ -278,8 +352,9 @@ def random_table(name, rng):
 
 
 @pytest.mark.parametrize("compiler", CASES)
-def test_random_networks(compiler, tmp_path):
-    """Half of them by random tables; each once more after an export, every other one with our kernels beside."""
+def test_random_networks(compiler, tmp_path, caplog):
+    """Half of them by random tables; each once more after an export, every other one with our kernels beside. By its own
+    table a code generator is given nothing that it refuses."""
     byoc.register_codegen(f"random_{compiler}", library(compiler))
 
     def outputs(executor, values):
@@ -306,7 +381,11 @@ def test_random_networks(compiler, tmp_path):
         return found
 
     for seed in range(FIRST, FIRST + CASES[compiler]):
-        check_graph.require_same(random_case(seed, most_parts=6), lambda case, s=seed: parted(case, s), f"byoc_{compiler}_{seed}")
+        caplog.clear()
+        case = random_case(seed, most_parts=6, often=("product", "product", "doubled", "pooling", "convolution", "activated"))
+        check_graph.require_same(case, lambda case, s=seed: parted(case, s), f"byoc_{compiler}_{seed}")
+        refused = [r.getMessage() for r in caplog.records if "computed by our kernels" in r.getMessage()]
+        assert seed % 2 or not refused, (seed, "its own table takes what its builder refuses", refused)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -321,14 +400,17 @@ FAULTS = {
     "ends": ("", "std::abort();", "was killed by Aborted"),
     "fails_in_a_run": ('throw std::runtime_error("no run");', "", "no run"),
     "takes_more_workspace": ("static_cast<volatile char*>(scratch)[workspace] = 1;", "", "was killed by"),
+    "hangs": ("", "for (;;) sleep(1);", "took too long"),
+    "writes_an_output_of_another_shape": ("", "k->count -= 20;", "80 of 480 bytes of output 0 were not written"),
     "writes_behind_its_output": ("for (int64_t i = count; i < count + 2048; ++i) y[i] = 0;", "", "was killed by"),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_misbehaves_is_computed_by_our_kernels(fault, tmp_path, caplog):
+def test_what_misbehaves_is_computed_by_our_kernels(fault, tmp_path, caplog, monkeypatch):
     in_run, in_build, said = FAULTS[fault]
     name = f"faulty_{fault}"
+    monkeypatch.setenv("TILEWRIGHT_CODEGEN_SECONDS", "2" if fault == "hangs" else "60")
     register_relu(tmp_path, name, SOURCE.replace("RUN", in_run).replace("BUILD", in_build))
     net = sym.relu(sym.tanh(sym.relu(sym.Variable("x"))))
     inputs = {"x": np.random.default_rng(0).normal(size=(3, 40)).astype("float32")}
@@ -389,6 +471,48 @@ def test_openmp_spins_no_longer_than_our_pool(variables, rounds):
             pytest.skip("there is no libgomp in this process")
         assert {int(number) for number in read} == {rounds}
         assert result.stdout == printed
+
+
+@pytest.mark.usefixtures("threads_as_before")
+def test_the_pools_number_of_threads_is_obeyed(tmp_path):
+    """Also where it changes between build, export, load and runs, whatever a kernel was built for."""
+    source = SOURCE.replace("RUN", "y[0] = threads;").replace("BUILD", "k->threads = region.threads; k->workspace *= k->threads;")
+    register_relu(tmp_path, "counting", source.replace("int64_t count,", "int threads; int64_t count,"))
+    tw.set_num_threads(2)
+    _, executor = relu_by("counting")
+
+    def counted(executor):
+        executor.run()
+        return executor.get_output(0).numpy()[0]
+
+    assert counted(executor) == 2
+    tw.set_num_threads(1)
+    other = executor.clone()
+    other.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    assert counted(executor) == counted(other) == 1
+    executor.export(tmp_path / "net")
+    loaded = tw.contrib.graph_runtime.load(tmp_path / "net")
+    loaded.set_input(x=tw.nd.array(np.ones(4, "float32")))
+    for threads in (1, 3, 2):
+        tw.set_num_threads(threads)
+        assert counted(executor) == counted(loaded) == threads
+
+
+@pytest.mark.usefixtures("threads_as_before")
+@pytest.mark.parametrize("compiler", ["onednn", "openblas"])
+def test_kernels_compute_with_another_number_of_threads(compiler):
+    library(compiler)
+    net = sym.relu(conv(sym.relu(conv(x, 32)), 16)) if compiler == "onednn" else sym.dense(sym.Variable("x"), units=64)
+    shape = IMAGE["x"] if compiler == "onednn" else (32, 64)
+    inputs, params = values_for(net, np.random.default_rng(0), x=shape)
+    arrays = {name: tw.nd.array(a) for name, a in params.items()}
+    graph, module, arrays = tw.compiler.build(byoc.partition(net, compiler, {"x": shape}, params=arrays), shape={"x": shape}, params=arrays)
+    executor = tw.contrib.graph_runtime.create(graph, module, tw.cpu(), arrays)
+    expected = numpy_graph.run(net, {**inputs, **params})
+    for threads in (1, 3, 2):
+        tw.set_num_threads(threads)
+        executor.run(x=tw.nd.array(inputs["x"]))
+        assert check_graph.difference([executor.get_output(0).numpy()], expected) is None
 
 
 def test_clones_do_not_wait_for_each_other(tmp_path):

@@ -136,3 +136,96 @@ def test_a_parameter_that_a_function_does_not_read():
     call["function"]["nodes"][-1] = {"op": "relu", "name": "r", "inputs": [[0, 0, 0]]}
     text = tw.graph.load_json(json.dumps(graph)).astext()
     assert text.count("float32]") >= 4 and "_input1: Tensor[(2, 4), float32]" in text
+
+
+def dense_relu():
+    return sym.relu(sym.dense(sym.Variable("x"), units=3, name="d"), name="r")
+
+
+@pytest.mark.parametrize("compiler", ["onednn", "openblas", "csource"])
+def test_shapes_of_a_partition_are_printed(compiler):
+    parted = byoc.partition(dense_relu(), compiler, {"x": (2, 4)})
+    text = parted.astext()
+    assert text.startswith("v0.0.4\nfn (%x: Tensor[(2, 4), float32]") and "?" not in text and f'Compiler="{compiler}"' in text, text
+
+
+def test_annotate_infers_what_it_needs():
+    said = sym.relu(sym.dense(sym.Variable("x", shape=(2, 4), dtype="float32"), units=3))
+    assert "compiler_end" in byoc.annotate(said, "onednn").ir()
+    given = graph.create(dense_relu())
+    tw.compiler.graph_attr.set_dtype_inputs(tw.compiler.graph_attr.set_shape_inputs(given, {"x": (2, 4)}), "float32")
+    assert "compiler_end" in byoc.annotate(given, "onednn").ir()
+    for unknown in (dense_relu(), sym.relu(sym.Variable("x", shape=(2, 4)))):
+        with pytest.raises(tw.UserError, match="the shape or type of '.*' is unknown") as info:
+            byoc.annotate(unknown, "onednn")
+        assert info.value.code == "pass-requirement"
+    assert "the shape or type of 'x' is unknown" in byoc.explain_partition(dense_relu(), "onednn")
+
+
+def test_annotate_target_alone_marks_instances():
+    byoc.register_pattern_table("alone", [("alone.dense_relu", is_op("nn.relu")(is_op("nn.dense")))])
+    net = graph.create(sym.tanh(dense_relu()))
+    net._set_json_attr("compiler", "alone")
+    marked = net.apply("AnnotateTarget")
+    assert [n["op"] for n in marked.index.nodes if n["op"] != "null"].count("compiler_end") == 1
+    (body,) = byoc.partition_graph(marked).functions().values()
+    assert [n["op"] for n in body.index.nodes if n["op"] != "null"] == ["dense", "relu"]
+
+
+ROW = ("t.relu", is_op("nn.relu"))
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ([("a",)], "row 0 of the pattern table of 'wrong': ('a',)"),
+    ([ROW, (3, wildcard())], "row 1 of the pattern table of 'wrong': the name 3"),
+    ([("a", "b")], "the pattern 'b'"),
+    ([(*ROW, 3)], "the predicate 3"),
+    ([(*ROW, None, "high")], "the priority 'high'"),
+    ([(*ROW, None, 0, 0)], "row 0"),
+    ([3], "row 0 of the pattern table of 'wrong': 3"),
+    (3, "'wrong': int"),
+    (lambda: None, "'wrong': NoneType"),
+])
+def test_wrong_pattern_tables(rows, said):
+    with pytest.raises((tw.UserError, TypeError)) as info:
+        byoc.register_pattern_table("wrong", rows)
+    assert isinstance(info.value, tw.TilewrightError) and said in str(info.value) and info.value.legal
+    assert "wrong" not in byoc.pattern_tables()
+
+
+def test_calls_take_values_as_symbols_do():
+    x = expr_functor.Expr.of(sym.Variable("x"))
+    conv = expr_functor.Call("conv2d", [x], {"channels": 3, "kernel_size": (3, 3), "layout": "NCHW", "out_dtype": None})
+    assert conv.attrs["channels"] == "3" and conv.attrs["kernel_size"] == "(3, 3)" and "out_dtype" not in conv.attrs
+    for op, args in (("relu", [sym.Variable("x")]), ("relu", [None]), (3, [x])):
+        with pytest.raises(tw.TilewrightError) as info:
+            expr_functor.Call(op, args)
+        assert info.value.code == "type-mismatch"
+
+
+def test_a_mutator_that_returns_nothing():
+    class Forgets(expr_functor.ExprMutator):
+        def visit_call(self, call):
+            super().visit_call(call)
+
+    class ForgetsVariables(expr_functor.ExprMutator):
+        def visit_var(self, var):
+            return var.name
+
+    for mutator, said in ((Forgets, "Forgets.visit_call returned for 'd': NoneType"), (ForgetsVariables, "ForgetsVariables.visit_var returned for 'x': str")):
+        with pytest.raises(tw.TilewrightError) as info:
+            mutator().run(dense_relu())
+        assert info.value.code == "type-mismatch" and said in str(info.value)
+
+    class Counts(expr_functor.ExprVisitor):
+        calls = 0
+
+        def visit_call(self, call):
+            super().visit_call(call)
+            self.calls += 1
+
+    visitor = Counts()
+    visitor.run(dense_relu())
+    assert visitor.calls == 2
+    with pytest.raises(tw.TilewrightError, match="what Counts visits: NoneType"):
+        visitor.visit(None)

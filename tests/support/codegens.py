@@ -44,6 +44,7 @@ def values_for(net, rng, **shapes):
 
 # A code generator of relu that counts what it is given; tests put something wrong into it.
 SOURCE = """
+#include <unistd.h>
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>

@@ -60,10 +60,11 @@ class Value:
 
 
 class Network:
-    """A network that grows: `grow` adds a random part."""
+    """A network that grows: `grow` adds a random part, every other time one of `often`, by name."""
 
-    def __init__(self, random: np.random.Generator):
+    def __init__(self, random: np.random.Generator, often: tuple[str, ...] = ()):
         self._random = random
+        self._often = often
         self._count = 0
         # Of all images: where an operator wants another one than its input has, CorrectLayout converts, so that a graph of
         # both means something else than its operators one by one.
@@ -267,16 +268,28 @@ class Network:
         self.keep(self.call(op, x, **attributes))
 
     def product(self):
-        x = self.pick_of_rank(2)
-        (_, k), units = x.shape, self.one_of((1, 3, 8, 10, 16))
-        if self.chance(0.3):
+        """Of matrices, of vectors in more dimensions, and of batches of matrices; also of unlike ranks."""
+        x = self.pick_of_rank(2, 2, 3)
+        *batch, _, k = x.shape
+        units = self.one_of((1, 3, 8, 10, 16))
+        if self.chance(0.4):
             turned = self.chance(0.5)
-            y = self.weight((units, k) if turned else (k, units), k)
+            batch = self.one_of([[], batch, [1] * len(batch)])
+            y = self.weight((*batch, *((units, k) if turned else (k, units))), k)
             self.keep(self.call("matmul", x, y, transpose_b=turned))
             return
         bias = [self.variable((units,), param=True)] if self.chance(0.6) else []
         y = self.call("dense", x, self.weight((units, k), k), *bias, units=units, use_bias=bool(bias))
         self.keep(self.call("relu", y) if y and self.chance(0.4) else y)
+
+    def doubled(self):
+        """A convolution or a product added to itself, or to what is behind it."""
+        if (x := self.pick(lambda v: v.array.ndim == 4)) is None or self.layout != "NCHW":
+            return
+        c = x.shape[1]
+        y = self.call("conv2d", x, self.weight((c, c, 1, 1), c), channels=c, kernel_size=(1, 1), use_bias=False)
+        other = y and self.one_of([lambda: y, lambda: self.normalized(y, 1), lambda: self.call("relu", y)])()
+        self.keep(self.call("elemwise_add", *((y, other) if self.chance(0.5) else (other, y))) if other else None)
 
     def along(self):
         x = self.pick_of_rank(1, 2, 3, 4)
@@ -395,10 +408,13 @@ class Network:
 
     def grow(self):
         """Operators whose rows say how they come about, and the parts above."""
+        if self._often and self.chance(0.5):
+            getattr(self, self.one_of(self._often))()
+            return
         part = self.one_of(
             [self.convolution] * 6 + [self.activated, self.pooling, self.broadcast, self.shape] * 2
             + [self.unary, self.unary_of_positive, self.with_attributes, self.converted, self.pointwise, self.total, self.slopes,
-               self.product, self.product, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
+               self.product, self.product, self.doubled, self.along, self.reduction, self.reduction, self.position, self.shape_of_another,
                self.joined, self.parts, self.slope, self.slope, self.residual, self.residual, self.twice, self.filled])
         grown = [row.grow for row in OPERATORS.values() if row.grow]
         if grown and self.chance(0.5):
@@ -420,9 +436,9 @@ class Network:
         return tw.graph.create(sym.Group([v.symbol for v in self.values])).index
 
 
-def random_case(seed: int, most_parts: int = 9) -> Case:
+def random_case(seed: int, most_parts: int = 9, often: tuple[str, ...] = ()) -> Case:
     random = np.random.default_rng(seed)
-    network = Network(random)
+    network = Network(random, often)
     parts = int(random.integers(1, most_parts + 1))
     for _ in range(8 * parts):
         network.grow()

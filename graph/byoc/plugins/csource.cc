@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "graph/byoc/plugins/facts.h"
 #include "runtime/codegen.h"
 
 namespace {
@@ -39,9 +41,7 @@ class Writer {
 
   // int run(float* const* tensors, const float* const* constants, float* workspace)
   std::string source() {
-    for (const Value& v : region_.values) {
-      if (v.dtype != "float32") throw std::runtime_error("C source is of float32, not " + v.dtype);
-    }
+    require(kCSourceFacts, region_);
     std::string declarations;
     std::map<size_t, std::string> places;
     size_t argument = 0;
@@ -76,14 +76,20 @@ class Writer {
   void write(const Step& s) {
     if (const auto f = kUnary.find(s.op); f != kUnary.end()) return elementwise(s, f->second, "");
     if (const auto f = kScalar.find(s.op); f != kScalar.end())
-      return elementwise(s, f->second, fmt::format("const float y = {}f; ", scalar(s)));
+      return elementwise(s, f->second, fmt::format("const float y = {}; ", scalar(s)));
     if (const auto f = kBinary.find(s.op); f != kBinary.end()) return binary(s, f->second);
     if (s.op == "dense") return dense(s);
     if (s.op == "conv2d") return convolution(s);
     throw std::runtime_error("C source has no " + s.op);
   }
 
-  static std::string scalar(const Step& s) { return fmt::format("{:e}", s.real("scalar")); }
+  // In hexadecimal, which has all of its digits.
+  static std::string scalar(const Step& s) {
+    const auto value = static_cast<float>(s.real("scalar"));
+    if (std::isnan(value)) return "NAN";
+    if (std::isinf(value)) return value < 0 ? "-INFINITY" : "INFINITY";
+    return fmt::format("{:a}f", value);
+  }
 
   void elementwise(const Step& s, const std::string& value, const std::string& before) {
     code_ += fmt::format(
@@ -117,14 +123,15 @@ class Writer {
                            index(out, shape(s.inputs[1])), s.outputs[0], index(out, out), value));
   }
 
+  // All dimensions of data but the last are rows.
   void dense(const Step& s) {
-    const int64_t depth = shape(s.inputs[0])[1];
+    const int64_t depth = shape(s.inputs[0]).back(), units = shape(s.outputs[0]).back();
+    const int64_t rows = units == 0 ? 0 : region_.values[s.outputs[0]].elements() / units;
     const std::string bias = s.inputs.size() > 2 ? fmt::format("v{}[i1]", s.inputs[2]) : "0";
-    const auto& out = shape(s.outputs[0]);
-    loops(out,
+    loops({rows, units},
           fmt::format("{{ float sum = {}; for (long k = 0; k < {}; ++k) sum += v{}[i0 * {} + "
                       "k] * v{}[i1 * {} + k]; v{}[i0 * {} + i1] = sum; }}",
-                      bias, depth, s.inputs[0], depth, s.inputs[1], depth, s.outputs[0], out[1]));
+                      bias, depth, s.inputs[0], depth, s.inputs[1], depth, s.outputs[0], units));
   }
 
   static std::pair<int64_t, int64_t> pair(const Step& s, const std::string& name) {
@@ -133,8 +140,6 @@ class Writer {
   }
 
   void convolution(const Step& s) {
-    if (s.text("layout") != "NCHW" || s.text("kernel_layout") != "OIHW")
-      throw std::runtime_error("C source has conv2d of NCHW and OIHW");
     const auto &in = shape(s.inputs[0]), &weight = shape(s.inputs[1]), &out = shape(s.outputs[0]);
     const auto [sh, sw] = pair(s, "strides");
     const auto [dh, dw] = pair(s, "dilation");

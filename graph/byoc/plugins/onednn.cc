@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/byoc/plugins/facts.h"
 #include "graph/byoc/plugins/openmp.h"
 #include "runtime/codegen.h"
 
@@ -128,9 +129,7 @@ class Builder {
  public:
   Builder(const Region& region, Network& network) : region_(region), network_(network) {
     set_threads(region.threads);
-    for (const Value& v : region.values) {
-      if (v.dtype != "float32") refuse("float32 alone, not " + v.dtype);
-    }
+    require(kOneDnnFacts, region);
     for (size_t k = 0; k < region.inputs.size(); ++k)
       values_[region.inputs[k]] = external(region.inputs[k], k);
     for (size_t v = 0; v < region.values.size(); ++v) {
@@ -340,14 +339,9 @@ class Builder {
   // A convolution's weight and bias with a normalization behind it folded into them.
   std::pair<memory, memory> folded(const Step& s, const Step& norm) {
     const size_t w = s.inputs[1];
-    for (size_t v : {w, norm.inputs[1], norm.inputs[2], norm.inputs[3], norm.inputs[4]}) {
-      if (!is_constant(v)) refuse("a normalization by values that are not constant");
-    }
-    if (norm.integer("axis") != 1) refuse("a normalization along another axis than channels");
     const auto at = [&](size_t v) { return static_cast<const float*>(region_.values[v].constant); };
     const int64_t channels = dims(w)[0], each = region_.values[w].elements() / channels;
     std::vector<float> weight(at(w), at(w) + channels * each), bias(static_cast<size_t>(channels));
-    if (s.inputs.size() > 2 && !is_constant(s.inputs[2])) refuse("a bias that is not constant");
     for (int64_t c = 0; c < channels; ++c) {
       const float gamma = norm.flag("scale") ? at(norm.inputs[1])[c] : 1;
       const float beta = norm.flag("center") ? at(norm.inputs[2])[c] : 0;
@@ -367,8 +361,6 @@ class Builder {
   }
 
   void convolution(const Step& s, const After& after) {
-    if (s.text("layout") != "NCHW" || s.text("kernel_layout") != "OIHW")
-      refuse("convolutions of NCHW and OIHW alone");
     const size_t x = s.inputs[0], w = s.inputs[1];
     const int64_t groups = s.integer("groups");
     const auto [sh, sw] = pair_of(s, "strides");
@@ -428,40 +420,58 @@ class Builder {
     return to;
   }
 
+  // All dimensions of data but the last are rows.
+  Dims rows(size_t v) const {
+    const int64_t last = dims(v).back();
+    return {region_.values[v].elements() / last, last};
+  }
+
   void dense(const Step& s, const After& after) {
-    const bool bias = s.inputs.size() > 2;
+    const size_t x = s.inputs[0];
+    const bool bias = s.inputs.size() > 2, is_matrix = dims(x).size() == 2;
     dnnl::post_ops ops;
     append(ops, after.activation);
-    const dnnl::inner_product_forward::desc d(kInference, Desc(dims(s.inputs[0]), kF32, kAny),
+    const Desc out = row_major(rows(after.out));
+    const dnnl::inner_product_forward::desc d(kInference, Desc(rows(x), kF32, kAny),
                                               Desc(dims(s.inputs[1]), kF32, kAny),
-                                              bias ? plain(s.inputs[2]) : Desc(), plain(after.out));
+                                              bias ? plain(s.inputs[2]) : Desc(), out);
     const dnnl::inner_product_forward::primitive_desc p(d, attributes(ops), engine());
-    Arguments arguments{{DNNL_ARG_SRC, take(s.inputs[0], p.src_desc())},
+    const memory src =
+        is_matrix ? take(x, p.src_desc()) : in_layout(viewed(x, row_major(rows(x))), p.src_desc());
+    Arguments arguments{{DNNL_ARG_SRC, src},
                         {DNNL_ARG_WEIGHTS, take(s.inputs[1], p.weights_desc())}};
-    if (bias) arguments[DNNL_ARG_BIAS] = values_.at(s.inputs[2]);
-    arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
+    if (bias) arguments[DNNL_ARG_BIAS] = take(s.inputs[2], plain(s.inputs[2]));
+    arguments[DNNL_ARG_DST] = seen_as(give(after.out, plain(after.out)), out);
     add_scratchpad(p, arguments);
     call(dnnl::inner_product_forward(p), arguments);
   }
 
+  // A matrix, or a batch of them, with as many dimensions as the product.
+  Desc factor(size_t v, bool transposed, size_t rank) const {
+    Dims d = dims(v);
+    d.insert(d.begin(), rank - d.size(), 1);
+    std::vector<int> places(rank);
+    std::iota(places.begin(), places.end(), 0);
+    if (transposed) std::swap(places[rank - 2], places[rank - 1]);
+    return row_major(d).permute_axes(places);
+  }
+
   void matmul(const Step& s, const After& after) {
-    const auto operand = [&](size_t v, bool transposed) {
-      const Dims& d = dims(v);
-      return transposed ? Desc({d[1], d[0]}, kF32, Dims{1, d[1]}) : plain(v);
-    };
-    const Desc a = operand(s.inputs[0], s.flag("transpose_a")),
-               b = operand(s.inputs[1], s.flag("transpose_b"));
+    const size_t rank = dims(after.out).size();
+    const Desc a = factor(s.inputs[0], s.flag("transpose_a"), rank),
+               b = factor(s.inputs[1], s.flag("transpose_b"), rank);
     dnnl::post_ops ops;
     append(ops, after.activation);
     const dnnl::matmul::primitive_desc p(dnnl::matmul::desc(a, b, plain(after.out)),
                                          attributes(ops), engine());
-    const auto seen = [&](size_t v, const Desc& desc) { return seen_as(take(v, plain(v)), desc); };
-    Arguments arguments{{DNNL_ARG_SRC, seen(s.inputs[0], a)},
-                        {DNNL_ARG_WEIGHTS, seen(s.inputs[1], b)}};
-    arguments[DNNL_ARG_DST] = give(after.out, p.dst_desc());
+    Arguments arguments{{DNNL_ARG_SRC, viewed(s.inputs[0], a)},
+                        {DNNL_ARG_WEIGHTS, viewed(s.inputs[1], b)},
+                        {DNNL_ARG_DST, give(after.out, p.dst_desc())}};
     add_scratchpad(p, arguments);
     call(dnnl::matmul(p), arguments);
   }
+
+  memory viewed(size_t v, const Desc& desc) { return seen_as(take(v, plain(v)), desc); }
 
   // The same elements under another description.
   memory seen_as(const memory& of, const Desc& desc) {
@@ -495,10 +505,7 @@ class Builder {
       before = {pad.top, pad.left};
       behind = {(out[2] - 1) * sh + kh - in[2] - pad.top,
                 (out[3] - 1) * sw + kw - in[3] - pad.left};
-      if (!max && s.flag("count_include_pad")) {
-        if (s.flag("ceil_mode")) refuse("means over padding in windows that do not fit");
-        how = algorithm::pooling_avg_include_padding;
-      }
+      if (!max && s.flag("count_include_pad")) how = algorithm::pooling_avg_include_padding;
     }
     const memory src = values_.at(x);
     const dnnl::pooling_forward::desc d(kInference, how, src.get_desc(), Desc(out, kF32, kAny),
@@ -547,15 +554,11 @@ class Builder {
 
   void batch_norm(const Step& s, const After& after) {
     using Flags = dnnl::normalization_flags;
-    if (s.integer("axis") != 1) refuse("a normalization along another axis than channels");
     const memory src = values_.at(s.inputs[0]);
     Flags flags = Flags::use_global_stats;
     if (s.flag("scale")) flags |= Flags::use_scale;
     if (s.flag("center")) flags |= Flags::use_shift;
-    if (after.activation != nullptr) {
-      if (after.activation->op != "relu") refuse("a normalization is followed by relu alone");
-      flags |= Flags::fuse_norm_relu;
-    }
+    if (after.activation != nullptr) flags |= Flags::fuse_norm_relu;
     const dnnl::batch_normalization_forward::desc d(kInference, src.get_desc(),
                                                     static_cast<float>(s.real("epsilon")), flags);
     const auto p = alone<dnnl::batch_normalization_forward>(d);
@@ -569,45 +572,20 @@ class Builder {
     call(dnnl::batch_normalization_forward(p), arguments);
   }
 
-  // (x - mean) / sqrt(mean of its square + epsilon) over the last dimension, with a scale and a
-  // shift where they follow.
   void layer_norm(const Composite& c) {
     using Flags = dnnl::normalization_flags;
-    const size_t x = c.steps.front().inputs[0], out = c.steps.back().outputs[0];
-    const auto rank = static_cast<int64_t>(dims(x).size());
-    double epsilon = 0;
-    size_t normal = out;  // value, once it is divided
-    std::vector<size_t> vectors;
-    for (const Step& s : c.steps) {
-      if (s.op == "mean") {
-        const auto& axis = s.tuple("axis");
-        if (axis.size() != 1 || (axis[0] + rank) % rank != rank - 1)
-          refuse("means over the last dimension alone");
-      } else if (s.op == "__add_scalar__") {
-        epsilon = s.real("scalar");
-      } else if (s.op.ends_with("_div")) {
-        normal = s.outputs[0];
-      } else if (std::ranges::find(s.inputs, normal) != s.inputs.end()) {
-        vectors.push_back(s.inputs[s.inputs[0] == normal ? 1 : 0]);
-        normal = s.outputs[0];
-      }
-    }
-    if (c.steps.size() != 7 + vectors.size() || vectors.size() > 2) refuse("no such mean");
+    const facts::LayerNorm norm = facts::layer_norm_of(region_, c).value();
     Flags flags = Flags::none;
-    if (!vectors.empty()) flags |= Flags::use_scale;
-    if (vectors.size() > 1) flags |= Flags::use_shift;
-    const dnnl::layer_normalization_forward::desc d(kInference, plain(x),
-                                                    static_cast<float>(epsilon), flags);
+    if (!norm.vectors.empty()) flags |= Flags::use_scale;
+    if (norm.vectors.size() > 1) flags |= Flags::use_shift;
+    const dnnl::layer_normalization_forward::desc d(kInference, plain(norm.x),
+                                                    static_cast<float>(norm.epsilon), flags);
     const auto p = alone<dnnl::layer_normalization_forward>(d);
-    Arguments arguments{{DNNL_ARG_SRC, take(x, plain(x))}};
-    const auto vector = [&](size_t v) {
-      if (region_.values[v].elements() != dims(x).back() || dims(v).back() != dims(x).back())
-        refuse("a scale that is not as long as the last dimension");
-      return seen_as(take(v, plain(v)), row_major({dims(x).back()}));
-    };
-    if (!vectors.empty()) arguments[DNNL_ARG_SCALE] = vector(vectors[0]);
-    if (vectors.size() > 1) arguments[DNNL_ARG_SHIFT] = vector(vectors[1]);
-    arguments[DNNL_ARG_DST] = give(out, p.dst_desc());
+    Arguments arguments{{DNNL_ARG_SRC, viewed(norm.x, plain(norm.x))}};
+    static constexpr int kVectors[] = {DNNL_ARG_SCALE, DNNL_ARG_SHIFT};
+    for (size_t k = 0; k < norm.vectors.size(); ++k)
+      arguments[kVectors[k]] = viewed(norm.vectors[k], row_major({dims(norm.x).back()}));
+    arguments[DNNL_ARG_DST] = give(norm.out, p.dst_desc());
     add_scratchpad(p, arguments);
     call(dnnl::layer_normalization_forward(p), arguments);
   }

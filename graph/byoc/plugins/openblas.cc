@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "graph/byoc/plugins/facts.h"
 #include "runtime/codegen.h"
 
 extern "C" void openblas_set_num_threads(int);
@@ -15,8 +16,8 @@ namespace {
 
 using namespace tw::vendor;
 
-// data (m, k) times weight (n, k), transposed, or a product of matrices that may both be
-// transposed.
+// data (..., k), which are m rows, times weight (n, k), transposed, or a product of matrices that
+// may both be transposed.
 struct Product {
   int m = 0, n = 0, k = 0;
   bool transpose_a, transpose_b;
@@ -29,9 +30,7 @@ constexpr size_t kNone = ~size_t{0};
 class Products final : public Kernel {
  public:
   explicit Products(const Region& region) : region_(region) {
-    for (const Value& v : region.values) {
-      if (v.dtype != "float32") throw std::runtime_error("OpenBLAS here is of float32");
-    }
+    require(kOpenblasFacts, region);
     for (const Composite& c : region.composites) products_.push_back(product_of(c));
     places_.resize(region.values.size());
     for (size_t v = 0; v < region.values.size(); ++v)
@@ -68,8 +67,8 @@ class Products final : public Kernel {
               .out = s.outputs[0],
               .bias = s.inputs.size() > 2 ? s.inputs[2] : kNone,
               .relu = false};
-    p.m = static_cast<int>(a[p.transpose_a ? 1 : 0]);
-    p.k = static_cast<int>(a[p.transpose_a ? 0 : 1]);
+    p.k = static_cast<int>(p.transpose_a ? a.front() : a.back());
+    p.m = static_cast<int>(region_.values[p.a].elements() / p.k);
     p.n = static_cast<int>(b[p.transpose_b ? 0 : 1]);
     for (size_t k = 1; k < composite.steps.size(); ++k) {
       if (composite.steps[k].op != "relu") throw std::runtime_error("only relu follows a product");

@@ -22,7 +22,7 @@ def set_shape_inputs(g, shape):
     Graph: `g`.
     """
     shape = _arguments.by_name(shape, "shape")
-    given = [_arguments.extents(shape[name], name) if shape.get(name) is not None else None for name in g.index.input_names]
+    given = [_arguments.extents(shape[name], name) if shape.get(name) is not None else None for name, _ in g._native.inputs()]
     g._set_json_attr("shape_inputs", given, "list_shape")
     return g
 
@@ -41,11 +41,10 @@ def set_dtype_inputs(g, dtype):
     """
     dtype = _arguments.dtype_names(dtype)
     if isinstance(dtype, dict):
-        numbers = [DTYPE_TO_TCODE[dtype.get(name)] for name in g.index.input_names]
+        numbers = [DTYPE_TO_TCODE[dtype.get(name)] for name, _ in g._native.inputs()]
     else:
         of_all = DTYPE_TO_TCODE[dtype]
-        own = {node["name"] for node in g.index.nodes if node["op"] == "null" and "dtype" in node.get("attrs", {})}
-        numbers = [-1 if name in own else of_all for name in g.index.input_names]
+        numbers = [-1 if "dtype" in attributes else of_all for _, attributes in g._native.inputs()]
     g._set_json_attr("dtype_inputs", numbers, "list_int")
     return g
 

@@ -26,7 +26,7 @@ Graph graph_of(const std::vector<Symbol>& outputs) {
 }
 
 std::vector<AnnotationFault> faults(const Graph& graph) {
-  return find_annotations(GraphIndex(graph)).faults;
+  return find_annotations(graph, GraphIndex(graph)).faults;
 }
 
 // The only fault of a graph, which PartitionGraph refuses.
@@ -191,6 +191,33 @@ TEST(Annotation, ARegionThatNobodyReads) {
   const AnnotationFault f = only_fault({.outputs = {{make_node(std::move(last))}}});
   EXPECT_EQ(f.kind, FaultKind::UnusedRegion);
   EXPECT_EQ(f.from, "a_end");
+}
+
+TEST(Annotation, ARegionOfAFileThatNobodyReads) {
+  const Symbol a = end(call("relu", "a", {begin(x())})),
+               b = end(call("tanh", "b", {begin(x("y"))}));
+  const Graph both = graph_of({a, b});
+  std::string text = save_json(both);
+  const size_t heads = text.find("\"heads\"");
+  ASSERT_NE(heads, std::string::npos);
+  const GraphIndex index(both);
+  text.replace(heads, text.find("]\n  ]", heads) + 5 - heads,
+               fmt::format("\"heads\": [[{}, 0, 0]]", index.node_id(*b.outputs()[0].node)));
+  const Graph graph = load_json(text);
+  ASSERT_EQ(graph.outputs.size(), 1u);
+  const AnnotationFault f = only_fault(graph);
+  EXPECT_EQ(f.kind, FaultKind::UnusedRegion);
+  EXPECT_EQ(f.from, "a_end");
+  EXPECT_TRUE(faults(load_json(save_json(both))).empty());
+}
+
+TEST(Annotation, MarksOfTwoCompilersOnOneEdge) {
+  const Symbol outer = begin(x(), "blas");
+  AnnotationFault f = only_fault(graph_of({end(call("relu", "a", {begin(outer)}))}));
+  EXPECT_EQ(f.kind, FaultKind::TwoCompilers);
+  EXPECT_THAT(f.what, testing::HasSubstr("begins a region of blas, and 'x_begin_begin' behind it"));
+  f = only_fault(graph_of({call("relu", "a", {end(outer)})}));
+  EXPECT_EQ(f.kind, FaultKind::TwoCompilers);
 }
 
 TEST(Annotation, AFunctionOfAFileIsChecked) {

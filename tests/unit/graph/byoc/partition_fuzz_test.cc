@@ -131,7 +131,7 @@ Graph random_dag(test::Random& random) {
 // Merging each region with those that it reads, whatever lies beside.
 bool greedy_makes_a_cycle(const Graph& marked) {
   const GraphIndex index(marked);
-  const Annotations found = find_annotations(index);
+  const Annotations found = find_annotations(marked, index);
   std::vector<int64_t> region_of = found.region_of;
   for (bool changed = true; changed;) {
     changed = false;
@@ -208,8 +208,8 @@ PatternTable random_table(test::Random& random) {
     TablePattern row{.name = fmt::format("random.{}", name), .pattern = pattern};
     row.priority = static_cast<int>(random.between(0, 3));
     if (random.chance(30)) {
-      row.predicate = [](const Match& m, const PatternGraph&) {
-        return m.root.node->name.size() % 2 == 0;
+      row.refusal = [](const Match& m, const PatternGraph&) {
+        return m.root.node->name.size() % 2 == 0 ? "" : "its name is odd";
       };
     }
     table.patterns.push_back(std::move(row));

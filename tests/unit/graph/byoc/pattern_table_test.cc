@@ -5,6 +5,7 @@
 
 #include "graph/byoc/annotation.h"
 #include "graph/byoc/function.h"
+#include "graph/byoc/text.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/network.h"
 
@@ -59,13 +60,63 @@ TEST(PatternTable, AValueThatOthersReadStays) {
 
 TEST(PatternTable, PredicatesSeeCapturesAndShapes) {
   PatternTable table{"t", {{"t.relu", named(is_op("nn.relu"), "relu")}}};
-  table.patterns[0].predicate = [](const Match& m, const PatternGraph& g) {
-    return m.captures.at("relu").node->name == "b" && g.shape(m.root)->rank() == 4;
+  table.patterns[0].refusal = [](const Match& m, const PatternGraph& g) {
+    const bool taken = m.captures.at("relu").node->name == "b" && g.shape(m.root)->rank() == 4;
+    return taken ? "" : "this is not b";
   };
   const Symbol net = call("relu", "b", {call("tanh", "m", {call("relu", "a", {x()})})});
   const Graph graph = with_table(net, table);
   EXPECT_THAT(composites(graph), testing::ElementsAre("t.relu b"));
-  EXPECT_THAT(explain_partition(graph, table)[0].text, HasSubstr("its predicate refuses it"));
+  EXPECT_THAT(explain_partition(graph, table)[0].text,
+              HasSubstr("t.relu matches, but this is not b"));
+}
+
+// x -> a (relu) -> b (relu) -> m (tanh)
+Symbol chain(Attributes of_x = {{"shape", "(2, 3)"}, {"dtype", "float32"}}) {
+  const Symbol x = Symbol::variable("x", std::move(of_x));
+  return call("tanh", "m", {call("relu", "b", {call("relu", "a", {x})})});
+}
+
+TEST(PatternTable, AnnotateTargetAloneMarksInstances) {
+  register_pattern_table({"t", {{"t.two", is_op("nn.relu", {is_op("nn.relu")})}}});
+  Graph graph{.outputs = chain().outputs()};
+  graph.attributes["compiler"] = std::string("t");
+  const Graph marked = apply(graph, "AnnotateTarget");
+  const Annotations found = find_annotations(marked, GraphIndex(marked));
+  ASSERT_EQ(found.regions.size(), 1u);
+  EXPECT_EQ(found.regions[0].nodes.size(), 2u);
+  EXPECT_TRUE(found.faults.empty());
+  test::Random random(1);
+  const Values values = random_values(inferred({.outputs = graph.outputs}), random);
+  expect_close(outputs_of(apply(marked, "PartitionGraph"), values), outputs_of(graph, values));
+}
+
+TEST(PatternTable, ShapesAreInferredAndSaidToBeMissing) {
+  const auto annotated = [](const Symbol& net) {
+    Graph graph{.outputs = net.outputs()};
+    graph.attributes["compiler"] = std::string("onednn");
+    return graph;
+  };
+  for (const char* pass : {"MergeComposite", "AnnotateTarget"}) {
+    const Graph found = apply(annotated(chain()), pass);
+    EXPECT_NE(to_text(found), to_text({.outputs = chain().outputs()}));
+    for (const Attributes& less :
+         {Attributes(), Attributes{{"shape", "(2, 3)"}}, Attributes{{"dtype", "float32"}}}) {
+      const ErrorInfo info = test::expect_error(ErrorCode::PassRequirement,
+                                                [&] { apply(annotated(chain(less)), pass); });
+      EXPECT_THAT(info.what, HasSubstr("the shape or type of '"));
+    }
+  }
+  const auto notes = explain_partition(annotated(chain({})), find_pattern_table("onednn"));
+  EXPECT_THAT(notes[0].text, HasSubstr("the shape or type of 'x' is unknown"));
+  // What is known of inputs stays known through all passes.
+  Graph graph = annotated(chain({}));
+  graph.attributes["shape_inputs"] = std::vector<Shape>{Shape({2, 3})};
+  graph.attributes["dtype_inputs"] = std::vector<int64_t>{0};
+  for (const char* pass :
+       {"MergeComposite", "AnnotateTarget", "MergeCompilerRegions", "PartitionGraph"})
+    graph = apply(std::move(graph), pass);
+  EXPECT_THAT(to_functional_text(graph), HasSubstr("fn (%x: Tensor[(2, 3), float32])"));
 }
 
 TEST(PatternTable, ExplainsEachNode) {
