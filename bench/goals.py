@@ -272,7 +272,11 @@ def of_networks(section: dict) -> list[Goal]:
             for m in by_name.values():
                 seconds = median(m["samples"])
                 found.append(Goal(f"{network}, {tables.threads_text(threads)}: {text}", tables.with_unit(seconds, "s"), seconds <= limit))
-    for what, ours, text in (("resident", "untuned", "built in the process, resident"), ("peak", "loaded", "loaded, memory at most")):
+    for what, ours, text in (
+        ("resident", "untuned", "built in the process, resident"),
+        ("peak", "untuned", "built in the process, memory at most"),
+        ("peak", "loaded", "loaded, memory at most"),
+    ):
         for (network, _), by_name in tables.of_network(section, what).items():
             if ours in by_name and tables.NETWORK_PEER in by_name:
                 ratio = median(by_name[ours]["samples"]) / median(by_name[tables.NETWORK_PEER]["samples"])

@@ -323,12 +323,12 @@ def fresh(options) -> dict:
     else:
         contestant = Ours(network, threads, options.log if who == "tuned" else None)
     seconds = time.monotonic() - start
-    if who == "untuned":
-        contestant.module.export(str(directory))
     network.symbol = network.params = None
     for _ in range(10):
         contestant.run()
     resident, peak = memory_of_process()
+    if who == "untuned":
+        contestant.module.export(str(directory))
     found = [
         measurement(options.network, who, "build", threads, [seconds]),
         measurement(options.network, who, "resident", threads, [resident], "B"),
