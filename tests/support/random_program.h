@@ -417,7 +417,8 @@ class RandomProgram {
     const bool weighted = random_.chance(40);
     const Node weight = weighted ? matching({rows, terms}) : a, length = matching({rows});
     const std::optional<Node> start = some_start(shape);
-    const int64_t kind = random_.between(0, 4), by = random_.between(1, 3);
+    // Vectors say no length.
+    const int64_t kind = random_.between(0, type_.is_vector() ? 2 : 4), by = random_.between(1, 3);
     const int64_t bound = a.bound * (weighted ? weight.bound : 1) * terms.value + bound_of(start);
     compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr row = i[0], step = make_const(int_type(32), by), said = length.tensor(row);
