@@ -12,6 +12,7 @@
 #include "autotune/peak.h"
 #include "bench/sections.h"
 #include "runtime/futex.h"
+#include "runtime/machine.h"
 #include "runtime/thread_pool.h"
 
 namespace tw::bench {
@@ -78,11 +79,12 @@ class Region {
   int regions_ = 0, shared_ = 0, taken_over_ = 0;
 };
 
-// A thread that sleeps until it is woken, and says when it was: what no pool of sleeping threads
-// can do better.
+// A thread that sleeps until it is woken, and says when it was, on a CPU of its own: no pool of
+// sleeping threads can be faster. Where the system may choose, it wakes a thread sooner on the CPU
+// of who wakes it, which then waits.
 class Sleeper {
  public:
-  Sleeper() : thread_([this] { sleep(); }) {}
+  explicit Sleeper(int cpu) : cpu_(cpu), thread_([this] { sleep(); }) {}
   ~Sleeper() {
     ended_ = true;
     wake();
@@ -101,6 +103,10 @@ class Sleeper {
  private:
   using Clock = std::chrono::steady_clock;
   void sleep() {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(static_cast<size_t>(cpu_), &own);
+    sched_setaffinity(0, sizeof own, &own);
     for (uint32_t last = 0; !ended_.load();) {
       while (word_.load() == last) futex_wait(word_, last);
       woken_ = Clock::now();
@@ -108,6 +114,7 @@ class Sleeper {
     }
   }
 
+  int cpu_;
   std::atomic<uint32_t> word_{0}, seen_{0};
   std::atomic<bool> ended_{false};
   Clock::time_point woken_;  // written before seen_
@@ -134,15 +141,18 @@ void measure_rests(const Options& options, Results& results) {
   const autotune::FmaLoop loop(options.target());
   const int64_t rounds = rounds_of_region(loop);
   const int repetitions = options.flag("quick") ? 50 : 200;
-  Measurement woken{.name = "rest/woken/2", .labels = {{"threads", 2}}};
-  {
-    Sleeper sleeper;
+  if (const std::vector<int>& cpus = host().affinity; cpus.size() > 1) {
+    Measurement woken{.name = "rest/woken/2", .labels = {{"threads", 2}}};
+    const int cpu = cpus.back();
+    Sleeper sleeper(cpu);
     for (int i = 0; i < repetitions; ++i) {
       std::this_thread::sleep_for(kRest);
-      woken.samples.push_back(sleeper.wake());
+      const bool apart = sched_getcpu() != cpu;
+      const double seconds = sleeper.wake();
+      if (apart) woken.samples.push_back(seconds);
     }
+    if (!woken.samples.empty()) results.add(woken);
   }
-  results.add(woken);
   for (const int threads : options.thread_counts()) {
     if (threads == 1) continue;
     Region region(threads, loop, rounds);

@@ -914,7 +914,7 @@ class Schedule:
     def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
         """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
     def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
-        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one."""
+        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one. Where what is reduced is computed inside a data loop of the old stage, the new one is too."""
 
 
 class Trace:
