@@ -140,7 +140,7 @@ def test_one_line_says_what_is_untuned(tmp_path, caplog):
     caplog.clear()
     with tw.compiler.build_config(opt_level=1):
         tw.compiler.build(symbol, shape={"data": (1, 1, 28, 28)}, params=zoo.get("mlp")[1])
-    assert caplog.messages[0].endswith("kernels are from no log and have the prior's schedules: autotune NETWORK --trials=N --opt-level=1 --log=tuning.db")
+    assert caplog.messages[0].endswith("kernels have the prior's schedules: autotune NETWORK --trials=N --opt-level=1, then build in autotune.apply_best('tuning.db')")
     module = graph_runtime.create(graph, lib, params=params)
     module.run(data=np.zeros((1, 1, 28, 28), "float32"))
     np.testing.assert_allclose(module.get_output(0).numpy().sum(), 1, rtol=1e-5)

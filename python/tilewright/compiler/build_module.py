@@ -205,12 +205,15 @@ def _say_what_is_untuned(kernels):
     untuned = [k for k in kernels if k.origin != "record"]
     if not untuned:
         return
-    log = best.log.path if best is not None else "tuning.db"
-    where = f"not in {log}" if best is not None else "from no log"
-    level = BuildConfig.current().opt_level
-    _log.warning(
-        "%d of %d kernels are %s and have the prior's schedules: autotune NETWORK --trials=N --opt-level=%d --log=%s",
-        len(untuned), len(kernels), where, level, log)
+    level, count = BuildConfig.current().opt_level, f"{len(untuned)} of {len(kernels)} kernels"
+    if best is not None:
+        _log.warning(
+            "%s are not in %s and have the prior's schedules: autotune NETWORK --trials=N --opt-level=%d --log=%s",
+            count, best.log.path, level, best.log.path)
+    else:
+        _log.warning(
+            "%s have the prior's schedules: autotune NETWORK --trials=N --opt-level=%d, then build in autotune.apply_best('tuning.db')",
+            count, level)
 
 
 def precompute_prune(graph, params):
