@@ -4,29 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 
 #include "graph/byoc/function.h"
 #include "graph/op.h"
+#include "lower/selected_names.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
 
 namespace tw::graph {
 namespace {
 
-std::vector<std::string> words_of(std::string_view text, char between) {
+std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> result;
   while (!text.empty()) {
-    const size_t end = std::min(text.find(between), text.size());
+    const size_t end = std::min(text.find(' '), text.size());
     if (end > 0) result.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
 }
-
-std::vector<std::string> words(std::string_view text) { return words_of(text, ' '); }
 
 // Python registers passes while other threads may apply some.
 struct Table {
@@ -101,13 +99,10 @@ void verify_shapes(const Pass& pass, const Graph& graph) {
 }
 
 bool is_dumped(std::string_view pass) {
-  const char* value = std::getenv("TILEWRIGHT_DUMP_GRAPH");
-  if (value == nullptr) return false;
-  const std::vector<std::string> names = words_of(value, ',');
-  return std::ranges::any_of(names, [&](const std::string& name) {
-    if (name != "all" && !find(name)) unknown(name);
-    return name == "all" || name == pass;
-  });
+  const auto require = [](std::string_view name) {
+    if (!find(name)) unknown(name);
+  };
+  return selected_names("TILEWRIGHT_DUMP_GRAPH", require)(pass);
 }
 
 void require_attributes(const Pass& pass, const Graph& graph) {

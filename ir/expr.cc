@@ -70,14 +70,20 @@ void unify(std::string_view operation, Expr& a, Expr& b) {
   }
 }
 
+// Of operands of one type.
 template <class T>
-Expr binary(std::string_view operation, Expr a, Expr b) {
-  unify(operation, a, b);
+Expr node_of(Expr a, Expr b) {
   if (Expr folded = fold(T::node_kind, a, b); folded.defined()) return folded;
   T node;
   node.a = std::move(a);
   node.b = std::move(b);
   return make(std::move(node));
+}
+
+template <class T>
+Expr binary(std::string_view operation, Expr a, Expr b) {
+  unify(operation, a, b);
+  return node_of<T>(std::move(a), std::move(b));
 }
 
 void require_integers(std::string_view operation, const Expr& a, const Expr& b) {
@@ -88,11 +94,6 @@ void require_integers(std::string_view operation, const Expr& a, const Expr& b) 
              .legal = "integer operands"});
     }
   }
-}
-
-// What may be seen before a node is made, since neither operand is to be converted.
-bool are_integers_of_one_type(const Expr& a, const Expr& b) {
-  return a.defined() && b.defined() && a.dtype().is_integer() && a.dtype() == b.dtype();
 }
 
 void refuse_zero(std::string_view operation, const Expr& b) {
@@ -155,24 +156,22 @@ Expr saturating_cast(DType type, const Expr& value) {
   return call(type, "saturating_cast", {value}, CallKind::PureIntrinsic);
 }
 
-Expr operator+(const Expr& a, const Expr& b) {
-  if (are_integers_of_one_type(a, b)) {
-    if (is_zero(a)) return b;
+Expr operator+(const Expr& left, const Expr& right) {
+  Expr a = left, b = right;
+  unify("addition", a, b);
+  // x + 0.0 is not x when x is -0.0.
+  if (!a.dtype().is_float()) {
     if (is_zero(b)) return a;
+    if (is_zero(a)) return b;
   }
-  Expr e = binary<Add>("addition", a, b);
-  const Add* add = as<Add>(e);
-  if (!add || add->dtype.is_float()) return e;  // x + 0.0 is not x when x is -0.0
-  if (is_zero(add->b)) return add->a;
-  return is_zero(add->a) ? add->b : e;
+  return node_of<Add>(std::move(a), std::move(b));
 }
 
-Expr operator-(const Expr& a, const Expr& b) {
-  if (are_integers_of_one_type(a, b) && is_zero(b)) return a;
-  Expr e = binary<Sub>("subtraction", a, b);
-  const Sub* sub = as<Sub>(e);
-  if (!sub || sub->dtype.is_float()) return e;
-  return is_zero(sub->b) ? sub->a : e;
+Expr operator-(const Expr& left, const Expr& right) {
+  Expr a = left, b = right;
+  unify("subtraction", a, b);
+  if (!a.dtype().is_float() && is_zero(b)) return a;
+  return node_of<Sub>(std::move(a), std::move(b));
 }
 
 Expr operator-(const Expr& a) {
@@ -184,18 +183,16 @@ Expr operator-(const Expr& a) {
   return make_zero(a.dtype()) - a;
 }
 
-Expr operator*(const Expr& a, const Expr& b) {
-  if (are_integers_of_one_type(a, b)) {
-    if (is_one(b) || is_zero(a)) return a;
-    if (is_one(a) || is_zero(b)) return b;
+Expr operator*(const Expr& left, const Expr& right) {
+  Expr a = left, b = right;
+  unify("multiplication", a, b);
+  if (is_value(b, 1)) return a;
+  if (is_value(a, 1)) return b;
+  if (!a.dtype().is_float()) {
+    if (is_zero(a)) return a;
+    if (is_zero(b)) return b;
   }
-  Expr e = binary<Mul>("multiplication", a, b);
-  const Mul* mul = as<Mul>(e);
-  if (!mul) return e;
-  if (is_value(mul->b, 1)) return mul->a;
-  if (is_value(mul->a, 1)) return mul->b;
-  if (mul->dtype.is_float()) return e;
-  return is_zero(mul->a) || is_zero(mul->b) ? make_zero(mul->dtype) : e;
+  return node_of<Mul>(std::move(a), std::move(b));
 }
 
 Expr div(const Expr& a, const Expr& b) {

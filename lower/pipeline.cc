@@ -14,6 +14,7 @@
 #include "ir/print.h"
 #include "ir/substitute.h"
 #include "lower/passes.h"
+#include "lower/selected_names.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
 
@@ -138,22 +139,6 @@ std::set<std::string_view> disabled_passes(const LowerOptions& options) {
   return disabled;
 }
 
-// Which passes an environment variable such as TILEWRIGHT_DUMP=simplify,make_api selects.
-std::function<bool(std::string_view)> selected(const char* variable) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || *value == 0) return [](std::string_view) { return false; };
-  std::set<std::string> names;
-  std::string_view rest = value;
-  while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    const std::string name(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    if (name == "all") return [](std::string_view) { return true; };
-    if (!name.empty()) names.insert(std::string(find_pass(name).name));
-  }
-  return [names](std::string_view pass) { return names.count(std::string(pass)) != 0; };
-}
-
 bool environment_asks_to_verify() {
   const char* value = std::getenv("TILEWRIGHT_VERIFY");
   return value != nullptr && *value != 0 && std::string_view(value) != "0";
@@ -203,7 +188,7 @@ KernelModule run_passes(KernelModule module, const Target& target, const LowerOp
                         LowerReport* report, const PassObserver& observer) {
   const std::set<std::string_view> disabled = disabled_passes(options);
   if (!options.stop_after.empty()) find_pass(options.stop_after);
-  const auto dumped = selected("TILEWRIGHT_DUMP");
+  const auto dumped = selected_names("TILEWRIGHT_DUMP", find_pass);
   const bool verifies = options.verify || environment_asks_to_verify();
   const PassContext context{options.passes, target};
 

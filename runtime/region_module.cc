@@ -45,10 +45,9 @@ struct State {
 };
 
 // For as many threads as the pool has now: who sets that number need not know of regions, and what
-// a code generator prepares depends on it.
+// a code generator prepares depends on it. Who asks holds the mutex.
 std::shared_ptr<Built> built_for_now(State& state) {
   const int threads = ThreadPool::global().num_threads();
-  const std::lock_guard lock(state.mutex);
   const BuiltRegion& region = state.region;
   if (state.built->threads == threads || region.codegen == nullptr) return state.built;
   vendor::Region other = region.region;
@@ -81,9 +80,10 @@ class OneAtATime final : public vendor::Kernel {
 // A caller for one call, taken and given back: no call waits for another's run.
 class Lease {
  public:
-  explicit Lease(State& state) : state_(state), built_(built_for_now(state)) {
+  explicit Lease(State& state) : state_(state) {
     {
       const std::lock_guard lock(state.mutex);
+      built_ = built_for_now(state);
       if (!built_->idle.empty()) {
         caller_ = std::move(built_->idle.back());
         built_->idle.pop_back();

@@ -125,13 +125,9 @@ void find_types(const Graph& graph, NodeTypes& types) {
     std::vector<int64_t> type_inputs;
     for (const NodeRef& inner : nodes_of(body.outputs)) {
       if (!inner->is_variable()) continue;
-      for (size_t k = 0; k < node->inputs.size(); ++k) {
-        if (node->function->parameters[k] != inner) continue;
-        const Entry& e = node->inputs[k];
-        const EntryType& given = types.at(e.node.get())[e.index];
-        shape_inputs.push_back(given.shape);
-        type_inputs.push_back(given.type ? number_of(*given.type) : -1);
-      }
+      const EntryType& given = types.at(inner.get())[0];
+      shape_inputs.push_back(given.shape);
+      type_inputs.push_back(given.type ? number_of(*given.type) : -1);
     }
     body.attributes["shape_inputs"] = std::move(shape_inputs);
     body.attributes["dtype_inputs"] = std::move(type_inputs);

@@ -182,8 +182,7 @@ std::vector<Op> region_pools() {
   aligned.push_back(
       {"aligned", Bool, "False", "whether pixels have their centers at halves; ONNX's half_pixel"});
   const auto infer_aligned = [](ShapeInference& s) {
-    const std::string& mode = s.attributes().text("mode");
-    if (mode != "avg" && mode != "max") s.fail(fmt::format("mode '{}'", mode), "avg, max");
+    require_word(s, "mode", {"avg", "max"});
     infer_regions(s);
   };
   return {

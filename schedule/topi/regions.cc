@@ -526,8 +526,7 @@ std::vector<Operator> regions_rows() {
           "topi.vision", "roi_align_nchw",
           [](const Tensor& data, const Tensor& boxes, const std::vector<int64_t>& size,
              double factor, const std::string& mode, int64_t sample_ratio) {
-            if (mode != "avg" && mode != "max")
-              bad_argument({"roi_align", "mode"}, fmt::format("'{}'", mode), "avg, max");
+            require_word({"roi_align", "mode"}, mode, {"avg", "max"});
             const Alignment how = {size, factor, sample_ratio, false};
             return mode == "avg" ? roi_align_nchw(data, boxes, how)
                                  : roi_align_greatest_nchw(data, boxes, how);

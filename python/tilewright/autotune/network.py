@@ -141,9 +141,9 @@ def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_le
 
     config = BuildConfig.current()
     with _resolve(target), build_config(opt_level=opt_level, add_pass=config.add_pass, fusion=config.fusion):
-        partitioned, params, _ = prepare(graph, shape, dtype, params)
-        # Of weights that are no constants of the build, none is packed.
-        constants = set(params) if BuildConfig.current().pass_enabled("PrecomputePrune") else set()
+        partitioned, _, _ = prepare(graph, shape, dtype, params)
+    # Weights that are no constants of the build are not packed.
+    constants = set(partitioned.json_attr("param_name_list") or ())
     found = {}
     for name, calls, program in _core.graph_kernels_to_be(partitioned._native, constants):
         known = found.get(program.workload)

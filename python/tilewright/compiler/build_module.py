@@ -15,6 +15,8 @@ from .steps import BUILD_STEPS, Build, active_log, apply_steps, steps
 
 _log = _logging.getLogger(__name__)
 
+*_PREPARATION, _COMPILATION = BUILD_STEPS
+
 
 def _lower(name, loops):
     """Shows a kernel in the debug log, as NNVM does."""
@@ -140,13 +142,15 @@ class BuiltKernel(NamedTuple):
 
 def build_kernels(graph, shape=None, dtype="float32", params=None, layout=None):
     """As `build`, for the active target, and besides what it gives a list of BuiltKernel."""
-    graph, params, initial = prepare(graph, shape, dtype, params, layout)
-    graph = graph.apply("GraphFuseCompile")
+    known = _prepared(graph, shape, dtype, params, layout)
+    params = known.inputs_with_values()
+    known.run(_COMPILATION)
+    graph = known.graph
     kernels = [BuiltKernel(*row) for row in _core.graph_kernels(graph._native)]
     params = _core.graph_pack(graph._native, params)
     module = graph_attr._move_out_module(graph, "module")
     names = graph.index.input_names
-    params.update({name: value for name, value in initial.items() if name in names})
+    params.update({name: value for name, value in known.initial.items() if name in names})
     return graph, module, params, kernels
 
 
@@ -167,6 +171,12 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     initial: dict of str to NDArray
         Values of variables that were made with `init`.
     """
+    known = _prepared(graph, shape, dtype, params, layout)
+    return known.graph, known.inputs_with_values(), known.initial
+
+
+def _prepared(graph, shape, dtype, params, layout):
+    """Build: after all steps but the last."""
     graph = _as_graph(graph)
     params = {name: _array(name, value) for name, value in arguments.by_name(params, "params").items()}
     dtype = _own_dtypes(graph, arguments.dtype_names(dtype))
@@ -179,14 +189,9 @@ def prepare(graph, shape=None, dtype="float32", params=None, layout=None):
     for named in (known.shape, known.dtype, known.layout):
         if not isinstance(named, str):
             arguments.require_inputs(graph, named)
-    initial = {}
-    for step in BUILD_STEPS:
-        if step.name == "GraphFuseCompile":
-            break
+    for step in _PREPARATION:
         known.run(step)
-        if step.name == "CorrectLayout" and _symbol._all_var_init:
-            initial = initialize_variables(known.shape, known.dtype, known.graph.index.input_names)
-    return known.graph, known.inputs_with_values(), initial
+    return known
 
 
 def _array(name, value):

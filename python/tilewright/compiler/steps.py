@@ -12,7 +12,7 @@ import functools
 import logging as _logging
 from typing import NamedTuple
 
-from .. import _core
+from .. import _core, symbol as _symbol
 from .. import graph as _graph
 from .._core import raise_error as _raise_error
 from ..target import _resolve
@@ -34,6 +34,8 @@ class Build:
         Of inputs by name.
     params: dict of str to NDArray
         Inputs whose values do not change.
+    initial: dict of str to NDArray
+        Values of variables that were made with `init`.
     """
 
     def __init__(self, graph, shape, dtype, layout=None, params=None):
@@ -42,6 +44,7 @@ class Build:
         self.dtype = dtype
         self.layout = layout if isinstance(layout, str) else dict(layout or {})
         self.params = dict(params or {})
+        self.initial = {}
 
     def run(self, step):
         """Takes a step, where the build's options and the graph ask for it."""
@@ -162,7 +165,7 @@ def _has_states(build):
 
 
 def _learn_inputs(build):
-    """What the operators want of inputs that nothing was said of."""
+    """What the operators want of inputs that nothing was said of, and what variables begin with."""
     graph, names = build.graph, build.graph.index.input_names
     layouts = graph.json_attr("layout")
     build.layout = {name: layouts[graph.index.entry_id(name)] for name in names}
@@ -172,6 +175,10 @@ def _learn_inputs(build):
     if not isinstance(build.dtype, str):
         types, _ = graph_util.infer_dtype(graph, **known(build.dtype))
         build.dtype = {**build.dtype, **{name: t for name, t in zip(names, types, strict=True) if t is not None}}
+    if _symbol._all_var_init:
+        from .build_module import initialize_variables
+
+        build.initial = initialize_variables(build.shape, build.dtype, names)
 
 
 def _is_quantized(build):
