@@ -9,17 +9,22 @@
 //       x[ramp((i + 1), 2, 8)]                         x[ramp((i + 8), 1, 8)]], [1, 3, …, 15])
 //
 // Code generation loads the same thing once. Nothing is read that was not between the first lane of
-// one and the last lane of another; with a mask, nothing between lanes that are off. Vectors that
-// are narrower than the target's, gaps included, come from one wide load, even alone. Neighbours
-// are found in statements that stand side by side: those of unrolled loops.
+// one and the last lane of another; with a mask, nothing between lanes that are off. A mask without
+// variables, as the first column of a padded image has one, is known: such a vector is taken from
+// its neighbours' loads, too, moved by some lanes. Vectors that are narrower than the target's,
+// gaps included, come from one wide load, even alone. Neighbours are found in statements that stand
+// side by side: those of unrolled loops.
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "ir/constant.h"
 #include "ir/equal.h"
 #include "ir/expr.h"
+#include "ir/interpret.h"
+#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "lower/passes.h"
 
@@ -35,13 +40,40 @@ struct Strided {
   int64_t stride;
   Expr base;  // undefined for zero
   int64_t constant;
+  // Which lanes are on: as a mask without variables says, which is `known`, or else all.
+  std::vector<bool> on;
+  bool known;
+
+  int64_t element(int64_t lane) const { return constant + lane * stride; }
+  // Of the elements that are read, behind `base`.
+  int64_t first() const { return element(std::ranges::find(on, true) - on.begin()); }
+  int64_t last() const {
+    return element(std::ranges::find(on.rbegin(), on.rend(), true).base() - on.begin() - 1);
+  }
 };
+
+// The lanes that a mask without variables turns on; nothing for other masks.
+std::optional<std::vector<bool>> known_lanes(const Expr& mask, int lanes) {
+  if (!mask.defined()) return std::vector<bool>(static_cast<size_t>(lanes), true);
+  if (!free_vars(mask).empty()) return {};
+  std::vector<bool> on;
+  for (const Value& v : evaluate_lanes(mask)) on.push_back(v.i != 0);
+  return on;
+}
 
 std::optional<Strided> strided(const Load& load) {
   const Ramp* r = as<Ramp>(load.index);
   const auto stride = r ? as_const_int(r->stride) : std::nullopt;
   if (!stride || *stride < 2 || *stride > kGreatestStride || r->lanes < 4) return {};
-  Strided s{.load = &load, .lanes = r->lanes, .stride = *stride, .base = r->base, .constant = 0};
+  const auto on = known_lanes(load.predicate, r->lanes);
+  if (on && std::ranges::find(*on, true) == on->end()) return {};
+  Strided s{.load = &load,
+            .lanes = r->lanes,
+            .stride = *stride,
+            .base = r->base,
+            .constant = 0,
+            .on = on.value_or(std::vector<bool>(static_cast<size_t>(r->lanes), true)),
+            .known = on.has_value()};
   if (const auto all = as_const_int(r->base)) {
     s.base = {};
     s.constant = *all;
@@ -56,10 +88,10 @@ bool same(const Expr& a, const Expr& b) {
   return a.defined() && b.defined() ? equal(a, b) : a.defined() == b.defined();
 }
 
-// Loads that differ in the constant only.
+// Loads that differ in the constant only, or in lanes that are known to be off.
 bool are_neighbours(const Strided& a, const Strided& b) {
   return a.load->buffer.same_as(b.load->buffer) && a.lanes == b.lanes && a.stride == b.stride &&
-         same(a.base, b.base) && same(a.load->predicate, b.load->predicate);
+         same(a.base, b.base) && (a.known ? b.known : same(a.load->predicate, b.load->predicate));
 }
 
 // The strided loads that statements make whatever happens.
@@ -110,10 +142,13 @@ class ShareStridedLoads : public Mutator {
   }
 
  private:
-  // What is loaded from `first` on: up to `phases` elements of every stride.
+  // What is loaded: all elements from one to another one, less than a stride for each lane.
   struct Group {
-    Strided first;
-    int64_t phases;
+    Strided member;
+    int64_t first, last;
+    bool alone = true;  // no two members differ
+
+    int64_t elements() const { return last - first + 1; }
   };
 
   std::vector<Group> groups_of(std::span<const Stmt> stores) const {
@@ -137,14 +172,15 @@ class ShareStridedLoads : public Mutator {
     }
     std::vector<Group> groups;
     for (auto& family : families) {
-      std::ranges::sort(family, {}, &Strided::constant);
+      std::ranges::sort(family, {}, &Strided::first);
+      const size_t before = groups.size();
       for (const Strided& s : family) {
-        const bool joins = !groups.empty() && are_neighbours(groups.back().first, s) &&
-                           s.constant - groups.back().first.constant < s.stride;
-        if (joins) {
-          groups.back().phases = s.constant - groups.back().first.constant + 1;
+        if (groups.size() > before && s.last() < groups.back().first + s.lanes * s.stride) {
+          Group& g = groups.back();
+          g.last = std::max(g.last, s.last());
+          g.alone &= s.constant == g.member.constant && s.on == g.member.on;
         } else {
-          groups.push_back({s, 1});
+          groups.push_back({.member = s, .first = s.first(), .last = s.last()});
         }
       }
     }
@@ -152,21 +188,25 @@ class ShareStridedLoads : public Mutator {
     return groups;
   }
 
-  // Elements of one load.
-  int64_t width(const Strided& s) const {
+  // Elements of one load. Several vectors that leave some of a wide load unused take two loads: of
+  // one, each would begin with an instruction that halves it.
+  int64_t width(const Group& g) const {
+    const Strided& s = g.member;
     const int64_t all = s.lanes * s.stride;
     const int64_t register_lanes = target_.vector_bits / s.load->dtype.element().bits;
     const int64_t wide = std::min(all, register_lanes);
-    return s.lanes < register_lanes && all % wide == 0 ? wide : s.lanes;
+    const bool halved = s.known && !g.alone && all == 2 * s.lanes && g.elements() < wide;
+    return s.lanes < register_lanes && all % wide == 0 && !halved ? wide : s.lanes;
   }
 
   bool pays(const Group& g) const {
-    const int64_t all = g.first.lanes * g.first.stride, parts = all / width(g.first);
-    if (parts > 2 || (parts == 2 && g.phases == 1)) return false;
-    const int bits = g.first.load->dtype.element().bits;
-    const bool masked = g.first.load->predicate.defined() || g.phases < g.first.stride;
+    const int64_t parts = number_of_parts(g), elements = width(g);
+    if (parts > 2 || (parts == 2 && g.alone)) return false;
+    const int bits = g.member.load->dtype.element().bits;
+    const bool masked = !g.member.known || g.elements() % elements != 0;
     return !masked || (target_.has_masks && (bits == 32 || bits == 64));
   }
+  int64_t number_of_parts(const Group& g) const { return (g.elements() + width(g) - 1) / width(g); }
 
   Stmt rewritten(const Stmt& store, const std::vector<Group>& groups) {
     return groups.empty() ? store : Replace(*this, groups).mutate(store);
@@ -174,40 +214,63 @@ class ShareStridedLoads : public Mutator {
 
   // The elements of every load of the group as one vector or two.
   std::vector<Expr> parts_of(const Group& g) const {
-    const Strided& s = g.first;
-    const int64_t elements = width(s), end = (s.lanes - 1) * s.stride + g.phases;
+    const Strided& s = g.member;
+    const int64_t elements = width(g);
+    const auto lanes = static_cast<int>(elements);
     const DType index = as<Ramp>(s.load->index)->base.dtype();
     std::vector<Expr> parts;
-    for (int64_t begin = 0; begin < s.lanes * s.stride; begin += elements) {
-      const Expr constant = make_const(index, s.constant + begin);
-      const Expr base = !s.base.defined()         ? constant
-                        : s.constant + begin == 0 ? s.base
-                                                  : s.base + constant;
+    for (int64_t begin = 0; begin < g.elements(); begin += elements) {
+      const Expr constant = make_const(index, g.first + begin);
+      const Expr base = !s.base.defined()      ? constant
+                        : g.first + begin == 0 ? s.base
+                                               : s.base + constant;
       Load part = *s.load;
-      part.type = part.type.with_lanes(static_cast<int>(elements));
-      part.index = make(
-          Ramp{.base = base, .stride = make_const(index, 1), .lanes = static_cast<int>(elements)});
-      if (s.load->predicate.defined()) {
-        part.predicate = spread(s, g.phases, begin, elements);
-      } else if (begin + elements > end) {
-        const auto lanes = static_cast<int>(elements);
+      part.type = part.type.with_lanes(lanes);
+      part.index = make(Ramp{.base = base, .stride = make_const(index, 1), .lanes = lanes});
+      part.predicate = {};
+      if (!s.known) {
+        part.predicate = spread(g, begin, elements);
+      } else if (begin + elements > g.elements()) {
         const Expr numbers =
             make(Ramp{.base = make_zero(index), .stride = make_const(index, 1), .lanes = lanes});
-        part.predicate = numbers < broadcast(make_const(index, end - begin), lanes);
+        part.predicate = numbers < broadcast(make_const(index, g.elements() - begin), lanes);
       }
       parts.push_back(make(std::move(part)));
     }
     return parts;
   }
 
-  // On where the lane is on whose elements, up to `phases`, these are.
-  static Expr spread(const Strided& s, int64_t phases, int64_t begin, int64_t elements) {
+  // On where the lane is on whose element, or one of the few behind it, this is.
+  static Expr spread(const Group& g, int64_t begin, int64_t elements) {
+    const Strided& s = g.member;
+    const int64_t phases = g.elements() - (s.lanes - 1) * s.stride;
     std::vector<int> lanes;
     for (int64_t e = begin; e < begin + elements; ++e) {
       lanes.push_back(static_cast<int>(e % s.stride < phases ? e / s.stride : s.lanes));
     }
     const Expr off = broadcast(make_zero(bool_type()), s.lanes);
     return make(Shuffle{.vectors = {s.load->predicate, off}, .indices = lanes});
+  }
+
+  // The lanes of a load, from those of its group.
+  Expr taken(const Group& g, const Strided& s) const {
+    const int64_t moved = floor_quotient(s.constant - g.first, s.stride);
+    const int64_t phase = s.constant - g.first - moved * s.stride;
+    const int64_t loaded = number_of_parts(g) * width(g);
+    std::vector<int> strided, lanes;
+    bool as_they_are = true;
+    for (int l = 0; l < s.lanes; ++l) {
+      const int64_t element = l * s.stride + phase;
+      const bool on = s.on[static_cast<size_t>(l)];
+      strided.push_back(element < loaded ? static_cast<int>(element) : 0);
+      lanes.push_back(on ? l + static_cast<int>(moved) : s.lanes);
+      // What is loaded behind the last element of the group is off, which gives zeros.
+      as_they_are &= on ? moved == 0 : element >= g.elements() && element < loaded;
+    }
+    const Expr vector = make(Shuffle{.vectors = parts_of(g), .indices = strided});
+    return as_they_are
+               ? vector
+               : make(Shuffle{.vectors = {vector, make_zero(s.load->dtype)}, .indices = lanes});
   }
 
   class Replace : public Mutator {
@@ -221,13 +284,9 @@ class ShareStridedLoads : public Mutator {
       const auto s = strided(op);
       if (!s) return Mutator::on(op, self);
       for (const Group& g : groups_) {
-        const int64_t phase = s->constant - g.first.constant;
-        if (phase < 0 || phase >= g.phases || !are_neighbours(g.first, *s)) continue;
-        std::vector<int> taken;
-        for (int l = 0; l < s->lanes; ++l) {
-          taken.push_back(l * static_cast<int>(s->stride) + static_cast<int>(phase));
+        if (s->first() >= g.first && s->last() <= g.last && are_neighbours(g.member, *s)) {
+          return pass_.taken(g, *s);
         }
-        return make(Shuffle{.vectors = pass_.parts_of(g), .indices = taken});
       }
       return Mutator::on(op, self);
     }

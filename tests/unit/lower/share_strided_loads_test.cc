@@ -44,6 +44,21 @@ TEST(ShareStridedLoads, LanesThatAreOffStayOff) {
             "x4((bool)0)], [0, 4, 1, 4, 2, 4, 3, 4]))], [0, 2, 4, 6])\n");
 }
 
+// The columns of a row of seven, of which the first lies in the padding.
+TEST(ShareStridedLoads, KnownLanesAreTakenFromTheNeighboursLoads) {
+  const std::string loads =
+      "[A[ramp((i + 1), 1, 4)], (A[ramp((i + 5), 1, 4)] if (ramp(0, 1, 4) < x4(2)))]";
+  const std::string odd = "shuffle(" + loads + ", [1, 3, 5, 7])";
+  EXPECT_EQ(shared(R"(O[ramp(0, 1, 4)] = (A[ramp(i, 2, 4)] if (x4(1) <= ramp(0, 2, 4)))
+O[ramp(4, 1, 4)] = (A[ramp((i + 1), 2, 4)] if (ramp(0, 1, 4) < x4(3)))
+O[ramp(8, 1, 4)] = (A[ramp((i + 2), 2, 4)] if (ramp(0, 1, 4) < x4(3)))
+)",
+                   masked()),
+            "O[ramp(0, 1, 4)] = shuffle([" + odd +
+                ", x4(0.000000f)], [4, 0, 1, 2])\nO[ramp(4, 1, 4)] = shuffle(" + loads +
+                ", [0, 2, 4, 6])\nO[ramp(8, 1, 4)] = " + odd + "\n");
+}
+
 TEST(ShareStridedLoads, OthersStay) {
   for (const char* text : {
            // Alone; two strides apart; other masks; a loop between; written between; conditional.
@@ -67,25 +82,27 @@ TEST(ShareStridedLoads, ResultsStay) {
     for (const int lanes : {4, 8, 16}) {
       for (const int on : {lanes, lanes - 3}) {
         const int64_t elements = (on - 1) * stride + stride;
+        // Each phase twice: from the first lane on, and with that one off, one stride earlier.
         std::string text;
-        for (int phase = 0; phase < stride; ++phase) {
-          const std::string mask =
-              on == lanes ? "" : fmt::format(" if (ramp(0, 1, {0}) < x{0}({1}))", lanes, on);
-          text += fmt::format("O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})]{4})\n", phase * lanes,
-                              lanes, phase, stride, mask);
+        for (int k = 0; k < 2 * stride; ++k) {
+          const int phase = k / 2, skipped = k % 2;
+          text += fmt::format(
+              "O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})] if ((ramp(0, 1, {1}) < x{1}({4})) && "
+              "(x{1}({5}) <= ramp(0, 1, {1}))))\n",
+              k * lanes, lanes, phase - skipped * stride, stride, on, skipped);
         }
-        const test::TensorArgument o{"O", float_type(32), {stride * lanes}, true},
+        const test::TensorArgument o{"O", float_type(32), {2 * stride * lanes}, true},
             a{"A", float_type(32), {elements}};
         const Kernel before = test::make_kernel(text, {o, a});
         for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
           const Kernel after = run_pass(pass::share_strided_loads, before, {}, target);
-          std::vector<NDArray> arrays = {NDArray::zeros({stride * lanes}, float_type(32)),
+          std::vector<NDArray> arrays = {NDArray::zeros({2 * stride * lanes}, float_type(32)),
                                          NDArray::zeros({elements}, float_type(32))};
           for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<float>()[i] = float(i + 1);
           const auto want = test::interpret_on(before, arrays);
           const auto got = test::interpret_on(after, arrays);
           test::call(test::compile_function(after, target), arrays);
-          for (int64_t i = 0; i < stride * lanes; ++i) {
+          for (int64_t i = 0; i < 2 * stride * lanes; ++i) {
             ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
             ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
           }
