@@ -472,7 +472,7 @@ class Hash {
     if (it != levels.end() && it->second != 0) return mix(static_cast<uint64_t>(it->second));
     const auto [number, first] = free.emplace(&v, free.size());
     mix(number->second | uint64_t{1} << 32);
-    if (first || by_parts_) signature(v);
+    if (first) signature(v);
   }
 
   static constexpr uint64_t kStart = 0x74696c6577726967;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -19,12 +20,6 @@
 namespace tw {
 namespace {
 
-// What one call at a time has.
-struct Caller {
-  std::unique_ptr<vendor::Kernel> kernel;
-  std::vector<void*> tensors;
-};
-
 // The kernel for a number of threads, which stays until no call has it. Its clones run.
 struct Built {
   explicit Built(std::shared_ptr<vendor::Kernel> built, int for_threads)
@@ -33,28 +28,45 @@ struct Built {
   const std::shared_ptr<vendor::Kernel> kernel;
   const int threads;
   const int64_t workspace;
-  std::mutex running;        // held while the kernel itself runs, where it has no clones
-  std::vector<Caller> idle;  // State::mutex
+  std::mutex running;  // held while the kernel itself runs, where it has no clones
+};
+
+// What one call at a time has.
+struct Caller {
+  std::shared_ptr<Built> built;
+  std::unique_ptr<vendor::Kernel> kernel;
+  std::vector<void*> tensors;
 };
 
 struct State {
   BuiltRegion region;
   FunctionInfo info;
+  // Of the call before, where no other call has it: a network's calls follow each other, and take
+  // and give it back without the mutex.
+  std::atomic<Caller*> last{nullptr};
   std::mutex mutex;  // of what follows; never held in a run
   std::shared_ptr<Built> built;
+  std::vector<std::unique_ptr<Caller>> idle;  // all of them with `built`
+
+  ~State() { delete last.load(); }
+  // Whether it is for as many threads as the pool has, or cannot be built for others.
+  bool is_for_now(const Built& b) const {
+    return b.threads == ThreadPool::global().num_threads() || region.codegen == nullptr;
+  }
 };
 
 // For as many threads as the pool has now: who sets that number need not know of regions, and what
 // a code generator prepares depends on it. Who asks holds the mutex.
 std::shared_ptr<Built> built_for_now(State& state) {
+  if (state.is_for_now(*state.built)) return state.built;
   const int threads = ThreadPool::global().num_threads();
   const BuiltRegion& region = state.region;
-  if (state.built->threads == threads || region.codegen == nullptr) return state.built;
   vendor::Region other = region.region;
   other.threads = threads;
   try {
     state.built = std::make_shared<Built>(
         vendor::build_kernel(*region.codegen, other, region.kernel->save()), threads);
+    state.idle.clear();
   } catch (const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
     raise({.code = ErrorCode::RunCrashed,
@@ -80,33 +92,41 @@ class OneAtATime final : public vendor::Kernel {
 // A caller for one call, taken and given back: no call waits for another's run.
 class Lease {
  public:
-  explicit Lease(State& state) : state_(state) {
+  explicit Lease(State& state)
+      : state_(state), caller_(state.last.exchange(nullptr, std::memory_order_acquire)) {
+    if (caller_ && state.is_for_now(*caller_->built)) return;
+    caller_ = std::make_unique<Caller>();
     {
       const std::lock_guard lock(state.mutex);
-      built_ = built_for_now(state);
-      if (!built_->idle.empty()) {
-        caller_ = std::move(built_->idle.back());
-        built_->idle.pop_back();
+      caller_->built = built_for_now(state);
+      if (!state.idle.empty()) {
+        caller_ = std::move(state.idle.back());
+        state.idle.pop_back();
         return;
       }
     }
-    caller_.kernel.reset(built_->kernel->clone());
-    if (!caller_.kernel) caller_.kernel = std::make_unique<OneAtATime>(*built_);
-    caller_.tensors.resize(state.info.arguments.size());
+    caller_->kernel.reset(caller_->built->kernel->clone());
+    if (!caller_->kernel) caller_->kernel = std::make_unique<OneAtATime>(*caller_->built);
+    caller_->tensors.resize(state.info.arguments.size());
   }
   ~Lease() {
+    Caller* none = nullptr;
+    if (state_.last.compare_exchange_strong(none, caller_.get(), std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+      (void)caller_.release();
+      return;
+    }
     const std::lock_guard lock(state_.mutex);
-    built_->idle.push_back(std::move(caller_));
+    if (caller_->built == state_.built) state_.idle.push_back(std::move(caller_));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  Caller* operator->() { return &caller_; }
-  int64_t workspace() const { return built_->workspace; }
+  Caller* operator->() { return caller_.get(); }
+  int64_t workspace() const { return caller_->built->workspace; }
 
  private:
   State& state_;
-  std::shared_ptr<Built> built_;
-  Caller caller_;
+  std::unique_ptr<Caller> caller_;
 };
 
 // Scratch memory of a call, with a line behind it that nobody shall write.

@@ -94,8 +94,8 @@ Stmt with_candidates(DType type, int64_t size, const std::function<Stmt(const Ca
   });
 }
 
-// Takes away what overlaps candidate j, of those behind it. In vectors, for most boxes are looked
-// at this way.
+// Takes away what overlaps candidate j; those up to j are not asked for again. In vectors, for most
+// boxes are looked at this way.
 Stmt suppress(const Candidates& c, const Expr& j, const Expr& count, const Suppression& s) {
   const DType type = c.left.dtype();
   const Expr zero = make_zero(type), lanes = number(kLanes);
@@ -112,7 +112,7 @@ Stmt suppress(const Candidates& c, const Expr& j, const Expr& count, const Suppr
             const Expr all =
                 (r - l) * (b - t) + (c.right[i] - c.left[i]) * (c.bottom[i] - c.top[i]) - both;
             const Expr share = select(all <= zero, zero, div(both, all));
-            Expr goes = share >= make_const_float(type, s.iou_threshold) && i > j;
+            Expr goes = share >= make_const_float(type, s.iou_threshold);
             if (!s.force_suppress && s.id_index >= 0) goes = goes && c.kind[i] == kind;
             return c.alive.store(i, select(goes, number(0), c.alive[i]));
           },

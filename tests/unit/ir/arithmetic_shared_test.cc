@@ -16,6 +16,7 @@
 #include "ir/visit.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/random_ir.h"
+#include "tests/support/test_producer.h"
 
 namespace tw {
 namespace {
@@ -260,6 +261,14 @@ TEST(ArithmeticShared, HashOfLargeExpressionsIsOfTheirStructure) {
     for (int k = 0; k < levels; ++k) e = raw_binary(Kind::Mul, e, e);
     return e;
   };
+  // Nodes of their own, or one that is shared, that load from the same producer.
+  const ProducerRef p = test::producer("P", {{int_type(32), {8}}});
+  const auto loads = [&](const auto& self, bool shared, int levels) -> Expr {
+    if (levels == 0) return make(ProducerLoad{.producer = p, .indices = {0}});
+    const Expr one = self(self, shared, levels - 1);
+    return raw_binary(Kind::Mul, one, shared ? one : self(self, shared, levels - 1));
+  };
+  EXPECT_EQ(structural_hash(loads(loads, true, 17)), structural_hash(loads(loads, false, 17)));
   const Var a = buffer_var("A", int_type(32)), b = buffer_var("B", int_type(32)),
             c = buffer_var("C", int_type(64));
   for (const int levels : {10, 17}) {

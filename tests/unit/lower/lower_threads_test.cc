@@ -123,6 +123,31 @@ for (t, 0, 4) {
 )");
 }
 
+// Who writes is decided by each thread, whatever is written.
+TEST(LowerThreads, WhatDependsOnAConditionOfTheThreadStaysInIt) {
+  EXPECT_EQ(run_pass(pass::lower_threads, R"(declare A: int32*
+declare B: int32*
+// attr [] thread_axis = "threadIdx.x"
+for (t, 0, 4) {
+  // attr [S] storage_scope = "shared"
+  allocate S[int32 * 8]
+  if ((t < 3)) {
+    S[0] = A[0]
+  }
+  B[t] = S[0]
+}
+)"),
+            R"(for (t, 0, 4) {
+  // attr [S] storage_scope = "global"
+  allocate S[int32 * 8]
+  if ((t < 3)) {
+    S[0] = A[0]
+  }
+  B[t] = S[0]
+}
+)");
+}
+
 // Statements that all iterations repeat on memory around the loop run as often as before.
 TEST(LowerThreads, SumsAreNotShared) {
   EXPECT_EQ(run_pass(pass::lower_threads, R"(declare A: int32*
