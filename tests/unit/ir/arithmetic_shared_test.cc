@@ -262,13 +262,19 @@ TEST(ArithmeticShared, HashOfLargeExpressionsIsOfTheirStructure) {
     return e;
   };
   // Nodes of their own, or one that is shared, that load from the same producer.
-  const ProducerRef p = test::producer("P", {{int_type(32), {8}}});
-  const auto loads = [&](const auto& self, bool shared, int levels) -> Expr {
+  const DType type = int_type(32);
+  const ProducerRef one = test::producer("P", {{type, {8}}}),
+                    two = test::producer("P", {{type, {8}}, {float_type(64), {8}}});
+  const auto loads = [](const auto& self, const ProducerRef& p, bool shared, int levels) -> Expr {
     if (levels == 0) return make(ProducerLoad{.producer = p, .indices = {0}});
-    const Expr one = self(self, shared, levels - 1);
-    return raw_binary(Kind::Mul, one, shared ? one : self(self, shared, levels - 1));
+    const Expr e = self(self, p, shared, levels - 1);
+    return raw_binary(Kind::Mul, e, shared ? e : self(self, p, shared, levels - 1));
   };
-  EXPECT_EQ(structural_hash(loads(loads, true, 17)), structural_hash(loads(loads, false, 17)));
+  const auto hash = [&](const ProducerRef& p, bool shared) {
+    return structural_hash(loads(loads, p, shared, 17));
+  };
+  EXPECT_EQ(hash(one, true), hash(one, false));
+  EXPECT_NE(hash(one, true), hash(two, true));
   const Var a = buffer_var("A", int_type(32)), b = buffer_var("B", int_type(32)),
             c = buffer_var("C", int_type(64));
   for (const int levels : {10, 17}) {
