@@ -21,6 +21,7 @@
 #include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
+#include "lower/dot_product.h"
 #include "lower/passes.h"
 
 namespace tw::pass {
@@ -108,6 +109,10 @@ class ShareStridedLoads : public Mutator {
   Stmt on(const Store&, const Stmt& self) override {
     return rewritten(self, groups_of({&self, 1}));
   }
+  // What one instruction adds stays the loop that it is known by.
+  Stmt on(const For& op, const Stmt& self) override {
+    return match_dot_product(op, target_) ? self : Mutator::on(op, self);
+  }
 
  private:
   // What is loaded from `first` on: up to `phases` elements of every stride.
@@ -165,7 +170,7 @@ class ShareStridedLoads : public Mutator {
     if (parts > 2 || (parts == 2 && g.phases == 1)) return false;
     const int bits = g.first.load->dtype.element().bits;
     const bool masked = g.first.load->predicate.defined() || g.phases < g.first.stride;
-    return !masked || (target_.has_masks && (bits == 32 || bits == 64));
+    return !masked || target_.masks(bits);
   }
 
   Stmt rewritten(const Stmt& store, const std::vector<Group>& groups) {
