@@ -232,6 +232,8 @@ std::string conv2d_shape(const Sizes& s) {
   if (s["b"] != 0) text += fmt::format(", NCHW{}c", s["b"]);
   return text;
 }
+std::string data_gradient_shape(const Sizes& s) { return "data, " + planar_conv2d_shape(s); }
+std::string weight_gradient_shape(const Sizes& s) { return "weight, " + planar_conv2d_shape(s); }
 std::string separable_shape(const Sizes& s) {
   return fmt::format("{}{}->{} at {}x{}, {} by channel, 1x1", batch_prefix(s), s["ci"], s["co"],
                      s["h"], s["w"], window(s));
@@ -326,10 +328,10 @@ std::span<const WorkloadKind> workload_kinds() {
        TypeChoice::Requantized, check_conv2d, conv2d_bias_relu, conv2d_shape},
       {"conv2d_data_gradient", "the gradient of a convolution's data, from its result's; NCHW",
        kPlanarConv2d, TypeChoice::Floats, check_planar_conv2d, conv2d_data_gradient,
-       planar_conv2d_shape, "conv2d_bias_relu"},
+       data_gradient_shape, "conv2d_bias_relu"},
       {"conv2d_weight_gradient", "the gradient of a convolution's weight, from its result's; NCHW",
        kPlanarConv2d, TypeChoice::Floats, check_planar_conv2d, conv2d_weight_gradient,
-       planar_conv2d_shape, "conv2d_bias_relu"},
+       weight_gradient_shape, "conv2d_bias_relu"},
       {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
        TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
       {"separable_conv2d",
