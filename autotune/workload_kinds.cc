@@ -35,9 +35,10 @@ constexpr TypesRow kTypes[] = {
     {TypeChoice::Requantized, {"s8s8s8", kS8, kS8, kS8}},
 };
 
+Expr extent(int64_t value) { return {static_cast<int>(value)}; }
 Tensor tensor(const std::vector<int64_t>& shape, DType type, const char* name, bool constant) {
   std::vector<Expr> extents;
-  for (int64_t extent : shape) extents.emplace_back(static_cast<int>(extent));
+  for (int64_t value : shape) extents.push_back(extent(value));
   return te::placeholder(extents, type, name, constant);
 }
 Tensor input(const Sizes& sizes, const std::vector<int64_t>& shape, const char* name) {
@@ -88,17 +89,20 @@ std::optional<SizeProblem> check_window(const Sizes& s) {
   }
   return {};
 }
-std::optional<SizeProblem> check_conv2d(const Sizes& s) {
+std::optional<SizeProblem> check_planar_conv2d(const Sizes& s) {
   if (s["ci"] % s["g"] != 0 || s["co"] % s["g"] != 0) {
     return SizeProblem{
         fmt::format("{} groups do not divide ci={} and co={}", s["g"], s["ci"], s["co"]),
         "g that divides both channel counts"};
   }
+  return check_window(s);
+}
+std::optional<SizeProblem> check_conv2d(const Sizes& s) {
   if (s["b"] != 0 && s["g"] != 1) {
     return SizeProblem{fmt::format("channels in blocks (b={}) and in {} groups", s["b"], s["g"]),
                        "one of the two"};
   }
-  return check_window(s);
+  return check_planar_conv2d(s);
 }
 // Channels in a block: the most that divide them, up to size 'b'.
 int64_t channel_block(const Sizes& s, std::string_view channels) {
@@ -140,6 +144,24 @@ te::Program conv2d_bias_relu(const Sizes& s) {
     return saturating_cast(s.types.result, whole);
   };
   return te::make_program({te::compute(scaled.shape(), nearest, "requantized")});
+}
+int64_t windows(const Sizes& s, std::string_view side) {
+  return (s[side] + 2 * s["p"] - ((s["k"] - 1) * s["d"] + 1)) / s["s"] + 1;
+}
+Tensor gradient_of_result(const Sizes& s) {
+  return input(s, {s["n"], s["co"], windows(s, "h"), windows(s, "w")}, "grad");
+}
+te::Program conv2d_data_gradient(const Sizes& s) {
+  const Tensor weight = weights(s, {s["co"], s["ci"] / s["g"], s["k"], s["k"]}, "weight");
+  return te::make_program(
+      {topi::nn::conv_data_gradient(gradient_of_result(s), weight, {extent(s["h"]), extent(s["w"])},
+                                    {s["s"]}, {s["p"]}, {s["d"]}, s["g"])});
+}
+te::Program conv2d_weight_gradient(const Sizes& s) {
+  const Tensor data = input(s, {s["n"], s["ci"], s["h"], s["w"]}, "data");
+  return te::make_program(
+      {topi::nn::conv_weight_gradient(gradient_of_result(s), data, {extent(s["k"]), extent(s["k"])},
+                                      {s["s"]}, {s["p"]}, {s["d"]}, s["g"])});
 }
 te::Program depthwise_conv2d(const Sizes& s) {
   const Tensor data = input(s, {s["n"], s["c"], s["h"], s["w"]}, "data");
@@ -199,13 +221,19 @@ std::string window(const Sizes& s) {
 std::string batch_prefix(const Sizes& s) {
   return s["n"] == 1 ? std::string() : fmt::format("{}x ", s["n"]);
 }
-std::string conv2d_shape(const Sizes& s) {
+std::string planar_conv2d_shape(const Sizes& s) {
   std::string text = fmt::format("{}{}->{} at {}x{}, {}", batch_prefix(s), s["ci"], s["co"], s["h"],
                                  s["w"], window(s));
   if (s["g"] != 1) text += fmt::format(", {} groups", s["g"]);
+  return text;
+}
+std::string conv2d_shape(const Sizes& s) {
+  std::string text = planar_conv2d_shape(s);
   if (s["b"] != 0) text += fmt::format(", NCHW{}c", s["b"]);
   return text;
 }
+std::string data_gradient_shape(const Sizes& s) { return "data, " + planar_conv2d_shape(s); }
+std::string weight_gradient_shape(const Sizes& s) { return "weight, " + planar_conv2d_shape(s); }
 std::string separable_shape(const Sizes& s) {
   return fmt::format("{}{}->{} at {}x{}, {} by channel, 1x1", batch_prefix(s), s["ci"], s["co"],
                      s["h"], s["w"], window(s));
@@ -219,18 +247,22 @@ const SizeName kBatch = {"n", "images", 1}, kHeight = {"h", "height"};
 const SizeName kWidth = {"w", "width; h unless given", {}, "h"};
 const SizeName kStride = {"s", "stride", 1}, kDilation = {"d", "dilation", 1, "", 1, false};
 const SizeName kPadding = {"p", "padding on each side", 0, "", 0};
-const std::vector<SizeName> kConv2d = {
-    kBatch,
-    {"ci", "input channels"},
-    kHeight,
-    kWidth,
-    {"co", "output channels"},
-    {"k", "kernel height and width"},
-    kStride,
-    kPadding,
-    kDilation,
-    {"g", "groups", 1, "", 1, false},
-    {"b", "channels in a block, of image, kernel and result; 0: NCHW", 0, "", 0, false}};
+const std::vector<SizeName> kPlanarConv2d = {kBatch,
+                                             {"ci", "input channels"},
+                                             kHeight,
+                                             kWidth,
+                                             {"co", "output channels"},
+                                             {"k", "kernel height and width"},
+                                             kStride,
+                                             kPadding,
+                                             kDilation,
+                                             {"g", "groups", 1, "", 1, false}};
+const std::vector<SizeName> kConv2d = [] {
+  std::vector<SizeName> sizes = kPlanarConv2d;
+  sizes.push_back(
+      {"b", "channels in a block, of image, kernel and result; 0: NCHW", 0, "", 0, false});
+  return sizes;
+}();
 const std::vector<SizeName> kSeparable = {kBatch,
                                           {"ci", "input channels"},
                                           kHeight,
@@ -294,6 +326,12 @@ std::span<const WorkloadKind> workload_kinds() {
       {"conv2d_bias_relu",
        "convolution, bias and relu, NCHW; to bytes scaled by channel before relu", kConv2d,
        TypeChoice::Requantized, check_conv2d, conv2d_bias_relu, conv2d_shape},
+      {"conv2d_data_gradient", "the gradient of a convolution's data, from its result's; NCHW",
+       kPlanarConv2d, TypeChoice::Floats, check_planar_conv2d, conv2d_data_gradient,
+       data_gradient_shape, "conv2d_bias_relu"},
+      {"conv2d_weight_gradient", "the gradient of a convolution's weight, from its result's; NCHW",
+       kPlanarConv2d, TypeChoice::Floats, check_planar_conv2d, conv2d_weight_gradient,
+       weight_gradient_shape, "conv2d_bias_relu"},
       {"depthwise_conv2d", "convolution of each channel by itself, NCHW", kDepthwise,
        TypeChoice::Numbers, check_window, depthwise_conv2d, depthwise_shape},
       {"separable_conv2d",

@@ -60,6 +60,7 @@ struct WorkloadKind {
   std::optional<SizeProblem> (*check)(const Sizes& sizes);
   te::Program (*build)(const Sizes& sizes);
   std::string (*shape)(const Sizes& sizes);  // for people
+  std::string_view names_of = {};            // the kind whose named sizes are its own as well
 };
 std::span<const WorkloadKind> workload_kinds();
 

@@ -186,8 +186,9 @@ Workload parse_workload(std::string_view text) {
   const std::string_view first = list.substr(0, list.find(','));
   std::string renamed;
   if (first.find('=') == std::string_view::npos) {
+    const std::string_view of_names = kind->names_of.empty() ? kind->name : kind->names_of;
     const auto named = std::ranges::find_if(
-        kNamed, [&](const NamedWorkload& w) { return w.kind == kind_name && w.name == first; });
+        kNamed, [&](const NamedWorkload& w) { return w.kind == of_names && w.name == first; });
     if (named == std::end(kNamed))
       unknown(text, fmt::format("no {} is named '{}'", kind_name, first));
     renamed = std::string(named->sizes) + std::string(list.substr(first.size()));

@@ -20,7 +20,8 @@ PASS_SHARE = 0.15
 THROUGHPUT_RATIO = 0.75
 UNTUNED_FACTOR = 10
 # Ours in parts of oneDNN's speed: the geometric mean of tuned schedules, the least of them, and of untuned ones.
-AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "blocked": (0.85, 0.6, 0.5), "depthwise": (1.0, None, 0.88)}
+AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "blocked": (0.85, 0.6, 0.5), "depthwise": (1.0, None, 0.88),
+                  "backward": (0.85, 0.5, None)}
 # Products by hand: in parts of oneDNN's speed and of the multipliers' on one thread, and of the latter on all.
 HAND_SHAPES = ("1024x1024x1024", "128x3072x768")
 HAND_AGAINST_ONEDNN = 0.95

@@ -94,11 +94,11 @@ class Primitive final : public Contestant {
     argument(number, packed);
   }
   // `to` is the problem's output; results in another layout are brought there by publish.
-  void output(const memory& to, const memory::desc& wanted) {
+  void output(const memory& to, const memory::desc& wanted, int number = DNNL_ARG_DST) {
     output_ = to;
-    if (to.get_desc() == wanted) return argument(DNNL_ARG_DST, to);
+    if (to.get_desc() == wanted) return argument(number, to);
     result_ = memory(wanted, engine());
-    argument(DNNL_ARG_DST, result_);
+    argument(number, result_);
   }
 
  private:
@@ -192,6 +192,50 @@ void set_up_convolution(const Problem& p, Primitive& out) {
   out.output(over(in_blocks(result, result_type, of_result), p.output), primitive.dst_desc());
 }
 
+// The gradient of data or of weights, from that of the result, all in the layouts that oneDNN
+// chooses.
+void set_up_convolution_gradient(const Problem& p, Primitive& out) {
+  const bool of_data = p.kind == "conv2d_data_gradient";
+  const int64_t groups = size_or(p, "g", 1), n = size_or(p, "n", 1);
+  const int64_t ci = p.size.at("ci"), co = p.size.at("co"), kernel = p.size.at("k");
+  const int64_t h = p.size.at("h"), w = size_or(p, "w", h), stride = size_or(p, "s", 1);
+  const int64_t pad = size_or(p, "p", 0), dilation = size_or(p, "d", 1) - 1;
+  const NDArray &grad = p.inputs[0], &other = p.inputs[1];
+  const Dims image = {n, ci, h, w}, result = {n, co, grad.shape()[2], grad.shape()[3]};
+  const bool grouped = groups > 1;
+  const Dims weights = grouped ? Dims{groups, co / groups, ci / groups, kernel, kernel}
+                               : Dims{co, ci, kernel, kernel};
+  const Dims strides = {stride, stride}, dilations = {dilation, dilation}, pads = {pad, pad};
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const auto of = [](const Dims& dims) { return any(dims, kFloat); };
+  const dnnl::convolution_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, algorithm, of(image), of(weights), of(result), strides,
+       dilations, pads, pads},
+      engine());
+  const memory ours = over(plain(result, Tag::abcd), grad);
+  const auto images = [&](const NDArray& a) { return over(plain(image, Tag::abcd), a); };
+  const auto kernels = [&](const NDArray& a) {
+    return over(plain(weights, grouped ? Tag::abcde : Tag::abcd), a);
+  };
+  if (of_data) {
+    const dnnl::convolution_backward_data::primitive_desc primitive(
+        {algorithm, of(image), of(weights), of(result), strides, dilations, pads, pads}, engine(),
+        forward);
+    out.set(dnnl::convolution_backward_data(primitive));
+    out.input(DNNL_ARG_DIFF_DST, ours, primitive.diff_dst_desc());
+    out.input(DNNL_ARG_WEIGHTS, kernels(other), primitive.weights_desc());
+    out.output(images(p.output), primitive.diff_src_desc(), DNNL_ARG_DIFF_SRC);
+  } else {
+    const dnnl::convolution_backward_weights::primitive_desc primitive(
+        {algorithm, of(image), of(weights), of(result), strides, dilations, pads, pads}, engine(),
+        forward);
+    out.set(dnnl::convolution_backward_weights(primitive));
+    out.input(DNNL_ARG_DIFF_DST, ours, primitive.diff_dst_desc());
+    out.input(DNNL_ARG_SRC, images(other), primitive.src_desc());
+    out.output(kernels(p.output), primitive.diff_weights_desc(), DNNL_ARG_DIFF_WEIGHTS);
+  }
+}
+
 Dims rows_and_columns(const Problem& p) { return {p.size.at("m"), p.size.at("n")}; }
 
 void set_up_softmax(const Problem& p, Primitive& out) {
@@ -274,6 +318,8 @@ constexpr Row kKinds[] = {{"gemm", set_up_product, true},
                           {"batch_gemm", set_up_product, true},
                           {"conv2d", set_up_convolution, true},
                           {"conv2d_bias_relu", set_up_convolution, true},
+                          {"conv2d_data_gradient", set_up_convolution_gradient},
+                          {"conv2d_weight_gradient", set_up_convolution_gradient},
                           {"depthwise_conv2d", set_up_convolution},
                           {"softmax", set_up_softmax},
                           {"layer_norm", set_up_layer_norm},

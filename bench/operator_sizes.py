@@ -15,6 +15,9 @@ import numpy as np
 
 # Attributes that names of cases show, where they are not these.
 SHOWN = {"axis": None, "strides": (1, 1), "groups": 1, "k": None, "shape": None, "axes": None, "method": None}
+NO_ZERO_POINTS = {
+    "conv2d_integer": {"use_data_zero_point": False, "use_weight_zero_point": False},
+    "matmul_integer": {"use_lhs_zero_point": False, "use_rhs_zero_point": False}}
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,17 @@ def _conv(n, c, size, channels, kernel, stride=1, groups=1):
     return Case("conv2d", [(n, c, size, size), (channels, c // groups, kernel, kernel), (channels,)], attributes, weights=2)
 
 
+def _bytes(operator, shape, weight, nodes, **attributes):
+    """Products of bytes, in int32: those of a network that was quantized, whose weights have no zero points."""
+    return Case(operator, [shape, weight], NO_ZERO_POINTS[operator] | attributes, weights=1, dtypes={0: "uint8", 1: "int8"}, nodes=nodes)
+
+
+def _conv_of_bytes(c, size, channels, kernel):
+    attributes = {"channels": channels, "kernel_size": (kernel, kernel), "padding": (kernel // 2, kernel // 2)}
+    node = _node("ConvInteger", 2, pads=(kernel // 2,) * 4)
+    return _bytes("conv2d_integer", (1, c, size, size), (channels, c, kernel, kernel), node, **attributes)
+
+
 def _node(op, inputs=1, **attributes):
     return [(op, [f"x{k}" for k in range(inputs)], ["y0"], attributes)]
 
@@ -81,6 +95,8 @@ CASES = [
     *(Case("upsampling", [shape], {"scale": 2}) for shape in (SMALL, (1, 64, 52, 52))),
     Case("dense", [TOKENS, (3072, 768), (3072,)], {"units": 3072}, weights=2), Case("dense", [(1, 2048), (1000, 2048), (1000,)], {"units": 1000}, weights=2),
     Case("matmul", [TOKENS, (768, 768)]), Case("matmul", [(512, 512), (512, 512)]),
+    _conv_of_bytes(64, 56, 64, 3), _conv_of_bytes(256, 14, 1024, 1),
+    *(_bytes("matmul_integer", TOKENS, (768, columns), _node("MatMulInteger", 2)) for columns in (768, 3072)),
     *(Case(name, [shape], {"axis": -1}) for name in ("softmax", "log_softmax") for shape in ((12 * 128, 128), (1, 1000))),
     *(Case("batch_norm", [shape, *[(shape[1],)] * 4], weights=4, positive=True) for shape in (IMAGE, SMALL)),
     *(Case(name, [shape], {"axis": axis}) for name in ("sum", "mean", "max", "min", "prod") for shape, axis in ((ROWS, -1), (IMAGE, (2, 3)))),
@@ -134,7 +150,7 @@ def workload_of(case: Case) -> SimpleNamespace:
     return SimpleNamespace(
         name=case.name, symbol=symbol[0] if len(symbol) > 1 else symbol, params={name: arrays[name] for name in names if name not in given},
         shape={name: arrays[name].shape for name in given}, dtype={name: str(arrays[name].dtype) for name in given},
-        inputs={name: arrays[name] for name in given})
+        inputs={name: arrays[name] for name in given}, tolerance=1e-4)
 
 
 def model_of(case: Case, workload: SimpleNamespace):

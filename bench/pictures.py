@@ -32,6 +32,7 @@ SUBJECTS = {
     "conv": "convolutions with bias and relu",
     "blocked": "convolutions of channels in blocks",
     "depthwise": "depthwise convolutions",
+    "backward": "gradients of convolutions",
     "memory": "kernels bound by memory",
 }
 STYLE = {

@@ -60,6 +60,10 @@ BLOCKED_LAYERS = [f"{layer},b=16" for layer in CONV_LAYERS]
 QUICK_BLOCKED_LAYERS = [BLOCKED_LAYERS[3]]
 DEPTHWISE_LAYERS = [f"depthwise_conv2d:mobilenet.{i}" for i in range(9)]
 QUICK_DEPTHWISE_LAYERS = [DEPTHWISE_LAYERS[i] for i in (2, 3)]
+# The gradients of ResNet-50's convolutions; nobody asks for that of the image, the first one's data.
+BACKWARD_LAYERS = [
+    *(f"conv2d_data_gradient:resnet50.{i}" for i in range(1, 23)), *(f"conv2d_weight_gradient:resnet50.{i}" for i in range(23))]
+QUICK_BACKWARD_LAYERS = [f"conv2d_{of}_gradient:resnet50.{i}" for of in ("data", "weight") for i in (3, 7, 15)]
 # What reads and writes more than it computes.
 MEMORY_LAYERS = [
     "elementwise:resnet50.residual", "softmax:bert.attention", "softmax:m=1024,n=4096", "layer_norm:bert.norm", "layer_norm:m=1024,n=4096",
@@ -77,7 +81,7 @@ MIXED_LAYERS = (
     "softmax:bert.attention", "batch_gemm:bert.scores", "dense:resnet50.fc",
 )
 MODELS = ("xgboost", "prior", "shuffled", "random")
-NETWORKS = ("resnet18", "mobilenet", "squeezenet", "resnet50", "vgg16", "mobilenet_v2", "mlp")
+NETWORKS = ("resnet18", "mobilenet", "squeezenet", "resnet50", "vgg16", "mobilenet_v2", "mlp", "resnet18-int8", "squeezenet-int8")
 QUICK_NETWORKS = NETWORKS[:2]
 # Those in which parts go to another code generator, and the nodes of the graph whose partition is timed.
 VENDOR_NETWORKS, VENDOR_NODES = NETWORKS[:3], 2000
@@ -227,6 +231,10 @@ def blocked(context: Context) -> Result:
 
 def depthwise(context: Context) -> Result:
     return against_peers(context, "depthwise", QUICK_DEPTHWISE_LAYERS if context.quick else DEPTHWISE_LAYERS)
+
+
+def backward(context: Context) -> Result:
+    return against_peers(context, "backward", QUICK_BACKWARD_LAYERS if context.quick else BACKWARD_LAYERS)
 
 
 def memory(context: Context) -> Result:
@@ -425,6 +433,7 @@ SECTIONS = {
     "conv": Section(conv, "convolutions of ResNet-50 and MobileNet against OpenBLAS and oneDNN"),
     "blocked": Section(blocked, "the same with channels in blocks, NCHW16c, against oneDNN"),
     "depthwise": Section(depthwise, "depthwise convolutions of MobileNet against oneDNN"),
+    "backward": Section(backward, "gradients of ResNet-50's convolutions against oneDNN", in_quick=False),
     "memory": Section(memory, "elementwise chains, softmax, layer norm, transposition and sums against oneDNN"),
     "networks": Section(networks, "networks of the zoo against ONNX Runtime", in_quick=False),
     "operators": Section(operators, "operators, each alone, against ONNX Runtime", in_quick=False),

@@ -621,6 +621,7 @@ TABLES: dict[str, Callable[[dict, dict], list[Table]]] = {
     "conv": lambda section, results: of_peers("Convolutions", section, results),
     "blocked": lambda section, results: of_peers("Convolutions of channels in blocks", section, results),
     "depthwise": lambda section, results: of_peers("Depthwise convolutions", section, results),
+    "backward": lambda section, results: of_peers("Gradients of convolutions", section, results),
     "memory": lambda section, results: of_peers("Bound by memory", section, results, "bytes", "GB/s"),
     "networks": of_networks,
     "operators": of_operators,

@@ -26,6 +26,7 @@
 #include "ir/interpret.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
+#include "lower/dot_product.h"
 #include "lower/passes.h"
 
 namespace tw::pass {
@@ -140,6 +141,10 @@ class ShareStridedLoads : public Mutator {
   Stmt on(const Store&, const Stmt& self) override {
     return rewritten(self, groups_of({&self, 1}));
   }
+  // What one instruction adds stays the loop that it is known by.
+  Stmt on(const For& op, const Stmt& self) override {
+    return match_dot_product(op, target_) ? self : Mutator::on(op, self);
+  }
 
  private:
   // What is loaded: all elements from one to another one, less than a stride for each lane.
@@ -204,7 +209,7 @@ class ShareStridedLoads : public Mutator {
     if (parts > 2 || (parts == 2 && g.alone)) return false;
     const int bits = g.member.load->dtype.element().bits;
     const bool masked = !g.member.known || g.elements() % elements != 0;
-    return !masked || (target_.has_masks && (bits == 32 || bits == 64));
+    return !masked || target_.masks(bits);
   }
   int64_t number_of_parts(const Group& g) const { return (g.elements() + width(g) - 1) / width(g); }
 

@@ -5,10 +5,14 @@
 //
 //   parallel over rows / R; { partial: for U rows at once; for k; V vectors of lanes } for l of
 //   lanes; R rows in lanes
+//
+// Dimensions that lie behind one another, such as rows and columns of an image, are walked as one.
 #include <algorithm>
+#include <optional>
 
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
+#include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "schedule/te/compute.h"
@@ -42,12 +46,57 @@ int contiguous_axis(const te::ComputeNode& compute) {
   return moves_with_data ? -1 : found;
 }
 
+// Whether all reads that move along reduction axis k or the next one walk through one run of memory
+// as the two, one inside the other, do: along whole last dimensions.
+bool joins_next(const te::ComputeNode& compute, size_t k, size_t last) {
+  const auto axis = [&](size_t i) { return compute.reduce_axis[i].var(); };
+  bool joins = true;
+  const std::vector<te::Tensor> inputs = compute.input_tensors();
+  for (const Expr& body : compute.body) {
+    for_each_expr(body, [&](const Expr& e) {
+      const ProducerLoad* load = as<ProducerLoad>(e);
+      if (load == nullptr) return;
+      const auto moves_along = [&](size_t i) {
+        return std::ranges::any_of(load->indices, [&](const Expr& x) { return uses(x, axis(i)); });
+      };
+      if (!moves_along(k) && !moves_along(k + 1)) return;
+      const auto read = std::ranges::find_if(inputs, [&](const te::Tensor& t) {
+        return t.op().get() == load->producer.get() && t.value_index() == load->value_index;
+      });
+      const size_t dimension = load->indices.size() - 1 - (last - (k + 1));
+      const bool in_place = last - k < load->indices.size() && read != inputs.end() &&
+                            load->indices[dimension].same_as(axis(k + 1)) &&
+                            load->indices[dimension - 1].same_as(axis(k));
+      joins &= in_place && as_const_int(read->shape()[dimension]) ==
+                               as_const_int(compute.reduce_axis[k + 1]->domain.extent);
+    });
+  }
+  return joins;
+}
+
+// Reduction axes that are one walk through memory: [first, last].
+struct Walk {
+  size_t first, last;
+  int64_t extent;
+};
+
+std::optional<Walk> walk_of(const OperationFacts& f) {
+  const int axis = contiguous_axis(*f.compute);
+  if (axis < 0) return std::nullopt;
+  const auto last = static_cast<size_t>(axis);
+  Walk walk{.first = last, .last = last, .extent = f.reduce_extents[last]};
+  // Conditions would have to be asked of the parts that the walk is made of.
+  while (!f.has_condition && walk.first > 0 && joins_next(*f.compute, walk.first - 1, last)) {
+    walk.extent *= f.reduce_extents[--walk.first];
+  }
+  return walk;
+}
+
 int variants(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   if (!f.is_reduction || f.has_reuse || f.op->num_outputs() != 1) return 0;
-  const int axis = contiguous_axis(*f.compute);
-  if (axis < 0) return 0;
-  return f.reduce_extents[static_cast<size_t>(axis)] >= 2 * b.target().vector_lanes(32) ? 1 : 0;
+  const auto walk = walk_of(f);
+  return walk && walk->extent >= 2 * b.target().vector_lanes(32) ? 1 : 0;
 }
 
 // (rows in lanes, rows at once): rows of one chunk, and how many of them are summed side by side.
@@ -76,11 +125,15 @@ void apply(Builder& b, size_t op, int) {
   const size_t rank = f.extents.size();
   b.describe("lanes", op);
   b.mark_done(op);
-  const int axis = contiguous_axis(*f.compute);
-  Knob vectors{
-      .kind = Knob::Kind::Tile,
-      .label = f.op.name() + "." + f.compute->reduce_axis[static_cast<size_t>(axis)].name()};
-  const IterVar lane = b.split(vectors, stage, stage.reduce_axis(axis)).inner;
+  const Walk walk = *walk_of(f);
+  Knob vectors{.kind = Knob::Kind::Tile,
+               .label = f.op.name() + "." + f.compute->reduce_axis[walk.last].name()};
+  std::vector<IterVar> walked;
+  for (size_t k = walk.first; k <= walk.last; ++k) {
+    walked.push_back(stage.reduce_axis(static_cast<int>(k)));
+  }
+  const IterVar whole = walked.size() > 1 ? stage.fuse(walked) : walked[0];
+  const IterVar lane = b.split(vectors, stage, whole).inner;
   const Schedule& s = b.schedule();
   const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
   partial.set_scope("local");
@@ -115,7 +168,7 @@ void apply(Builder& b, size_t op, int) {
     order.assign(sums->reduce_axis.begin(), sums->reduce_axis.end());
   }
   const auto [vector, lanes] = b.split(vectors, partial, sums->axis[rank]);
-  vectors.choices = vector_choices(b.target(), f.reduce_extents[static_cast<size_t>(axis)]);
+  vectors.choices = vector_choices(b.target(), walk.extent);
   for (const auto& c : vectors.choices) vectors.values.push_back({c[0] * c[1], c[1]});
   b.add_knob(std::move(vectors));
   order.push_back(vector);

@@ -3,8 +3,16 @@
 //
 //   parallel over the outer axes and chunks of the last; for vectors; lanes
 //
-// Reductions run between vectors and a few vectors of sums. What reads results of reductions takes
-// its rows as wholes,
+// A reduction has a few vectors of sums of its own, which go to the result when they are whole: in
+// the result itself they would be stored and read again at each step, with a mask where a row ends
+// inside of a vector.
+//
+//   parallel over the outer axes and chunks of the last; for vectors {
+//     reduction; vectors of sums; lanes
+//     vectors of sums; lanes                             to the result
+//   }
+//
+// What reads results of reductions takes its rows as wholes,
 //
 //   parallel over chunks of rows; for rows; for vectors; lanes
 //
@@ -27,6 +35,8 @@ namespace {
 constexpr int64_t kMostRows = 64;   // of a chunk
 constexpr int64_t kLeastRows = 16;  // fewer do not keep the threads of a machine busy
 constexpr int64_t kMostSums = 32;   // vectors of sums side by side, whole rows aside
+// Up to so many are straight code, so that they stay in registers.
+constexpr int64_t kSumsUnrolled = 16;
 
 int variants(const Builder&, size_t) { return 1; }
 
@@ -47,8 +57,23 @@ struct LastAxis {
   IterVar chunk, vectors, sums, lanes;
 };
 
+// Sums between the reduction's loops and their lanes.
+void split_sums(Builder& b, Knob& knob, const Stage& partial) {
+  const auto* compute = te::as_op<te::ComputeNode>(partial.op());
+  const auto [vectors, lanes] = b.split(knob, partial, compute->axis.back());
+  std::vector<IterVar> order(compute->axis.begin(), compute->axis.end() - 1);
+  order.insert(order.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+  order.push_back(vectors);
+  order.push_back(lanes);
+  partial.reorder(order);
+  partial.pragma(vectors, "auto_unroll_max_step", kSumsUnrolled);
+  partial.vectorize(lanes);
+  b.add_unroll_knob(partial, {compute->reduce_axis[0]});
+}
+
+// `partial`: the stage of a reduction's sums, which runs inside.
 LastAxis split_last(Builder& b, const Stage& stage, const OperationFacts& f, const IterVar& last,
-                    int64_t extent) {
+                    int64_t extent, const Stage* partial) {
   Knob knob{.kind = Knob::Kind::Tile, .label = fmt::format("{}.{}", f.op.name(), last.name())};
   knob.choices =
       f.is_reduction ? sum_choices(b.target(), extent) : chunk_choices(b.target(), extent);
@@ -67,6 +92,10 @@ LastAxis split_last(Builder& b, const Stage& stage, const OperationFacts& f, con
     knob.values.push_back({t[0] * t.back()});
     if (f.is_reduction) knob.values.back().push_back(t[1] * t.back());
     knob.values.back().push_back(t.back());
+  }
+  if (partial != nullptr) {
+    split_sums(b, knob, *partial);
+    for (auto& values : knob.values) values.push_back(values.back());
   }
   b.add_knob(std::move(knob));
   return axis;
@@ -88,8 +117,15 @@ Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar&
 
 void apply(Builder& b, size_t op, int) {
   const OperationFacts& f = b.facts(op);
-  const Stage stage = b.stage(op);
   b.describe("loops", op);
+  const bool has_sums = f.is_reduction && !f.extents.empty() && f.extents.back() > 1;
+  Stage partial;
+  if (has_sums) {
+    std::vector<te::Tensor> results;
+    for (int k = 0; k < f.op->num_outputs(); ++k) results.push_back(f.op.output(k));
+    partial = b.schedule()[b.schedule().cache_write(results, "local")[0]];
+  }
+  const Stage stage = b.stage(op);
   b.mark_done(op);
   b.place(op, stage);
   // As the stage has them now: another rule may have changed its layout.
@@ -115,12 +151,17 @@ void apply(Builder& b, size_t op, int) {
         stage.split(compute->axis.back(), covering_lanes(b.target(), extents.back()));
     last = {.vectors = vectors, .lanes = lanes};
   } else {
-    if (extents.back() > 1) last = split_last(b, stage, f, compute->axis.back(), extents.back());
+    if (extents.back() > 1) {
+      last = split_last(b, stage, f, compute->axis.back(), extents.back(),
+                        has_sums ? &partial : nullptr);
+    }
     outer.push_back(last.chunk.defined() ? last.chunk : compute->axis.back());
   }
   const size_t rows = inner.size();
   if (last.vectors.defined()) inner.push_back(last.vectors);
-  inner.insert(inner.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+  if (!has_sums) {
+    inner.insert(inner.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());
+  }
   if (last.sums.defined()) inner.push_back(last.sums);
   if (last.lanes.defined()) inner.push_back(last.lanes);
   std::vector<IterVar> all = outer;
@@ -131,7 +172,12 @@ void apply(Builder& b, size_t op, int) {
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
   for (size_t k = 0; k < rows; ++k) b.add_attach_point(op, stage, inner[k]);
-  if (f.is_reduction) b.add_unroll_knob(stage, {stage.reduce_axis(0)});
+  if (has_sums) {
+    partial.compute_at(stage, last.vectors);
+    stage.pragma(last.sums, "auto_unroll_max_step", kSumsUnrolled);
+  } else if (f.is_reduction) {
+    b.add_unroll_knob(stage, {stage.reduce_axis(0)});
+  }
   if (!f.is_reduction && last.vectors.defined()) {
     b.add_store_knob(op, stage, last.vectors, Builder::Rows::Contiguous);
   }

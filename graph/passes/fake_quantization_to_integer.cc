@@ -8,6 +8,7 @@
 //   elements quantize(relu(x))                      →  max(quantize(x), zero_point)
 //   quantize(dequantize(x))                →  x, where both say the same
 //   quantize(dequantize(sums))             →  requantize(sums, scale / quantize's scale)
+//   quantize(concatenate(dequantize(x), …))  →  concatenate(quantize(dequantize(x)), …)
 //   matmul_integer(x, w), both uint8       →  the same with w as int8: instructions want one sign
 //
 // Products and their sums are exact, in int32. Scales are not below 0, as ONNX says.
@@ -298,12 +299,35 @@ class Integers {
                       {"use_zero_point", has_zero_point ? "True" : "False"}});
   }
 
+  // Parts of several scales are brought to that of the whole where they are computed, so that bytes
+  // are joined.
+  Replacement quantize_parts(const NodeRef& node, const Node& whole) const {
+    std::vector<Entry> parts;
+    for (const Entry& part : whole.inputs) {
+      const Quantized* q = find(part);
+      if (q == nullptr) return std::nullopt;
+      if (const auto integers = requantized(node, *q)) {
+        parts.push_back(*integers);
+        continue;
+      }
+      std::vector<Entry> inputs(node->inputs);
+      inputs[0] = part;
+      parts.push_back(make_call("quantize", fmt::format("{}_part{}", node->name, parts.size()),
+                                std::move(inputs), Attributes(node->attributes)));
+    }
+    return {{make_call("concatenate", node->name + "_parts", std::move(parts),
+                       Attributes(whole.attributes))}};
+  }
+
   Replacement quantize(const NodeRef& node) const {
     const AttributeValues a = values_of(*node);
     if (!is_uniform(shape(1)) || type(1) != float_type(32) || a.integer("block_size") != 0) {
       return std::nullopt;
     }
     const Entry& floats = node->inputs[0];
+    if (floats.node->op != nullptr && floats.node->op->name == "concatenate") {
+      return quantize_parts(node, *floats.node);
+    }
     const bool relu = floats.node->op != nullptr && floats.node->op->name == "relu" &&
                       (shape(1).rank() == 0 || (shape(0).has_rank() && shape(0).rank() > 0));
     const Entry& inner = relu ? floats.node->inputs[0] : floats;

@@ -286,7 +286,8 @@ class FunctionEmitter {
   llvm::StoreInst* store_all(llvm::Value* value, const Address& at, const Variable* buffer);
   llvm::Value* emit_load(const Load& op);
   llvm::Value* load_lanes(const Load& op, llvm::Value* mask);
-  llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask);
+  llvm::Value* load_shuffled(const Load& op, const Linear& base, int64_t stride, llvm::Value* mask,
+                             llvm::FixedVectorType* vector_type);
   void store_lanes(const Store& op, llvm::Value* value, llvm::Value* mask);
   void annotate(llvm::Instruction* access, const Variable* buffer);
   llvm::Value* from_memory(llvm::Value* v, DType type);

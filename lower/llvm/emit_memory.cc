@@ -170,8 +170,8 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
   }
   const unsigned bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
   if (regular && stride >= 2 && stride <= kGreatestShuffledStride && lanes >= 4 &&
-      (mask == nullptr || (k_.target.has_masks && (bits == 32 || bits == 64)))) {
-    return from_memory(load_shuffled(op, base, stride, mask), op.type);
+      (mask == nullptr || k_.target.masks(static_cast<int>(bits)))) {
+    return finished(load_shuffled(op, base, stride, mask, masked_type));
   }
   const bool gathers = k_.target.has_masks && (bits == 32 || bits == 64) && lanes >= 4;
   if (mask == nullptr && !gathers) {
@@ -196,11 +196,9 @@ llvm::Value* FunctionEmitter::load_lanes(const Load& op, llvm::Value* mask) {
 // Lanes a small stride apart: vectors of all that lies between, of which a shuffle takes every
 // stride-th element. Nothing is read but between the first lane and the last.
 llvm::Value* FunctionEmitter::load_shuffled(const Load& op, const Linear& base, int64_t stride,
-                                            llvm::Value* mask) {
+                                            llvm::Value* mask, llvm::FixedVectorType* vector_type) {
   const Variable* buffer = op.buffer.operator->();
   const int lanes = op.type.lanes;
-  auto* vector_type =
-      llvm::FixedVectorType::get(memory_type(op.type.element()), static_cast<unsigned>(lanes));
   llvm::Value* result = llvm::PoisonValue::get(vector_type);
   std::vector<int> taken(static_cast<size_t>(lanes));
   for (int64_t part = 0; part < stride; ++part) {

@@ -124,6 +124,7 @@ void derive(Target& t) {
   t.vector_registers = wide ? 32 : 16;
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
+  t.has_byte_masks = wide && has(*info, "avx512bw") && has(*info, "avx512vl");
   t.has_f16c = x86 && has(*info, "f16c");
   t.has_int8_dot = (wide && has(*info, "avx512vnni") && has(*info, "avx512vl")) ||
                    (x86 && !wide && has(*info, "avxvnni"));

@@ -19,10 +19,11 @@ struct Target {
   int vector_bits = 128;  // widest vectors that code will use
   int vector_registers = 16;
   bool has_fma = false;
-  bool has_masks = false;     // AVX-512 style predicate registers
-  bool has_f16c = false;      // conversions of float16
-  bool has_int8_dot = false;  // groups of four 8-bit products added to 32 bits
-  bool has_bf16_dot = false;  // groups of two bfloat16 products added to a float32
+  bool has_masks = false;       // AVX-512 style predicate registers
+  bool has_byte_masks = false;  // of lanes of 8 and 16 bits, too
+  bool has_f16c = false;        // conversions of float16
+  bool has_int8_dot = false;    // groups of four 8-bit products added to 32 bits
+  bool has_bf16_dot = false;    // groups of two bfloat16 products added to a float32
 
   // "llvm" alone is the host. Throws UnknownTarget naming the part and the nearest legal name.
   static Target parse(std::string_view text);
@@ -31,6 +32,8 @@ struct Target {
   // Canonical text: the same machine model gives the same text; part of a log record's key.
   std::string text() const;
   int vector_lanes(int element_bits) const { return vector_bits / element_bits; }
+  // Whether accesses of lanes that wide may be masked one by one.
+  bool masks(int element_bits) const { return element_bits < 32 ? has_byte_masks : has_masks; }
   // By LLVM's name for it, such as "amx-int8".
   bool has_feature(std::string_view feature) const;
   // What its code may use unasked, such as "avx2"; by LLVM's names.

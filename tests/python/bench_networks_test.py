@@ -41,6 +41,17 @@ def test_all_take_part_and_compute_the_same(options):
     assert all(len(m["samples"]) == options.repetitions for by_name in runs.values() for m in by_name.values())
 
 
+def test_networks_of_bytes_take_part(options):
+    pytest.importorskip("onnxruntime.quantization")
+    options.network = "mlp-int8"
+    networks.export(options)
+    result = networks.contest(options)
+    assert result["facts"]["wrong"] == []
+    assert "mlp-int8/untuned/run/1" in names(result)
+    network = networks.network_of(options)
+    assert {str(array.dtype) for array in network.params.values()} >= {"int8", "int32"}
+
+
 def test_kernels_are_told_from_nodes_of_the_same_names(options):
     kernels = networks.contest(options)["facts"]["kernels"]
     theirs = kernels["mlp/onnxruntime/1"]

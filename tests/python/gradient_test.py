@@ -49,6 +49,32 @@ def test_second_order(operator):
         agrees_with_differences(slope, xs, values, f"{operator} {shapes} {attributes}")
 
 
+def without_inverse():
+    """Matrices of every rank, among them such whose zeros come at the first step of an elimination by columns."""
+    random = np.random.default_rng(4)
+    a = random.uniform(-1, 1, (5, 4, 4))
+    a[0, :, 0] = 0
+    a[1, :, 1] = 2 * a[1, :, 0]
+    a[2, 1] = a[2, 0] - a[2, 2]
+    a[2, :, 3] = a[2, :, 2]
+    a[3] = np.outer(a[3, 0], a[3, 1])
+    a[4] = 0
+    return {"ranks 3 to 0": a, "rank 1": np.array([[1.0, 2], [2, 4]]), "two zeros": np.zeros((2, 2)), "zero": np.zeros((1, 1))}
+
+
+@pytest.mark.parametrize("case", without_inverse())
+def test_determinants_of_matrices_without_an_inverse(case):
+    """The adjugate, as in PyTorch and JAX; and the gradient of that."""
+    a = without_inverse()[case]
+    x, values = sym.Variable("x"), {"x": a}
+    loss = total([sym.det(x)], [sym.Variable("head")])
+    values["head"] = random_like([a.shape[:-2]], 5)[0]
+    found = agrees_with_differences(loss, [x], values, case)
+    np.testing.assert_allclose(run(tw.graph.create(sym.Group(gradients(loss, [x]))).symbol, values)[0], found[0], rtol=1e-9, atol=1e-9)
+    values["weight"] = random_like([a.shape], 11)[0]
+    agrees_with_differences(total(gradients(loss, [x]), [sym.Variable("weight")]), [x], values, case)
+
+
 def test_every_operator_has_a_gradient_or_says_why_not():
     assert {row.gradient for row in ROWS.values()} == {"slope", "ends", "decided", "source"}
     for op in tw.graph.operators():

@@ -198,6 +198,35 @@ def test_what_moves_elements_moves_integers():
     assert rewritten == ["max_pool2d", "transpose", "reshape", "concatenate"]
 
 
+def test_parts_of_several_scales_are_joined_as_integers():
+    x, y = integers("uint8", (1, 4, 8, 8), 1), integers("uint8", (1, 3, 8, 8), 2)
+    constants = {"s": np.float32(0.1), "z": np.uint8(3), "t": np.float32(0.25), "u": np.uint8(90), "r": np.float32(0.2), "q": np.uint8(7)}
+    nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["a"]),
+             helper.make_node("DequantizeLinear", ["y", "t", "u"], ["b"]),
+             helper.make_node("DequantizeLinear", ["x", "r", "q"], ["c"]),
+             helper.make_node("Concat", ["a", "b", "c"], ["d"], axis=1),
+             helper.make_node("QuantizeLinear", ["d", "r", "q"], ["e"])]
+    model = model_of(nodes, {"x": x, "y": y}, {"e": "uint8"}, constants)
+    check(model, {"x": x, "y": y}, share=0)
+    net, params = tw.frontend.from_onnx(model.SerializeToString())
+    shapes = {name: tuple(value.shape) for name, value in params.items()}
+    types = {name: str(value.dtype) for name, value in params.items()}
+    rewritten = tw.compiler.apply_steps(net, ["FakeQuantizationToInteger"], shapes, types)
+    assert operators(rewritten) == ["dequantize", "quantize", "dequantize", "quantize", "concatenate"]
+
+
+def test_constant_zero_points_of_zero_take_part_in_nothing():
+    """What sums would be multiplied by need not be added up."""
+    x, w = integers("uint8", (1, 8, 7, 6), 1), integers("int8", (12, 8, 3, 3), 2)
+    points = {"xz": np.uint8(0), "wz": np.zeros(12, "int8")}
+    node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1, 1, 1, 1])
+    net, params = tw.frontend.from_onnx(model_of([node], {"x": x}, {"y": "int32"}, {"w": w, **points}).SerializeToString())
+    assert set(params) == {"w"}
+    shapes = {name: tuple(value.shape) for name, value in params.items()}
+    types = {name: str(value.dtype) for name, value in params.items()}
+    assert operators(tw.compiler.apply_steps(net, ["FakeQuantizationToInteger", "ExpandOperators"], shapes, types)) == ["_conv2d_integer_products"]
+
+
 class Samples:
     """What the quantizer looks at: some inputs."""
 

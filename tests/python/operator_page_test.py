@@ -32,6 +32,8 @@ with differences as gradients, and in random networks. Operators with an undersc
 | operator | inputs | attributes | types | pattern | layouts | gradient | ONNX | reference |
 |---|---|---|---|---|---|---|---|---|
 """
+# What is known when a model is read, and becomes no operator.
+CONSTANT: set[str] = set()
 GRADIENTS = {"slope": "yes", "ends": "ends there", "decided": "decided otherwise", "source": "no inputs"}
 
 
@@ -80,6 +82,9 @@ def test_the_page_lists_every_operator():
     import onnx_nodes
 
     family, of_onnx, exported = families(), onnx_nodes.operators_of_ours(), set(onnx_export.operators())
+    imported = {f"{domain}.{name}" if domain else name for domain, name, *_ in _core.onnx_converters()}
+    missing = imported - set().union(*of_onnx.values())
+    assert missing == CONSTANT, "operators of ONNX that stand at no operator: onnx_nodes.more_cases takes a form of each"
     page = HEAD + "".join(row_of(op, family, of_onnx, exported) for op in sorted(tw.graph.operators(), key=lambda op: op["name"].lstrip("_")))
     if os.environ.get("TILEWRIGHT_UPDATE_GOLDEN"):
         PAGE.write_text(page)

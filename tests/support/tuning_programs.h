@@ -191,6 +191,18 @@ S = compute([i: 24], reduce [k: 50], sum(A(i, k)))
 arguments A S
 outputs S
 )"},
+    {"sums of images, whose rows lie behind one another", R"(te 1
+A = placeholder(int32, [5, 3, 7, 9])
+S = compute([n: 5, c: 3], reduce [y: 7, x: 9], sum(A(n, c, y, x)))
+arguments A S
+outputs S
+)"},
+    {"greatest bytes of windows, in rows that end inside of a vector", R"(te 1
+A = placeholder(uint8, [3, 9, 43])
+M = compute([c: 3, y: 4, x: 21], reduce [v: 3, u: 3], max(A(c, ((y*2) + v), ((x*2) + u))))
+arguments A M
+outputs M
+)"},
     {"column maxima, then a difference", R"(te 1
 A = placeholder(int32, [30, 40])
 M = compute([j: 40], reduce [k: 30], max(A(k, j)))

@@ -1,25 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers as small integers: what makes them and what computes with them, of ONNX and, as
 // quantizers write models, of ONNX Runtime's domain.
+#include <algorithm>
+
 #include "graph/onnx/converters/windows.h"
 
 namespace tw::graph::onnx {
 namespace {
 
+// Input k as the zero point of data of that type. None where it is left out, and where it is
+// constant zeros, as that of weights mostly is: sums that it would be multiplied by need not be
+// made.
+Value zero_point(Call& c, size_t k, DType type) {
+  if (!c.has(k)) return {};
+  const Value& point = c.input(k);
+  // What does not fit the data is for its operator to refuse.
+  const bool fits = point.dtype() == type && type.is_integer() && point.rank() < 2;
+  if (!fits || !point.is_constant()) return point;
+  const auto is_zero = [](int64_t v) { return v == 0; };
+  return std::ranges::all_of(integers_in(point.constant()), is_zero) ? Value() : point;
+}
+
 // A scale and zero point for each position along an axis, for each block of them, or one.
-Attributes of_scales(Call& c, size_t zero_point) {
+Attributes of_scales(Call& c, const Value& zero_point) {
   const int64_t block = c.knows("block_size") ? c.integer("block_size", 0) : 0;
   return {{"axis", text(c.knows("axis") ? c.integer("axis", 1) : 1)},
           {"block_size", text(block)},
-          {"use_zero_point", text(c.has(zero_point))}};
+          {"use_zero_point", text(static_cast<bool>(zero_point))}};
 }
 
 // Data, scale and zero point. One scale and one zero point may be a number and a vector of one;
 // those that agree stay the constants that they are, which others may read.
-Values with_scales(Call& c) {
-  Values inputs = c.inputs();
-  if (c.has(2) && c.input(1).elements() == 1 && c.input(2).elements() == 1 &&
-      c.input(1).rank() != c.input(2).rank()) {
+Values with_scales(Call& c, const Value& zero_point) {
+  Values inputs{c.input(0), c.input(1)};
+  if (!zero_point) return inputs;
+  inputs.push_back(zero_point);
+  if (c.input(1).elements() == 1 && zero_point.elements() == 1 &&
+      c.input(1).rank() != zero_point.rank()) {
     for (size_t k : {1, 2}) inputs[k] = c.reshaped(inputs[k], {});
   }
   return inputs;
@@ -27,13 +44,14 @@ Values with_scales(Call& c) {
 
 Values quantize(Call& c) {
   if (c.knows("precision") && c.integer("precision", 0) != 0) c.unsupported("a precision");
-  Attributes attributes = of_scales(c, 2);
   DType type = c.has(2) ? c.input(2).dtype() : uint_type(8);
   if (!c.has(2) && c.knows("output_dtype") && c.integer("output_dtype", 0) != 0)
     type = c.dtype("output_dtype");
   if (type.is_float()) c.unsupported("quantized numbers of " + text(type));
+  const Value point = zero_point(c, 2, type);
+  Attributes attributes = of_scales(c, point);
   attributes.set("out_dtype", text(type));
-  Values inputs = with_scales(c);
+  Values inputs = with_scales(c, point);
   const DType scales = c.input(1).dtype();
   inputs[0] = c.cast(inputs[0], scales);
   return {c("quantize", inputs, attributes)};
@@ -41,7 +59,8 @@ Values quantize(Call& c) {
 
 Values dequantize(Call& c) {
   if (c.input(0).dtype().is_float()) c.unsupported("numbers of " + text(c.input(0).dtype()));
-  const Value result = c("dequantize", with_scales(c), of_scales(c, 2));
+  const Value point = zero_point(c, 2, c.input(0).dtype());
+  const Value result = c("dequantize", with_scales(c, point), of_scales(c, point));
   const bool typed = c.knows("output_dtype") && c.integer("output_dtype", 0) != 0;
   return {typed ? c.cast(result, c.dtype("output_dtype")) : result};
 }
@@ -51,17 +70,19 @@ Values dynamic_quantize(Call& c) { return c.all("dynamic_quantize", c.inputs());
 // A value with its scale and zero point, as they stand side by side among a node's inputs.
 Value floats_of(Call& c, size_t k) {
   Values inputs{c.input(k), c.input(k + 1)};
-  if (c.has(k + 2)) inputs.push_back(c.input(k + 2));
-  return c("dequantize", inputs, {{"use_zero_point", text(c.has(k + 2))}});
+  const Value point = zero_point(c, k + 2, c.input(k).dtype());
+  if (point) inputs.push_back(point);
+  return c("dequantize", inputs, {{"use_zero_point", text(static_cast<bool>(point))}});
 }
 
 // Floats in the scale and with the zero point, if there is one, of inputs k and k + 1.
 Value quantized(Call& c, const Value& value, size_t k, DType otherwise) {
   Values inputs{value, c.input(k)};
-  if (c.has(k + 1)) inputs.push_back(c.input(k + 1));
+  const DType type = c.has(k + 1) ? c.input(k + 1).dtype() : otherwise;
+  const Value point = zero_point(c, k + 1, type);
+  if (point) inputs.push_back(point);
   return c("quantize", inputs,
-           {{"out_dtype", text(c.has(k + 1) ? c.input(k + 1).dtype() : otherwise)},
-            {"use_zero_point", text(c.has(k + 1))}});
+           {{"out_dtype", text(type)}, {"use_zero_point", text(static_cast<bool>(point))}});
 }
 
 // Sums of products along the channels of dimension `axis`, in the scale of input k.
@@ -69,11 +90,13 @@ Value requantized(Call& c, const Value& sums, const Value& scale, size_t k, int6
   const DType type = float_type(32);
   const Value factor = c("broadcast_div", {c.cast(scale, type), c.cast(c.input(k), type)});
   Values inputs{sums, factor};
-  if (c.has(k + 1)) inputs.push_back(c.input(k + 1));
+  const DType result = c.has(k + 1) ? c.input(k + 1).dtype() : uint_type(8);
+  const Value point = zero_point(c, k + 1, result);
+  if (point) inputs.push_back(point);
   return c("requantize", inputs,
-           {{"out_dtype", text(c.has(k + 1) ? c.input(k + 1).dtype() : uint_type(8))},
+           {{"out_dtype", text(result)},
             {"axis", text(axis)},
-            {"use_zero_point", text(c.has(k + 1))}});
+            {"use_zero_point", text(static_cast<bool>(point))}});
 }
 
 // One number; a vector of the last dimension but one, or of the last.
@@ -83,10 +106,10 @@ Value point_of(Call& c, const Value& value, bool rows) {
   return rows ? c.reshaped(value, {value.extent(0), 1}) : value;
 }
 
-Value optional_input(Call& c, size_t k) { return c.has(k) ? c.input(k) : Value(); }
-
-Value integer_product(Call& c, const Value& a, const Value& b, const Value& za, const Value& zb) {
+// Of a and b, whose zero points are the inputs of those numbers.
+Value integer_product(Call& c, const Value& a, const Value& b, size_t a_point, size_t b_point) {
   if (a.rank() < 2 || b.rank() < 2) c.unsupported("products of vectors");
+  const Value za = zero_point(c, a_point, a.dtype()), zb = zero_point(c, b_point, b.dtype());
   Values inputs{a, b};
   if (za) inputs.push_back(point_of(c, za, true));
   if (zb) inputs.push_back(point_of(c, zb, false));
@@ -95,13 +118,11 @@ Value integer_product(Call& c, const Value& a, const Value& b, const Value& za, 
             {"use_rhs_zero_point", text(static_cast<bool>(zb))}});
 }
 
-Values matmul_integer(Call& c) {
-  return {integer_product(c, c.input(0), c.input(1), optional_input(c, 2), optional_input(c, 3))};
-}
+Values matmul_integer(Call& c) { return {integer_product(c, c.input(0), c.input(1), 2, 3)}; }
 
 // a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
 Values qlinear_matmul(Call& c) {
-  const Value product = integer_product(c, c.input(0), c.input(3), c.input(2), c.input(5));
+  const Value product = integer_product(c, c.input(0), c.input(3), 2, 5);
   const Value &a_scale = c.input(1), &b_scale = c.input(4), &scale = c.input(6);
   if (a_scale.elements() == 1 && b_scale.rank() < 2 && scale.elements() == 1) {
     return {requantized(c, product,
@@ -118,8 +139,9 @@ Values qlinear_matmul(Call& c) {
 }
 
 // Scales and zero points are numbers, or have one for each channel of the output.
-Value integer_convolution(Call& c, const Value& weight, const Value& data_point,
-                          const Value& weight_point) {
+Value integer_convolution(Call& c, const Value& weight, size_t of_data, size_t of_weight) {
+  const Value data_point = zero_point(c, of_data, c.input(0).dtype()),
+              weight_point = zero_point(c, of_weight, weight.dtype());
   Attributes attributes = convolution_of(c, weight);
   attributes.set("use_data_zero_point", text(static_cast<bool>(data_point)));
   attributes.set("use_weight_zero_point", text(static_cast<bool>(weight_point)));
@@ -129,14 +151,12 @@ Value integer_convolution(Call& c, const Value& weight, const Value& data_point,
   return c(of_dimensions("conv?d_integer", weight.rank() - 2), inputs, attributes);
 }
 
-Values conv_integer(Call& c) {
-  return {integer_convolution(c, c.input(1), optional_input(c, 2), optional_input(c, 3))};
-}
+Values conv_integer(Call& c) { return {integer_convolution(c, c.input(1), 2, 3)}; }
 
 // x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias in the scale
 // x_scale * w_scale
 Values qlinear_conv(Call& c) {
-  Value sums = integer_convolution(c, c.input(3), c.input(2), c.input(5));
+  Value sums = integer_convolution(c, c.input(3), 2, 5);
   if (c.has(8)) {
     std::vector<int64_t> shape{c.input(8).elements()};
     shape.resize(static_cast<size_t>(sums.rank()) - 1, 1);
@@ -154,8 +174,7 @@ Values qgemm(Call& c) {
   const auto matrix = [&](size_t k, std::string_view flag) {
     return c.flag(flag, false) ? c.transposed(c.input(k), {1, 0}) : c.input(k);
   };
-  Value sums = integer_product(c, matrix(0, "transA"), matrix(3, "transB"), optional_input(c, 2),
-                               optional_input(c, 5));
+  Value sums = integer_product(c, matrix(0, "transA"), matrix(3, "transB"), 2, 5);
   if (c.has(6)) sums = c("broadcast_add", {sums, c.input(6)});
   Value scale = c("broadcast_mul", {c.reshaped(c.input(1), {}), c.input(4)});
   const double alpha = c.real("alpha", 1);

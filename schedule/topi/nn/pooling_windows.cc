@@ -73,6 +73,7 @@ PoolDimension PoolDimension::adaptive(const Expr& extent, int64_t windows) {
 }
 
 Expr PoolDimension::begin(const Expr& window) const {
+  if (is_one(positions_)) return number(0);  // the one window, of all elements
   if (kind_ == Kind::Even) return window * taps_;
   return floor_div(window * extent_, positions_);
 }

@@ -26,6 +26,10 @@ Task task_of(std::string_view workload) {
   return make_task(parse_workload(workload).program, Target::parse("llvm -mcpu=x86-64-v4"), 1);
 }
 
+Task task_of_te(const std::string& te) {
+  return make_task(te::parse_program("te 1\n" + te), Target::parse("llvm -mcpu=x86-64-v4"), 1);
+}
+
 bool applies(const Task& task, const Trace& trace) {
   try {
     extract_features(task, trace);
@@ -254,6 +258,36 @@ size_t sketches_with(const Space& space, std::string_view words) {
   return static_cast<size_t>(std::ranges::count_if(space.sketches(), [&](const Sketch& s) {
     return s.description.find(words) != std::string::npos;
   }));
+}
+
+// What reductions over rows and columns read is one walk, and long enough for lanes, where rows lie
+// behind one another.
+TEST(Space, DimensionsBehindOneAnotherAreWalkedAsOne) {
+  const auto in_lanes = [](std::string_view shape, std::string_view read) {
+    const Space space(task_of_te(
+        fmt::format("A = placeholder(float32, {})\nS = compute([c: 4], reduce [y: 14, x: 14], "
+                    "sum({}))\narguments A S\noutputs S\n",
+                    shape, read)));
+    return sketches_with(space, "lanes");
+  };
+  EXPECT_EQ(in_lanes("[4, 14, 14]", "A(c, y, x)"), 1u);
+  EXPECT_EQ(in_lanes("[4, 14, 15]", "A(c, y, x)"), 0u);  // columns are left out
+  EXPECT_EQ(in_lanes("[4, 14, 14]", "A(c, x, y)"), 0u);  // another order
+  EXPECT_EQ(in_lanes("[14, 4, 14]", "A(y, c, x)"), 0u);  // another dimension between
+  EXPECT_EQ(in_lanes("[4, 14, 14]", "(A(c, y, x)*A(c, x, y))"), 0u);
+}
+
+// A masked store to what the next step reads again would be waited for.
+TEST(Space, SumsWithoutReuseDoNotStandInTheResult) {
+  const Space space(
+      task_of_te("A = placeholder(float32, [3, 9, 43])\nM = compute([c: 3, y: 4, x: 21], reduce "
+                 "[v: 3, u: 3], max(A(c, ((y*2) + v), ((x*2) + u))))\narguments A M\noutputs M\n"));
+  ASSERT_EQ(sketches_with(space, "loops"), space.sketches().size());
+  for (const Sketch& sketch : space.sketches()) {
+    EXPECT_TRUE(std::ranges::any_of(sketch.skeleton.steps, [](const Step& step) {
+      return step.primitive == "cache_write";
+    })) << sketch.description;
+  }
 }
 
 // Windows of one element leave positions as they are: images are packed along their rows, and

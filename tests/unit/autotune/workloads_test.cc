@@ -40,6 +40,13 @@ TEST(Workloads, SizesOfWellKnownLayers) {
   EXPECT_NEAR(operations("conv2d_bias_relu:resnet50.3") / (2.0 * 64 * 64 * 9 * 56 * 56), 1, 0.01);
   EXPECT_NEAR(operations("conv2d_bias_relu:resnet50.0") / (2.0 * 64 * 3 * 49 * 112 * 112), 1, 0.02);
   EXPECT_NEAR(operations("gemm:bert.ffn") / (2.0 * 128 * 3072 * 768), 1, 0.01);
+  // Gradients have the names of the convolutions. A stride makes none of them multiply zeros.
+  for (const char* of : {"data", "weight"}) {
+    const auto gradient = fmt::format("conv2d_{}_gradient:resnet50.", of);
+    EXPECT_NEAR(operations((gradient + "3").c_str()) / (2.0 * 64 * 64 * 9 * 56 * 56), 1, 0.01);
+    EXPECT_NEAR(operations((gradient + "7").c_str()) / (2.0 * 128 * 128 * 9 * 28 * 28), 1, 0.05);
+    EXPECT_NEAR(operations((gradient + "5").c_str()) / (2.0 * 256 * 512 * 28 * 28), 1, 0.01);
+  }
   const te::Program conv = parse_workload("conv2d:ci=8,h=20,w=30,co=16,k=3,s=2,p=1").program;
   EXPECT_EQ(constant_shape(conv.outputs[0]), (std::vector<int64_t>{1, 16, 10, 15}));
 }

@@ -38,6 +38,8 @@ TEST(Target, VectorFacts) {
   EXPECT_EQ(znver4.vector_lanes(32), 16);
   EXPECT_TRUE(znver4.has_fma);
   EXPECT_TRUE(znver4.has_masks);
+  EXPECT_TRUE(znver4.masks(8) && znver4.masks(32));
+  EXPECT_FALSE(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+avx512f").masks(8));
   const Target v3 = Target::parse("llvm -mcpu=x86-64-v3");
   EXPECT_EQ(v3.vector_bits, 256);
   EXPECT_EQ(v3.vector_registers, 16);

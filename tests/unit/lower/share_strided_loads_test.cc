@@ -59,6 +59,20 @@ O[ramp(8, 1, 4)] = (A[ramp((i + 2), 2, 4)] if (ramp(0, 1, 4) < x4(3)))
                 ", [0, 2, 4, 6])\nO[ramp(8, 1, 4)] = " + odd + "\n");
 }
 
+TEST(ShareStridedLoads, DotProductsStay) {
+  constexpr const char* kText = R"(declare S: int32*
+declare X: uint8*
+declare W: int8*
+for (k, 0, 4) {
+  S[ramp(0, 1, 16)] = (S[ramp(0, 1, 16)] + (x16(int32(X[k]))*int32x16(W[ramp(k, 4, 16)])))
+}
+)";
+  const Kernel kernel{.body = parse_stmt(kText)};
+  const Target target = Target::parse("llvm -mcpu=znver4");
+  EXPECT_EQ(to_string(run_pass(pass::share_strided_loads, kernel, {}, target).body),
+            to_string(kernel.body));
+}
+
 TEST(ShareStridedLoads, OthersStay) {
   for (const char* text : {
            // Alone; two strides apart; other masks; a loop between; written between; conditional.
@@ -76,37 +90,46 @@ TEST(ShareStridedLoads, OthersStay) {
   }
 }
 
-// Every stride, with masks and without, computes what it did, at the very edge of its array.
+// Lanes of `type` that lie `stride` apart, of which the first are on, compute what they did: each
+// phase twice, from the first lane on, and with that one off, one stride earlier.
+template <typename T>
+void results_stay(DType type, int stride, int lanes, int on) {
+  const int64_t elements = (on - 1) * stride + stride;
+  std::string text;
+  for (int k = 0; k < 2 * stride; ++k) {
+    const int phase = k / 2, skipped = k % 2;
+    text += fmt::format(
+        "O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})] if ((ramp(0, 1, {1}) < x{1}({4})) && "
+        "(x{1}({5}) <= ramp(0, 1, {1}))))\n",
+        k * lanes, lanes, phase - skipped * stride, stride, on, skipped);
+  }
+  const int64_t results = 2 * stride * lanes;
+  const test::TensorArgument o{"O", type, {results}, true}, a{"A", type, {elements}};
+  const Kernel before = test::make_kernel(text, {o, a});
+  for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
+    const Kernel after = run_pass(pass::share_strided_loads, before, {}, target);
+    std::vector<NDArray> arrays = {NDArray::zeros({results}, type),
+                                   NDArray::zeros({elements}, type)};
+    for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<T>()[i] = static_cast<T>(i + 1);
+    const auto want = test::interpret_on(before, arrays);
+    const auto got = test::interpret_on(after, arrays);
+    test::call(test::compile_function(after, target), arrays);
+    for (int64_t i = 0; i < results; ++i) {
+      ASSERT_EQ(got[0].data_as<T>()[i], want[0].data_as<T>()[i]) << text << i;
+      ASSERT_EQ(arrays[0].data_as<T>()[i], want[0].data_as<T>()[i]) << text << i;
+    }
+  }
+}
+
+// Every stride, with masks and without, at the very edge of its array.
 TEST(ShareStridedLoads, ResultsStay) {
   for (const int stride : {2, 3, 4}) {
     for (const int lanes : {4, 8, 16}) {
       for (const int on : {lanes, lanes - 3}) {
-        const int64_t elements = (on - 1) * stride + stride;
-        // Each phase twice: from the first lane on, and with that one off, one stride earlier.
-        std::string text;
-        for (int k = 0; k < 2 * stride; ++k) {
-          const int phase = k / 2, skipped = k % 2;
-          text += fmt::format(
-              "O[ramp({0}, 1, {1})] = (A[ramp({2}, {3}, {1})] if ((ramp(0, 1, {1}) < x{1}({4})) && "
-              "(x{1}({5}) <= ramp(0, 1, {1}))))\n",
-              k * lanes, lanes, phase - skipped * stride, stride, on, skipped);
-        }
-        const test::TensorArgument o{"O", float_type(32), {2 * stride * lanes}, true},
-            a{"A", float_type(32), {elements}};
-        const Kernel before = test::make_kernel(text, {o, a});
-        for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
-          const Kernel after = run_pass(pass::share_strided_loads, before, {}, target);
-          std::vector<NDArray> arrays = {NDArray::zeros({2 * stride * lanes}, float_type(32)),
-                                         NDArray::zeros({elements}, float_type(32))};
-          for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<float>()[i] = float(i + 1);
-          const auto want = test::interpret_on(before, arrays);
-          const auto got = test::interpret_on(after, arrays);
-          test::call(test::compile_function(after, target), arrays);
-          for (int64_t i = 0; i < 2 * stride * lanes; ++i) {
-            ASSERT_EQ(got[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
-            ASSERT_EQ(arrays[0].data_as<float>()[i], want[0].data_as<float>()[i]) << text << i;
-          }
-        }
+        results_stay<float>(float_type(32), stride, lanes, on);
+        results_stay<uint8_t>(uint_type(8), stride, lanes, on);
+        results_stay<uint16_t>(float_type(16), stride, lanes, on);
+        results_stay<int16_t>(int_type(16), stride, lanes, on);
       }
     }
   }
