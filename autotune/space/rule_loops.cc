@@ -8,6 +8,10 @@
 //
 //   parallel over chunks of rows; for rows; for vectors; lanes
 //
+// a reduction that is of another length for each element of the last axis takes these one by one,
+//
+//   parallel over chunks of elements; for elements; for the reduction
+//
 // and operations that are not outputs may move into their consumers' loops, around a chunk of rows
 // or a row, so that what these need stays in the caches.
 #include <fmt/format.h>
@@ -103,6 +107,7 @@ void apply(Builder& b, size_t op, int) {
       std::accumulate(extents.begin(), extents.end() - 1, int64_t{1}, std::multiplies<>());
   // Results of reductions are wanted for whole rows at once.
   const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && f.reads_reduction;
+  const bool ragged_rows = f.is_ragged() && f.decides_length.back();
   std::vector<IterVar> inner;  // inside the parallel loop
   LastAxis last;
   if (in_rows) {
@@ -114,6 +119,10 @@ void apply(Builder& b, size_t op, int) {
     const auto [vectors, lanes] =
         stage.split(compute->axis.back(), covering_lanes(b.target(), extents.back()));
     last = {.vectors = vectors, .lanes = lanes};
+  } else if (ragged_rows) {
+    const auto [chunk, row] = split_rows(b, stage, op, compute->axis.back(), extents.back());
+    outer.push_back(chunk);
+    inner.push_back(row);
   } else {
     if (extents.back() > 1) last = split_last(b, stage, f, compute->axis.back(), extents.back());
     outer.push_back(last.chunk.defined() ? last.chunk : compute->axis.back());
