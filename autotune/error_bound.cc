@@ -12,6 +12,8 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/ragged.h"
+#include "schedule/te/ragged_length.h"
 #include "schedule/te/scan.h"
 #include "schedule/te/start.h"
 
@@ -131,14 +133,17 @@ class Magnitudes {
       for (const IterVar& axis : axes) {
         const Var var(axis.name(), axis.var().dtype());
         renamed[axis.var()] = var;
-        result.emplace_back(axis->domain, var, axis->kind);
+        // Ends of a reduction may depend on axes that were renamed before.
+        result.push_back(IterVar(te::over(axis, renamed)->domain, var, axis->kind));
       }
       return result;
     };
     const std::vector<IterVar> axes = fresh(compute->axis);
     reduce_axes_ = fresh(compute->reduce_axis);
     for (const IterVar& axis : compute->reduce_axis) {
-      image.reduction *= static_cast<double>(as_const_int(axis->domain.extent).value_or(1));
+      const auto fixed = as_const_int(axis->domain.extent);
+      const int64_t most = fixed ? *fixed : te::elements_along(compute->body[0], axis.var());
+      image.reduction *= static_cast<double>(std::max<int64_t>(most, 1));
     }
 
     std::vector<Expr> bodies;

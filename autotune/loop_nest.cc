@@ -13,6 +13,7 @@
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
+#include "schedule/te/ragged_length.h"
 
 namespace tw::autotune {
 namespace {
@@ -33,6 +34,11 @@ class IndexModel {
     extents_.pop_back();
   }
   size_t depth() const { return extents_.size(); }
+  // Halfway through its loop; nothing for what is none.
+  Expr middle(const Var& variable) const {
+    const size_t depth = depth_of(variable);
+    return depth == extents_.size() ? Expr() : make_const(int_type(64), extents_[depth] / 2);
+  }
 
   Spread spread(const IndexSum& sum) const {
     Spread total(extents_.size() + 1, 0);
@@ -213,7 +219,7 @@ class NestWalk : public Visitor {
   using Visitor::on;
 
   void on(const For& op) override {
-    const int64_t extent = std::max<int64_t>(1, constant_or_one(op.extent));
+    const int64_t extent = extent_of(op);
     index_.push(op.var, extent);
     loops_.push_back({.extent = extent, .kind = op.for_kind, .id = next_id_++});
     visit(op.body);
@@ -297,6 +303,11 @@ class NestWalk : public Visitor {
   }
 
  private:
+  int64_t extent_of(const For& op) const {
+    if (const auto known = as_const_int(op.extent)) return std::max<int64_t>(1, *known);
+    const auto middle = [this](const Var& v) { return index_.middle(v); };
+    return te::expected_length(op.extent, middle, te::elements_along(op.body, op.var));
+  }
   // `position`: whether the expression says where something is, and not what; so do indices and
   // comparisons of them.
   static void count_all(const Expr& e, bool position, const std::vector<Expr>& free,

@@ -42,9 +42,19 @@ std::optional<Mismatch> compare_as(const T* expected, const T* got, const float*
   return first;
 }
 
+// The i-th of `n`: any of them, or where rows of random lengths end, the last at the end of all.
+int64_t some_position(const Positions& p, uint64_t bits, uint64_t i, uint64_t n) {
+  const auto count = static_cast<uint64_t>(p.count);
+  if (!p.ascending) return static_cast<int64_t>((bits >> 32) % count);
+  if (i + 1 == n) return p.count;
+  const double share =
+      (static_cast<double>(i) + static_cast<double>(bits >> 11) * 0x1p-53) / static_cast<double>(n);
+  return i == 0 ? 0 : static_cast<int64_t>(share * static_cast<double>(count));
+}
+
 }  // namespace
 
-void fill_input(const NDArray& array, uint64_t seed, size_t argument) {
+void fill_input(const NDArray& array, uint64_t seed, size_t argument, Positions positions) {
   const DType type = array.dtype();
   const uint64_t stream = random_bits(seed, argument);
   auto* bytes = static_cast<char*>(array.data());
@@ -60,6 +70,8 @@ void fill_input(const NDArray& array, uint64_t seed, size_t argument) {
       store_double(bytes + i * step, type, static_cast<double>(bits >> 11) * 0x1p-52 - 1.0);
     } else if (type.is_bool()) {
       store_int(bytes + i * step, type, static_cast<int64_t>(bits >> 63));
+    } else if (positions.count > 0) {
+      store_int(bytes + i * step, type, some_position(positions, bits, i, n));
     } else {
       const auto value = static_cast<int64_t>((bits >> 32) % 9);
       store_int(bytes + i * step, type, type.is_uint() ? value : value - 4);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "autotune/positions.h"
 #include "lower/kernel.h"
 #include "lower/llvm/target.h"
 #include "runtime/ndarray.h"
@@ -17,9 +18,8 @@
 namespace tw::autotune {
 
 // Deterministic in seed and argument, on every machine: floats uniform in [-1, 1), signed integers
-// in
-// [-4, 4], unsigned in [0, 8], bool either.
-void fill_input(const NDArray& array, uint64_t seed, size_t argument);
+// in [-4, 4], unsigned in [0, 8], bool either; positions as they may be.
+void fill_input(const NDArray& array, uint64_t seed, size_t argument, Positions positions = {});
 // Bytes that no right result leaves as they are: NaN for floats, 0xa5 for the rest.
 void fill_garbage(const NDArray& array);
 // Of the bytes of a contiguous array; tells whether a kernel wrote to its input.

@@ -87,6 +87,8 @@ LowerOptions candidate_options(const std::string& name) {
   LowerOptions options;
   options.name = name;
   options.passes.partition_const_loop = true;
+  // Features and hashes are those of one kernel.
+  options.disabled = {"split_host_device"};
   return options;
 }
 

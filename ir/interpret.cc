@@ -444,7 +444,8 @@ class Machine {
     if (c.name == "argument_count") return of_int(static_cast<int64_t>(arguments_.size()));
     if (c.name == "num_threads") return of_int(options_.num_threads);
     const Scalar first = eval(*c.args[0], 0);
-    if (c.name == "address_bits") return first;  // of the buffer object: not null, and aligned
+    // Of the buffer object: not null, and as aligned as anybody may ask for.
+    if (c.name == "address_bits") return of_int(first.i & ~int64_t{4095});
     if (first.i < 0 || first.i >= static_cast<int64_t>(arguments_.size())) {
       raise({.code = ErrorCode::ArgumentCount,
              .what = fmt::format("{}({}) with {} arguments", c.name, first.i, arguments_.size())});

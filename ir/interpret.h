@@ -64,6 +64,12 @@ struct InterpreterArgument {
   Value value;
 };
 
+// What a launch runs: its variables have the values of the launch's arguments.
+struct InterpreterFunction {
+  std::vector<Var> parameters;
+  Stmt body;
+};
+
 // What is bound before the run: scalar variables, and buffers by their variable (flattened IR) or
 // by producer and value index (IR before storage flattening, indices relative to the output's
 // own shape).
@@ -71,6 +77,7 @@ struct InterpreterScope {
   std::unordered_map<Var, Value, IdentityHash, IdentityEqual> values;
   std::unordered_map<Var, InterpreterBuffer*, IdentityHash, IdentityEqual> buffers;
   std::map<std::pair<const Producer*, int>, InterpreterBuffer*> producers;
+  std::map<std::string, InterpreterFunction, std::less<>> functions;  // device kernels
   // For kernels that unpack their arguments themselves (after make_api).
   std::vector<InterpreterArgument> arguments;
 };

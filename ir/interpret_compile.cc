@@ -240,11 +240,45 @@ class Compiler : public Visitor {
     c.c = else_case;
   }
   void on(const Evaluate& op) override {
+    const Call* call = as<Call>(op.value);
+    if (call != nullptr && call->name == "launch") return launch(*call);
     const Code* a = compile(op.value);
     add(Op::Evaluate, op.value.dtype()).a = a;
   }
 
  private:
+  // The body of the device kernel inside bindings of its parameters.
+  void launch(const Call& op) {
+    const auto function = scope_.functions.find(as<StringImm>(op.args[0])->value);
+    if (function == scope_.functions.end()) {
+      raise({.code = ErrorCode::UnknownFunction,
+             .what = fmt::format("there is no kernel '{}' to launch",
+                                 as<StringImm>(op.args[0])->value)});
+    }
+    const std::vector<Var>& parameters = function->second.parameters;
+    if (op.args.size() < parameters.size() + 1) {
+      raise({.code = ErrorCode::MalformedIr,
+             .what = fmt::format("'{}' is launched with {} arguments", function->first,
+                                 op.args.size() - 1),
+             .legal = fmt::format("{}", parameters.size())});
+    }
+    std::vector<const Code*> values;
+    for (size_t k = 0; k < parameters.size(); ++k) values.push_back(compile(op.args[k + 1]));
+    const auto saved = save(parameters);
+    std::vector<int> slots;
+    for (const Var& v : parameters) slots.push_back(new_slot(v));
+    const Code* body = compile(function->second.body);
+    restore(saved);
+    for (size_t k = parameters.size(); k-- > 0;) {
+      Code& c = add(Op::Let, DType{});
+      c.operand = parameters[k].dtype();
+      c.slot = slots[k];
+      c.a = values[k];
+      c.b = body;
+      body = &c;
+    }
+    result_ = body;
+  }
   // A variable for the memory of a tensor that is realized whole.
   void bind_buffer(const AttrStmt& op) {
     const Var buffer(bound_by(op));

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,10 +47,12 @@ struct KernelConstant {
 enum class KernelRole {
   Entry,        // is called from outside
   Preparation,  // runs once before an entry is called, and computes its constants
+  Device,       // is launched by one of the others, on buffers and numbers (split_host_device)
 };
 
 // Before make_api the arguments' variables are free in `body`; afterwards the body unpacks them
-// from the calling convention (runtime/c_api.h) and checks them.
+// from the calling convention (runtime/c_api.h) and checks them. Those of a device kernel stay
+// free: its caller gives them, and of its buffers no shape is known.
 struct Kernel {
   std::string name = "default_function";
   KernelRole role = KernelRole::Entry;
@@ -71,6 +74,11 @@ struct KernelModule {
   const Kernel& entry() const;
   // The first; null where nothing has to be prepared.
   const Kernel* preparation() const;
+  // A kernel of this module and the device kernels that it launches, in this order.
+  KernelModule with_devices(const Kernel& kernel) const;
 };
+
+// The name of the device kernel that a call launches; empty for other calls.
+std::string_view launched_kernel(const Expr& call);
 
 }  // namespace tw

@@ -13,6 +13,7 @@ Kernel inject_prefetch(Kernel kernel, const PassContext& context);
 Kernel storage_flatten(Kernel kernel, const PassContext& context);
 Kernel tensorize(Kernel kernel, const PassContext& context);
 Kernel inject_virtual_thread(Kernel kernel, const PassContext& context);
+KernelModule split_host_device(KernelModule module, const PassContext& context);
 Kernel lower_threads(Kernel kernel, const PassContext& context);
 Kernel inject_double_buffer(Kernel kernel, const PassContext& context);
 Kernel canonical_simplify(Kernel kernel, const PassContext& context);

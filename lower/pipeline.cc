@@ -28,7 +28,8 @@ using enum Property;
 // - tensorize right after storage_flatten: offsets and strides of an intrinsic's operands are read
 //   off the loop nest as schedule_ops wrote it.
 // - inject_virtual_thread before lower_threads: virtual threads of one thread are part of what it
-// runs.
+//   runs.
+// - split_host_device between the two: threads are still threads.
 // - inject_double_buffer after both: what threads share is computed once then, in one place.
 // - canonical_simplify before loop_partition and vectorize_loop: both read conditions and indices
 //   as linear forms.
@@ -62,6 +63,8 @@ const std::vector<Pass>& table() {
        "tensor intrinsics get their statements, beside the loops that they stand for"},
       {"inject_virtual_thread", pass::inject_virtual_thread, {Flat}, {}, true,
        "virtual threads are interleaved, each with memory of its own"},
+      {"split_host_device", pass::split_host_device, {Flat}, {}, true,
+       "loops of blocks and threads become kernels of their own, which the kernel launches"},
       {"lower_threads", pass::lower_threads, {Flat}, {}, false,
        "blocks run on the thread pool, and their threads in turn up to where they would wait"},
       {"inject_double_buffer", pass::inject_double_buffer, {Flat}, {}, false,
@@ -106,7 +109,7 @@ const std::vector<Pass>& table() {
 }
 
 // What simple_mode leaves out, and where it stops.
-constexpr std::string_view kNotInSimpleMode = "loop_partition";
+constexpr std::string_view kNotInSimpleMode[] = {"split_host_device", "loop_partition"};
 constexpr std::string_view kSimpleModeStopsBefore = "make_api";
 
 const Pass& find_pass(std::string_view name) {
@@ -148,7 +151,7 @@ bool environment_asks_to_verify() {
 std::vector<Var> free_vars_of(const Kernel& kernel, bool has_signature) {
   std::vector<Var> vars;
   for (const KernelConstant& c : kernel.constants) vars.push_back(c.var);
-  if (has_signature) return vars;
+  if (has_signature && kernel.role != KernelRole::Device) return vars;
   for (const KernelArgument& a : kernel.arguments) {
     vars.push_back(a.var);
     for (const Expr& e : a.shape) {
@@ -198,8 +201,9 @@ KernelModule run_passes(KernelModule module, const Target& target, const LowerOp
   };
   for (const Pass& p : table()) {
     if (options.simple_mode && p.name == kSimpleModeStopsBefore) break;
-    const bool skipped =
-        disabled.count(p.name) != 0 || (options.simple_mode && p.name == kNotInSimpleMode);
+    const bool skipped = disabled.count(p.name) != 0 ||
+                         (options.simple_mode && std::ranges::find(kNotInSimpleMode, p.name) !=
+                                                     std::ranges::end(kNotInSimpleMode));
     if (!skipped) {
       for (Property r : p.requires_) {
         if (holds(r)) continue;

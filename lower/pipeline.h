@@ -32,8 +32,8 @@ struct PassOptions {
 
 struct LowerOptions {
   std::string name = "default_function";
-  // Every pass except loop_partition, stopping before make_api; outputs that are no arguments
-  // follow them.
+  // Every pass except split_host_device and loop_partition, stopping before make_api; outputs that
+  // are no arguments follow them.
   bool simple_mode = false;
   ScheduleOptions schedule;
   PassOptions passes;
@@ -84,14 +84,15 @@ struct LowerArgument {
   LowerArgument(te::Tensor t) : tensor(std::move(t)) {}
   LowerArgument(Var v) : scalar(std::move(v)) {}
 };
-// One entry, of that name.
+// One entry, of that name. It is all there is: what blocks and threads run stays in it
+// (split_host_device is left out).
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
              const Target& target, const LowerOptions& options = {}, LowerReport* report = nullptr,
              const PassObserver& observer = {});
 
 // A schedule whose `constants`, placeholders, have their values when the kernel is built: they are
-// no arguments. One entry, and where stages are precomputed (schedule/primitives.def) a
-// preparation.
+// no arguments. One entry, where stages are precomputed (schedule/primitives.def) a preparation,
+// and a device kernel for each part of them that blocks or threads run.
 KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
                           const std::vector<te::Tensor>& constants, const Target& target,
                           const LowerOptions& options = {}, LowerReport* report = nullptr,

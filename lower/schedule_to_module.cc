@@ -270,7 +270,9 @@ KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgum
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
              const Target& target, const LowerOptions& options, LowerReport* report,
              const PassObserver& observer) {
-  return lower_module(schedule, arguments, {}, target, options, report, observer).entry();
+  LowerOptions whole = options;
+  whole.disabled.emplace_back("split_host_device");
+  return lower_module(schedule, arguments, {}, target, whole, report, observer).entry();
 }
 
 }  // namespace tw

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <span>
+
 #include "autotune/replay.h"
+#include "ir/expr.h"
 #include "ir/print.h"
 #include "lower/llvm/compile.h"
 #include "lower/pipeline.h"
 #include "python/constants.h"
+#include "python/lowered.h"
 #include "python/schedule.h"
 #include "runtime/nearest_word.h"
 
@@ -128,16 +132,17 @@ struct Constants {
     for (const ConstantValue& v : values) result.push_back(v.placeholder);
     return result;
   }
-  Kernel prepare(KernelModule module, const Target& target) const {
+  LoweredFunc prepare(KernelModule module, const Target& target) const {
     bind_constants(module, values);
-    return tw::prepare(std::move(module), target).entry();
+    return {tw::prepare(std::move(module), target)};
   }
 };
 
-Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, const Target& target,
-                      const std::string& name, bool simple_mode, const py::dict& config,
-                      std::vector<std::string> disabled, std::string stop_after,
-                      py::object observer, py::list timings, const py::list& constants) {
+LoweredFunc lower_schedule(const Schedule& schedule, const py::sequence& arguments,
+                           const Target& target, const std::string& name, bool simple_mode,
+                           const py::dict& config, std::vector<std::string> disabled,
+                           std::string stop_after, py::object observer, py::list timings,
+                           const py::list& constants) {
   LowerOptions options = to_options(config);
   options.name = name;
   options.simple_mode = simple_mode;
@@ -148,21 +153,44 @@ Kernel lower_schedule(const Schedule& schedule, const py::sequence& arguments, c
   if (!observer.is_none()) {
     observe = [&observer](std::string_view pass, const KernelModule& module) {
       py::gil_scoped_acquire hold;
-      for (const Kernel& kernel : module.kernels) observer(std::string(pass), kernel);
+      for (const Kernel& kernel : module.kernels) observer(std::string(pass), LoweredFunc{kernel});
     };
   }
   LowerReport report;
-  Kernel kernel;
+  LoweredFunc lowered;
   {
     const Constants values(constants);
     py::gil_scoped_release release;
-    kernel = values.prepare(lower_module(schedule, kernel_arguments, values.placeholders(), target,
-                                         options, &report, observe),
-                            target);
+    lowered = values.prepare(lower_module(schedule, kernel_arguments, values.placeholders(), target,
+                                          options, &report, observe),
+                             target);
   }
   for (const PassTiming& t : report.timings)
     timings.append(py::make_tuple(std::string(t.name), t.seconds));
-  return kernel;
+  return lowered;
+}
+
+// The kernel as it always was; device kernels behind it, each under a line with its name and
+// arguments.
+std::string text_of(const LoweredFunc& f) {
+  std::string text = to_string(f.kernel().body);
+  for (const Kernel& device : std::span(f.module.kernels).subspan(1)) {
+    std::vector<std::string> names;
+    for (const KernelArgument& a : device.arguments) names.push_back(a.name);
+    text += fmt::format("\n// device kernel {}({})\n{}", device.name, fmt::join(names, ", "),
+                        to_string(device.body));
+  }
+  return text;
+}
+
+std::string hash_of(const LoweredFunc& f) {
+  Kernel whole = f.kernel();
+  if (f.module.kernels.size() > 1) {
+    std::vector<Stmt> bodies;
+    for (const Kernel& kernel : f.module.kernels) bodies.push_back(kernel.body);
+    whole.body = block(bodies);
+  }
+  return autotune::ir_hash(whole);
 }
 
 void bind_target(py::module_& m) {
@@ -185,24 +213,32 @@ void bind_target(py::module_& m) {
 
 void bind_lower(py::module_& m) {
   bind_target(m);
-  py::class_<Kernel>(m, "LoweredFunc", "A lowered kernel; str() of it is its IR.")
-      .def_readonly("name", &Kernel::name)
-      .def_readonly("body", &Kernel::body)
+  py::class_<LoweredFunc>(m, "LoweredFunc",
+                          "A lowered kernel and the device kernels that it launches; str() of it "
+                          "is its IR.")
+      .def_property_readonly("name", [](const LoweredFunc& f) { return f.kernel().name; })
+      .def_property_readonly("body", [](const LoweredFunc& f) { return f.kernel().body; })
+      .def_property_readonly(
+          "devices",
+          [](const LoweredFunc& f) {
+            std::vector<LoweredFunc> devices;
+            for (const Kernel& k : std::span(f.module.kernels).subspan(1)) devices.push_back({k});
+            return devices;
+          },
+          "The device kernels: what blocks and threads run.")
       .def_property_readonly(
           "args",
-          [](const Kernel& k) {
+          [](const LoweredFunc& f) {
             py::list result;
-            for (const KernelArgument& a : k.arguments) {
+            for (const KernelArgument& a : f.kernel().arguments) {
               result.append(py::make_tuple(a.name, a.dtype, py::cast(a.shape), a.is_output));
             }
             return result;
           },
           "(name, dtype, shape, whether the kernel writes it) of each argument.")
-      .def("__str__", [](const Kernel& k) { return to_string(k.body); })
-      .def("__repr__", [](const Kernel& k) { return to_string(k.body); })
-      .def(
-          "ir_hash", [](const Kernel& k) { return autotune::ir_hash(k); },
-          "Structural hash without names, as the tuning log holds it.");
+      .def("__str__", &text_of)
+      .def("__repr__", &text_of)
+      .def("ir_hash", &hash_of, "Structural hash without names, as the tuning log holds it.");
   m.def("lower", &lower_schedule);
   m.def("lower_program", [](const te::Program& program, const Schedule& schedule,
                             const Target& target, const std::string& name,

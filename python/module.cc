@@ -11,6 +11,7 @@
 #include "lower/llvm/compile.h"
 #include "python/array.h"
 #include "python/constants.h"
+#include "python/lowered.h"
 #include "runtime/thread_count.h"
 #include "runtime/thread_pool.h"
 #include "runtime/time_evaluator.h"
@@ -104,9 +105,13 @@ PyFunction entry(const PyModule& m) {
   return get_function(m, names.front());
 }
 
-PyModule compile_kernels(const std::vector<Kernel>& kernels, const Target& target, bool cross) {
+PyModule compile_kernels(const std::vector<LoweredFunc>& functions, const Target& target,
+                         bool cross) {
   PyModule result;
-  for (const Kernel& kernel : kernels) {
+  KernelModule kernels;
+  for (const LoweredFunc& function : functions) {
+    const Kernel& kernel = function.kernel();
+    std::ranges::copy(function.module.kernels, std::back_inserter(kernels.kernels));
     std::vector<bool> written;
     for (const KernelArgument& a : kernel.arguments) written.push_back(a.is_output);
     const bool fresh =

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "ir/arithmetic/analyzer.h"
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "ir/substitute.h"
+#include "runtime/c_api.h"
 #include "runtime/error.h"
 
 namespace tw {
@@ -43,6 +45,27 @@ std::vector<Declared> declarations(const IntrinBuffer& buffer, const std::vector
   return all;
 }
 
+// Where the address is no multiple of what the buffer promises nothing runs; below, code generation
+// counts on it.
+Stmt aligned(const IntrinBuffer& buffer, const Stmt& statements, const std::string& stage) {
+  const int64_t bytes = buffer.data_alignment;
+  if (bytes <= buffer.dtype.element_bytes()) return statements;
+  const DType address = uint_type(64);
+  const Expr bits = call(address, "address_bits", {buffer.data}, CallKind::PureIntrinsic);
+  const auto text = [](const std::string& t) { return Expr(make(StringImm{.value = t})); };
+  const Expr error = call(int_type(32), "argument_error",
+                          {TW_CHECK_Alignment, text(stage), text(buffer.name), 0,
+                           make_const(int_type(64), bytes), cast(int_type(64), bits)},
+                          CallKind::Intrinsic);
+  const Expr low = call("bitwise_and", {bits, make_const(address, bytes - 1)});
+  return make(AssertStmt{.condition = low == make_zero(address),
+                         .message = error,
+                         .body = make(AttrStmt{.node = buffer.data,
+                                               .key = attr::kStorageAlignment,
+                                               .value = make_const(address, bytes),
+                                               .body = statements})});
+}
+
 }  // namespace
 
 Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::vector<Expr>>& shapes,
@@ -76,7 +99,9 @@ Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::ve
            .legal = fmt::format("{}, or a variable of its own; memory is row-major without gaps",
                                 to_string(is))});
   }
-  return values.empty() ? statements : substitute(statements, values);
+  Stmt body = values.empty() ? statements : substitute(statements, values);
+  for (size_t k = buffers.size(); k-- > 0;) body = aligned(buffers[k], body, stage);
+  return body;
 }
 
 }  // namespace tw

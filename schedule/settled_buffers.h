@@ -12,7 +12,8 @@ namespace tw {
 // The statements of `stage`, with what stands in memory in place of the variables of their buffers:
 // buffer k is that of a tensor of shape k, which is row-major without gaps and begins where its
 // memory does. BadArgument for an extent, stride or offset that is declared otherwise, or of which
-// that cannot be proven.
+// that cannot be proven. What a buffer says of its address (data_alignment) is tested when they
+// run: ArgumentAlignment with the buffer's name.
 Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::vector<Expr>>& shapes,
              const Stmt& statements, const std::string& stage);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <map>
 #include <mutex>
 
@@ -119,6 +120,11 @@ std::vector<Expr> compact_strides(const std::vector<Expr>& shape) {
 IntrinBuffer decl_buffer(const std::vector<Expr>& shape, DType dtype, const std::string& name,
                          std::vector<Expr> strides, int64_t offset_factor, const std::string& scope,
                          int64_t data_alignment) {
+  if (data_alignment > 0 && !std::has_single_bit(static_cast<uint64_t>(data_alignment))) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("data_alignment of buffer '{}' is {}", name, data_alignment),
+           .legal = "a power of two, in bytes; or -1, for that of the type"});
+  }
   return {.data = buffer_var(name, dtype),
           .dtype = dtype,
           .shape = shape,

@@ -14,6 +14,8 @@
 #include "ir/expr.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/ragged.h"
+#include "schedule/te/ragged_length.h"
 
 namespace tw::autotune {
 namespace {
@@ -24,6 +26,17 @@ int64_t constant_extent(const te::Operation& op, const Expr& extent, std::string
          .what = fmt::format("the extent of axis '{}' is symbolic", axis),
          .stage = op.name(),
          .legal = "tuning needs constant shapes; write the schedule by hand for symbolic ones"});
+}
+
+std::vector<bool> lengths_decided(const te::ComputeNode& op) {
+  const std::vector<Expr> ends = te::ragged_ends(op);
+  std::vector<bool> decides;
+  for (const IterVar& axis : op.axis) {
+    if (ends.empty()) break;
+    decides.push_back(
+        std::ranges::any_of(ends, [&](const Expr& e) { return uses(e, axis.var()); }));
+  }
+  return decides;
 }
 
 // True when the load reads its producer at the operation's own data axes, in order; along an axis
@@ -146,13 +159,25 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     }
     if (f.compute == nullptr) continue;
     f.is_reduction = f.compute->is_reduction();
-    for (const IterVar& r : f.compute->reduce_axis) {
-      f.reduce_extents.push_back(constant_extent(ops[i], r->domain.extent, r.name()));
+    const auto expected = te::expected_extents(*f.compute);
+    for (size_t k = f.extents.size(); k < expected.size(); ++k) {
+      const IterVar& axis = f.compute->all_axes[k];
+      f.reduce_extents.push_back(
+          expected[k] ? *expected[k] : constant_extent(ops[i], axis->domain.extent, axis.name()));
+    }
+    f.decides_length = lengths_decided(*f.compute);
+    // What says how far a reduction goes is there before its loops begin.
+    for (const Expr& end : te::ragged_ends(*f.compute)) {
+      for_each_expr(end, [&](const Expr& e) {
+        const ProducerLoad* load = as<ProducerLoad>(e);
+        if (load != nullptr) facts[numbers.at(load->producer.get())].is_output = true;
+      });
     }
     const Reads reads(*f.compute);
     f.has_condition = reads.has_condition;
     f.has_math = f.carries_math = reads.has_math;
-    f.has_reuse = f.is_reduction && !f.in_scan && reuses_input(*f.compute, f.extents, reads);
+    f.has_reuse = f.is_reduction && !f.is_ragged() && !f.in_scan &&
+                  reuses_input(*f.compute, f.extents, reads);
     for (const auto& [producer, r] : reads_by_producer(reads.loads, i, f, numbers)) {
       OperationFacts& p = facts[producer];
       if (p.in_scan != f.in_scan) continue;

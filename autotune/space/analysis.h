@@ -43,6 +43,11 @@ struct OperationFacts {
   bool read_anew = false;
   std::vector<int64_t> extents;  // of the data axes
   std::vector<int64_t> reduce_extents;
+  // Which data axes some reduce axis is longer or shorter by: the rows of a triangle, those of a
+  // sparse matrix. The reduction's loops stand inside of theirs. Its extent is then the one
+  // expected; empty where all are fixed.
+  std::vector<bool> decides_length;
+  bool is_ragged() const { return !decides_length.empty(); }
 
   bool is_tiled() const { return has_reuse && !extents.empty(); }
 

@@ -16,14 +16,25 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/ragged_length.h"
 
 namespace tw::autotune {
 namespace {
 
 constexpr int64_t kMostVectors = 4;
 
+// Whether the index goes on by one with the axis: it is the axis, or begins somewhere, as a row of
+// a sparse matrix does.
+bool steps_with(const Expr& index, const Var& axis) {
+  if (index.same_as(axis)) return true;
+  const Add* sum = as<Add>(index);
+  if (sum == nullptr) return false;
+  return (sum->a.same_as(axis) && !uses(sum->b, axis)) ||
+         (sum->b.same_as(axis) && !uses(sum->a, axis));
+}
+
 // The reduction axis that reads move along in their last dimension, where no data axis does; -1
-// where there is none.
+// where there is none. What says where to read may move anywhere.
 int contiguous_axis(const te::ComputeNode& compute) {
   int found = -1;
   bool moves_with_data = false;
@@ -37,9 +48,9 @@ int contiguous_axis(const te::ComputeNode& compute) {
       };
       if (std::ranges::none_of(compute.reduce_axis, moves)) return;  // the same for the whole sum
       const Expr& last = load->indices.back();
-      for (const IterVar& axis : compute.axis) moves_with_data |= uses(last, axis.var());
+      for (const IterVar& axis : compute.axis) moves_with_data |= te::moves_with(last, axis.var());
       for (size_t k = 0; k < compute.reduce_axis.size(); ++k) {
-        if (last.same_as(compute.reduce_axis[k].var())) found = static_cast<int>(k);
+        if (steps_with(last, compute.reduce_axis[k].var())) found = static_cast<int>(k);
       }
     });
   }
@@ -86,7 +97,8 @@ std::optional<Walk> walk_of(const OperationFacts& f) {
   const auto last = static_cast<size_t>(axis);
   Walk walk{.first = last, .last = last, .extent = f.reduce_extents[last]};
   // Conditions would have to be asked of the parts that the walk is made of.
-  while (!f.has_condition && walk.first > 0 && joins_next(*f.compute, walk.first - 1, last)) {
+  const bool simple = !f.has_condition && !f.is_ragged();
+  while (simple && walk.first > 0 && joins_next(*f.compute, walk.first - 1, last)) {
     walk.extent *= f.reduce_extents[--walk.first];
   }
   return walk;
@@ -99,11 +111,13 @@ int variants(const Builder& b, size_t op) {
   return walk && walk->extent >= 2 * b.target().vector_lanes(32) ? 1 : 0;
 }
 
-// (rows in lanes, rows at once): rows of one chunk, and how many of them are summed side by side.
-std::vector<std::vector<int64_t>> row_choices(const Target& target, int64_t rows) {
+// (rows in lanes, rows at once): rows of one chunk, and how many of them are summed side by side,
+// one where they are not of one length.
+std::vector<std::vector<int64_t>> row_choices(const Target& target, const OperationFacts& f) {
   std::vector<std::vector<int64_t>> choices;
-  for (int64_t r = 1; r <= covering_lanes(target, rows); r *= 2) {
-    for (int64_t u = 1; u <= std::min<int64_t>(r, 8); u *= 2) choices.push_back({r, u});
+  const int64_t at_once = f.is_ragged() ? 1 : 8;
+  for (int64_t r = 1; r <= covering_lanes(target, f.extents.back()); r *= 2) {
+    for (int64_t u = 1; u <= std::min(r, at_once); u *= 2) choices.push_back({r, u});
   }
   return choices;
 }
@@ -144,7 +158,7 @@ void apply(Builder& b, size_t op, int) {
   std::vector<IterVar> order;
   if (rank > 0) {
     Knob knob{.kind = Knob::Kind::Tile, .label = f.op.name() + "." + f.compute->axis.back().name()};
-    knob.choices = row_choices(b.target(), f.extents.back());
+    knob.choices = row_choices(b.target(), f);
     knob.values = knob.choices;
     std::vector<IterVar> outer(f.compute->axis.begin(), f.compute->axis.end());
     for (size_t k = 0; k < rank; ++k) outer[k] = stage.axis(static_cast<int>(k));
@@ -160,8 +174,9 @@ void apply(Builder& b, size_t op, int) {
     const auto [rows, at_once] = b.split(knob, partial, sums->axis[rank - 1]);
     b.add_knob(std::move(knob));
     order = {rows};
+    if (f.is_ragged()) order.push_back(at_once);
     order.insert(order.end(), sums->reduce_axis.begin(), sums->reduce_axis.end());
-    order.push_back(at_once);
+    if (!f.is_ragged()) order.push_back(at_once);
     partial.unroll(at_once);
     b.add_attach_point(op, stage, fused);
   } else {

@@ -16,6 +16,10 @@
 //
 //   parallel over chunks of rows; for rows; for vectors; lanes
 //
+// a reduction that is of another length for each element of the last axis takes these one by one,
+//
+//   parallel over chunks of elements; for elements; for the reduction
+//
 // and operations that are not outputs may move into their consumers' loops, around a chunk of rows
 // or a row, so that what these need stays in the caches.
 #include <fmt/format.h>
@@ -118,7 +122,9 @@ Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar&
 void apply(Builder& b, size_t op, int) {
   const OperationFacts& f = b.facts(op);
   b.describe("loops", op);
-  const bool has_sums = f.is_reduction && !f.extents.empty() && f.extents.back() > 1;
+  const bool ragged_rows = f.is_ragged() && f.decides_length.back();
+  const bool has_sums =
+      f.is_reduction && !ragged_rows && !f.extents.empty() && f.extents.back() > 1;
   Stage partial;
   if (has_sums) {
     std::vector<te::Tensor> results;
@@ -150,6 +156,10 @@ void apply(Builder& b, size_t op, int) {
     const auto [vectors, lanes] =
         stage.split(compute->axis.back(), covering_lanes(b.target(), extents.back()));
     last = {.vectors = vectors, .lanes = lanes};
+  } else if (ragged_rows) {
+    const auto [chunk, row] = split_rows(b, stage, op, compute->axis.back(), extents.back());
+    outer.push_back(chunk);
+    inner.push_back(row);
   } else {
     if (extents.back() > 1) {
       last = split_last(b, stage, f, compute->axis.back(), extents.back(),

@@ -118,8 +118,9 @@ struct Session::State {
   int threads = 1;
   uint64_t seed = 0;
   CacheState caches = CacheState::Hot;
-  std::vector<NDArray> arrays;      // one an argument; empty until something runs
-  std::vector<uint64_t> checksums;  // of the inputs, 0 for outputs
+  std::vector<Positions> positions;  // of arguments
+  std::vector<NDArray> arrays;       // one an argument; empty until something runs
+  std::vector<uint64_t> checksums;   // of the inputs, 0 for outputs
   std::map<int64_t, CompiledCandidate> compiled;
   std::string reference_path, tolerance_path;
   std::unique_ptr<MappedFile> reference, tolerance;
@@ -131,6 +132,7 @@ struct Session::State {
   void set_task(const json& request) {
     *this = State();
     program = te::parse_program(request.at("te").get<std::string>());
+    positions = positions_of(program);
     target = Target::parse(request.at("target").get<std::string>());
     threads = request.at("threads");
     seed = request.at("seed");
@@ -142,7 +144,7 @@ struct Session::State {
     for (size_t k = 0; k < program.arguments.size(); ++k) {
       arrays.push_back(allocate(program.arguments[k]));
       const bool output = is_output(k);
-      if (!output) fill_input(arrays[k], seed, k);
+      if (!output) fill_input(arrays[k], seed, k, positions[k]);
       checksums.push_back(output ? 0 : checksum(arrays[k]));
     }
   }
@@ -238,7 +240,7 @@ struct Session::State {
     for (size_t k = 0; k < arrays.size(); ++k) {
       if (checksums[k] != 0 && checksum(arrays[k]) != checksums[k]) {
         // In place: other candidates may hold the array as a constant.
-        fill_input(arrays[k], seed, k);
+        fill_input(arrays[k], seed, k, positions[k]);
         return fmt::format("input '{}' was written to", program.arguments[k].name());
       }
     }

@@ -10,8 +10,11 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
+#include <span>
 #include <type_traits>
 
 #include "ir/print.h"
@@ -48,14 +51,16 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
+// Of the kernels that can be called: device kernels are not.
 ModuleInfo describe(const std::vector<Kernel>& kernels, const Target& target) {
   ModuleInfo info{.target = target.text()};
   for (const Kernel& kernel : kernels) {
+    if (kernel.role == KernelRole::Device) continue;
     FunctionInfo& function = info.functions.emplace_back();
     function.name = kernel.name;
     function.symbol = codegen::entry_symbol(kernel);
     if (codegen::has_unchecked(kernel)) function.unchecked = codegen::unchecked_symbol(kernel);
-    function.workspace = workspace_size(kernel);
+    function.workspace = workspace_size(kernel, kernels);
     for (const KernelArgument& a : kernel.arguments) {
       ArgumentInfo& argument = function.arguments.emplace_back();
       argument.name = a.name;
@@ -190,7 +195,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
  public:
   CompiledModule(std::vector<Kernel> kernels, Target target, const CompileOptions& options,
                  CompileTimings& timings)
-      : kernels_(std::move(kernels)),
+      : kernels_(callable_first(std::move(kernels))),
         target_(std::move(target)),
         options_(options),
         info_(describe(kernels_, target_)) {
@@ -212,18 +217,18 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
         options_.reuse ? codegen::cached_object(kernels_.at(0), target_, generate) : generate();
     if (object.empty()) return;
     std::vector<std::string> names;
-    for (const Kernel& kernel : kernels_) names.push_back(codegen::entry_symbol(kernel));
-    for (const Kernel& kernel : kernels_) {
+    for (const Kernel& kernel : callable()) names.push_back(codegen::entry_symbol(kernel));
+    for (const Kernel& kernel : callable()) {
       for (size_t i = 0; i < kernel.constants.size(); ++i)
         names.push_back(codegen::constant_symbol(kernel, i));
     }
-    for (size_t i = 0; i < kernels_.size(); ++i) {
+    for (size_t i = 0; i < callable().size(); ++i) {
       unchecked_.push_back(info_.functions[i].unchecked.empty() ? i : names.size());
       if (unchecked_[i] != i) names.push_back(info_.functions[i].unchecked);
     }
     code_ = LoadedCode::load(std::move(object), names);
-    size_t slot = kernels_.size();
-    for (const Kernel& kernel : kernels_) {
+    size_t slot = callable().size();
+    for (const Kernel& kernel : callable()) {
       for (const KernelConstant& c : kernel.constants)
         *static_cast<void**>(code_->address(slot++)) = c.value.data();
     }
@@ -232,12 +237,12 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
 
   std::vector<std::string> function_names() const override {
     std::vector<std::string> names;
-    for (const Kernel& kernel : kernels_) names.push_back(kernel.name);
+    for (const Kernel& kernel : callable()) names.push_back(kernel.name);
     return names;
   }
 
   Function get_function(std::string_view name) const override {
-    for (size_t i = 0; i < kernels_.size(); ++i) {
+    for (size_t i = 0; i < callable().size(); ++i) {
       if (kernels_[i].name != name) continue;
       if (code_ == nullptr) {
         raise_missing_features(target_, fmt::format("'{}' is built", name),
@@ -287,6 +292,14 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
 
  private:
+  static std::vector<Kernel> callable_first(std::vector<Kernel> kernels) {
+    std::ranges::stable_partition(kernels,
+                                  [](const Kernel& k) { return k.role != KernelRole::Device; });
+    return kernels;
+  }
+  std::span<const Kernel> callable() const {
+    return std::span(kernels_).first(info_.functions.size());
+  }
   std::unique_ptr<Compilation> compile_again() const {
     CompileTimings ignored;
     CompileOptions options = options_;
@@ -295,7 +308,7 @@ class CompiledModule final : public Module, public std::enable_shared_from_this<
   }
   std::string assembly() const { return compile_again()->assembly(); }
 
-  std::vector<Kernel> kernels_;
+  std::vector<Kernel> kernels_;  // those that can be called first
   Target target_;
   CompileOptions options_;
   ModuleInfo info_;
@@ -369,17 +382,22 @@ std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& targe
                                           timings != nullptr ? *timings : ignored);
 }
 
-Function compile_preparation(const Kernel& preparation, const Target& target,
+Function compile_preparation(const KernelModule& preparation, const Target& target,
                              CompileTimings* timings) {
-  return compile({preparation}, target, {.reuse = true}, timings)->get_function(preparation.name);
+  const bool alone = preparation.kernels.size() == 1;
+  return compile(preparation, target, {.reuse = alone}, timings)
+      ->get_function(preparation.kernels.at(0).name);
 }
 
 KernelModule prepare(KernelModule module, const Target& target) {
+  std::set<std::string> done;
   for (const Kernel& kernel : module.kernels) {
-    if (kernel.role == KernelRole::Preparation)
-      compile_preparation(kernel, is_foreign(target) ? Target::host() : target).call({});
+    if (kernel.role != KernelRole::Preparation) continue;
+    const KernelModule preparation = module.with_devices(kernel);
+    compile_preparation(preparation, is_foreign(target) ? Target::host() : target).call({});
+    for (const Kernel& k : preparation.kernels) done.insert(k.name);
   }
-  std::erase_if(module.kernels, [](const Kernel& k) { return k.role == KernelRole::Preparation; });
+  std::erase_if(module.kernels, [&](const Kernel& k) { return done.contains(k.name); });
   return module;
 }
 

@@ -40,9 +40,10 @@ std::shared_ptr<Module> compile(const KernelModule& kernels, const Target& targe
 // is one library. They are for the same target.
 std::shared_ptr<Module> join(std::vector<std::shared_ptr<Module>> modules);
 
-// The preparation of a bound module, compiled, or loaded anew where an equal one was compiled
-// before: candidates of one task pack their weights into a handful of layouts.
-Function compile_preparation(const Kernel& preparation, const Target& target,
+// The preparation of a bound module and the device kernels behind it, compiled, or loaded anew
+// where an equal one was compiled before: candidates of one task pack their weights into a handful
+// of layouts.
+Function compile_preparation(const KernelModule& preparation, const Target& target,
                              CompileTimings* timings = nullptr);
 
 // Compiles and runs the preparations of a bound module: what remains is to be called. Code for a

@@ -71,6 +71,9 @@ struct BufferFacts {
   int64_t bytes = 0;    // 0: not known
 };
 
+// The functions of the module's device kernels by name.
+using DeviceFunctions = std::unordered_map<std::string, llvm::Function*>;
+
 // State shared by the functions that one kernel becomes.
 struct KernelState {
   llvm::Module& module;
@@ -78,6 +81,7 @@ struct KernelState {
   const Target& target;
   EmitOptions options;
   EmitResult& result;
+  const DeviceFunctions& devices;
   std::string kernel_name;
   std::unordered_map<const Variable*, BufferFacts> buffers = {};
   std::unordered_map<std::string, llvm::Constant*> strings = {};
@@ -110,6 +114,9 @@ struct Linear {
   void add(llvm::Value* atom, int64_t coefficient, int level);
 };
 
+// What values of the type are; null where there is no such type.
+llvm::Type* machine_type(llvm::LLVMContext& context, DType t);
+
 class FunctionEmitter {
  public:
   FunctionEmitter(KernelState& kernel, llvm::Function* function);
@@ -118,6 +125,8 @@ class FunctionEmitter {
   static void emit_kernel(KernelState& state, const Kernel& kernel);
   static llvm::Function* emit_entry(KernelState& state, const Kernel& kernel,
                                     const std::string& name, llvm::Function* unchecked);
+  // The function of a device kernel, which takes its arguments as they are.
+  static llvm::Function* emit_device(KernelState& state, const Kernel& kernel);
 
  private:
   using Builder = llvm::IRBuilder<llvm::ConstantFolder, llvm::IRBuilderCallbackInserter>;
@@ -167,6 +176,7 @@ class FunctionEmitter {
   std::vector<const Variable*> captured(const Stmt& body) const;
   void emit_compute_scope(const AttrStmt& op);
   void emit_parallel_launch(const AttrStmt& op);
+  llvm::Value* emit_launch(const Call& op);
   llvm::Value* captured_value(const Variable* var);
   void bind_captured(const Variable* var, const Binding& outer, llvm::Value* value);
   void return_on_failure(llvm::Value* status);

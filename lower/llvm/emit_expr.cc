@@ -12,30 +12,35 @@
 
 namespace tw::codegen {
 
-llvm::Type* FunctionEmitter::type(DType t) const {
+llvm::Type* machine_type(llvm::LLVMContext& context, DType t) {
   llvm::Type* scalar = nullptr;
   switch (t.code) {
     case TypeCode::Int:
     case TypeCode::UInt:
-      scalar = llvm::Type::getIntNTy(k_.context, t.bits);
+      scalar = llvm::Type::getIntNTy(context, t.bits);
       break;
     case TypeCode::Bool:
-      scalar = llvm::Type::getInt1Ty(k_.context);
+      scalar = llvm::Type::getInt1Ty(context);
       break;
     case TypeCode::Handle:
-      scalar = llvm::PointerType::get(k_.context, 0);
+      scalar = llvm::PointerType::get(context, 0);
       break;
     case TypeCode::BFloat:  // its bits: of moves of LLVM's own type not every processor has all
-      if (t.bits == 16) scalar = llvm::Type::getInt16Ty(k_.context);
+      if (t.bits == 16) scalar = llvm::Type::getInt16Ty(context);
       break;
     case TypeCode::Float:
-      if (t.bits == 16) scalar = llvm::Type::getHalfTy(k_.context);
-      if (t.bits == 32) scalar = llvm::Type::getFloatTy(k_.context);
-      if (t.bits == 64) scalar = llvm::Type::getDoubleTy(k_.context);
+      if (t.bits == 16) scalar = llvm::Type::getHalfTy(context);
+      if (t.bits == 32) scalar = llvm::Type::getFloatTy(context);
+      if (t.bits == 64) scalar = llvm::Type::getDoubleTy(context);
       break;
   }
-  if (scalar == nullptr) fail("no machine type for " + to_string(t));
-  return t.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, t.lanes);
+  return scalar == nullptr || t.lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, t.lanes);
+}
+
+llvm::Type* FunctionEmitter::type(DType t) const {
+  llvm::Type* known = machine_type(k_.context, t);
+  if (known == nullptr) fail("no machine type for " + to_string(t));
+  return known;
 }
 
 llvm::Type* FunctionEmitter::memory_type(DType t) const {

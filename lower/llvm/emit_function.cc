@@ -59,7 +59,8 @@ class BufferCollector : public Visitor {
     Visitor::on(op);
   }
   void on(const Call& op) override {
-    const bool opaque = op.call_kind == CallKind::Extern || op.call_kind == CallKind::PureExtern;
+    const bool opaque = op.call_kind == CallKind::Extern || op.call_kind == CallKind::PureExtern ||
+                        op.name == "launch";
     for (const Expr& a : op.args) {
       const Variable* v = as<Variable>(a);
       if (opaque && v != nullptr && v->type.is_handle()) touch(Var(v)).written = true;
@@ -72,7 +73,7 @@ void give_scopes(KernelState& state, const Kernel& kernel) {
   BufferCollector collector;
   collector.visit(kernel.body);
   for (const KernelArgument& a : kernel.arguments) {
-    if (!a.is_tensor) continue;
+    if (!a.is_tensor || kernel.role == KernelRole::Device) continue;
     const auto it = collector.facts.find(a.var.operator->());
     if (it == collector.facts.end()) continue;
     int64_t bytes = a.dtype.element_bytes() * a.dtype.lanes;
@@ -523,11 +524,69 @@ void FunctionEmitter::emit_parallel_launch(const AttrStmt& op) {
   return_on_failure(b_.CreateCall(k_.runtime_function(run), {function, closure, count}));
 }
 
+// Integers travel as 64 bits, as they do into compute scopes. Different buffers never overlap here
+// as well: they are the caller's arguments and allocations.
+llvm::Function* FunctionEmitter::emit_device(KernelState& state, const Kernel& kernel) {
+  give_scopes(state, kernel);
+  llvm::SmallVector<llvm::Type*, 8> types;
+  for (const KernelArgument& a : kernel.arguments) {
+    const DType t = a.var.dtype();
+    types.push_back(machine_type(state.context, is_index_type(t) ? int_type(64) : t));
+  }
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(state.context), types, false),
+      llvm::Function::InternalLinkage, kernel.name + ".device", state.module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  FunctionEmitter emitter(state, function);
+  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
+    const Variable* var = kernel.arguments[i].var.operator->();
+    llvm::Argument* parameter = function->getArg(static_cast<unsigned>(i));
+    Binding given{.root = var};
+    if (is_index_type(var->type)) given.linear.emplace();
+    emitter.bind_captured(var, given, parameter);
+    const auto facts = state.buffers.find(var);
+    if (!var->type.is_handle() || facts == state.buffers.end()) continue;
+    llvm::AttrBuilder attributes(state.context);
+    attributes.addAttribute(llvm::Attribute::NoAlias);
+    attributes.addAttribute(llvm::Attribute::NoCapture);
+    if (!facts->second.written) attributes.addAttribute(llvm::Attribute::ReadOnly);
+    parameter->addAttrs(attributes);
+  }
+  emitter.emit(kernel.body);
+  emitter.finish();
+  return function;
+}
+
+llvm::Value* FunctionEmitter::emit_launch(const Call& op) {
+  const auto device = k_.devices.find(std::string(launched_kernel(Expr::of(&op))));
+  if (device == k_.devices.end()) fail("it launches a kernel that is not in the module");
+  llvm::Function* function = device->second;
+  llvm::SmallVector<llvm::Value*, 8> values;
+  for (size_t i = 0; i < function->arg_size(); ++i) {
+    const Expr& value = op.args.at(i + 1);
+    values.push_back(is_index_type(value.dtype()) ? index(value) : emit(value));
+  }
+  has_launched_ = true;
+  llvm::Value* status = b_.CreateCall(function, values);
+  return_on_failure(status);
+  return status;
+}
+
 EmitResult emit(const std::vector<Kernel>& kernels, const Target& target,
                 const EmitOptions& options, llvm::Module& module) {
   EmitResult result;
+  DeviceFunctions devices;
+  const auto state_of = [&](const Kernel& kernel) {
+    return KernelState{module, module.getContext(), target, options, result, devices, kernel.name};
+  };
   for (const Kernel& kernel : kernels) {
-    KernelState state{module, module.getContext(), target, options, result, kernel.name};
+    if (kernel.role != KernelRole::Device) continue;
+    KernelState state = state_of(kernel);
+    devices[kernel.name] = FunctionEmitter::emit_device(state, kernel);
+  }
+  for (const Kernel& kernel : kernels) {
+    if (kernel.role == KernelRole::Device) continue;
+    KernelState state = state_of(kernel);
     FunctionEmitter::emit_kernel(state, kernel);
   }
   return result;

@@ -257,6 +257,7 @@ llvm::Value* FunctionEmitter::emit_call(const Call& op) {
   }
   const std::string& name = op.name;
   if (name == "likely") return emit(op.args[0]);
+  if (name == "launch") return emit_launch(op);
   if (name == "if_then_else") return emit_if_then_else(op);
   if (name == "prefetch") return emit_prefetch(op);
   if (name.starts_with("amx_")) return emit_tile_operation(op);

@@ -115,6 +115,7 @@ std::string header(const std::vector<Kernel>& kernels) {
   std::string text =
       "#pragma once\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   for (const Kernel& kernel : kernels) {
+    if (kernel.role == KernelRole::Device) continue;
     text += "// args[i] points to a DLTensor, an int64_t or a double:\n";
     for (size_t i = 0; i < kernel.arguments.size(); ++i) {
       const KernelArgument& a = kernel.arguments[i];

@@ -10,7 +10,7 @@ class PassContext(Scoped):
 
     config: options by name; `options()` lists them. disabled_pass: names of optional passes to leave out; `tw.lower_passes()`
     lists them. observer(pass_name, func) is called after each pass with each kernel as it then is, a kernel that prepares
-    constants among them. stop_after: name of the last pass to run. After a lowering, `timings` holds (pass, seconds) of it.
+    constants and device kernels among them. stop_after: name of the last pass to run. After a lowering, `timings` holds (pass, seconds) of it.
     """
 
     def __init__(self, opt_level=None, required_pass=None, disabled_pass=None, config=None, observer=None, stop_after=""):

@@ -6,6 +6,7 @@
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
+#include "schedule/te/ragged_length.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -96,18 +97,18 @@ class Counter {
   VarSet data_;
 };
 
-double points(const std::vector<IterVar>& axes, const std::string& stage) {
+double points(const OperationNode& op) {
   double n = 1;
-  for (const IterVar& a : axes) {
-    const auto extent = as_const_int(a->domain.extent);
-    if (!extent) {
+  const auto extents = expected_extents(op);
+  for (size_t k = 0; k < extents.size(); ++k) {
+    if (!extents[k]) {
       raise({.code = ErrorCode::SymbolicExtent,
              .what = "operations cannot be counted over a symbolic extent",
-             .stage = stage,
-             .axis = a.name(),
+             .stage = op.name,
+             .axis = op.root_axes()[k].name(),
              .legal = "constant shapes"});
     }
-    n *= static_cast<double>(*extent);
+    n *= static_cast<double>(*extents[k]);
   }
   return n;
 }
@@ -127,7 +128,7 @@ double count_operation(const Operation& op) {
     for (const Expr& source : reduce->source) once += Counter().count(source);
     if (reduce->condition.defined()) once += Counter().count(reduce->condition);
   }
-  return once * points(op->root_axes(), op->name);
+  return once * points(*op);
 }
 
 }  // namespace

@@ -95,5 +95,39 @@ TEST(Golden, TiledMatmul) {
   }
 }
 
+// Two stages of blocks and threads, with memory that a block shares: what becomes of each.
+TEST(Golden, BlocksAndThreads) {
+  const te::Tensor a = te::placeholder({Expr(Var("n")), 8}, float_type(32), "A");
+  const Expr n = a.shape()[0];
+  const te::Tensor b = te::compute(
+      {n, 8}, [&](const std::vector<Var>& i) { return a(i[0], 7 - i[1]) + a(i[0], i[1]); }, "B", "",
+      {}, {"y", "x"});
+  const te::Tensor c =
+      te::compute({n, 8}, [&](const std::vector<Var>& i) { return b(i[0], i[1]) + a(i[0], i[1]); },
+                  "C", "", {}, {"y", "x"});
+  const Schedule s = Schedule::create({c});
+  const Stage out = s[c], root = s[b];
+  const te::Tensor shared = s.cache_read(a, "shared", {c.op()});
+  out.bind(out.axis(0), "blockIdx.x");
+  out.bind(out.axis(1), "threadIdx.x");
+  s[shared].compute_at(out, out.axis(0));
+  s[shared].bind(s[shared].axis(1), "threadIdx.x");
+  root.bind(root.axis(0), "blockIdx.x");
+  std::string text;
+  const auto observe = [&](std::string_view pass, const KernelModule& module) {
+    if (pass != "inject_virtual_thread" && pass != "split_host_device" && pass != "lower_threads")
+      return;
+    text += "// after " + std::string(pass) + "\n";
+    for (const Kernel& kernel : module.kernels) {
+      text += "// " + kernel.name + "(";
+      for (const KernelArgument& argument : kernel.arguments)
+        text += (&argument == kernel.arguments.data() ? "" : ", ") + argument.name;
+      text += ")\n" + to_string(kernel.body) + "\n";
+    }
+  };
+  lower_module(s, {a, c}, {}, Target{}, {.name = "f", .verify = true}, nullptr, observe);
+  expect_golden("threads_passes.txt", text);
+}
+
 }  // namespace
 }  // namespace tw

@@ -147,3 +147,70 @@ def test_a_stride_that_two_buffers_of_an_intrinsic_share():
     with pytest.raises(tvm.UserError, match="operand 'y' of 'test_block_of_one_stride': its stride in dimension 0 is 8") as info:
         tvm.build(s, [A, C])
     assert info.value.code == "cannot-tensorize" and info.value.legal.startswith("12, or a variable of its own")
+
+
+def copied(alignment, n=64):
+    """A copy in vectors of sixteen, of memory that is declared to be so aligned."""
+    A = te.placeholder((n,), name="A")
+
+    def vectors(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, n // 16, name="i") as i:
+            ib.emit(outs[0].vstore([i * 16], ins[0].vload([i * 16], "float32x16")))
+        return ib.get()
+
+    declared = {"data_alignment": alignment}
+    C = te.extern((n,), [A], vectors, in_buffers=te.decl_buffer((n,), name="Ab", **declared),
+                  out_buffers=te.decl_buffer((n,), name="Cb", **declared), name="C")
+    return te.create_schedule(C.op), [A, C]
+
+
+def array_at(offset, alignment, n=64):
+    """An array whose address leaves `offset` bytes on division by `alignment`."""
+    memory = numpy.zeros(4 * n + 2 * alignment, "uint8")
+    begin = (offset - memory.ctypes.data) % alignment
+    return memory[begin:begin + 4 * n].view("float32")
+
+
+@pytest.mark.parametrize("alignment", [-1, 4, 64, 128])
+def test_alignment_is_what_the_address_has(alignment):
+    s, arguments = copied(alignment)
+    f = tvm.build(s, arguments)
+    a, c = array_at(0, 128), array_at(0, 128)
+    a[:] = numpy.arange(64)
+    f(a, c)
+    numpy.testing.assert_array_equal(c, a)
+    for arrays, name in (((array_at(4, 128), c), "Ab"), ((a, array_at(32, 128)), "Cb")):
+        if alignment <= 4:
+            f(*arrays)
+            numpy.testing.assert_array_equal(arrays[1], arrays[0])
+            continue
+        with pytest.raises(tvm.UserError, match=f"argument '{name}' of 'C': data is aligned to .*expected {alignment}") as error:
+            f(*arrays)
+        assert error.value.code == "argument-alignment"
+
+
+def test_vectors_of_aligned_memory_are_aligned():
+    for alignment, found in ((-1, "align 4"), (64, "align 64"), (128, "align 64")):
+        accesses = [line for line in tvm.build(*copied(alignment)).get_source("ll").splitlines()
+                    if "<16 x float>" in line and ("load" in line or "store" in line)]
+        assert len(accesses) == 2 and all(found in line for line in accesses), accesses
+
+
+def test_alignment_of_a_stage_of_the_kernel():
+    s, (A, C) = copied(64)
+    D = te.compute((64,), lambda i: C[i] + 1, name="D")
+    s = te.create_schedule(D.op)
+    a, d = numpy.arange(64, dtype="float32"), numpy.zeros(64, "float32")
+    tvm.build(s, [A, D])(array_at(0, 64), d)
+    numpy.testing.assert_array_equal(d, numpy.ones(64))
+    text = te.to_text(te.Program([D]))
+    assert te.to_text(te.from_text(text)) == text
+    del a
+
+
+@pytest.mark.parametrize("alignment", [3, 48])
+def test_alignment_is_a_power_of_two(alignment):
+    with pytest.raises(tvm.UserError) as error:
+        te.decl_buffer((4,), name="Ab", data_alignment=alignment)
+    assert (error.value.code, error.value.legal) == ("bad-argument", "a power of two, in bytes; or -1, for that of the type")

@@ -139,3 +139,35 @@ def test_an_axis_of_a_tensor_has_one_length():
         s.rfactor(y, y.op.reduce_axis[0])
     assert error.value.code == "cannot-factor"
     assert error.value.legal == "split it by a factor, and rfactor of the inner loop"
+
+
+def many_columns():
+    """Rows of a sparse matrix by a dense one: the dense axis is the same for all rows."""
+    rows, columns = te.placeholder((N + 1,), "int32", "rows"), te.placeholder((ENTRIES,), "int32", "columns")
+    values, x = te.placeholder((ENTRIES,), name="values"), te.placeholder((COLUMNS, 40), name="x")
+
+    def element(i, j):
+        k = te.reduce_axis((0, rows[i + 1] - rows[i]), name="k")
+        return te.sum(values[rows[i] + k] * x[columns[rows[i] + k], j], axis=k)
+
+    return rows, columns, values, x, te.compute((N, 40), element, name="y")
+
+
+@pytest.mark.parametrize("program", [matrix_vector, many_columns])
+def test_untuned_and_tuned(program, tmp_path):
+    """Candidates run on rows and columns that there may be, and are right; without a log there is a schedule too."""
+    tensors = list(program())
+    rows, columns, values = sparse()
+    x = np.random.default_rng(1).standard_normal([int(e) for e in tensors[3].shape]).astype("float32")
+    task = tw.autotune.make_task(tensors)
+    untuned = tw.build(tensors)
+    tw.autotune.tune(task, trials=24, log=tmp_path / "log.db")
+    records = tw.autotune.Log(tmp_path / "log.db").records()
+    assert len(records) >= 2  # there are few divisors of 37
+    assert all(r.ok for r in records), [r.message for r in records]
+    with tw.autotune.apply_best(tmp_path / "log.db"):
+        tuned = tw.build(tensors)
+    for multiply in (untuned, tuned):
+        out = np.full([int(e) for e in tensors[4].shape], np.nan, "float32")
+        multiply(rows, columns, values, x, out)
+        np.testing.assert_allclose(out, dense(rows, columns, values) @ x, rtol=1e-4, atol=1e-5)

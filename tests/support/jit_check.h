@@ -59,8 +59,8 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
   }
   KernelModule module = lower_module(c.schedule(), variables, constants, target, options);
   bind_constants(module, values);
-  const Kernel kernel = prepare(std::move(module), target).entry();
-  const Function function = compile({kernel}, target)->get_function(kernel.name);
+  module = prepare(std::move(module), target);
+  const Function function = compile(module, target)->get_function(module.entry().name);
 
   const auto difference = [&](const std::vector<NDArray>& found) {
     std::vector<InterpreterBuffer> results;
@@ -93,7 +93,7 @@ inline std::string check_machine_code(const ScheduleCase& c, const CaseData& dat
     wrong = run(function, in_place(function.info(), arrays));
     if (!wrong.empty()) wrong = "in place: " + wrong;
   }
-  return wrong.empty() ? wrong : wrong + "\n" + to_string(kernel.body);
+  return wrong.empty() ? wrong : wrong + "\n" + text_of(module);
 }
 
 inline std::vector<ScheduleCheck> jit_checks(const Target& target) {

@@ -47,11 +47,37 @@ inline std::string round_trip(const Stmt& body) {
   return {};
 }
 
-// Runs the kernel in whatever stage it is.
-inline std::string run_kernel(const Kernel& kernel, bool has_signature, const ScheduleCase& c,
+inline std::string round_trip(const KernelModule& module) {
+  std::string wrong;
+  for (const Kernel& kernel : module.kernels) {
+    if (wrong.empty()) wrong = round_trip(kernel.body);
+  }
+  return wrong;
+}
+
+// What launches in the module find.
+inline void bind_devices(const KernelModule& module, InterpreterScope& scope) {
+  for (const Kernel& kernel : module.kernels) {
+    if (kernel.role != KernelRole::Device) continue;
+    InterpreterFunction& function = scope.functions[kernel.name];
+    for (const KernelArgument& a : kernel.arguments) function.parameters.push_back(a.var);
+    function.body = kernel.body;
+  }
+}
+
+inline std::string text_of(const KernelModule& module) {
+  std::string text;
+  for (const Kernel& kernel : module.kernels) text += kernel.name + ":\n" + to_string(kernel.body);
+  return text;
+}
+
+// Runs the entry in whatever stage it is.
+inline std::string run_kernel(const KernelModule& module, bool has_signature, const ScheduleCase& c,
                               const CaseData& data) {
+  const Kernel& kernel = module.entry();
   std::vector<InterpreterBuffer> buffers = data.fresh();
   InterpreterScope scope;
+  bind_devices(module, scope);
   for (size_t k = 0; k < kernel.arguments.size(); ++k) {
     const KernelArgument& a = kernel.arguments[k];
     if (k >= buffers.size()) {
@@ -78,32 +104,30 @@ inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
   std::string wrong;
   bool has_signature = false;
   std::string current = "schedule_to_module";
-  Kernel last;
+  KernelModule last;
   const auto observer = [&](std::string_view pass, const KernelModule& module) {
-    const Kernel& kernel = module.entry();
     if (!wrong.empty()) return;
     current = pass;
     has_signature |= pass == "make_api";
-    const std::string before = last.body.defined() ? to_string(last.body) : std::string("…\n");
-    last = kernel;
+    const std::string before = last.kernels.empty() ? std::string("…\n") : text_of(last);
+    last = module;
     try {
-      wrong = run_kernel(kernel, has_signature, c, data);
-      if (wrong.empty()) wrong = round_trip(kernel.body);
+      wrong = run_kernel(module, has_signature, c, data);
+      if (wrong.empty()) wrong = round_trip(module);
     } catch (const Error& error) {
       wrong = error.what();
     }
     if (!wrong.empty()) {
       wrong = "after " + current + ": " + wrong + "\n---- before\n" + before + "---- after\n" +
-              to_string(kernel.body);
+              text_of(module);
     }
   };
   try {
-    lower(c.schedule(), lower_arguments(c), Target{}, options, nullptr, observer);
+    lower_module(c.schedule(), lower_arguments(c), {}, Target{}, options, nullptr, observer);
   } catch (const Error& error) {
     if (is_refusal(error)) throw;
     if (wrong.empty()) {
-      wrong = std::string(error.what()) + "\n---- last\n" +
-              (last.body.defined() ? to_string(last.body) : std::string());
+      wrong = std::string(error.what()) + "\n---- last\n" + text_of(last);
     }
   }
   if (wrong.empty()) return wrong;
@@ -157,9 +181,11 @@ inline std::string check_parts(const ScheduleCase& c, const CaseData& data,
   const InterpretOptions how{.shuffle_parallel = true, .seed = c.data_seed};
   if (const Kernel* preparation = module.preparation()) {
     InterpreterScope before;
+    bind_devices(module, before);
     bind(*preparation, before);
     interpret(preparation->body, before, how);
   }
+  bind_devices(module, scope);
   bind(module.entry(), scope);
   interpret(module.entry().body, scope, how);
   return data.difference(c, buffers);

@@ -452,6 +452,61 @@ D = compute([i: 9], (R(i) + T.v1(i)))
 arguments X Y D
 outputs D
 )"},
+    {"triangle by a vector", R"(te 1
+A = placeholder(int32, [40, 40])
+x = placeholder(int32, [40])
+y = compute([i: 40], reduce [k: (i + 1)], sum((A(i, k)*x(k))))
+arguments A x y
+outputs y
+)"},
+    {"triangle by a matrix, relu", R"(te 1
+A = placeholder(int32, [24, 24])
+B = placeholder(int32, [24, 37])
+C = compute([i: 24, j: 37], reduce [k: (i, (24 - i))], sum((A(i, k)*B(k, j))))
+D = compute([i: 24, j: 37], max(C(i, j), 0))
+arguments A B D
+outputs D
+)"},
+    {"triangles whose rows stand last, halved", R"(te 1
+A = placeholder(int32, [3, 33])
+P = compute([b: 3, k: 33], (A(b, k)*3))
+C = compute([b: 3, i: 33], reduce [k: (i + 1)], sum(P(b, k)))
+D = compute([b: 3, i: 33], (C(b, i) - P(b, i)))
+arguments A D
+outputs D
+)"},
+    {"band of two axes, the greatest", R"(te 1
+A = placeholder(int32, [22, 18, 3])
+B = compute([i: 18, j: 18], reduce [k: (i, 4), c: 3], max(A(k, j, c)))
+arguments A B
+outputs B
+)"},
+    {"rows of a sparse matrix by a vector", R"(te 1
+N = placeholder(int32, [20])
+K = placeholder(int32, [80])
+V = placeholder(int32, [80])
+x = placeholder(int32, [19])
+S = compute([i: 20], floormod((N(i)*N(i)), 23))
+W = compute([i: 20], floormod(N(i), 50))
+c = compute([e: 80], floormod(K(e), 19))
+y = compute([i: 20], reduce [k: W(i)], sum((V((S(i) + k))*x(c((S(i) + k))))))
+z = compute([i: 20], max(y(i), 0))
+arguments N K V x z
+outputs z
+)"},
+    {"rows of a sparse matrix by a matrix", R"(te 1
+N = placeholder(int32, [20])
+K = placeholder(int32, [80])
+V = placeholder(int32, [80])
+X = placeholder(int32, [19, 35])
+S = compute([i: 20], floormod((N(i)*N(i)), 23))
+W = compute([i: 20], floormod(N(i), 50))
+c = compute([e: 80], floormod(K(e), 19))
+y = compute([i: 20, j: 35], reduce [k: (S(i), W(i))], sum((V(k)*X(c(k), j))))
+z = compute([i: 20, j: 35], max(y(i, j), 0))
+arguments N K V X z
+outputs z
+)"},
 };
 
 }  // namespace tw::test

@@ -1086,13 +1086,16 @@ class TargetModel:
 
 
 class LoweredFunc:
-    """A lowered kernel; str() of it is its IR."""
+    """A lowered kernel and the device kernels that it launches; str() of it is its IR."""
     @property
     def args(self) -> list:
         """(name, dtype, shape, whether the kernel writes it) of each argument."""
     @property
     def body(self) -> tilewright._core.Stmt:
         ...
+    @property
+    def devices(self) -> list[tilewright._core.LoweredFunc]:
+        """The device kernels: what blocks and threads run."""
     def ir_hash(self) -> str:
         """Structural hash without names, as the tuning log holds it."""
     @property
