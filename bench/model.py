@@ -8,8 +8,10 @@ from __future__ import annotations
 import gzip
 import math
 import shutil
+import sqlite3
 import textwrap
 import time
+from contextlib import closing
 from pathlib import Path
 
 from samples import geometric_mean, summarize
@@ -27,6 +29,7 @@ WORKLOADS = (
 )
 # Drawn at random, proposed by the search, visits of those that are not far behind: all workloads reach one level before
 # any goes on to the next, so that what a stopped collection leaves is even.
+SAMPLED = (27, 20, 3)  # the same of the sample
 LEVELS = ((300, 150, 3), (300, 150, 6), (600, 300, 3), (1000, 500, 3), (1000, 500, 6))
 MODELS = ("xgboost", "prior", "alone", "shuffled", "random")
 TRIALS = (8, 16, 32, 64, 128, 200)
@@ -49,7 +52,7 @@ def collect(context, slice_seconds: float, pause: float) -> None:
 
 def pretrain(context) -> dict:
     """The model of other tasks that the library is built with, from all that the log holds; the same log gives the same file."""
-    return context.bench("pretrain", log=log_of(context), output=SHIPPED)
+    return context.bench("pretrain", log=context.study_log, output=SHIPPED)
 
 
 def study(context) -> dict:
@@ -65,6 +68,26 @@ def calibrate(context) -> dict:
     result = context.bench("calibrate", log=log, folds=2 if context.quick else 4)
     result["facts"]["sample"] = log != context.study_log
     return result
+
+
+def sample(context) -> None:
+    """Records a few candidates of each workload and makes them the sample of the tree. Records are points of the design
+    spaces as they were: where a rule of autotune/space makes others, the sample is recorded again."""
+    random, search, visits = SAMPLED
+    log = context.folder / "sample.db"
+    for file in (log, *log.parent.glob(log.name + "-*")):
+        file.unlink(missing_ok=True)
+    context.bench("collect", workload=";".join(WORKLOADS), log=log, random=random, search=search, visits=visits)
+    with closing(sqlite3.connect(log)) as records:
+        # One time a visit is all that is read; of the machine its kind.
+        records.execute("UPDATE trials SET median = CAST(printf('%.4g', median) AS REAL), host = ''")
+        records.execute("UPDATE trials SET seconds = '[' || median || ']'")
+        records.execute("UPDATE runs SET host = ''")
+        records.commit()
+        records.execute("PRAGMA journal_mode = DELETE")
+        records.execute("VACUUM")
+    with log.open("rb") as file, gzip.GzipFile(SAMPLE, "wb", mtime=0) as packed:
+        shutil.copyfileobj(file, packed)
 
 
 def log_of(context) -> Path:

@@ -34,6 +34,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
     form.add_argument("--full", action="store_true", help="all layers, 200 trials each, the study of the model")
     parser.add_argument("--collect", action="store_true", help="with model: record candidates first, or go on with that")
     parser.add_argument("--pretrain", action="store_true", help="make the shipped model of other tasks from what was recorded, and nothing else")
+    parser.add_argument("--sample", action="store_true", help="record the small sample of the tree anew, and nothing else")
     parser.add_argument("--slice", type=float, default=1e9, metavar="SECONDS", help="of --collect: time for so long, then pause")
     parser.add_argument("--pause", type=float, default=0, metavar="SECONDS", help="of --collect: between slices")
     parser.add_argument("--resume", action="store_true", help="keep the sections of the last run of this form that this build finished")
@@ -106,27 +107,15 @@ def save(results: dict, path: Path) -> None:
     part.replace(path)
 
 
-def measure(arguments: argparse.Namespace) -> dict:
+def context_of(arguments: argparse.Namespace) -> Context:
     quick = not arguments.full
-    form = "quick" if quick else "full"
-    folder = ROOT / "build/bench" / form
+    folder = ROOT / "build/bench" / ("quick" if quick else "full")
     folder.mkdir(parents=True, exist_ok=True)
     program, worker = BUILD / "bench/tilewright-bench", BUILD / "python/tilewright/tilewright-worker"
     if not program.is_file():
         sys.exit("tw bench: the benchmark program is missing; it needs libbenchmark-dev")
-    kept = folder / "results.json"
-    build = [file.stat().st_mtime for file in (program, worker)]
-    results = {"format": FORMAT, "form": form, "sections": {}}
-    if (arguments.resume or arguments.section) and kept.is_file():
-        old = load(kept)
-        if old.get("build") == build:
-            results["sections"] = old["sections"]
-        elif arguments.resume:
-            print("tw bench: the build is another one than that of the kept results: starting over", file=sys.stderr)
-            arguments.resume = False
-    results |= {"build": build, "commit": commit(), "created": datetime.now(UTC).isoformat(timespec="seconds")}
     study = set(arguments.section) <= {"model", "calibrate"}
-    context = Context(
+    return Context(
         program=program,
         worker=worker,
         folder=folder,
@@ -141,18 +130,42 @@ def measure(arguments: argparse.Namespace) -> dict:
         only=arguments.only,
         say=lambda text: print(f"    {text}", file=sys.stderr, flush=True),
     )
+
+
+def make(arguments: argparse.Namespace) -> None:
+    """Files of the tree that are made by measuring."""
+    context = context_of(arguments)
+    if arguments.sample:
+        model.sample(context)
+    if arguments.pretrain and not context.study_log.is_file():
+        sys.exit("tw bench: nothing was collected, and the sample teaches too little; ./tw bench model --collect does")
     if arguments.pretrain:
         for table in model.pretrain_tables(model.pretrain(context), {}):
             tables.show(table)
-        return 0
+
+
+def measure(arguments: argparse.Namespace) -> dict:
+    context = context_of(arguments)
+    form = context.folder.name
+    kept = context.folder / "results.json"
+    build = [file.stat().st_mtime for file in (context.program, context.worker)]
+    results = {"format": FORMAT, "form": form, "sections": {}}
+    if (arguments.resume or arguments.section) and kept.is_file():
+        old = load(kept)
+        if old.get("build") == build:
+            results["sections"] = old["sections"]
+        elif arguments.resume:
+            print("tw bench: the build is another one than that of the kept results: starting over", file=sys.stderr)
+            context.resume = False
+    results |= {"build": build, "commit": commit(), "created": datetime.now(UTC).isoformat(timespec="seconds")}
     if arguments.collect:
         model.collect(context, arguments.slice, arguments.pause)
     options = {name: str(getattr(context, name)) for name in ("threads", "trials", "log", "compiles", "seeds", "only")}
 
-    names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not quick]
+    names = arguments.section or [name for name, section in SECTIONS.items() if section.in_quick or not context.quick]
     failed = False
     for name in names:
-        if arguments.resume and results["sections"].get(name, {}).get("options") == options:
+        if context.resume and results["sections"].get(name, {}).get("options") == options:
             print(f"tw bench: {name}: kept", file=sys.stderr)
             continue
         print(f"tw bench: {name}: {SECTIONS[name].doc}", file=sys.stderr, flush=True)
@@ -175,6 +188,12 @@ def measure(arguments: argparse.Namespace) -> dict:
 def main(words: list[str]) -> int:
     arguments = parse_arguments(words)
     shown = []
+    if arguments.sample or arguments.pretrain:
+        try:
+            make(arguments)
+        except BenchmarkFailed as error:
+            sys.exit(f"tw bench: {error}")
+        return 0
     if arguments.compare:
         before, after = (load(path) for path in arguments.compare)
         shown = compare.tables(before, after, *(path.name for path in arguments.compare))
