@@ -423,7 +423,7 @@ Built build_region(const Operator& op, const Arrays& arrays, int threads) {
     if (node->is_variable()) continue;
     if (!node->function) raise({.code = ErrorCode::Internal, .what = op.name + " is no region"});
     const std::string& name = graph::text_of(*node, "ExternalSymbol");
-    result.function = node->function->module->get_function(name);
+    result.function = node->function->module->get_function(name).unchecked();
     for (size_t k = 0; k < node->inputs.size(); ++k) {
       if (node->function->is_constant[k]) continue;
       for (size_t v = 0; v < op.variables.size(); ++v) {

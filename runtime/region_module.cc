@@ -159,8 +159,7 @@ class Scratch {
   std::unique_ptr<char, Free> memory_;
 };
 
-void* elements_of(const State& state, size_t k, const void* argument) {
-  const auto& t = *static_cast<const DLTensor*>(argument);
+void require_shape(const State& state, size_t k, const DLTensor& t) {
   const ArgumentInfo& info = state.info.arguments[k];
   bool same = t.ndim == static_cast<int32_t>(info.shape.size());
   int64_t stride = 1;
@@ -174,21 +173,30 @@ void* elements_of(const State& state, size_t k, const void* argument) {
            .what = fmt::format("argument {} of {}", k, state.info.name),
            .legal = "a compact tensor of the shape that it was built for"});
   }
-  return static_cast<char*>(t.data) + t.byte_offset;
 }
 
-// A kernel that finds its state behind its arguments.
+void require_arguments(const State& state, void* const* arguments, int32_t count) {
+  if (static_cast<size_t>(count) != state.info.arguments.size()) {
+    raise({.code = ErrorCode::ArgumentCount,
+           .what = fmt::format("{} arguments for {}", count, state.info.name),
+           .legal = fmt::format("{}", state.info.arguments.size())});
+  }
+  for (size_t k = 0; k < state.info.arguments.size(); ++k)
+    require_shape(state, k, *static_cast<const DLTensor*>(arguments[k]));
+}
+
+// A kernel that finds its state behind its arguments; without checks for callers of whom it has
+// checked them before.
+template <bool checks>
 int32_t run_region(void* const* arguments, const int32_t*, int32_t count) {
   return guarded<int32_t>(-1, [&] {
     State& state = *static_cast<State*>(arguments[count]);
-    if (static_cast<size_t>(count) != state.info.arguments.size()) {
-      raise({.code = ErrorCode::ArgumentCount,
-             .what = fmt::format("{} arguments for {}", count, state.info.name),
-             .legal = fmt::format("{}", state.info.arguments.size())});
-    }
+    if constexpr (checks) require_arguments(state, arguments, count);
     Lease caller(state);
-    for (size_t k = 0; k < caller->tensors.size(); ++k)
-      caller->tensors[k] = elements_of(state, k, arguments[k]);
+    for (size_t k = 0; k < caller->tensors.size(); ++k) {
+      const auto& t = *static_cast<const DLTensor*>(arguments[k]);
+      caller->tensors[k] = static_cast<char*>(t.data) + t.byte_offset;
+    }
     const Scratch scratch(state.info.name, caller.workspace());
     const auto failed = [&](std::string_view why) {
       raise({.code = ErrorCode::RunCrashed,
@@ -218,7 +226,7 @@ class RegionModule final : public Module {
   std::vector<std::string> function_names() const override { return {state_->info.name}; }
   Function get_function(std::string_view name) const override {
     if (name != state_->info.name) unknown(name, function_names());
-    return Function(state_->info, &run_region, state_);
+    return Function(state_->info, &run_region<true>, state_, &run_region<false>);
   }
   const BuiltRegion& region() const { return state_->region; }
 
