@@ -270,14 +270,18 @@ class Check {
   std::vector<ErrorInfo> run() {
     std::vector<ErrorInfo> errors;
     for (const Access& a : found_.accesses) outside(a, errors);
-    // A parallel loop inside another one is a serial one.
     std::unordered_set<const For*> loops;
     for (const Access& a : found_.accesses) {
-      const auto parallel = std::ranges::find_if(a.around, [](const Around& around) {
-        return around.loop != nullptr && around.loop->for_kind == ForKind::Parallel;
-      });
-      if (parallel != a.around.end() && loops.insert(parallel->loop).second)
-        races(*parallel->loop, errors);
+      bool inside_parallel = false;
+      for (const Around& around : a.around) {
+        if (around.loop == nullptr) continue;
+        const ForKind kind = around.loop->for_kind;
+        // A parallel loop inside another one is a serial one.
+        const bool together =
+            kind == ForKind::Vectorized || (kind == ForKind::Parallel && !inside_parallel);
+        inside_parallel |= kind == ForKind::Parallel;
+        if (together && loops.insert(around.loop).second) races(*around.loop, errors);
+      }
     }
     return errors;
   }
@@ -342,11 +346,15 @@ class Check {
   void races(const For& loop, std::vector<ErrorInfo>& errors) const {
     for (const Access& a : found_.accesses) {
       if (!a.is_store || !inside(a, loop) || !shared(a.memory, loop)) continue;
+      // Lanes that store to one element, as sums do, take their turns.
+      const bool vectorized = loop.for_kind == ForKind::Vectorized;
+      if (vectorized && !uses(a.index, loop.var)) continue;
       const bool stored = conflicts(a, loop, /*with_stores=*/true);
       if (!stored && !conflicts(a, loop, /*with_stores=*/false)) continue;
       report(errors, ErrorCode::ParallelReduction,
-             fmt::format("a parallel loop whose iterations store elements of '{}' that others {}",
-                         found_.memory.at(a.memory).name, stored ? "store too" : "read"),
+             fmt::format("a {} loop whose iterations store elements of '{}' that others {}",
+                         vectorized ? "vectorized" : "parallel", found_.memory.at(a.memory).name,
+                         stored ? "store too" : "read"),
              loop.var.name(), "a serial loop, or memory allocated inside of it");
     }
   }

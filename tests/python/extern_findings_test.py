@@ -152,6 +152,35 @@ def test_races(name):
     assert findings(loop("serial", 8, body)) == []
 
 
+def read_later(ib, a, c, i):
+    c[i] = a[i]
+    c[i + 8] = c[tir.min(i + 1, 7)]
+
+
+@pytest.mark.parametrize("body", [RACES["the element before"][0], RACES["every fourth"][0], read_later],
+                         ids=["the element before", "every fourth", "the element behind, later"])
+def test_lanes_that_need_each_other(body):
+    found = findings(loop("vectorize", 8, body), m=16)
+    assert {(f.code, f.axis) for f in found} == {("parallel-reduction", "i")}
+    assert found[0].what.startswith("a vectorized loop whose iterations store elements of 'C'")
+    assert findings(loop("serial", 8, body), m=16) == []
+
+
+def test_lanes_add_to_one_element():
+    def body(ib, a, c, i):
+        c[0] = c[0] + a[i]
+
+    def statements(ib, a, c):
+        c[0] = 0.0
+        loop("vectorize", 8, body)(ib, a, c)
+    A, C = extern(statements, m=1)
+    s = te.create_schedule(C.op)
+    assert s.check() == []
+    a, c = tvm.nd.array(numpy.arange(8, dtype="float32")), tvm.nd.array(numpy.zeros(1, "float32"))
+    tvm.build(s, [A, C])(a, c)
+    assert c.numpy()[0] == 28
+
+
 def test_blocks_that_overlap():
     def blocks(width):
         def body(ib, a, c, i):
