@@ -137,9 +137,9 @@ def make(arguments: argparse.Namespace) -> None:
     context = context_of(arguments)
     if arguments.sample:
         model.sample(context)
-    if arguments.pretrain and not context.study_log.is_file():
-        sys.exit("tw bench: nothing was collected, and the sample teaches too little; ./tw bench model --collect does")
     if arguments.pretrain:
+        if not context.study_log.is_file():
+            sys.exit("tw bench: nothing was collected, and the sample teaches too little; ./tw bench model --collect does")
         for table in model.pretrain_tables(model.pretrain(context), {}):
             tables.show(table)
 
