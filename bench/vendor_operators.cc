@@ -464,16 +464,19 @@ double difference(const std::vector<float>& a, const NDArray& b) {
   return apart / largest;
 }
 
-// Calls on a stack that begins 16 bytes lower each other time: some code of oneDNN takes a third
-// more time where it keeps registers at an odd multiple of 16 bytes, so that how deep a caller
-// stands would decide who is faster.
+// Calls on a stack that begins elsewhere each time, at all multiples of 16 bytes within a page in
+// turn. oneDNN's code keeps vector registers of 64 bytes on the stack, which are slow to read where
+// they cross a line, and a read waits for a store that lies a multiple of a page from it; so how
+// deep a caller stands would decide who is faster, by up to 40 %.
 template <class Call>
-std::function<void()> on_either_stack(Call call) {
-  return [call = std::move(call), odd = false]() mutable {
-    odd = !odd;
-    auto* const below = static_cast<volatile char*>(__builtin_alloca(odd ? 16 : 32));
+std::function<void()> on_each_stack(Call call) {
+  return [call = std::move(call), turn = 0U]() mutable {
+    constexpr unsigned kPlaces = 4096 / 16;
+    turn = (turn + 101) % kPlaces;  // a few calls in a row are already spread over the page
+    auto* const below = static_cast<volatile char*>(__builtin_alloca(16 * (turn + 1)));
     below[0] = 0;
     call();
+    below[0] = 1;  // else the call is the lambda's last act, and takes the place of its frame
   };
 }
 
@@ -518,8 +521,8 @@ void measure_vendor_operators(const Options& options, Results& results) {
       };
       ThreadPool::global().park();
       time_interleaved(
-          {subject("region", on_either_stack([&] { region.function.call(region.arguments); })),
-           subject("direct", on_either_stack([&] { direct.run(); }))},
+          {subject("region", on_each_stack([&] { region.function.call(region.arguments); })),
+           subject("direct", on_each_stack([&] { direct.run(); }))},
           repetition, results);
     }
   }

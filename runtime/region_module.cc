@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -138,20 +139,21 @@ class Scratch {
     if (!memory_) {
       raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + name});
     }
-    std::memset(memory_.get() + bytes_, kUntouched, kBehind);
+    std::memcpy(memory_.get() + bytes_, kUntouched.data(), kBehind);
   }
   void* get() const { return memory_.get(); }
   bool is_exceeded() const {
-    const char* const behind = memory_.get() + bytes_;
-    return bytes_ > 0 && !std::all_of(behind, behind + kBehind, [](char c) {
-             return static_cast<unsigned char>(c) == kUntouched;
-           });
+    return bytes_ > 0 && std::memcmp(memory_.get() + bytes_, kUntouched.data(), kBehind) != 0;
   }
 
   static constexpr int64_t kBehind = 64;
 
  private:
-  static constexpr unsigned char kUntouched = 0xa5;
+  static constexpr auto kUntouched = [] {
+    std::array<unsigned char, kBehind> line{};
+    line.fill(0xa5);
+    return line;
+  }();
   struct Free {
     void operator()(char* memory) const { workspace_free(memory); }
   };
