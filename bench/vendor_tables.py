@@ -12,20 +12,27 @@ WAYS = {"ours": "none", "vendor": "all", "measured": "measured"}
 
 
 def _by(section: dict, kind: str) -> dict[tuple[str, int], dict[str, list[float]]]:
-    """Samples: by (operator or network, threads), then by contestant."""
+    """Samples, of all processes: by (operator or network, threads), then by contestant."""
     found: dict[tuple[str, int], dict[str, list[float]]] = {}
     for m in section["measurements"]:
         if kind in m["labels"] and m["samples"]:
-            found.setdefault((m["labels"][kind], m["labels"]["threads"]), {})[m["labels"]["contestant"]] = m["samples"]
+            by_way = found.setdefault((m["labels"][kind], m["labels"]["threads"]), {})
+            by_way.setdefault(m["labels"]["contestant"], []).extend(m["samples"])
     return found
 
 
 def operator_ratios(section: dict) -> dict[int, dict[str, float]]:
-    """The time of a region in parts of oneDNN's own: by threads, then by operator."""
+    """The time of a region in parts of oneDNN's own, the median over processes: by threads, then by operator."""
+    medians: dict[tuple[int, str], dict[int, dict[str, float]]] = {}
+    for m in section["measurements"]:
+        if "operator" in (of := m["labels"]) and m["samples"]:
+            by_process = medians.setdefault((of["threads"], of["operator"]), {})
+            by_process.setdefault(of.get("process", 0), {})[of["contestant"]] = statistics.median(m["samples"])
     found: dict[int, dict[str, float]] = {}
-    for (name, threads), samples in _by(section, "operator").items():
-        if len(samples) == 2:
-            found.setdefault(threads, {})[name] = statistics.median(samples["region"]) / statistics.median(samples["direct"])
+    for (threads, name), by_process in medians.items():
+        ratios = [one["region"] / one["direct"] for one in by_process.values() if len(one) == 2]
+        if ratios:
+            found.setdefault(threads, {})[name] = statistics.median(ratios)
     return found
 
 
@@ -37,7 +44,8 @@ def network_ratios(section: dict) -> dict[tuple[str, int], float]:
 
 def of_vendor(section: dict) -> list[Table]:
     facts = section["facts"]
-    notes = [f"The same primitives of oneDNN {facts.get('onednn', '')}, row-major tensors on both sides. Medians with 95 % intervals."]
+    notes = [f"The same primitives of oneDNN {facts.get('onednn', '')}, row-major tensors on both sides. Medians with 95 % intervals;"
+             " the ratio is the median over processes."]
     notes += [f"Wrong result, not timed: {wrong['name']} (off by {wrong['difference']})" for wrong in facts.get("wrong", ())]
     operators, networks = _by(section, "operator"), _by(section, "network")
     tables = []

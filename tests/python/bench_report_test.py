@@ -19,6 +19,7 @@ import goals  # noqa: E402
 import run  # noqa: E402
 import sections  # noqa: E402
 import tables  # noqa: E402
+import vendor_tables  # noqa: E402
 
 FACTS = {"cpu": "A processor <of ours>", "cores": 4, "target": "llvm", "version": "0.1.0", "llvm": "19.1.7"}
 WORKLOAD = "gemm:m=8,n=8,k=8"
@@ -356,6 +357,14 @@ def test_choices_are_held_against_the_better_of_both(results):
         "vendor, resnet18, 4 threads: measured in 1.03 of the better of ours and all vendor": ("1.111", False),
         "a graph of 2,000 nodes partitioned in 100 ms": ("50 ms", True),
     }
+
+
+def test_a_process_that_is_slow_by_chance_does_not_decide_of_an_operator():
+    times = [(1.0, 1.01), (1.0, 1.4), (1.4, 1.02), (1.0, 1.02), (1.0, 1.02)]  # of oneDNN and of the region, a process each
+    section = {"facts": {}, "measurements": [
+        {"samples": [seconds], "labels": {"operator": "relu", "contestant": who, "threads": 1, "process": process}}
+        for process, both in enumerate(times) for who, seconds in zip(("direct", "region"), both)]}  # fmt: skip
+    assert vendor_tables.operator_ratios(section) == {1: {"relu": pytest.approx(1.02)}}
 
 
 def test_operators_networks_and_choices_of_the_vendor(results):
