@@ -86,7 +86,7 @@ QUICK_NETWORKS = NETWORKS[:2]
 # Those in which parts go to another code generator, and the nodes of the graph whose partition is timed.
 VENDOR_NETWORKS, VENDOR_NODES = NETWORKS[:3], 2000
 # Where a process has its stack and its scratch memory makes one side of a short call up to 30 % slower, now this, now that.
-VENDOR_PROCESSES = 7
+VENDOR_PROCESSES = 15
 # Whose memory is looked at, and whose builds: of these the largest that is measured.
 LARGE_NETWORKS = ("resnet50", "resnet18")
 
@@ -324,7 +324,7 @@ def vendor(context: Context) -> Result:
     Our kernels are the best of --log, else the prior's; choices are made in the run."""
     result, wrong = join(), []
     for process in range(VENDOR_PROCESSES):
-        found = context.bench("vendor", threads=context.threads_option(), repetitions=7 if context.quick else 11)
+        found = context.bench("vendor", threads=context.threads_option(), repetitions=7)
         wrong += [w for w in found["facts"].pop("wrong") if w not in wrong]
         for m in found["measurements"]:
             m["labels"]["process"] = process
