@@ -163,6 +163,26 @@ TEST_F(LogTest, TheBestHasTheLeastMedian) {
   EXPECT_EQ(log.best(steady.workload, steady.target, steady.threads)->id, best);
 }
 
+// For people who ask in SQL.
+TEST_F(LogTest, TheColumnOfMediansIsThatOfTheSeconds) {
+  Record r = record(), failed = record();
+  r.seconds = {1e-3, 4e-3, 3e-3};
+  failed.seconds.clear();
+  failed.error = ErrorCode::RunCrashed;
+  {
+    Log log(path(), Log::Mode::Write);
+    log.add_task(task());
+    log.append(r);
+    log.append(failed);
+  }
+  const Database db(path(), path(), Database::Access::Write);
+  Statement rows(db, "SELECT median FROM trials ORDER BY id");
+  ASSERT_TRUE(rows.next());
+  EXPECT_DOUBLE_EQ(rows.real_at(0), 3e-3);
+  ASSERT_TRUE(rows.next());
+  EXPECT_TRUE(rows.null_at(0));
+}
+
 TEST_F(LogTest, TheWinnerOfTheLastRaceIsBest) {
   Log log(path(), Log::Mode::Write);
   log.add_task(task());
