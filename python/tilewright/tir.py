@@ -131,6 +131,31 @@ def fmod(x, y):
     return _core.fmod(x, y)
 
 
+def add(lhs, rhs):
+    """lhs + rhs."""
+    return lhs + rhs
+
+
+def subtract(lhs, rhs):
+    """lhs - rhs."""
+    return lhs - rhs
+
+
+def multiply(lhs, rhs):
+    """lhs * rhs."""
+    return lhs * rhs
+
+
+def shift_left(x, y):
+    """x << y of integers."""
+    return x << y
+
+
+def shift_right(x, y):
+    """x >> y of integers; the sign stays."""
+    return x >> y
+
+
 def div(a, b):
     """a / b; integers round towards zero, and x / 0 is 0 of them."""
     return _core.div(a, b)

@@ -39,8 +39,10 @@ Cached same_layout(const StageData& stage, const std::string& name) {
 }
 
 Cached layout_of_loops(const PrimitiveCall& call, const StageData& stage, const std::string& name) {
-  const te::ComputeNode& compute = require_compute(call);
   const LoopSpace space = loop_space(stage, IterKind::DataParallel, ".c");
+  // What an intrinsic computes is not computed in part.
+  const bool calls = !stage.op->intrin().empty() && !space.condition.defined();
+  const auto& compute = calls ? *te::as_op<te::ComputeNode>(stage.op) : require_compute(call);
   Cached result;
   result.data_axes = space.axes;
   result.op = compute.change_axes(space.axes, space.values, space.condition)->with_axes(name, {});
@@ -71,7 +73,7 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const std::string& scope = call.text(1);
   require_scope(call, scope);
-  require_compute(call);
+  if (stage.op->intrin().empty()) require_compute(call);
   const std::string name = fmt::format("{}.{}", stage.name(), scope);
   const Cached cached =
       has_data_axes_in_order(stage) ? same_layout(stage, name) : layout_of_loops(call, stage, name);
