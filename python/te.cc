@@ -264,7 +264,10 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
   py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
   py::class_<TensorComputeOp, te::Operation>(m, "TensorComputeOp")
       .def_property_readonly(
-          "intrin", [](const te::Operation& op) { return tensor_intrin(op->intrin()); },
+          "intrin",
+          [](const te::Operation& op) -> py::object {
+            return py::cast(tensor_intrin(op->intrin()));
+          },
           "The tensor intrinsic that it calls.")
       .def_property_readonly(
           "schedulable_ndim",

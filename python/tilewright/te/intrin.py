@@ -37,7 +37,9 @@ def decl_tensor_intrin(op, fcompute, name=UNNAMED, binds=None, scalar_params=Non
     the newer intrinsic; without a name each has one of its own.
     """
     scalars = [] if scalar_params is None else as_list(scalar_params, "scalar_params", "variables, or None")
-    if name == UNNAMED and UNNAMED in _core.tensor_intrin_names():
+    for scalar in scalars:
+        expect(scalar, _core.Var, "a scalar parameter", "a variable of the expression")
+    if expect(name, str, "name", "a name, for traces") == UNNAMED and UNNAMED in _core.tensor_intrin_names():
         name = f"{UNNAMED}.{sum(n.startswith(UNNAMED) for n in _core.tensor_intrin_names())}"
     expect(fcompute, "callable", "fcompute", "a function of buffers of the inputs and the outputs")
     binds, parameters = (
