@@ -162,6 +162,37 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
   }
 }
 
+// A vector of 100, split by 8, of which all but three elements at either end are read.
+TEST(LoopPartition, BothEndsOfARowOfTiles) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+declare B: float32*
+for (y, 0, 13) {
+  for (x, 0, 8) {
+    if (likely((((y*8) + x) < 100))) {
+      B[((y*8) + x)] = tvm_if_then_else(likely(((3 <= ((y*8) + x)) && (((y*8) + x) < 97))), A[((y*8) + x)], 0.000000f)
+    }
+  }
+}
+)",
+                        true),
+            R"(for (x, 0, 3) {
+  B[((0*8) + x)] = 0.000000f
+}
+for (x_1, 0, 5) {
+  B[((0*8) + (3 + x_1))] = A[((0*8) + (3 + x_1))]
+}
+for (y, 0, 11) {
+  for (x_2, 0, 8) {
+    B[(((1 + y)*8) + x_2)] = A[(((1 + y)*8) + x_2)]
+  }
+}
+B[((12*8) + 0)] = A[((12*8) + 0)]
+for (x_3, 0, 3) {
+  B[((12*8) + (1 + x_3))] = 0.000000f
+}
+)");
+}
+
 // Conditions of all kinds, several at once: what is stored is what was stored before.
 TEST(LoopPartition, WhatIsStoredStaysTheSame) {
   test::Random random(7);
