@@ -40,9 +40,13 @@ Cached same_layout(const StageData& stage, const std::string& name) {
 
 Cached layout_of_loops(const PrimitiveCall& call, const StageData& stage, const std::string& name) {
   const LoopSpace space = loop_space(stage, IterKind::DataParallel, ".c");
-  // What an intrinsic computes is not computed in part.
-  const bool calls = !stage.op->intrin().empty() && !space.condition.defined();
-  const auto& compute = calls ? *te::as_op<te::ComputeNode>(stage.op) : require_compute(call);
+  const auto& compute = *te::as_op<te::ComputeNode>(stage.op);
+  if (!stage.op->intrin().empty() && space.condition.defined()) {
+    call.fail({.code = ErrorCode::CannotCache,
+               .what = fmt::format("loops run beyond the tensor, and '{}' computes nothing in part",
+                                   stage.op->intrin()),
+               .legal = "cache_write first, or splits by factors that divide"});
+  }
   Cached result;
   result.data_axes = space.axes;
   result.op = compute.change_axes(space.axes, space.values, space.condition)->with_axes(name, {});

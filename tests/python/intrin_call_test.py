@@ -399,3 +399,77 @@ def test_the_tuner_leaves_calls_as_they_are():
     s = tw.autotune.prior_schedule(te.Program([A, D]))
     a = random(8, 64)
     np.testing.assert_allclose(run(s, [A, D], [a]), a * 3 + a + 1, rtol=1e-6)
+
+
+def test_a_call_may_be_all_that_is_computed():
+    add = vadd(16)
+    A, B = te.placeholder((16,), name="A"), te.placeholder((16,), name="B")
+    C = te.compute((16,), lambda: add(A, B), name="C")
+    a, b = random(16), random(16)
+    np.testing.assert_array_equal(run(te.create_schedule(C.op), [A, B, C], [a, b]), a + b)
+
+
+def test_calls_of_several_results():
+    x = te.placeholder((8,), name="x")
+    more, twice = te.compute((8,), lambda i: (x[i] + 1, x[i] * 2), name="y")
+
+    def statements(ins, outs):
+        def store(ib, k):
+            ib.emit(outs[0].vstore(k, ins[0].vload(k) + 1))
+            ib.emit(outs[1].vstore(k, ins[0].vload(k) * 2))
+        return loop([8], store)
+
+    both = te.decl_tensor_intrin(more.op, statements, default_buffer_params={"offset_factor": 1})
+    A = te.placeholder((4, 8), name="A")
+    P, Q = te.compute((4, 8), lambda i: both(A[i]), name="PQ")
+    D = te.compute((4, 8), lambda i, j: P[i, j] - Q[i, j], name="D")
+    s = te.create_schedule(D.op)
+    s[P].compute_at(s[D], D.op.axis[0])
+    a = random(4, 8)
+    np.testing.assert_allclose(run(s, [A, D], [a]), a + 1 - a * 2, rtol=1e-6)
+
+
+def test_calls_in_the_steps_of_a_scan():
+    add = vadd(16)
+    X, S = te.placeholder((6, 16), name="X"), te.placeholder((6, 16), name="S")
+    init = te.compute((1, 16), lambda _, i: X[0, i], name="init")
+    update = te.compute((6, 16), lambda t: add(S[t - 1], X[t]), name="update")
+    R = te.scan(init, update, S, inputs=[X], name="R")
+    x = random(6, 16)
+    np.testing.assert_allclose(run(te.create_schedule(R.op), [X, R], [x]), x.cumsum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("bind", ["vthread", "threadIdx.x", "blockIdx.x"])
+@pytest.mark.parametrize("check_bounds", [False, True])
+def test_scalars_that_are_read_where_threads_run(bind, check_bounds):
+    it = scale_and_shift()
+    A, S = te.placeholder((6, 8), name="A"), te.placeholder((6,), name="S")
+    rows = te.placeholder((6,), dtype="int32", name="rows")
+    C = te.compute((6, 2, 4), lambda i, j: it(S[rows[i]] * 1.5, A[i, j * 4:j * 4 + 4], te.exp(S[i])), name="C")
+    s = te.create_schedule(C.op)
+    i, j = C.op.axis[:2]
+    s[C].reorder(j, i)
+    s[C].bind(s[C].split(i, factor=3)[1], te.thread_axis(bind))
+    a, v, picked = random(6, 8), random(6), np.array([5, 4, 3, 0, 0, 1], "int32")
+    with tw.transform.PassContext(config={"check_bounds": check_bounds}):
+        c = run(s, [A, S, rows, C], [a, v, picked])
+    want = a * (v[picked] * 1.5)[:, None] + np.exp(v)[:, None]
+    np.testing.assert_allclose(c, want.reshape(6, 2, 4), rtol=1e-5)
+
+
+def test_a_cache_of_blocks_has_the_order_of_the_loops():
+    it = scale_and_shift()
+    A = te.placeholder((6, 8), name="A")
+    C = te.compute((6, 2, 4), lambda i, j: it(2.0, A[i, j * 4:j * 4 + 4], 1.0), name="C")
+
+    def split_by(factor):
+        s = te.create_schedule(C.op)
+        io, ii = s[C].split(C.op.axis[0], factor=factor)
+        s[C].reorder(io, C.op.axis[1], ii)
+        return s, s.cache_write(C, "local")
+
+    s, cache = split_by(2)
+    assert [int(e) for e in cache.shape] == [3, 2, 2, 4]
+    a = random(6, 8)
+    np.testing.assert_allclose(run(s, [A, C], [a]), (a * 2 + 1).reshape(6, 2, 4), rtol=1e-6)
+    wrong("loops run beyond the tensor", lambda: split_by(4))

@@ -11,7 +11,8 @@ def decl_buffer(shape, dtype="float32", name="buffer", data=None, strides=None, 
     """The memory of a tensor. Strides, and the offset of the first element, may be variables: they take what the loop
     nest has. Without strides the rows lie side by side; without an offset or offset_factor the tensor must begin where
     its memory does. data_alignment, a power of two, says of how many bytes the memory's address is a multiple:
-    statements of te.extern test it before they run, and their vectors are then loaded and stored as aligned ones.
+    statements of te.extern and of intrinsics run after a test of it, and their vectors are loaded and stored as aligned
+    ones.
     """
     if expect(buffer_type, str, "buffer_type", '"" or "auto_broadcast"') not in ("", "auto_broadcast"):
         _core.raise_error("bad-argument", f"buffer_type is {buffer_type!r}", '"" or "auto_broadcast"')
