@@ -38,3 +38,23 @@ def test_plain_stages_are_inlined_at_once():
     a, d = np.random.default_rng(0).random((8, 8), dtype="float32"), np.zeros(8, "float32")
     tw.build(s, [A, D])(a, d)
     np.testing.assert_allclose(d, (a + 1).sum(1) * 2 + a[:, 0], rtol=1e-6)
+
+
+def test_what_is_read_as_memory_is_not_inlined():
+    A = te.placeholder((8, 16), name="A")
+    x = te.placeholder((16,), name="x")
+    y = te.compute((16,), lambda i: x[i] * 2, name="y")
+    twice = te.decl_tensor_intrin(
+        y.op, lambda ins, outs: outs[0].vstore(0, ins[0].vload(0, "float32x16") * 2.0),
+        default_buffer_params={"offset_factor": 1})
+    P = te.compute((8, 16), lambda i, j: A[i, j] + 1, name="P")
+    C = te.compute((8, 16), lambda i: twice(P[i]), name="C")
+    Q = te.compute((8, 16), lambda i, j: C[i, j] + 1, name="Q")
+    E = te.extern((8, 16), [Q], lambda ins, outs: tw.tir.call_extern("int32", "f", ins[0].data, outs[0].data), name="E")
+    s = tw.topi.generic.schedule_extern(E)
+    assert {s[t].attach_type for t in (P, C, Q, E)} == {"root"} and s.check() == []
+
+    S = te.placeholder((4, 16), name="S")
+    init = te.compute((1, 16), lambda _, i: A[0, i], name="init")
+    R = te.scan(init, te.compute((4, 16), lambda t, i: S[t - 1, i] + A[t, i], name="update"), S, inputs=[A], name="R")
+    assert tw.topi.generic.default_schedule(R).check() == []

@@ -28,10 +28,15 @@ def InferBound(sch):
 
 
 def AutoInlineInjective(sch):
-    """Inlines all stages that compute an element from elements, but for outputs and those that have a place already."""
+    """Inlines all stages that compute an element from elements, but for outputs, those that have a place or loops of
+    their own already, and what externs, scans and calls of intrinsics read.
+    """
+    expressions = (_core.ComputeOp, _core.PlaceholderOp)
+    stored = {t.op for stage in sch.stages if not isinstance(stage.op, expressions) for t in stage.op.input_tensors}
     for stage in sch.stages:
-        plain = isinstance(stage.op, _core.ComputeOp) and not stage.op.reduce_axis and stage.op.num_outputs == 1
-        if plain and not stage.is_output and stage.attach_type == "root" and not stage.relations and not stage.iter_var_attrs:
+        plain = isinstance(stage.op, _core.ComputeOp) and not stage.op.reduce_axis and stage.op not in stored
+        untouched = stage.attach_type == "root" and not stage.relations and not stage.iter_var_attrs
+        if plain and untouched and not stage.is_output:
             stage.compute_inline()
 
 
