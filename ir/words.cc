@@ -140,7 +140,7 @@ DType default_type(const Intrinsic& intrinsic, const std::vector<Expr>& args) {
   if (name == "address_bits") return uint_type(64);
   if (intrinsic.kind == CallKind::Intrinsic || args.empty() ||
       is_one_of("argument_type", "argument_count", "tensor_rank", "tensor_dtype", "tensor_device",
-                "num_threads", "tensor_operands", "tensor_operand")) {
+                "num_threads", "tensor_operands", "tensor_operand", "tensor_values")) {
     return int_type(32);
   }
   return args[0].dtype();

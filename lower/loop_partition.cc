@@ -16,9 +16,14 @@
 // always do. Inside each part the remaining conditions cut the loops further in, as long as the
 // number of statements stays within a fixed multiple of what it was. Where a condition fails for
 // all of a part, what it guards is not written again: of two loops over y*12 + x < 29 the inner one
-// ends at 29 - y*12 then, and asks nothing. A condition that is left and does not depend on its
-// loop goes in front of it: it is asked once, and the loop is one to see.
+// ends at 29 - y*12 then, and asks nothing. Loops of constant extent are cut at one condition after
+// the other until none is left that says where it holds: of i >= 3, of i < 97 and of i == 5. A
+// condition that is left and does not depend on its loop goes in front of it: it is asked once, and
+// the loop is one to see.
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "ir/changes.h"
 #include "ir/expr.h"
@@ -36,6 +41,23 @@ int count_leaves(const Stmt& root) {
   int n = 0;
   for_each_stmt(root, [&](const Stmt& s) { n += is<Store>(s) || is<Evaluate>(s); });
   return n;
+}
+
+// likely(a && b) as likely(a) && likely(b), and equality as two conditions that each hold from a
+// point on: such are cut one by one.
+Stmt taken_apart(const Stmt& root) {
+  const std::function<Expr(const Expr&)> apart = [&](const Expr& e) -> Expr {
+    if (const And* both = as<And>(e)) return apart(both->a) && apart(both->b);
+    const Equal* equal = as<Equal>(e);
+    const bool whole = equal != nullptr && equal->a.dtype().is_integer() &&
+                       !equal->a.dtype().is_vector() && !equal->a.dtype().is_bool();
+    if (!whole) return likely(e);
+    return likely(equal->a >= equal->b) && likely(equal->a <= equal->b);
+  };
+  return rewrite(root, [&](const Expr& e) -> Expr {
+    const Call* call = as<Call>(e);
+    return call != nullptr && call->name == "likely" ? apart(call->args[0]) : Expr();
+  });
 }
 
 // The likely(…) conditions below a loop, with the loops between as intervals. Where one may change
@@ -158,7 +180,7 @@ class Partition : public ScopedMutator {
     const Expr first = main.least.defined() ? clamp(begin, main.least) : begin;
     const Expr last = main.greatest.defined() ? clamp(first, main.greatest + one) : end;
     const bool nothing_main = analyzer_.can_prove(last <= first);
-    if (nothing_main) return ScopedMutator::on(op, self);
+    if (nothing_main) return cut_at_one(op, self, held, found.relaxed, leaves);
 
     // Copies that stand side by side must be counted now.
     const auto constant_length = [&](const Expr& from, const Expr& to) {
@@ -178,13 +200,80 @@ class Partition : public ScopedMutator {
         epilogue ? outside(op, held, intervals, &Interval::greatest, found.relaxed) : Stmt();
     budget_ -= leaves * (before.defined() + after.defined());
     std::vector<Stmt> parts;
-    if (before.defined()) parts.push_back(part(op, self, begin, first, before));
+    // The others of several conditions may cut the ends of a loop of constant extent once more.
+    const bool again = as_const_int(first) && as_const_int(last);
+    if (before.defined()) parts.push_back(part(op, self, begin, first, before, again));
     parts.push_back(part(op, self, first, last, Drop(held, true).mutate(op.body)));
-    if (after.defined()) parts.push_back(part(op, self, last, end, after));
+    if (after.defined()) parts.push_back(part(op, self, last, end, after, again));
     return block(parts);
   }
 
  private:
+  // No iteration has them all. Where the loops inside cannot be cut instead, a loop of constant
+  // extent is: at the ends of where one of them holds, and of where it fails, and its parts at the
+  // others.
+  Stmt cut_at_one(const For& op, const Stmt& self, const std::vector<Expr>& held,
+                  const IntervalMap& relaxed, int leaves) {
+    const auto min = as_const_int(op.min), extent = as_const_int(op.extent);
+    const int budget = budget_;
+    const Stmt whole = ScopedMutator::on(op, self);
+    if (!min || !extent || !asks_for(whole, op.var)) return whole;
+    const int64_t begin = *min, end = *min + *extent;
+    for (const Expr& condition : held) {
+      const Expr plain = as<Call>(condition)->args[0];
+      const auto holds = within(deduce_bound(op.var, plain, relaxed), begin, end);
+      const auto fails = within(deduce_bound(op.var, !plain, relaxed), begin, end);
+      std::set<int64_t> points = {begin, end};
+      for (const auto& [from, to] : {holds, fails}) {
+        if (from < to) points.insert({from, to});
+      }
+      if (points.size() == 2 && holds.first == holds.second && fails.first == fails.second)
+        continue;
+      budget_ = budget;
+      std::vector<Stmt> parts;
+      for (auto to = std::next(points.begin()); to != points.end(); ++to) {
+        const int64_t from = *std::prev(to);
+        Stmt body = op.body;
+        if (holds.first <= from && *to <= holds.second) body = Drop({condition}, true).mutate(body);
+        if (fails.first <= from && *to <= fails.second) {
+          body = Drop({condition}, false).mutate(body);
+          if (does_nothing(body)) continue;
+        }
+        const DType type = op.var.dtype();
+        budget_ -= leaves;
+        parts.push_back(
+            part(op, self, make_const(type, from), make_const(type, *to), body, /*again=*/true));
+      }
+      budget_ += leaves;  // one of them takes the place of the loop
+      return parts.empty() ? make(Evaluate{.value = 0}) : block(parts);
+    }
+    return whole;
+  }
+  // Whether a likely(…) condition on the variable is left.
+  static bool asks_for(const Stmt& s, const Var& var) {
+    bool found = false;
+    for_each_expr(s, [&](const Expr& e) {
+      const Call* call = as<Call>(e);
+      found |= call != nullptr && call->name == "likely" && uses(call->args[0], var);
+    });
+    return found;
+  }
+  // The iterations from begin to end that are in the interval, as far as its ends are constants.
+  static std::pair<int64_t, int64_t> within(const std::optional<Interval>& interval, int64_t begin,
+                                            int64_t end) {
+    const std::pair<int64_t, int64_t> none = {begin, begin};
+    if (!interval || (!interval->least.defined() && !interval->greatest.defined())) return none;
+    int64_t from = begin, to = end;
+    for (const auto& [limit, is_least] :
+         {std::pair(interval->least, true), std::pair(interval->greatest, false)}) {
+      if (!limit.defined()) continue;
+      const auto value = as_const_int(simplify(limit));
+      if (!value) return none;
+      (is_least ? from : to) = is_least ? std::max(begin, *value) : std::min(end, *value + 1);
+    }
+    return from < to ? std::pair(from, to) : none;
+  }
+
   // The body for beyond an end of the intervals in which the conditions hold: without what is
   // guarded by conditions that fail all of the way. Undefined where nothing is left.
   Stmt outside(const For& op, const std::vector<Expr>& held, const std::vector<Interval>& intervals,
@@ -217,8 +306,10 @@ class Partition : public ScopedMutator {
            analyzer_.can_prove_equal(begin, up ? limit + one : limit - one);
   }
 
-  // A loop over [begin, end), from zero, with variables of its own.
-  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body) {
+  // A loop over [begin, end), from zero, with variables of its own; cut `again` at what is left, if
+  // its extent is constant.
+  Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body,
+            bool again = false) {
     const Expr extent = analyzer_.simplify(end - begin);
     const Var var(op.var.name(), op.var.dtype());
     if (is_one(extent)) return mutate(rename_bindings(substitute(body, VarMap{{op.var, begin}})));
@@ -230,7 +321,12 @@ class Partition : public ScopedMutator {
       f.body = copy;
     });
     analyzer_.bind(var, Range{make_zero(var.dtype()), extent});
+    const int budget = budget_;
     const Stmt inner = mutate(copy);
+    if (again && as_const_int(extent) && asks_for(inner, var)) {
+      budget_ = budget;
+      return mutate(loop);
+    }
     return with(loop, [&](For& f) { f.body = inner; });
   }
 
@@ -264,6 +360,7 @@ class Hoist : public Mutator {
 }  // namespace
 
 Kernel loop_partition(Kernel kernel, const PassContext& context) {
+  kernel.body = taken_apart(kernel.body);
   kernel.body = Partition(context.options, count_leaves(kernel.body)).mutate(kernel.body);
   kernel.body = Hoist().mutate(kernel.body);
   return kernel;

@@ -24,6 +24,7 @@
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
 #include "runtime/error.h"
+#include "schedule/settled_buffers.h"
 #include "schedule/tensor_intrin.h"
 
 namespace tw::pass {
@@ -38,10 +39,21 @@ class Tensorize : public ScopedMutator {
     const TensorIntrin intrin = tensor_intrin(as<StringImm>(op.value)->value);
     const Call& operands = *as<Call>(op.node);
     VarMap values;
+    // After the operands, what the intrinsic leaves open; a reset has no scalars.
+    if (const size_t last = intrin->buffers.size() + 1; last < operands.args.size()) {
+      const Call& given = *as<Call>(operands.args[last]);
+      const std::vector<Var> open = open_variables(*intrin);
+      for (size_t k = 0; k < given.args.size(); ++k)
+        values[open.at(k)] = cast(open[k].dtype(), given.args[k]);
+    }
     for (size_t k = 0; k < intrin->buffers.size(); ++k)
       bind(*intrin, intrin->buffers[k], *as<Call>(operands.args.at(k + 1)), values);
     const std::string& part = as<StringImm>(operands.args[0])->value;
     Stmt body = statements(*intrin, part);
+    // A reset knows nothing of the inputs, the first of the buffers.
+    const size_t inputs = part == to_string(IntrinPart::Reset) ? intrin->inputs.size() : 0;
+    for (size_t k = intrin->buffers.size(); k-- > inputs;)
+      body = aligned(intrin->buffers[k], body, intrin->name);
     body = substitute(body, [&](const Var& v) {
       const auto it = values.find(v);
       return it == values.end() ? Expr() : it->second;
@@ -97,7 +109,7 @@ class Tensorize : public ScopedMutator {
         buffer.strides.empty() ? compact_strides(buffer.shape) : buffer.strides;
     for (size_t d = 0; d < strides.size(); ++d) {
       const Expr step = analyzer_.canonical_simplify(load(d + 1)->index - first.index);
-      if (is_one(buffer.shape[d]) && !is<Variable>(strides[d])) continue;
+      if (is_one(substitute(buffer.shape[d], values)) && !is<Variable>(strides[d])) continue;
       agree(strides[d], step, fmt::format("its stride in dimension {}", d));
     }
   }

@@ -59,6 +59,21 @@ bool loads_from(const Expr& e, const Var& buffer) {
   return found;
 }
 
+bool is_addressed(const Var& buffer, const Stmt& s) {
+  bool found = false;
+  for_each_expr(s, [&](const Expr& e) {
+    const Call* call = as<Call>(e);
+    if (call == nullptr) return;
+    for (const Expr& a : call->args) {
+      const Variable* whole = as<Variable>(a);
+      found |= whole != nullptr && Var(whole).same_as(buffer);
+      const Load* element = call->name == "address_of" ? as<Load>(a) : nullptr;
+      found |= element != nullptr && element->buffer.same_as(buffer);
+    }
+  });
+  return found;
+}
+
 bool always_safe(const Expr& e, bool allow_loads) {
   bool safe = true;
   for_each_expr(e, [&](const Expr& x) {

@@ -13,6 +13,9 @@ bool can_be_masked(const Stmt& s);
 
 bool loads_from(const Expr& e, const Var& buffer);
 
+// Whether a call gets the buffer, or the address of an element of it.
+bool is_addressed(const Var& buffer, const Stmt& s);
+
 // True when evaluating cannot fault, whatever the operands: no memory (unless `allow_loads`), no
 // division by what may be zero, no unknown code.
 bool always_safe(const Expr& e, bool allow_loads);

@@ -19,8 +19,9 @@
 // A loop of 7 or of 14 iterations has no vector of its own in the machine: where there are masks it
 // becomes one of 8 or 16 lanes of which the last are off.
 //
-// Lane by lane is also the way out for whatever has no vector form: calls with effects, loops whose
-// bounds depend on the lane, several lanes that store to one element. A buffer allocated inside
+// Lane by lane is also the way out for whatever has no vector form: calls with effects, calls that
+// get the address of another element in each lane, loops whose bounds depend on the lane, several
+// lanes that store to one element. A buffer allocated inside
 // gets one element a lane. A while loop is refused: what ends it is memory, which lanes would take
 // turns with.
 #include <bit>

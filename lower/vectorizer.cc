@@ -167,6 +167,7 @@ class Vectorizer : public Mutator {
     if (op.name == "if_then_else" && op.call_kind == CallKind::PureIntrinsic) {
       return conditional(op, self);
     }
+    if (op.name == "address_of") return address(op, self);
     std::vector<Expr> args = mutate(op.args);
     const bool vector = std::any_of(args.begin(), args.end(), is_vector);
     if (op.call_kind != CallKind::PureIntrinsic &&
@@ -287,7 +288,9 @@ class Vectorizer : public Mutator {
 
   Stmt on(const Allocate& op, const Stmt& self) override {
     std::vector<Expr> extents = mutate(op.extents);
-    if (failed() || std::any_of(extents.begin(), extents.end(), is_vector)) {
+    // Who has an address counts on elements that lie side by side.
+    if (failed() || is_addressed(op.buffer, op.body) ||
+        std::any_of(extents.begin(), extents.end(), is_vector)) {
       return lane_by_lane(self);
     }
     extents.push_back(lanes_);
@@ -373,6 +376,17 @@ class Vectorizer : public Mutator {
     // The base, modulo d, is one of residue, residue + g, …, d - g + residue.
     const int64_t g = std::gcd(m.modulus, *d);
     return ((m.residue % g + g) % g) + span < g;
+  }
+
+  // Nothing is loaded, so that no lane of it may be off; and there are no vectors of addresses:
+  // what takes one that differs between lanes runs once a lane.
+  Expr address(const Call& op, const Expr& self) {
+    const Load* element = as<Load>(op.args[0]);
+    const Expr index = element != nullptr ? mutate(element->index) : Expr();
+    fail_ |= element == nullptr || is_vector(index);
+    if (fail_ || index.same_as(element->index)) return self;
+    return with(self,
+                [&](Call& c) { c.args = {with(op.args[0], [&](Load& l) { l.index = index; })}; });
   }
 
   // if_then_else(c, t, f) with a condition that differs between lanes.

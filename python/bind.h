@@ -13,6 +13,7 @@
 #include "ir/node.h"
 #include "runtime/dtype.h"
 #include "runtime/error.h"
+#include "schedule/schedule.h"
 #include "schedule/te/operation.h"
 #include "schedule/te/text.h"
 
@@ -31,11 +32,15 @@ struct PyNode : PyExpr {
 // A[i] of a tensor that has more dimensions; an element once all indices are there.
 struct TensorSlice {
   te::Tensor tensor;
-  std::vector<Expr> indices;
+  std::vector<Expr> indices;  // where it begins
+  std::vector<Expr> extents;  // for each; undefined: that element alone
 };
 
 py::object wrap(const Expr& e);
 py::object wrap(const te::Operation& op);
+// Of a stage: Split, Fuse, …; what is marked on axes, by axis.
+py::list relations_of(const StageData& stage);
+py::dict axis_attributes_of(const StageData& stage);
 // Expressions, axes, rank-0 tensors, full slices, and numbers of Python and NumPy.
 std::optional<Expr> try_expr(py::handle object);
 // TypeMismatch for anything else.
@@ -66,6 +71,7 @@ void bind_te(py::module_& m);
 void bind_intrin(py::module_& m);
 void bind_topi(py::module_& m);
 void bind_schedule(py::module_& m);
+void bind_schedule_views(py::module_& m);
 void bind_lower(py::module_& m);
 void bind_array(py::module_& m);
 void bind_module(py::module_& m);

@@ -89,6 +89,12 @@ std::optional<Expr> try_expr(py::handle object) {
   if (py::isinstance<IterVar>(object)) return object.cast<const IterVar&>().var();
   if (py::isinstance<TensorSlice>(object)) {
     const auto& slice = object.cast<const TensorSlice&>();
+    if (std::ranges::any_of(slice.extents, [](const Expr& e) { return e.defined(); })) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("a slice of '{}' is no element", slice.tensor.name()),
+             .where = caller(),
+             .legal = "an index for each dimension; slices are arguments of tensor intrinsics"});
+    }
     return slice.tensor(slice.indices);
   }
   if (py::isinstance<te::Tensor>(object)) {

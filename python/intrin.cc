@@ -6,6 +6,7 @@
 #include "ir/intrinsics.h"
 #include "ir/print.h"
 #include "python/bind.h"
+#include "schedule/intrin_call.h"
 #include "schedule/tensor_intrin.h"
 
 namespace tw::python {
@@ -205,16 +206,84 @@ void bind_statements(py::module_& m) {
 TensorIntrin declare_intrin(const std::string& name, const te::Operation& op,
                             const std::vector<IntrinBuffer>& buffers,
                             const std::optional<Stmt>& body, const std::optional<Stmt>& reset,
-                            const std::optional<Stmt>& update) {
+                            const std::optional<Stmt>& update,
+                            const std::vector<Var>& scalar_params) {
   TensorIntrin intrin = make_tensor_intrin({.name = name,
                                             .op = op,
                                             .inputs = op->input_tensors(),
                                             .buffers = buffers,
                                             .body = body.value_or(Stmt()),
                                             .reset = reset.value_or(Stmt()),
-                                            .update = update.value_or(Stmt())});
+                                            .update = update.value_or(Stmt()),
+                                            .scalar_params = scalar_params});
   register_tensor_intrin(intrin);
   return intrin;
+}
+
+Range one_element(const Expr& index) { return {index, make_const(index.dtype(), 1)}; }
+
+// The slice of a tensor that an argument of a call is; nothing where it is a scalar.
+std::optional<TensorRegion> region_of(py::handle argument) {
+  TensorRegion result;
+  if (py::isinstance<TensorSlice>(argument)) {
+    const auto& slice = argument.cast<const TensorSlice&>();
+    result.tensor = slice.tensor;
+    for (size_t d = 0; d < slice.indices.size(); ++d) {
+      result.region.push_back(slice.extents[d].defined() ? Range{slice.indices[d], slice.extents[d]}
+                                                         : one_element(slice.indices[d]));
+    }
+  } else if (py::isinstance<te::Tensor>(argument)) {
+    result.tensor = argument.cast<const te::Tensor&>();
+  } else {
+    const std::optional<Expr> e = try_expr(argument);
+    const ProducerLoad* element = e ? as<ProducerLoad>(*e) : nullptr;
+    if (element == nullptr) return std::nullopt;
+    result.tensor = te::Tensor(te::Operation(te::as_op<te::OperationNode>(element->producer)),
+                               element->value_index);
+    for (const Expr& index : element->indices) result.region.push_back(one_element(index));
+  }
+  const std::vector<Expr> shape = result.tensor.shape();
+  for (size_t d = result.region.size(); d < shape.size(); ++d)
+    result.region.push_back({make_zero(shape[d].dtype()), shape[d]});
+  return result;
+}
+
+IntrinCall call_intrin(const TensorIntrin& intrin, const py::args& arguments,
+                       const py::object& reduce_axis) {
+  IntrinCall call{.intrin = intrin, .inputs = {}, .scalars = {}, .reduction = {}};
+  for (py::handle argument : arguments) {
+    if (auto region = region_of(argument)) {
+      call.inputs.push_back(std::move(*region));
+    } else {
+      call.scalars.push_back(to_expr(argument));
+    }
+  }
+  if (py::isinstance<IterVar>(reduce_axis)) {
+    call.reduction.push_back(reduce_axis.cast<IterVar>());
+  } else if (!reduce_axis.is_none()) {
+    call.reduction = reduce_axis.cast<std::vector<IterVar>>();
+  }
+  return call;
+}
+
+void bind_call(py::module_& m) {
+  py::class_<IntrinCall>(m, "TensorIntrinCall",
+                         "A tensor intrinsic called on slices, for te.compute.")
+      .def_readonly("intrin", &IntrinCall::intrin)
+      .def_property_readonly("tensors",
+                             [](const IntrinCall& c) {
+                               std::vector<te::Tensor> tensors;
+                               for (const TensorRegion& r : c.inputs) tensors.push_back(r.tensor);
+                               return tensors;
+                             })
+      .def_property_readonly("regions",
+                             [](const IntrinCall& c) {
+                               std::vector<std::vector<Range>> regions;
+                               for (const TensorRegion& r : c.inputs) regions.push_back(r.region);
+                               return regions;
+                             })
+      .def_readonly("reduce_axis", &IntrinCall::reduction)
+      .def_readonly("scalar_inputs", &IntrinCall::scalars);
 }
 
 }  // namespace
@@ -222,9 +291,10 @@ TensorIntrin declare_intrin(const std::string& name, const te::Operation& op,
 void bind_intrin(py::module_& m) {
   bind_buffer(m);
   bind_statements(m);
-  py::class_<TensorIntrin>(m, "TensorIntrin",
-                           "What a processor or a library computes at once, for Stage.tensorize.")
-      .def_property_readonly("name", [](const TensorIntrin& i) { return i->name; })
+  py::class_<TensorIntrin> intrin(
+      m, "TensorIntrin", "What a processor or a library computes at once, for Stage.tensorize.");
+  bind_call(m);
+  intrin.def_property_readonly("name", [](const TensorIntrin& i) { return i->name; })
       .def_property_readonly("op", [](const TensorIntrin& i) { return wrap(i->op); })
       .def_property_readonly("inputs", [](const TensorIntrin& i) { return i->inputs; })
       .def_property_readonly("buffers", [](const TensorIntrin& i) { return i->buffers; })
@@ -243,6 +313,13 @@ void bind_intrin(py::module_& m) {
                              [](const TensorIntrin& i) -> py::object {
                                return i->update.defined() ? py::cast(i->update) : py::none();
                              })
+      .def_property_readonly(
+          "scalar_params", [](const TensorIntrin& i) { return i->scalar_params; },
+          "Variables that stand for expressions of where the intrinsic is used.")
+      .def("__call__", &call_intrin, py::arg("reduce_axis") = py::none(),
+           "What te.compute makes an operation of: slices of tensors, A[i, 0:16], in the order of "
+           "the intrinsic's inputs, and among them expressions for its scalar parameters. "
+           "reduce_axis: loops around the calls that add to the same block.")
       .def("__repr__", [](const TensorIntrin& i) {
         return fmt::format("tensor_intrin({}: {})", i->name, expression_text(i->op));
       });

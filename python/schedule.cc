@@ -361,6 +361,7 @@ void bind_schedule(py::module_& m) {
                                 "A stage for each operation, and the trace that shaped them.");
   bind_trace(m);
   bind_findings(m);
+  bind_schedule_views(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
       .def_property_readonly("op", [](const PyStage& s) { return wrap(s.stage.op()); })
       .def_property_readonly("origin_op",
@@ -374,6 +375,12 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("leaf_iter_vars", [](const PyStage& s) { return s.stage.leaf_axes(); })
       .def_property_readonly("all_iter_vars",
                              [](const PyStage& s) { return s.stage.data().all_axes; })
+      .def_property_readonly(
+          "relations", [](const PyStage& s) { return relations_of(s.stage.data()); },
+          "How its axes come from one another: Split, Fuse, … in the order they were made.")
+      .def_property_readonly(
+          "iter_var_attrs", [](const PyStage& s) { return axis_attributes_of(s.stage.data()); },
+          "What is marked on axes, by axis.")
       .def_property_readonly(
           "attach_type", [](const PyStage& s) { return attach_name(s.stage.data().attach_type); })
       .def_property_readonly("attach_ivar",
@@ -392,6 +399,17 @@ void bind_schedule(py::module_& m) {
                                for (const Stage& stage : s.stages()) stages.push_back({s, stage});
                                return stages;
                              })
+      .def_property_readonly(
+          "stage_map",
+          [](const Schedule& s) {
+            py::dict map;
+            for (const Stage& stage : s.stages()) {
+              const te::Operation& origin = stage.data().origin_op;
+              map[wrap(origin.defined() ? origin : stage.op())] = PyStage{s, stage};
+            }
+            return map;
+          },
+          "The stage of each operation.")
       .def_property_readonly("outputs", [](const Schedule& s) { return s.outputs(); })
       .def_property_readonly("trace", [](const Schedule& s) { return ScheduleTrace{s.trace(), s}; })
       .def(

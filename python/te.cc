@@ -8,11 +8,14 @@
 #include "ir/print.h"
 #include "ir/substitute.h"
 #include "python/bind.h"
+#include "schedule/intrin_call.h"
 #include "schedule/settled_buffers.h"
+#include "schedule/te/check_body.h"
 #include "schedule/te/compute.h"
 #include "schedule/te/extern.h"
 #include "schedule/te/scan.h"
 #include "schedule/te/start.h"
+#include "schedule/te/tensor_compute.h"
 #include "schedule/topi/common.h"
 
 namespace tw::python {
@@ -23,6 +26,9 @@ struct PlaceholderOp : te::Operation {
   using te::Operation::Operation;
 };
 struct ComputeOp : te::Operation {
+  using te::Operation::Operation;
+};
+struct TensorComputeOp : te::Operation {
   using te::Operation::Operation;
 };
 struct ScanOp : te::Operation {
@@ -84,12 +90,43 @@ te::Attributes to_attributes(const py::dict& dict) {
   return attributes;
 }
 
-// A slice, or the element once there is an index for each dimension.
-py::object index(const te::Tensor& tensor, std::vector<Expr> indices) {
-  if (static_cast<int>(indices.size()) < tensor.rank()) {
-    return py::cast(TensorSlice{tensor, std::move(indices)});
+// The first element and the extent of begin:end.
+void add_slice(TensorSlice& to, py::handle slice) {
+  const size_t d = to.indices.size();
+  if (d >= static_cast<size_t>(to.tensor.rank())) to.tensor(std::vector<Expr>(d + 1, 0));
+  const py::object begin = slice.attr("start"), end = slice.attr("stop"), step = slice.attr("step");
+  if (!step.is_none()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "a slice of a tensor with a step",
+           .stage = to.tensor.name(),
+           .where = caller(),
+           .legal = "begin:end; topi.strided_slice takes every other element"});
   }
-  return wrap(tensor(indices));
+  const Expr whole = to.tensor.shape()[d];
+  const Expr first = begin.is_none() ? make_zero(whole.dtype()) : to_expr(begin);
+  const Expr extent = (end.is_none() ? whole : to_expr(end)) - first;
+  to.indices.push_back(first);
+  to.extents.push_back(extent);
+}
+
+// A slice, or the element once there is an index for each dimension.
+py::object index(TensorSlice slice, py::handle indices) {
+  const auto add = [&](py::handle i) {
+    if (PySlice_Check(i.ptr())) return add_slice(slice, i);
+    slice.indices.push_back(to_expr(i));
+    slice.extents.emplace_back();
+  };
+  if (py::isinstance<py::tuple>(indices) || py::isinstance<py::list>(indices)) {
+    for (py::handle i : indices) add(i);
+  } else {
+    add(indices);
+  }
+  const bool whole = std::ranges::any_of(slice.extents, [](const Expr& e) { return e.defined(); });
+  if (static_cast<int>(slice.indices.size()) < slice.tensor.rank() ||
+      (whole && static_cast<int>(slice.indices.size()) == slice.tensor.rank())) {
+    return py::cast(std::move(slice));
+  }
+  return wrap(slice.tensor(slice.indices));
 }
 
 std::vector<Expr> to_indices(py::handle object) {
@@ -106,19 +143,39 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
                                 const std::string& name, const std::string& tag,
                                 const py::dict& attributes,
                                 const std::vector<std::string>& axis_names) {
-  const auto body = [&f](const std::vector<Var>& vars) {
-    py::list arguments;
-    for (const Var& v : vars) arguments.append(v);
-    const py::object result = f(*arguments);
+  // The dimensions after those that have a name are of the block that an intrinsic computes.
+  const size_t loops = axis_names.size();
+  te::check_shape(shape, name);
+  std::vector<IterVar> axes = te::axes_over(
+      {shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(loops)}, axis_names, name);
+  py::list arguments;
+  for (const IterVar& a : axes) arguments.append(a->var);
+  const py::object result = f(*arguments);
+  te::Operation op;
+  if (py::isinstance<IntrinCall>(result)) {
+    const std::vector<Expr> block(shape.begin() + static_cast<std::ptrdiff_t>(loops), shape.end());
+    op = called_op(result.cast<const IntrinCall&>(), name, std::move(axes), block, tag,
+                   to_attributes(attributes));
+  } else {
+    if (loops != shape.size()) {
+      raise({.code = ErrorCode::IndexCount,
+             .what = fmt::format("the function has {} parameters and the shape {} dimensions",
+                                 loops, shape.size()),
+             .stage = name,
+             .where = caller(),
+             .legal = fmt::format("{} parameters, one for each axis", shape.size())});
+    }
     std::vector<Expr> bodies;
     if (py::isinstance<py::tuple>(result) || py::isinstance<py::list>(result)) {
       for (py::handle e : result) bodies.push_back(to_expr(e));
     } else {
       bodies.push_back(to_expr(result));
     }
-    return bodies;
-  };
-  return te::compute_many(shape, body, name, tag, to_attributes(attributes), axis_names);
+    op = te::compute_op(name, std::move(axes), std::move(bodies), tag, to_attributes(attributes));
+  }
+  std::vector<te::Tensor> outputs;
+  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
+  return outputs;
 }
 
 std::vector<te::Tensor> extern_tensors(const std::string& name,
@@ -196,14 +253,29 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
            })
       .def("__hash__", [](const te::Operation& op) { return std::hash<const void*>()(op.get()); })
       .def("__repr__", [](const te::Operation& op) {
-        const char* kind = te::as_op<te::ComputeNode>(op)  ? "compute"
-                           : te::as_op<te::ScanNode>(op)   ? "scan"
-                           : te::as_op<te::ExternNode>(op) ? "extern"
-                                                           : "placeholder";
+        const char* kind = !op->intrin().empty()            ? "tensor_compute"
+                           : te::as_op<te::ComputeNode>(op) ? "compute"
+                           : te::as_op<te::ScanNode>(op)    ? "scan"
+                           : te::as_op<te::ExternNode>(op)  ? "extern"
+                                                            : "placeholder";
         return fmt::format("{}({})", kind, op.name());
       });
   py::class_<PlaceholderOp, te::Operation>(m, "PlaceholderOp");
   py::class_<ComputeOp, te::Operation>(m, "ComputeOp");
+  py::class_<TensorComputeOp, te::Operation>(m, "TensorComputeOp")
+      .def_property_readonly(
+          "intrin",
+          [](const te::Operation& op) -> py::object {
+            return py::cast(tensor_intrin(op->intrin()));
+          },
+          "The tensor intrinsic that it calls.")
+      .def_property_readonly(
+          "schedulable_ndim",
+          [](const te::Operation& op) {
+            const auto& node = node_of<te::TensorComputeNode>(op, "compute");
+            return node.axis.size() - node.inner_data;
+          },
+          "How many of its axes are loops around the calls.");
   py::class_<ExternOp, te::Operation>(m, "ExternOp")
       .def_property_readonly("body", [](const te::Operation& op) {
         return node_of<te::ExternNode>(op, "extern").body;
@@ -225,13 +297,7 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
 }
 
 void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice) {
-  slice
-      .def("__getitem__",
-           [](const TensorSlice& self, py::handle i) {
-             std::vector<Expr> indices = self.indices;
-             for (Expr& e : to_indices(i)) indices.push_back(std::move(e));
-             return index(self.tensor, std::move(indices));
-           })
+  slice.def("__getitem__", [](const TensorSlice& self, py::handle i) { return index(self, i); })
       .def("asobject", [](py::handle self) { return to_expr(self); })
       .def("__hash__", [](py::handle self) { return std::hash<const void*>()(self.ptr()); })
       .def_property_readonly("dtype", [](const TensorSlice& self) { return self.tensor.dtype(); });
@@ -242,6 +308,10 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
       .def_property_readonly("shape",
                              [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
       .def_property_readonly("ndim", &te::Tensor::rank)
+      .def_property_readonly("axis",
+                             [](const te::Tensor& t) { return computed(t.op()).data_axes(); })
+      .def_property_readonly("reduce_axis",
+                             [](const te::Tensor& t) { return reduction_axes(t.op()); })
       .def_property_readonly("dtype", &te::Tensor::dtype)
       .def_property_readonly("name",
                              [](const te::Tensor& t) {
@@ -251,7 +321,10 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
                              })
       .def("__call__",
            [](const te::Tensor& t, const py::args& indices) { return t(to_indices(indices)); })
-      .def("__getitem__", [](const te::Tensor& t, py::handle i) { return index(t, to_indices(i)); })
+      .def("__getitem__",
+           [](const te::Tensor& t, py::handle i) {
+             return index({.tensor = t, .indices = {}, .extents = {}}, i);
+           })
       // Else Python would try to walk over it with indices.
       .def("__iter__",
            [](const te::Tensor& t) -> py::object {
@@ -286,6 +359,7 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
 }  // namespace
 
 py::object wrap(const te::Operation& op) {
+  if (!op->intrin().empty()) return py::cast(TensorComputeOp(op.get()));
   if (te::as_op<te::ComputeNode>(op)) return py::cast(ComputeOp(op.get()));
   if (te::as_op<te::ScanNode>(op)) return py::cast(ScanOp(op.get()));
   if (te::as_op<te::ExternNode>(op)) return py::cast(ExternOp(op.get()));

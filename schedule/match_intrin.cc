@@ -54,20 +54,27 @@ class Matcher {
     for (const IterVar& axis : wanted_.all_axes) {
       analyzer_.bind(axis->var, axis->domain);
       zeros_[axis->var] = make_zero(axis->var.dtype());
-      if (is_one(axis->domain.extent)) ones_[axis->var] = make_zero(axis->var.dtype());
+      if (is_one(axis->domain.extent)) fixed_[axis->var] = make_zero(axis->var.dtype());
     }
+    for (const Var& v : intrin_.scalar_params) scalars_[v] = Expr();
     for (const IterVar& axis : found_.all_axes) roots_[axis->var] = parts_.at(axis->var).min;
   }
 
-  std::optional<std::vector<IntrinOperand>> match() {
+  std::optional<IntrinMatch> match() {
     if (found_.body.size() != wanted_.body.size()) return {};
     if (found_.is_reduction() != wanted_.is_reduction()) return {};
     if (!found_.init.empty() || !wanted_.init.empty()) return {};
     if (!assign(found_.axis, wanted_.axis, 0)) return {};
-    std::vector<IntrinOperand> result;
-    for (const std::optional<IntrinOperand>& input : inputs_) {
+    IntrinMatch result;
+    for (const std::optional<IntrinOperand>& input : bound_.inputs) {
       if (!input) return {};
-      result.push_back(*input);
+      result.operands.push_back(*input);
+    }
+    for (const Var& v : open_variables(intrin_)) {
+      const auto extent = fixed_.find(v);
+      const Expr& value = extent != fixed_.end() ? extent->second : bound_.scalars.at(v);
+      if (!value.defined()) return {};
+      result.values.push_back(value);
     }
     for (size_t k = 0; k < found_.body.size(); ++k) {
       IntrinOperand output{.tensor = te::Tensor(te::Operation(&found_), static_cast<int>(k))};
@@ -76,7 +83,7 @@ class Matcher {
         const auto it = source_of_.find(axis->var);
         output.dimensions.push_back(it == source_of_.end() ? -1 : position(it->second));
       }
-      result.push_back(std::move(output));
+      result.operands.push_back(std::move(output));
     }
     return result;
   }
@@ -96,7 +103,8 @@ class Matcher {
         if (!is_one(parts_.at(axis->var).extent) && !taken_.contains(axis->var)) return false;
       }
       if (&found == &found_.axis) return assign(found_.reduce_axis, wanted_.reduce_axis, 0);
-      inputs_.assign(intrin_.inputs.size(), {});
+      bound_ = {.inputs = std::vector<std::optional<IntrinOperand>>(intrin_.inputs.size()),
+                .scalars = scalars_};
       return bodies();
     }
     const IterVar& axis = wanted[k];
@@ -104,7 +112,8 @@ class Matcher {
     for (const IterVar& candidate : found) {
       const Range& part = parts_.at(candidate->var);
       if (taken_.contains(candidate->var)) continue;
-      if (as_const_int(part.extent) != as_const_int(axis->domain.extent)) continue;
+      const Var opened = open(axis->domain.extent, part.extent);
+      if (!opened.defined() && !same_extent(part.extent, axis->domain.extent)) continue;
       taken_.insert(candidate->var);
       source_of_.insert_or_assign(axis->var, candidate->var);
       roots_[candidate->var] = part.min + cast(part.min.dtype(), axis->var);
@@ -112,8 +121,28 @@ class Matcher {
       roots_[candidate->var] = part.min;
       source_of_.erase(axis->var);
       taken_.erase(candidate->var);
+      if (opened.defined()) fixed_.erase(opened);
     }
+    // An extent that is a variable may be that of a single point.
+    const Var opened = open(axis->domain.extent, make_const(axis->var.dtype(), 1));
+    if (!opened.defined() && !is_one(substitute(axis->domain.extent, fixed_))) return false;
+    fixed_[axis->var] = make_zero(axis->var.dtype());
+    if (assign(found, wanted, k + 1)) return true;
+    fixed_.erase(axis->var);
+    if (opened.defined()) fixed_.erase(opened);
     return false;
+  }
+  // Lets an extent that is a variable be the one found; undefined where it is none, or is bound.
+  Var open(const Expr& wanted, const Expr& extent) {
+    const Variable* v = as<Variable>(wanted);
+    if (v == nullptr || !fixed_.emplace(Var(v), cast(v->type, extent)).second) return {};
+    return Var(v);
+  }
+  bool same_extent(const Expr& found, const Expr& wanted) {
+    const Expr extent = substitute(wanted, fixed_);
+    const auto a = as_const_int(found), b = as_const_int(extent);
+    if (a || b) return a == b;
+    return analyzer_.can_prove_equal(found, cast(found.dtype(), extent));
   }
 
   bool bodies() {
@@ -128,7 +157,7 @@ class Matcher {
     return true;
   }
   Expr found(const Expr& e) const { return substitute(e, roots_); }
-  Expr wanted(const Expr& e) const { return substitute(e, ones_); }
+  Expr wanted(const Expr& e) const { return substitute(e, fixed_); }
 
   bool same_reduction(const Reduce& a, const Reduce& b) {
     const auto always = [](const Reduce& r) {
@@ -150,8 +179,10 @@ class Matcher {
 
   bool same(const Expr& a, const Expr& b) {
     if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+    if (const Variable* v = as<Variable>(b); v != nullptr && scalars_.contains(Var(v)))
+      return bind_scalar(Var(v), a);
     const bool index = a.dtype().is_integer() && b.dtype().is_integer() && !a.dtype().is_vector();
-    if (index && !reads_tensors(a) && !reads_tensors(b)) {
+    if (index && !reads_tensors(a) && !reads_tensors(b) && !uses_scalars(b)) {
       return analyzer_.can_prove_equal(a, cast(a.dtype(), b));
     }
     if (a->kind != b->kind || a.dtype() != b.dtype()) return false;
@@ -161,9 +192,9 @@ class Matcher {
   }
 
   bool same_in_any_order(const Expr& a, const Expr& b) {
-    const auto before = inputs_;
+    const Bound before = bound_;
     if (same_fields(a, b)) return true;
-    inputs_ = before;
+    bound_ = before;
     std::vector<Expr> x, y;
     for_each_operand(a, [&](const Expr& e) { x.push_back(e); });
     for_each_operand(b, [&](const Expr& e) { y.push_back(e); });
@@ -233,6 +264,30 @@ class Matcher {
     return false;
   }
 
+  bool uses_scalars(const Expr& e) const {
+    bool found = false;
+    for_each_expr(e, [&](const Expr& x) {
+      const Variable* v = as<Variable>(x);
+      found |= v != nullptr && scalars_.contains(Var(v));
+    });
+    return found;
+  }
+
+  // Lets a scalar parameter be an expression that is the same at all points of the intrinsic.
+  bool bind_scalar(const Var& scalar, const Expr& found) {
+    if (found.dtype() != scalar.dtype()) return false;
+    const bool plain = found.dtype().is_integer() && !reads_tensors(found);
+    const Expr value = plain ? analyzer_.canonical_simplify(found) : found;
+    for (const IterVar& axis : wanted_.all_axes) {
+      if (uses(value, axis->var)) return false;
+    }
+    Expr& known = bound_.scalars.at(scalar);
+    if (known.defined())
+      return plain ? analyzer_.can_prove_equal(known, value) : equal(known, value);
+    known = value;
+    return true;
+  }
+
   Parted parted(const Expr& index) {
     Parted p;
     p.first = analyzer_.canonical_simplify(substitute(index, zeros_));
@@ -278,7 +333,7 @@ class Matcher {
     for (size_t d = 0; d < places.size(); ++d) {
       if (!used[d] && !is_zero(places[d].rest)) return false;
     }
-    std::optional<IntrinOperand>& known = inputs_[input];
+    std::optional<IntrinOperand>& known = bound_.inputs[input];
     if (!known) {
       known = std::move(operand);
       return true;
@@ -295,35 +350,41 @@ class Matcher {
   const TensorIntrinNode& intrin_;
   const te::ComputeNode& wanted_;
   Analyzer& analyzer_;
-  VarMap zeros_, ones_;  // the intrinsic's axes at zero: all of them, those of one iteration
-  VarMap roots_;         // the stage's axes by the intrinsic's
+  VarMap zeros_;    // the intrinsic's axes at zero
+  VarMap fixed_;    // those of one iteration at zero, and its extents that are variables
+  VarMap scalars_;  // its scalar parameters, not bound
+  VarMap roots_;    // the stage's axes by the intrinsic's
   VarSet taken_;
   std::unordered_map<Var, Var, IdentityHash, IdentityEqual> source_of_;
-  std::vector<std::optional<IntrinOperand>> inputs_;
+  struct Bound {
+    std::vector<std::optional<IntrinOperand>> inputs;
+    VarMap scalars;
+  };
+  Bound bound_;
 };
 
 }  // namespace
 
-std::optional<std::vector<IntrinOperand>> match_intrin(const te::Operation& op,
-                                                       const DomainMap& parts,
-                                                       const TensorIntrinNode& intrin,
-                                                       Analyzer& analyzer) {
+std::optional<IntrinMatch> match_intrin(const te::Operation& op, const DomainMap& parts,
+                                        const TensorIntrinNode& intrin, Analyzer& analyzer) {
   const auto* compute = te::as_op<te::ComputeNode>(op);
   if (compute == nullptr) return {};
   return Matcher(*compute, parts, intrin, analyzer).match();
 }
 
-std::vector<IntrinOperand> outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
-                                      std::vector<IntrinOperand> operands) {
+IntrinMatch outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
+                       IntrinMatch match) {
   const std::vector<IterVar>& axes = op->data_axes();
-  for (size_t k = first; k < operands.size(); ++k) {
-    for (size_t d = 0; d < axes.size(); ++d) operands[k].indices[d] = parts.at(axes[d]->var).min;
+  for (size_t k = first; k < match.operands.size(); ++k) {
+    for (size_t d = 0; d < axes.size(); ++d)
+      match.operands[k].indices[d] = parts.at(axes[d]->var).min;
   }
-  return operands;
+  return match;
 }
 
-Stmt mark_nest(const TensorIntrinNode& intrin, IntrinPart part,
-               const std::vector<IntrinOperand>& operands, const Stmt& body) {
+Stmt mark_nest(const TensorIntrinNode& intrin, IntrinPart part, const IntrinMatch& match,
+               const Stmt& body) {
+  const std::vector<IntrinOperand>& operands = match.operands;
   const DType number = int_type(32);
   const auto tuple = [&](const char* name, std::vector<Expr> values) {
     return call(number, name, std::move(values), CallKind::PureIntrinsic);
@@ -350,6 +411,10 @@ Stmt mark_nest(const TensorIntrinNode& intrin, IntrinPart part,
     }
     list.push_back(tuple("tensor_operand", std::move(loads)));
   }
+  // The scalars may differ from one update to the next.
+  std::vector<Expr> values = match.values;
+  if (part == IntrinPart::Reset) values.resize(values.size() - intrin.scalar_params.size());
+  if (!values.empty()) list.push_back(tuple("tensor_values", std::move(values)));
   return make(AttrStmt{.node = tuple("tensor_operands", std::move(list)),
                        .key = attr::kTensorIntrin,
                        .value = make(StringImm{.value = intrin.name}),

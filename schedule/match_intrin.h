@@ -20,19 +20,22 @@ struct IntrinOperand {
   std::vector<int> dimensions;
 };
 
-// `parts`: where each root axis begins, and its constant extent. Gives the operands in the order of
-// the intrinsic's buffers, nothing when there is no match.
-std::optional<std::vector<IntrinOperand>> match_intrin(const te::Operation& op,
-                                                       const DomainMap& parts,
-                                                       const TensorIntrinNode& intrin,
-                                                       Analyzer& analyzer);
+// What stands for all that an intrinsic leaves open.
+struct IntrinMatch {
+  std::vector<IntrinOperand> operands;  // in the order of the intrinsic's buffers
+  std::vector<Expr> values;             // of open_variables()
+};
+
+// `parts`: where each root axis begins, and its extent. Nothing when there is no match.
+std::optional<IntrinMatch> match_intrin(const te::Operation& op, const DomainMap& parts,
+                                        const TensorIntrinNode& intrin, Analyzer& analyzer);
 // The same with the outputs, from operand `first` on, where `parts` begin.
-std::vector<IntrinOperand> outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
-                                      std::vector<IntrinOperand> operands);
+IntrinMatch outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
+                       IntrinMatch match);
 
 // The nest `body` that the intrinsic stands for, with what the pass tensorize needs to put it
 // there.
-Stmt mark_nest(const TensorIntrinNode& intrin, IntrinPart part,
-               const std::vector<IntrinOperand>& operands, const Stmt& body);
+Stmt mark_nest(const TensorIntrinNode& intrin, IntrinPart part, const IntrinMatch& match,
+               const Stmt& body);
 
 }  // namespace tw

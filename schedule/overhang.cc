@@ -116,9 +116,11 @@ bool Overhang::is_register_tile(const StageData& stage, size_t d) const {
     if (!moves) continue;
     for (const IterVar& child : relation->children()) moving.insert(child->var);
   }
-  for (const IterVar& leaf : stage.leaf_axes) {
+  const IntrinPlace place = intrin_of(stage);
+  const size_t loops = place.defined() ? place.position : stage.leaf_axes.size();
+  for (size_t k = 0; k < loops; ++k) {
+    const IterVar& leaf = stage.leaf_axes[k];
     const AxisAttributes* marks = stage.attributes_of(leaf);
-    if (marks != nullptr && marks->intrin.defined()) return true;  // with all that follows
     if (!moving.contains(leaf->var)) continue;
     const bool once = is_one(domains_.at(leaf->var).extent);
     const ForKind kind = marks ? marks->for_kind : ForKind::Serial;

@@ -218,9 +218,17 @@ class Binder {
     TW_CHECK(stage_ != nullptr, "an axis parameter stands after a stage parameter");
     const StageData& stage = *stage_;
     // Of which kind the axis is depends on the stage: rfactor makes data of a reduction's loop.
-    if (is_leaf(stage, axis)) return stage.leaf_axes[leaf_position(stage, axis)];
-    const std::string legal =
-        fmt::format("the leaf axes of '{}': {}", stage.name(), names(stage.leaf_axes));
+    std::vector<IterVar> loops = stage.leaf_axes;
+    loops.resize(loops.size() - stage.op->intrin_axes().size());
+    const std::string legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(loops));
+    if (is_leaf(stage, axis)) {
+      if (!is_of_call(stage, axis)) return stage.leaf_axes[leaf_position(stage, axis)];
+      fail({.code = ErrorCode::NotALeafAxis,
+            .what = fmt::format("the axis is no loop: '{}', which '{}' calls, computes all of it",
+                                stage.op->intrin(), stage.name()),
+            .axis = axis.name(),
+            .legal = legal});
+    }
     for (size_t r = stage.relations.size(); r-- > 0;) {
       for (const IterVar& parent : stage.relations[r]->parents()) {
         if (!parent.same_as(axis)) continue;

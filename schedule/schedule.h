@@ -86,6 +86,8 @@ struct StageData {
   // Axes of the program that operations share, and what stands for them in this stage.
   std::vector<std::pair<Var, IterVar>> aliases;
   std::unordered_map<Var, AxisAttributes, IdentityHash, IdentityEqual> axis_attributes;
+  TensorIntrin
+      called;  // what the operation calls, in place of the innermost leaves (te/tensor_compute)
   AttachType attach_type = AttachType::GroupRoot;
   StageData* attach_stage = nullptr;
   IterVar attach_axis;

@@ -163,6 +163,8 @@ void reset_axes(ScheduleData& schedule, StageData& stage, te::Operation op) {
   stage.relations.clear();
   stage.relation_steps.clear();
   stage.axis_attributes.clear();
+  const std::string called = stage.op->intrin();
+  stage.called = called.empty() ? TensorIntrin() : tensor_intrin(called, stage.where);
 }
 
 void refresh_consumers(ScheduleData& schedule, const StageData& first) {
@@ -205,6 +207,19 @@ size_t leaf_position(const StageData& stage, const IterVar& axis) {
 
 bool is_leaf(const StageData& stage, const IterVar& axis) {
   return leaf_position(stage, axis) < stage.leaf_axes.size();
+}
+
+IntrinPlace intrin_of(const StageData& stage) {
+  for (size_t k = 0; k < stage.leaf_axes.size(); ++k) {
+    const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[k]);
+    if (marks != nullptr && marks->intrin.defined()) return {marks->intrin, k};
+  }
+  if (!stage.called.defined()) return {};
+  return {stage.called, stage.leaf_axes.size() - stage.op->intrin_axes().size()};
+}
+
+bool is_of_call(const StageData& stage, const IterVar& leaf) {
+  return leaf_position(stage, leaf) + stage.op->intrin_axes().size() >= stage.leaf_axes.size();
 }
 
 const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis) {

@@ -61,6 +61,18 @@ bool is_leaf(const StageData& stage, const IterVar& axis);
 // Position among the leaf axes; their number when it is none of them.
 size_t leaf_position(const StageData& stage, const IterVar& axis);
 
+// The intrinsic in place of a stage's innermost loops, and the first leaf that is its own, or the
+// number of leaves.
+struct IntrinPlace {
+  TensorIntrin intrin;
+  size_t position = 0;
+  bool defined() const { return intrin.defined(); }
+};
+// What `tensorize` put there, or else what the operation calls; undefined when there is none.
+IntrinPlace intrin_of(const StageData& stage);
+// Whether the leaf is a loop of what the stage's operation calls.
+bool is_of_call(const StageData& stage, const IterVar& leaf);
+
 // The stage that the axis is a leaf of; null when there is none.
 const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis);
 

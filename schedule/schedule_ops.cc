@@ -140,7 +140,13 @@ class NestBuilder {
                                                   main.conditions, domains_, analyzer_);
     if (tensorized.defined()) trailing = std::min(trailing, tensorized.position);
     std::vector<Expr> conditions = main.conditions;
-    Stmt body = with_source(stage, stage.op->update(main.roots, conditions));
+    const auto called = [&](size_t position, Stmt nest) {
+      if (!tensorized.defined() || position != tensorized.position) return nest;
+      const bool update = reduces && tensorized.in_parts(first_reduction);
+      return mark_nest(*tensorized.intrin, update ? IntrinPart::Update : IntrinPart::Body,
+                       tensorized.match, nest);
+    };
+    Stmt body = called(leaves.size(), with_source(stage, stage.op->update(main.roots, conditions)));
     for (size_t k = leaves.size();; --k) {
       // Those that depend on loop k - 1 and none inside it stand right inside it.
       std::vector<Expr> here;
@@ -161,11 +167,7 @@ class NestBuilder {
       if (at == first_reduction) {
         body = block({initialization(stage, at, tests, tensorized), body});
       }
-      if (tensorized.defined() && at == tensorized.position) {
-        const bool update = reduces && tensorized.in_parts(first_reduction);
-        body = mark_nest(*tensorized.intrin, update ? IntrinPart::Update : IntrinPart::Body,
-                         tensorized.operands, body);
-      }
+      body = called(at, body);
     }
     return body;
   }
@@ -394,14 +396,19 @@ class NestBuilder {
     const bool reset = tensorized.in_parts(begin);
     Stmt body = with_source(stage, stage.op->initialization(walk.roots));
     if (!reset) body = guarded(walk.conditions, body);
+    const auto called = [&](size_t position, const Stmt& nest) {
+      if (!reset || position != tensorized.position) return nest;
+      const DomainMap parts = root_ranges(stage, walk.vars, position, domains_, analyzer_);
+      return guarded(
+          walk.conditions,
+          mark_nest(*tensorized.intrin, IntrinPart::Reset,
+                    outputs_at(parts, stage.op, tensorized.intrin->inputs.size(), tensorized.match),
+                    nest));
+    };
+    body = called(stage.leaf_axes.size(), body);
     for (size_t k = stage.leaf_axes.size(); k-- > begin;) {
       if (walk.vars[k].defined()) body = loop(stage, stage.leaf_axes[k], walk.vars[k], body);
-      if (!reset || k != tensorized.position) continue;
-      const DomainMap parts = root_ranges(stage, walk.vars, k, domains_, analyzer_);
-      body = mark_nest(
-          *tensorized.intrin, IntrinPart::Reset,
-          outputs_at(parts, stage.op, tensorized.intrin->inputs.size(), tensorized.operands), body);
-      body = guarded(walk.conditions, body);
+      body = called(k, body);
     }
     return body;
   }

@@ -45,16 +45,16 @@ std::vector<Declared> declarations(const IntrinBuffer& buffer, const std::vector
   return all;
 }
 
-// Where the address is no multiple of what the buffer promises nothing runs; below, code generation
-// counts on it.
-Stmt aligned(const IntrinBuffer& buffer, const Stmt& statements, const std::string& stage) {
+}  // namespace
+
+Stmt aligned(const IntrinBuffer& buffer, const Stmt& statements, const std::string& function) {
   const int64_t bytes = buffer.data_alignment;
   if (bytes <= buffer.dtype.element_bytes()) return statements;
   const DType address = uint_type(64);
   const Expr bits = call(address, "address_bits", {buffer.data}, CallKind::PureIntrinsic);
   const auto text = [](const std::string& t) { return Expr(make(StringImm{.value = t})); };
   const Expr error = call(int_type(32), "argument_error",
-                          {TW_CHECK_Alignment, text(stage), text(buffer.name), 0,
+                          {TW_CHECK_Alignment, text(function), text(buffer.name), 0,
                            make_const(int_type(64), bytes), cast(int_type(64), bits)},
                           CallKind::Intrinsic);
   const Expr low = call("bitwise_and", {bits, make_const(address, bytes - 1)});
@@ -65,8 +65,6 @@ Stmt aligned(const IntrinBuffer& buffer, const Stmt& statements, const std::stri
                                                .value = make_const(address, bytes),
                                                .body = statements})});
 }
-
-}  // namespace
 
 Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::vector<Expr>>& shapes,
              const Stmt& statements, const std::string& stage) {

@@ -17,4 +17,8 @@ namespace tw {
 Stmt settled(const std::vector<IntrinBuffer>& buffers, const std::vector<std::vector<Expr>>& shapes,
              const Stmt& statements, const std::string& stage);
 
+// The statements, which run where the buffer's memory is aligned as it says (data_alignment) and
+// count on that; where it is not, ArgumentAlignment with the names of the buffer and of `function`.
+Stmt aligned(const IntrinBuffer& buffer, const Stmt& statements, const std::string& function);
+
 }  // namespace tw

@@ -84,6 +84,9 @@ class Rows {
       head.notes.push_back(type_and_shape(stage.op->output_dtype(k), stored(stage, k)));
     if (stage.is_output) head.notes.emplace_back("output");
     if (!stage.storage.scope.empty()) head.notes.push_back(stage.storage.scope);
+    // Its call computes one point: none of the loops is its own.
+    if (stage.called.defined() && intrin_of(stage).position == stage.leaf_axes.size())
+      head.notes.push_back("tensorize " + stage.called->name);
     if (stage.storage.precomputed) head.notes.emplace_back("precomputed");
     if (stage.storage.double_buffer) head.notes.emplace_back("double buffer");
     if (stage.store_predicate.condition.defined())
@@ -137,8 +140,10 @@ class Rows {
                                               p.offset, p.scope.name())
                                 : fmt::format("prefetch {} {} ahead", p.producer->name, p.offset));
       }
-      if (marks->intrin.defined()) row.notes.push_back("tensorize " + marks->intrin->name);
     }
+    const IntrinPlace place = intrin_of(stage);
+    if (place.defined() && place.position == leaf_position(stage, leaf))
+      row.notes.push_back("tensorize " + place.intrin->name);
     row.is_marked = culprit_ && culprit_->stage == stage.name() && culprit_->axis == leaf.name();
     rows_.push_back(std::move(row));
   }

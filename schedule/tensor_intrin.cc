@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <mutex>
 
+#include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "ir/substitute.h"
@@ -27,9 +29,11 @@ void check_operation(const TensorIntrinParts& node) {
   const te::ComputeNode* compute = te::as_op<te::ComputeNode>(node.op);
   if (compute == nullptr) bad(node.name, "it computes nothing", "an operation of te.compute");
   for (const IterVar& axis : compute->all_axes) {
-    if (as_const_int(axis->domain.min) == 0 && as_const_int(axis->domain.extent)) continue;
-    bad(node.name, fmt::format("axis '{}' has no constant extent", axis.name()),
-        "axes from zero to a constant");
+    const Expr& extent = axis->domain.extent;
+    if (is_zero(axis->domain.min) && (as_const_int(extent) || is<Variable>(extent))) continue;
+    bad(node.name,
+        fmt::format("the extent of axis '{}' is neither a constant nor a variable", axis.name()),
+        "axes from zero to a constant or a variable");
   }
   for (const te::Tensor& input : node.inputs) {
     if (input.op()->is_placeholder()) continue;
@@ -52,8 +56,7 @@ void check_buffers(const TensorIntrinParts& node) {
           "scalars, of which statements load and store several lanes");
     }
     bool same = shape.size() == buffer.shape.size() && buffer.dtype == tensor.dtype();
-    for (size_t d = 0; same && d < shape.size(); ++d)
-      same = as_const_int(shape[d]) == as_const_int(buffer.shape[d]);
+    for (size_t d = 0; same && d < shape.size(); ++d) same = equal(shape[d], buffer.shape[d]);
     if (!same) {
       bad(node.name, fmt::format("buffer '{}' has not the shape and type of '{}'", buffer.name,
                                  tensor.name()));
@@ -76,6 +79,39 @@ void check_statements(const TensorIntrinParts& node) {
   }
   if (node.update.defined() && !node.op->is_reduction()) {
     bad(node.name, "it has an update and is no reduction", "a body");
+  }
+}
+
+void check_scalars(const TensorIntrinParts& node) {
+  VarSet open;
+  for (const Var& v : open_variables(node)) {
+    if (!open.insert(v).second)
+      bad(node.name, fmt::format("'{}' stands for two values", v.name()), "a variable for each");
+  }
+  for (const Var& v : node.scalar_params) {
+    if (!node.reset.defined()) break;
+    const std::vector<Var> used = free_vars(node.reset);
+    if (std::ranges::none_of(used, [&](const Var& u) { return u.same_as(v); })) continue;
+    bad(node.name, fmt::format("its reset uses the scalar parameter '{}'", v.name()),
+        "scalars in the body and the update: they may differ from one update to the next");
+  }
+  // What nothing in the expression says has no value.
+  VarSet known = open;
+  const auto* compute = te::as_op<te::ComputeNode>(node.op);
+  for (const IterVar& axis : compute->all_axes) known.insert(axis->var);
+  VarSet used;
+  for (const Expr& e : node.op->evaluated()) {
+    for (const Var& v : free_vars(e)) {
+      used.insert(v);
+      if (known.contains(v)) continue;
+      bad(node.name, fmt::format("it uses '{}', which is no axis of it and no extent", v.name()),
+          "scalar_params, for what is given where the intrinsic stands");
+    }
+  }
+  for (const Var& v : node.scalar_params) {
+    if (!used.contains(v))
+      bad(node.name, fmt::format("it does not use the scalar parameter '{}'", v.name()),
+          "parameters that its expression has");
   }
 }
 
@@ -149,7 +185,19 @@ TensorIntrin make_tensor_intrin(TensorIntrinParts parts) {
   check_operation(parts);
   check_buffers(parts);
   check_statements(parts);
+  check_scalars(parts);
   return TensorIntrin(new TensorIntrinNode(std::move(parts)));
+}
+
+std::vector<Var> open_variables(const TensorIntrinParts& intrin) {
+  std::vector<Var> result;
+  VarSet seen;
+  for (const IterVar& axis : intrin.op->root_axes()) {
+    const Variable* v = as<Variable>(axis->domain.extent);
+    if (v != nullptr && seen.insert(Var(v)).second) result.push_back(Var(v));
+  }
+  result.insert(result.end(), intrin.scalar_params.begin(), intrin.scalar_params.end());
+  return result;
 }
 
 void register_tensor_intrin(const TensorIntrin& intrin) {

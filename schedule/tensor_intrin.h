@@ -52,6 +52,9 @@ struct TensorIntrinParts {
   // Body undefined: reset, then update. Reset and update undefined: not where loops of a reduction
   // stand outside the intrinsic.
   Stmt body = {}, reset = {}, update = {};
+  // Variables of the expression, and of body and update, that stand for scalars: expressions that
+  // are the same at all points that the intrinsic computes.
+  std::vector<Var> scalar_params = {};
   std::vector<std::string> features = {};  // "amx-int8": what the target must have
 };
 struct TensorIntrinNode : Object, TensorIntrinParts {
@@ -62,6 +65,10 @@ using TensorIntrin = Ref<TensorIntrinNode>;
 // Checks that the operation is one a nest can be matched against (BadIntrinsic), and the buffers
 // against its tensors.
 TensorIntrin make_tensor_intrin(TensorIntrinParts parts);
+
+// What takes its value from where the intrinsic stands: extents of axes that are variables, each
+// once, then the scalar parameters.
+std::vector<Var> open_variables(const TensorIntrinParts& intrin);
 
 // The registry. Traces name intrinsics, so that replay finds here what a script or this program
 // has declared. Registering a name again replaces what it stands for, except for the built-in ones

@@ -33,17 +33,12 @@ class Check {
     }
   }
 
-  // Those that go: of constant extents, unmarked, with nothing else inside, and always whole. Gives
-  // the number of their iterations.
-  int64_t loops_inside(const std::vector<Var>& vars, const std::vector<Expr>& conditions) const {
-    int64_t iterations = 1;
+  // Those that go: unmarked, with nothing else inside, and always whole. Gives the number of their
+  // iterations.
+  Expr loops_inside(const std::vector<Var>& vars, const std::vector<Expr>& conditions) const {
+    Expr iterations = make_const(int_type(64), 1);
     for (size_t k = position_; k < stage_.leaf_axes.size(); ++k) {
-      const auto extent = as_const_int(domains_.at(leaf(k)->var).extent);
-      if (!extent) {
-        fail(fmt::format("the extent of '{}' is not a constant", leaf(k).name()),
-             "the inner axis of a split by a factor");
-      }
-      iterations *= *extent;
+      iterations = iterations * cast(int_type(64), domains_.at(leaf(k)->var).extent);
       unmarked(leaf(k));
       nothing_inside(leaf(k));
       whole(leaf(k), vars[k], conditions);
@@ -52,12 +47,13 @@ class Check {
   }
 
   // The iterations walk a block of the stage's axes, each point of it once.
-  void is_block(const DomainMap& parts, int64_t iterations) const {
-    int64_t points = 1;
+  void is_block(const DomainMap& parts, const Expr& iterations, Analyzer& analyzer) const {
+    Expr points = make_const(int_type(64), 1);
     for (const IterVar& root : stage_.op->root_axes())
-      points *= as_const_int(parts.at(root->var).extent).value_or(0);
-    if (points != iterations) {
-      fail(fmt::format("the {} iterations are no block of the stage's axes", iterations),
+      points = points * cast(int_type(64), parts.at(root->var).extent);
+    if (!analyzer.can_prove_equal(points, iterations)) {
+      fail(fmt::format("the {} iterations are no block of the stage's axes",
+                       to_string(analyzer.simplify(iterations))),
            fmt::format("loops over blocks of {}", names(stage_.op->root_axes())));
     }
   }
@@ -65,10 +61,10 @@ class Check {
   [[noreturn]] void no_match(const DomainMap& parts) const {
     std::string extents;
     for (const IterVar& root : stage_.op->root_axes()) {
-      const auto extent = as_const_int(parts.at(root->var).extent);
-      if (extent == 1) continue;
+      const Expr& extent = parts.at(root->var).extent;
+      if (is_one(extent)) continue;
       extents +=
-          fmt::format("{}{} < {}", extents.empty() ? "" : ", ", root.name(), extent.value_or(0));
+          fmt::format("{}{} < {}", extents.empty() ? "" : ", ", root.name(), to_string(extent));
     }
     fail(fmt::format("the loops from here on compute {} for {}, and '{}' computes {}",
                      expression_text(stage_.op, false), extents.empty() ? "one point" : extents,
@@ -136,7 +132,7 @@ class Check {
     raise({.code = ErrorCode::CannotTensorize,
            .what = std::move(what),
            .stage = stage_.name(),
-           .axis = leaf(position_).name(),
+           .axis = position_ < stage_.leaf_axes.size() ? leaf(position_).name() : "",
            .where = stage_.where,
            .legal = std::move(legal)});
   }
@@ -154,24 +150,21 @@ Tensorized tensorized_part(const ScheduleData& schedule, const StageData& stage,
                            size_t first_reduction, const std::vector<Var>& vars,
                            const std::vector<Expr>& conditions, const DomainMap& domains,
                            Analyzer& analyzer) {
-  const std::vector<IterVar>& leaves = stage.leaf_axes;
-  const auto marked = std::ranges::find_if(leaves, [&](const IterVar& leaf) {
-    const AxisAttributes* marks = stage.attributes_of(leaf);
-    return marks != nullptr && marks->intrin.defined();
-  });
-  if (marked == leaves.end()) return {};
-  Tensorized t{.intrin = stage.attributes_of(*marked)->intrin,
-               .position = static_cast<size_t>(marked - leaves.begin())};
+  const IntrinPlace place = intrin_of(stage);
+  if (!place.defined()) return {};
+  // Lowering takes what the name stands for now, which may have been declared since.
+  Tensorized t{.intrin = tensor_intrin(place.intrin->name, stage.where),
+               .position = place.position};
   const Check check(schedule, stage, t, domains);
   check.loops_around();
-  const int64_t iterations = check.loops_inside(vars, conditions);
+  const Expr iterations = check.loops_inside(vars, conditions);
   const DomainMap parts = root_ranges(stage, vars, t.position, domains, analyzer);
-  check.is_block(parts, iterations);
-  auto operands = match_intrin(stage.op, parts, *t.intrin, analyzer);
-  if (!operands) check.no_match(parts);
-  if (t.in_parts(first_reduction)) check.has_update(leaves[first_reduction]);
-  check.scopes(*operands);
-  t.operands = std::move(*operands);
+  check.is_block(parts, iterations, analyzer);
+  auto match = match_intrin(stage.op, parts, *t.intrin, analyzer);
+  if (!match) check.no_match(parts);
+  if (t.in_parts(first_reduction)) check.has_update(stage.leaf_axes[first_reduction]);
+  check.scopes(match->operands);
+  t.match = std::move(*match);
   return t;
 }
 

@@ -13,7 +13,7 @@ namespace tw {
 struct Tensorized {
   TensorIntrin intrin;
   size_t position = 0;
-  std::vector<IntrinOperand> operands = {};
+  IntrinMatch match = {};
   bool defined() const { return intrin.defined(); }
   // Where a loop of the reduction stands outside, the outputs are set and added to apart.
   bool in_parts(size_t first_reduction) const { return defined() && position > first_reduction; }

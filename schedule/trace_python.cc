@@ -78,12 +78,15 @@ class Script {
   std::string axis(const AxisRef& ref) const {
     if (ref.step >= 0) return axes_.at({ref.step, ref.index});
     const te::Operation& op = schedule_.stage(ref.stage).op();
-    if (te::as_op<te::ComputeNode>(op) == nullptr)
-      return fmt::format("{}.all_iter_vars[{}]", stage(ref.stage), ref.index);
-    const auto data = static_cast<int>(op->data_axes().size());
-    return ref.index < data
-               ? fmt::format("{}.op.axis[{}]", stage(ref.stage), ref.index)
-               : fmt::format("{}.op.reduce_axis[{}]", stage(ref.stage), ref.index - data);
+    const auto* compute = te::as_op<te::ComputeNode>(op);
+    if (compute == nullptr) return fmt::format("{}.all_iter_vars[{}]", stage(ref.stage), ref.index);
+    const IterVar& root = op->root_axes()[static_cast<size_t>(ref.index)];
+    const bool reduces = root->kind == IterKind::Reduction;
+    const std::vector<IterVar>& axes = reduces ? compute->reduce_axis : compute->axis;
+    const auto at =
+        std::ranges::find(axes, root->var.get(), [](const IterVar& a) { return a->var.get(); });
+    return fmt::format("{}.op.{}[{}]", stage(ref.stage), reduces ? "reduce_axis" : "axis",
+                       at - axes.begin());
   }
   template <class T, class F>
   static std::string list(const std::vector<T>& values, F&& text) {

@@ -308,6 +308,8 @@ bool drop_intrins(const ScheduleData& schedule, const std::string& stage) {
   bool found = false;
   for (const auto& s : schedule.stages) {
     if (s->name() != stage) continue;
+    found |= s->called.defined();
+    s->called = {};
     for (auto& [axis, marks] : s->axis_attributes) {
       found |= marks.intrin.defined();
       marks.intrin = {};

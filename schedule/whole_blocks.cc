@@ -23,14 +23,8 @@ bool has_axis(const TensorIntrin& intrin, int64_t extent) {
 // How long the blocks are that the axis is cut into by the first split of it; nothing where an
 // intrinsic does not compute just these.
 std::optional<int64_t> block_of(const StageData& stage, const IterVar& axis) {
-  size_t position = 0;
-  while (position < stage.leaf_axes.size()) {
-    const AxisAttributes* marks = stage.attributes_of(stage.leaf_axes[position]);
-    if (marks != nullptr && marks->intrin.defined()) break;
-    ++position;
-  }
-  if (position == stage.leaf_axes.size()) return std::nullopt;
-  const TensorIntrin& intrin = stage.attributes_of(stage.leaf_axes[position])->intrin;
+  const auto [intrin, position] = intrin_of(stage);
+  if (!intrin.defined()) return std::nullopt;
   Var whole = axis->var;
   for (const RelationRef& relation : stage.relations) {
     if (const auto* rebase = dynamic_cast<const RebaseRelation*>(relation.get());

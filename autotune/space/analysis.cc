@@ -144,7 +144,8 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     OperationFacts& f = facts[i];
     numbers.emplace(ops[i].get(), i);
     f.op = ops[i];
-    f.compute = te::as_op<te::ComputeNode>(ops[i]);
+    // The loops of what an intrinsic computes are settled, as those of a scan or an extern.
+    if (ops[i]->intrin().empty()) f.compute = te::as_op<te::ComputeNode>(ops[i]);
     f.in_scan = f.compute != nullptr && of_scans.contains(ops[i].get());
     // Inside of a scan operations may go into each other; what comes from outside is stored.
     for (const te::Tensor& t : ops[i]->input_tensors()) {

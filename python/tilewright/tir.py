@@ -131,6 +131,35 @@ def fmod(x, y):
     return _core.fmod(x, y)
 
 
+def _operand(x):
+    return x if isinstance(x, (_core.PrimExpr, _core.Tensor, _core.TensorSlice, _core.IterVar)) else const(x)
+
+
+def add(lhs, rhs):
+    """lhs + rhs."""
+    return _operand(lhs) + _operand(rhs)
+
+
+def subtract(lhs, rhs):
+    """lhs - rhs."""
+    return _operand(lhs) - _operand(rhs)
+
+
+def multiply(lhs, rhs):
+    """lhs * rhs."""
+    return _operand(lhs) * _operand(rhs)
+
+
+def shift_left(x, y):
+    """x << y of integers."""
+    return _operand(x) << _operand(y)
+
+
+def shift_right(x, y):
+    """x >> y of integers; the sign stays."""
+    return _operand(x) >> _operand(y)
+
+
 def div(a, b):
     """a / b; integers round towards zero, and x / 0 is 0 of them."""
     return _core.div(a, b)

@@ -39,8 +39,14 @@ Cached same_layout(const StageData& stage, const std::string& name) {
 }
 
 Cached layout_of_loops(const PrimitiveCall& call, const StageData& stage, const std::string& name) {
-  const te::ComputeNode& compute = require_compute(call);
   const LoopSpace space = loop_space(stage, IterKind::DataParallel, ".c");
+  const auto& compute = *te::as_op<te::ComputeNode>(stage.op);
+  if (!stage.op->intrin().empty() && space.condition.defined()) {
+    call.fail({.code = ErrorCode::CannotCache,
+               .what = fmt::format("loops run beyond the tensor, and '{}' computes nothing in part",
+                                   stage.op->intrin()),
+               .legal = "cache_write first, or splits by factors that divide"});
+  }
   Cached result;
   result.data_axes = space.axes;
   result.op = compute.change_axes(space.axes, space.values, space.condition)->with_axes(name, {});
@@ -71,7 +77,7 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const std::string& scope = call.text(1);
   require_scope(call, scope);
-  require_compute(call);
+  if (stage.op->intrin().empty()) require_compute(call);
   const std::string name = fmt::format("{}.{}", stage.name(), scope);
   const Cached cached =
       has_data_axes_in_order(stage) ? same_layout(stage, name) : layout_of_loops(call, stage, name);

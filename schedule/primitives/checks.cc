@@ -24,6 +24,12 @@ bool has_own_loops(const StageData& stage) {
 
 const te::ComputeNode& require_compute(const PrimitiveCall& call) {
   const auto* compute = te::as_op<te::ComputeNode>(call.stage().op);
+  if (compute != nullptr && !call.stage().op->intrin().empty()) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("'{}' of a stage that '{}' computes", call.primitive().name,
+                                   call.stage().op->intrin()),
+               .legal = "a stage of te.compute that calls no tensor intrinsic"});
+  }
   if (compute != nullptr) return *compute;
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("'{}' of a stage whose elements are no expressions of their "

@@ -9,6 +9,9 @@ namespace tw {
 
 // Primitives that come later may still change the loops, so that what they compute is compared with
 // the intrinsic when the schedule is lowered. That they are of the kinds it has is known now.
+//
+// A stage that calls an intrinsic may be tensorized from one of its loops on: by an intrinsic that
+// computes what several calls do.
 StepResults apply_tensorize(const PrimitiveCall& call) {
   StageData& stage = call.stage();
   const IterVar& axis = call.axis(1);

@@ -42,6 +42,7 @@ struct Access {
   const Variable* memory;
   Expr index;
   bool is_store;
+  int statement;  // in the order of the text; what a statement reads it reads before it stores
   std::vector<Around> around;
 };
 
@@ -59,11 +60,15 @@ class Collect : public GuardedVisitor {
   void on(const Load& op) override {
     visit(op.index);
     if (op.predicate.defined()) return;
+    statement_ += !in_store_;
     access(op.buffer, op.index, false);
   }
   void on(const Store& op) override {
+    ++statement_;
+    in_store_ = true;
     visit(op.value);
     visit(op.index);
+    in_store_ = false;
     if (op.predicate.defined()) return;
     access(op.buffer, op.index, true);
   }
@@ -131,7 +136,7 @@ class Collect : public GuardedVisitor {
 
   void access(const Var& buffer, const Expr& index, bool is_store) {
     const auto add = [&](const Expr& place) {
-      accesses.push_back({buffer.operator->(), settled(place), is_store, around_});
+      accesses.push_back({buffer.operator->(), settled(place), is_store, statement_, around_});
     };
     if (const Ramp* lanes = as<Ramp>(index)) {
       for (int lane = 0; lane < lanes->lanes; ++lane) add(lanes->base + lanes->stride * lane);
@@ -142,6 +147,8 @@ class Collect : public GuardedVisitor {
 
   std::vector<Around> around_;
   VarMap values_;
+  int statement_ = 0;
+  bool in_store_ = false;
 };
 
 // Whether it has a value before a call: it reads no memory and calls nothing unknown.
@@ -381,24 +388,47 @@ class Check {
     return found;
   }
 
-  // Whether an iteration of the loop accesses what another one does.
+  // What comes into a loop's own order when its iterations run together: any pair of them does that
+  // run at once. Lanes run statement by statement, each for all lanes, and each reads before it
+  // stores. A read gets something else, then, where a statement before it stores what is a later
+  // iteration's, or one after it what is an earlier iteration's: `b[i] = b[i + 1]` is as it was.
+  enum class Order : uint8_t { Any, StoredLater, StoredEarlier };
+  static Order disturbing(const Access& store, const Access& other, const For& loop) {
+    const auto loops_inside = [&](const Access& a) {
+      const auto at = std::ranges::find(a.around, &loop, [](const Around& x) { return x.loop; });
+      return std::any_of(at + 1, a.around.end(), [](const Around& x) { return x.loop != nullptr; });
+    };
+    if (loop.for_kind != ForKind::Vectorized || other.is_store) return Order::Any;
+    if (loops_inside(store) || loops_inside(other)) return Order::Any;
+    return store.statement < other.statement ? Order::StoredLater : Order::StoredEarlier;
+  }
+
+  // Whether an iteration of the loop accesses what another one does, and that matters.
   bool meet(const Access& a, const Access& b, const For& loop) const {
+    const Order order = disturbing(a, b, loop);
     return for_all_sizes([&](const InterpreterScope& sizes) {
       std::optional<Trial> first = Trial::of(a, sizes), second = Trial::of(b, sizes);
       if (!first || !second) return false;
       for (const bool late : {false, true}) {
-        std::map<int64_t, int64_t> stored;  // index, iteration that stores there first
+        struct Iterations {
+          int64_t first, last;
+        };
+        std::map<int64_t, Iterations> stored;  // by index, those that store there
         for (int64_t k = 0; k < kWholeLoop; ++k) {
           const auto note = [&](int64_t index) {
-            const auto [at, fresh] = stored.emplace(index, k);
-            return !fresh && at->second != k && &a == &b;
+            Iterations& at = stored.try_emplace(index, k, k).first->second;
+            at.last = k;
+            return at.first != k && &a == &b;
           };
           if (first->any(&loop, k, late, note)) return true;
         }
         for (int64_t k = 0; &a != &b && k < kWholeLoop; ++k) {
           const auto same = [&](int64_t index) {
             const auto at = stored.find(index);
-            return at != stored.end() && at->second != k;
+            if (at == stored.end()) return false;
+            const bool earlier = at->second.first<k, later = at->second.last> k;
+            return (earlier && order != Order::StoredLater) ||
+                   (later && order != Order::StoredEarlier);
           };
           if (second->any(&loop, k, late, same)) return true;
         }

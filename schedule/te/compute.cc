@@ -376,7 +376,7 @@ std::vector<Expr> ComputeNode::map_bodies(const std::function<Expr(const Expr&)>
 Operation ComputeNode::with_reads(const ReadRewrite& f) const {
   ReadRewriter rewriter(f);
   const auto rewritten = [&](const Expr& e) { return rewriter.mutate(e); };
-  return compute_op(name, axis, map_bodies(rewritten, rewritten), tag, attributes);
+  return again(name, axis, map_bodies(rewritten, rewritten));
 }
 
 Operation ComputeNode::with_axes(const std::string& new_name, const AxisReplacement& axes) const {
@@ -399,7 +399,7 @@ Operation ComputeNode::with_axes(const std::string& new_name, const AxisReplacem
     });
   };
   const auto start = [&](const Expr& e) { return substitute(e, map); };
-  return compute_op(new_name, std::move(data), map_bodies(replaced, start), tag, attributes);
+  return again(new_name, std::move(data), map_bodies(replaced, start));
 }
 
 Operation ComputeNode::change_axes(std::vector<IterVar> data_axes, const VarMap& values,
@@ -425,7 +425,12 @@ Operation ComputeNode::change_axes(std::vector<IterVar> data_axes, const VarMap&
     const Expr& identity = as<Reduce>(body[0])->combiner.identity[component++];
     return inside.defined() ? if_then_else(inside, value, identity) : value;
   };
-  return compute_op(name, std::move(data_axes), map_bodies(changed, start), tag, attributes);
+  return again(name, std::move(data_axes), map_bodies(changed, start));
+}
+
+Operation ComputeNode::again(std::string new_name, std::vector<IterVar> axes,
+                             std::vector<Expr> bodies) const {
+  return compute_op(std::move(new_name), std::move(axes), std::move(bodies), tag, attributes);
 }
 
 Expr guarded_condition(const Expr& outer, const Expr& inner) {
@@ -436,10 +441,14 @@ Expr guarded_condition(const Expr& outer, const Expr& inner) {
 // Text and evaluation
 
 void ComputeNode::write(Writer& out) const {
+  out.put("compute(");
+  write_bodies(out);
+}
+
+void ComputeNode::write_bodies(Writer& out) const {
   Names scope = out.names();
   for (const Expr& e : body) out.check_textual(e, *this);
   for (const Expr& e : init) out.check_textual(e, *this);
-  out.put("compute(");
   out.axes(axis, scope);
   out.put(", ");
   if (is_reduction()) {
@@ -465,8 +474,8 @@ std::unique_ptr<PointEvaluator> ComputeNode::evaluator(Evaluation& run) const {
 // ---------------------------------------------------------------------------------------------
 // Building
 
-Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Expr> body,
-                     std::string tag, Attributes attributes) {
+void set_bodies(ComputeNode& node, std::string name, std::vector<IterVar> axis,
+                std::vector<Expr> body) {
   if (body.empty()) {
     raise({.code = ErrorCode::BadArgument,
            .what = "a compute without outputs",
@@ -492,41 +501,51 @@ Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Ex
     e = checked_body(e, name);
     check_element_type(e.dtype(), "a compute", name);
   }
+  node.reduce_axis = check_bodies(axis, body, name);
+  for (const Expr& e : body) check_reduced(e, axis, name);
+  node.name = std::move(name);
+  node.axis = std::move(axis);
+  node.all_axes = node.axis;
+  node.all_axes.insert(node.all_axes.end(), node.reduce_axis.begin(), node.reduce_axis.end());
+  node.body = std::move(body);
+  node.init = std::move(init);
+}
+
+Operation compute_op(std::string name, std::vector<IterVar> axis, std::vector<Expr> body,
+                     std::string tag, Attributes attributes) {
   auto* node = new ComputeNode;
   const Operation op(node);
-  node->reduce_axis = check_bodies(axis, body, name);
-  for (const Expr& e : body) check_reduced(e, axis, name);
-  node->name = std::move(name);
-  node->axis = std::move(axis);
-  node->all_axes = node->axis;
-  node->all_axes.insert(node->all_axes.end(), node->reduce_axis.begin(), node->reduce_axis.end());
-  node->body = std::move(body);
-  node->init = std::move(init);
+  set_bodies(*node, std::move(name), std::move(axis), std::move(body));
   node->tag = std::move(tag);
   node->attributes = std::move(attributes);
   return op;
+}
+
+std::vector<IterVar> axes_over(const std::vector<Expr>& shape,
+                               const std::vector<std::string>& names, const std::string& stage) {
+  check_shape(shape, stage);
+  if (!names.empty() && names.size() != shape.size()) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("{} axis names for a shape of rank {}", names.size(), shape.size()),
+           .stage = stage,
+           .legal = "one name for each dimension, or none"});
+  }
+  std::vector<IterVar> axes;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const DType type = shape[d].dtype();
+    const Var v(names.empty() ? fmt::format("i{}", d) : names[d], type);
+    axes.emplace_back(Range{make_zero(type), shape[d]}, v, IterKind::DataParallel);
+  }
+  return axes;
 }
 
 std::vector<Tensor> compute_many(const std::vector<Expr>& shape, const MultiComputeFunction& f,
                                  const std::string& name, const std::string& tag,
                                  const Attributes& attributes,
                                  const std::vector<std::string>& axis_names) {
-  check_shape(shape, name);
-  if (!axis_names.empty() && axis_names.size() != shape.size()) {
-    raise({.code = ErrorCode::BadArgument,
-           .what =
-               fmt::format("{} axis names for a shape of rank {}", axis_names.size(), shape.size()),
-           .stage = name,
-           .legal = "one name for each dimension, or none"});
-  }
-  std::vector<IterVar> axis;
+  std::vector<IterVar> axis = axes_over(shape, axis_names, name);
   std::vector<Var> vars;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const DType type = shape[d].dtype();
-    const Var v(axis_names.empty() ? fmt::format("i{}", d) : axis_names[d], type);
-    axis.emplace_back(Range{make_zero(type), shape[d]}, v, IterKind::DataParallel);
-    vars.push_back(v);
-  }
+  for (const IterVar& a : axis) vars.push_back(a->var);
   const Operation op = compute_op(name, std::move(axis), f(vars), tag, attributes);
   std::vector<Tensor> outputs;
   for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));

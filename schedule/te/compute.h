@@ -40,6 +40,13 @@ struct ComputeNode : OperationNode {
   Operation change_axes(std::vector<IterVar> data_axes, const VarMap& values,
                         const Expr& inside) const;
 
+ protected:
+  // An operation of its kind, of its tag and attributes.
+  virtual Operation again(std::string name, std::vector<IterVar> axis,
+                          std::vector<Expr> body) const;
+  // The axes and the bodies, without the kind and its parenthesis.
+  void write_bodies(Writer& out) const;
+
  private:
   // `f` of each body, on top of what the reduction starts from in terms of `start`; those of a
   // reduction differ in the component they take only.
@@ -48,6 +55,13 @@ struct ComputeNode : OperationNode {
   Stmt store(const VarMap& roots, size_t k, Expr value) const;
   Stmt assignments(const VarMap& roots) const;
 };
+
+// Checks the axes and the bodies, and makes them those of a node that has none.
+void set_bodies(ComputeNode& node, std::string name, std::vector<IterVar> axis,
+                std::vector<Expr> body);
+// A data axis for each extent, from zero. `names` are theirs, or empty: then they are i0, i1, …
+std::vector<IterVar> axes_over(const std::vector<Expr>& shape,
+                               const std::vector<std::string>& names, const std::string& stage);
 
 // Both hold; `inner` is looked at where `outer` holds only, so that it may read what is there only.
 Expr guarded_condition(const Expr& outer, const Expr& inner);

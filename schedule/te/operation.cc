@@ -53,6 +53,10 @@ std::vector<Tensor> OperationNode::input_tensors() const {
   return inputs;
 }
 
+const std::vector<IterVar>& OperationNode::intrin_axes() const {
+  static const std::vector<IterVar> none;
+  return none;
+}
 Expr OperationNode::value_at(int, const std::vector<Expr>&) const { return {}; }
 Stmt OperationNode::initialization(const VarMap&) const { return {}; }
 std::vector<Part> OperationNode::parts() const { return {}; }

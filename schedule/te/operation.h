@@ -35,8 +35,8 @@ using AxisReplacement = std::vector<std::pair<IterVar, IterVar>>;
 struct Part;
 
 // What every kind of operation answers for itself, so that nobody asks which kind it is. A kind is
-// a file: compute.cc, placeholder.cc, scan.cc. `tag` and `attributes` are annotations for schedules
-// and layout passes; no meaning of the operation depends on them.
+// a file: compute.cc, tensor_compute.cc, placeholder.cc, scan.cc. `tag` and `attributes` are
+// annotations for schedules and layout passes; no meaning of the operation depends on them.
 struct OperationNode : Producer {
   std::string tag;
   Attributes attributes;
@@ -47,13 +47,17 @@ struct OperationNode : Producer {
   virtual bool is_constant() const { return false; }
 
   // The axes that walk the dimensions of the outputs, in order; all loops: these and those of a
-  // reduction after them.
+  // reduction, in the order that they have before a schedule changes it.
   virtual const std::vector<IterVar>& data_axes() const = 0;
   virtual const std::vector<IterVar>& root_axes() const = 0;
   // The axis that walks each dimension of one output; empty where its dimensions have none.
   virtual const std::vector<IterVar>& axes_of(int) const { return data_axes(); }
   // What of the domain of an axis of data_axes() is computed so that `needed` of it is there.
   virtual Range computed(const IterVar&, const Range& needed) const { return needed; }
+  // The innermost of root_axes() that are a call of a tensor intrinsic, and the intrinsic's name:
+  // computed whole, and no loops of schedules. None and "" where there is no call.
+  virtual const std::vector<IterVar>& intrin_axes() const;
+  virtual std::string intrin() const { return {}; }
   // The tensors that its loops compute in its own outputs, or read back from them.
   virtual std::vector<Part> parts() const;
   // What is computed from these is computed with the parts that need it.

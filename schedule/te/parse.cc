@@ -17,6 +17,7 @@
 #include "schedule/te/placeholder.h"
 #include "schedule/te/scan.h"
 #include "schedule/te/start.h"
+#include "schedule/te/tensor_compute.h"
 #include "schedule/te/text.h"
 
 namespace tw::te {
@@ -130,7 +131,8 @@ NamedReduction find_reduction(std::string_view name) {
   return nullptr;
 }
 
-constexpr std::string_view kDefinitions = "'var', 'placeholder', 'compute', 'scan' or 'extern'";
+constexpr std::string_view kDefinitions =
+    "'var', 'placeholder', 'compute', 'tensor_compute', 'scan' or 'extern'";
 
 class Reader {
  public:
@@ -216,6 +218,8 @@ class Reader {
       define_operation(line, read_placeholder(line, name), name, at);
     } else if (kind == "compute") {
       define_operation(line, read_compute(line, name), name, at);
+    } else if (kind == "tensor_compute") {
+      define_operation(line, read_tensor_compute(line, name), name, at);
     } else if (kind == "extern") {
       define_operation(line, read_extern(line, name), name, at);
     } else if (kind == "scan") {
@@ -292,6 +296,38 @@ class Reader {
   }
 
   Operation read_compute(Line& line, const std::string& name) {
+    Bodies b = read_bodies(line);
+    return compute_op(name, std::move(b.axis), std::move(b.body), b.tag, b.attributes);
+  }
+
+  // tensor_compute("vadd", 1, 0, [i: 4, j: 16], (A(i, j) + B(i, j)))
+  Operation read_tensor_compute(Line& line, const std::string& name) {
+    const std::string intrin = read_string(line);
+    line.expect(",");
+    const size_t data = read_count(line);
+    line.expect(",");
+    const size_t reduction = read_count(line);
+    line.expect(",");
+    Bodies b = read_bodies(line);
+    return tensor_compute_op(name, intrin, data, reduction, std::move(b.axis), std::move(b.body),
+                             b.tag, b.attributes);
+  }
+
+  size_t read_count(Line& line) {
+    const size_t at = (line.skip_spaces(), line.position());
+    const auto count = as_const_int(read_expr(line, scope_));
+    if (!count || *count < 0) line.fail("no number of axes", "0, 1, …", at);
+    return static_cast<size_t>(*count);
+  }
+
+  // What stands in the parenthesis of a compute.
+  struct Bodies {
+    std::vector<IterVar> axis;
+    std::vector<Expr> body;
+    std::string tag;
+    Attributes attributes;
+  };
+  Bodies read_bodies(Line& line) {
     ParseScope scope = scope_;
     std::vector<IterVar> axis = read_axes(line, scope, IterKind::DataParallel), reduce_axes;
     line.expect(",");
@@ -309,10 +345,9 @@ class Reader {
     } else {
       body.push_back(read_expr(line, scope));
     }
-    std::string tag;
-    Attributes attributes;
-    read_annotations(line, tag, attributes);
-    return compute_op(name, std::move(axis), std::move(body), tag, attributes);
+    Bodies result{.axis = std::move(axis), .body = std::move(body), .tag = {}, .attributes = {}};
+    read_annotations(line, result.tag, result.attributes);
+    return result;
   }
 
   Operation read_scan(Line& line, const std::string& name) {

@@ -5,6 +5,7 @@
 
 #include "tests/support/fuzz.h"
 #include "tests/support/jit_check.h"
+#include "tests/support/random_schedule.h"
 #include "tests/support/test_intrins.h"
 
 namespace tw {
@@ -142,6 +143,77 @@ TEST(TensorizeFuzz, EveryBlockComputesTheDefinition) {
     } catch (const UserError& error) {
       // Where a tile of the consumer overhangs, a block may be cut.
       EXPECT_EQ(error.code(), ErrorCode::CannotTensorize) << error.what();
+      cases.refuse();
+    }
+  }
+}
+
+// Operations that are calls of an intrinsic, between others, under random schedules.
+ScheduleCase case_of_calls(uint64_t seed) {
+  Random random(seed);
+  const int64_t m = random.between(1, 4), n = random.between(1, 4), k = random.between(1, 4);
+  const int64_t rows = random.between(1, 4), columns = random.between(1, 4),
+                steps = random.between(1, 3);
+  const bool product = random.chance(60), before = random.chance(60), after = random.chance(60);
+  const std::string name =
+      product ? fmt::format("fuzz_{}_{}_{}_{}", m, n, k, true) : std::string("fuzz_scale");
+  if (!find_tensor_intrin(name).defined()) {
+    if (product) {
+      test::declare_product(name, m, n, k, true);
+    } else {
+      test::declare_scale(name);
+    }
+  }
+  const int64_t height = rows * m, depth = steps * k;
+  std::string text = fmt::format("te 1\nA = placeholder(int32, [{}, {}])\n", height,
+                                 product ? depth : columns * n);
+  text += product ? fmt::format("B = placeholder(int32, [{}, {}])\n", depth, columns * n) : "";
+  const std::string input = before ? "P" : "A";
+  if (before) {
+    text += fmt::format("P = compute([y: {}, x: {}], (A(y, x) + (y*x)))\n", height,
+                        product ? depth : columns * n);
+  }
+  if (product) {
+    text += fmt::format(
+        "C = tensor_compute(\"{0}\", 2, 1, [i: {1}, j: {2}, y: {3}, x: {4}], reduce [o: {5}, r: "
+        "{6}], "
+        "sum(({7}(((i*{3}) + y), ((o*{6}) + r))*B(((o*{6}) + r), ((j*{4}) + x)))))\n",
+        name, rows, columns, m, n, steps, k, input);
+  } else {
+    text += fmt::format(
+        "C = tensor_compute(\"{0}\", 1, 0, [i: {1}, j: {2}, x: {3}], ((({4}(i, ((j*{3}) + x))*(i + "
+        "2))) + (j*3)))\n",
+        name, height, columns, n, input);
+  }
+  if (after) {
+    text += product ? fmt::format(
+                          "D = compute([y: {}, x: {}], (C(floordiv(y, {}), floordiv(x, {}), "
+                          "floormod(y, {}), floormod(x, {}))*3))\n",
+                          height, columns * n, m, n, m, n)
+                    : fmt::format(
+                          "D = compute([y: {}, x: {}], (C(y, floordiv(x, {}), floormod(x, "
+                          "{}))*3))\n",
+                          height, columns * n, n, n);
+  }
+  const std::string out = after ? "D" : "C";
+  text += fmt::format("arguments A {}{}\noutputs {}\n", product ? "B " : "", out, out);
+  ScheduleCase c{.program = te::parse_program(text), .scalars = {}, .trace = {}, .data_seed = seed};
+  c.trace = test::RandomSchedule(random, c.program).make(random.between(0, 10));
+  return c;
+}
+
+TEST(TensorizeFuzz, CallsComputeTheirBlocksUnderAnySchedule) {
+  const std::vector<test::ScheduleCheck> checks = all_checks();
+  test::FuzzCases cases(120, 0.6);
+  while (cases.next()) {
+    const ScheduleCase c = case_of_calls(cases.seed());
+    const auto failure = test::failure_of(c, checks, cases);
+    ASSERT_FALSE(failure.has_value()) << "case seed " << cases.seed() << "\n"
+                                      << c.reproducer() << "\n"
+                                      << *failure;
+    try {
+      lower(c.schedule(), test::lower_arguments(c), Target{});
+    } catch (const UserError&) {
       cases.refuse();
     }
   }

@@ -61,8 +61,8 @@ def test_networks(tmp_path):
 
 
 def test_tensor_intrinsics(tmp_path):
-    (script,) = blocks("docs/tensor_intrinsics.md", "python")
-    assert 'tensorized("copy_line")' in run(script, tmp_path)
+    output = run("\n".join(blocks("docs/tensor_intrinsics.md", "python")), tmp_path)
+    assert 'tensorized("copy_line")' in output and 'tensorized("scale_line")' in output
 
 
 def test_scans_and_externs(tmp_path):

@@ -166,6 +166,72 @@ def test_lanes_that_need_each_other(body):
     assert findings(loop("serial", 8, body), m=16) == []
 
 
+def run(statements, m, a):
+    A, C = extern(statements, n=len(a), m=m)
+    c = numpy.zeros(m, "float32")
+    tvm.build(te.create_schedule(C.op), [A, C])(a, c)
+    return c
+
+
+def filled(kind, extent, body):
+    """A loop over a result that has values before."""
+    def statements(ib, a, c):
+        with ib.for_range(0, 24, "k") as k:
+            c[k] = tir.Cast("float32", k)
+        loop(kind, extent, body)(ib, a, c)
+    return statements
+
+
+def assign(to, source):
+    return lambda ib, a, c, i: c.__setitem__(i + to, c[i + source] + a[i])
+
+
+def test_lanes_read_before_they_store():
+    a = numpy.arange(8, dtype="float32") / 8
+    behind, before = filled("vectorize", 8, assign(0, 1)), filled("vectorize", 8, assign(1, 0))
+    assert findings(behind, m=24) == []
+    numpy.testing.assert_array_equal(run(behind, 24, a)[:8], numpy.arange(1, 9) + a)
+    assert [(f.code, f.axis) for f in findings(before, m=24)] == [("parallel-reduction", "i")]
+    # Iterations of a parallel loop do it in any order, and those of a loop inside change what the lanes behind read.
+    assert [f.code for f in findings(filled("parallel", 8, assign(0, 1)), m=24)] == ["parallel-reduction"]
+
+    def twice(ib, a, c, i):
+        with ib.for_range(0, 2, "j"):
+            assign(0, 1)(ib, a, c, i)
+    assert [f.code for f in findings(filled("vectorize", 8, twice), m=24)] == ["parallel-reduction"]
+
+
+def test_a_statement_of_all_lanes_comes_before_the_next():
+    def stored_first(ib, a, c, i):
+        c[i + 1] = a[i]
+        c[i + 12] = c[i]
+    assert findings(filled("vectorize", 8, stored_first), m=24) == []
+    a = numpy.arange(8, dtype="float32") / 8
+    numpy.testing.assert_array_equal(
+        run(filled("vectorize", 8, stored_first), 24, a), run(filled("serial", 8, stored_first), 24, a))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lanes_that_are_accepted_compute_what_a_serial_loop_does(seed):
+    random = numpy.random.default_rng(seed)
+    steps = [tuple(int(x) for x in random.integers(0, 4, 2)) for _ in range(int(random.integers(1, 4)))]
+    conditional = random.random() < 0.3
+
+    def body(ib, a, c, i):
+        for to, source in steps:
+            if conditional and to % 2:
+                with ib.if_scope(i > source):  # what memory decides is not known before a call
+                    assign(to, source)(ib, a, c, i)
+            else:
+                assign(to, source)(ib, a, c, i)
+    a = numpy.arange(8, dtype="float32") / 8
+    vectorized, serial = (filled(kind, 8, body) for kind in ("vectorize", "serial"))
+    found = findings(vectorized, m=24)
+    assert {f.code for f in found} <= {"parallel-reduction"} and findings(serial, m=24) == []
+    if not found:
+        numpy.testing.assert_array_equal(run(vectorized, 24, a), run(serial, 24, a))
+
+
 def test_lanes_add_to_one_element():
     def body(ib, a, c, i):
         c[0] = c[0] + a[i]

@@ -92,4 +92,24 @@ inline TensorIntrin declare_increment(const std::string& name, int64_t n) {
   return intrin;
 }
 
+// B[i] = A[i]*v + w of int32, of any number of elements, v and w being scalars.
+inline TensorIntrin declare_scale(const std::string& name) {
+  const Var n("n", int_type(32)), v("v", int_type(32)), w("w", int_type(32)), q("q", int_type(32));
+  const te::Tensor a = te::placeholder({n}, int_type(32), "A");
+  const te::Tensor b =
+      te::compute({n}, [&](const std::vector<Var>& i) { return a(i[0]) * v + w; }, "B");
+  const IntrinBuffer x = any_buffer(a), y = any_buffer(b);
+  const Expr last = n - 1 - q;
+  const TensorIntrin intrin = make_tensor_intrin(
+      {.name = name,
+       .op = b.op(),
+       .inputs = {a},
+       .buffers = {x, y},
+       .body = make(
+           For{.var = q, .min = 0, .extent = n, .body = store(y, {last}, load(x, {last}) * v + w)}),
+       .scalar_params = {v, w}});
+  register_tensor_intrin(intrin);
+  return intrin;
+}
+
 }  // namespace tw::test

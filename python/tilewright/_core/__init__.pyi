@@ -672,6 +672,9 @@ class Tensor:
     def __xor__(self, other: typing.Any) -> typing.Any:
         ...
     @property
+    def axis(self) -> list[tilewright._core.IterVar]:
+        ...
+    @property
     def constant(self) -> bool:
         """Whether its values are known when the kernel is built."""
     @property
@@ -685,6 +688,9 @@ class Tensor:
         ...
     @property
     def op(self) -> typing.Any:
+        ...
+    @property
+    def reduce_axis(self) -> list[tilewright._core.IterVar]:
         ...
     def same_as(self, arg0: tilewright._core.Tensor) -> bool:
         ...
@@ -781,6 +787,15 @@ class ComputeOp(Operation):
     ...
 
 
+class TensorComputeOp(Operation):
+    @property
+    def intrin(self) -> typing.Any:
+        """The tensor intrinsic that it calls."""
+    @property
+    def schedulable_ndim(self) -> int:
+        """How many of its axes are loops around the calls."""
+
+
 class ExternOp(Operation):
     @property
     def body(self) -> tilewright._core.Stmt:
@@ -860,6 +875,8 @@ class Buffer:
 
 class TensorIntrin:
     """What a processor or a library computes at once, for Stage.tensorize."""
+    def __call__(self, *args: typing.Any, reduce_axis: typing.Any = None) -> tilewright._core.TensorIntrinCall:
+        """What te.compute makes an operation of: slices of tensors, A[i, 0:16], in the order of the intrinsic's inputs, and among them expressions for its scalar parameters. reduce_axis: loops around the calls that add to the same block."""
     @property
     def body(self) -> typing.Any:
         ...
@@ -884,6 +901,28 @@ class TensorIntrin:
     @property
     def reduce_update(self) -> typing.Any:
         ...
+    @property
+    def scalar_params(self) -> list[tilewright._core.Var]:
+        """Variables that stand for expressions of where the intrinsic is used."""
+
+
+class TensorIntrinCall:
+    """A tensor intrinsic called on slices, for te.compute."""
+    @property
+    def intrin(self) -> tilewright._core.TensorIntrin:
+        ...
+    @property
+    def reduce_axis(self) -> list[tilewright._core.IterVar]:
+        ...
+    @property
+    def regions(self) -> list[list[tilewright._core.Range]]:
+        ...
+    @property
+    def scalar_inputs(self) -> list[tilewright._core.PrimExpr]:
+        ...
+    @property
+    def tensors(self) -> list[tilewright._core.Tensor]:
+        ...
 
 
 class Schedule:
@@ -903,6 +942,9 @@ class Schedule:
         ...
     def show(self, width: int = 80) -> None:
         """Prints the stages as a nest of loops, with what is marked on them, in lines of at most `width` columns."""
+    @property
+    def stage_map(self) -> dict:
+        """The stage of each operation."""
     @property
     def stages(self) -> list[tilewright._core.Stage]:
         ...
@@ -971,6 +1013,74 @@ class Finding:
         """The line of the script that did it."""
 
 
+class Split:
+    """An axis in two."""
+    @property
+    def factor(self) -> typing.Any:
+        ...
+    @property
+    def inner(self) -> tilewright._core.IterVar:
+        ...
+    @property
+    def nparts(self) -> typing.Any:
+        ...
+    @property
+    def outer(self) -> tilewright._core.IterVar:
+        ...
+    @property
+    def parent(self) -> tilewright._core.IterVar:
+        ...
+
+
+class Fuse:
+    """Two axes in one."""
+    @property
+    def fused(self) -> tilewright._core.IterVar:
+        ...
+    @property
+    def inner(self) -> tilewright._core.IterVar:
+        ...
+    @property
+    def outer(self) -> tilewright._core.IterVar:
+        ...
+
+
+class Singleton:
+    """A loop of one iteration around a stage."""
+    @property
+    def iter(self) -> tilewright._core.IterVar:
+        ...
+
+
+class Rebase:
+    """An axis from zero; lowering makes it."""
+    @property
+    def parent(self) -> tilewright._core.IterVar:
+        ...
+    @property
+    def rebased(self) -> tilewright._core.IterVar:
+        ...
+
+
+class IterVarAttr:
+    """What is marked on an axis."""
+    @property
+    def bind_thread(self) -> typing.Any:
+        ...
+    @property
+    def iter_type(self) -> str:
+        """How its loop runs: for, parallel, vectorized, unrolled, tensorized."""
+    @property
+    def pragma_keys(self) -> list[str]:
+        ...
+    @property
+    def pragma_values(self) -> list[tilewright._core.PrimExpr]:
+        ...
+    @property
+    def tensor_intrin(self) -> typing.Any:
+        ...
+
+
 class Stage:
     """How one operation is computed; s[C] of a schedule s."""
     def _apply(self, arg0: str, arg1: collections.abc.Sequence) -> typing.Any:
@@ -988,6 +1098,9 @@ class Stage:
     def is_output(self) -> bool:
         ...
     @property
+    def iter_var_attrs(self) -> dict:
+        """What is marked on axes, by axis."""
+    @property
     def leaf_iter_vars(self) -> list[tilewright._core.IterVar]:
         ...
     @property
@@ -999,6 +1112,9 @@ class Stage:
     @property
     def origin_op(self) -> typing.Any:
         ...
+    @property
+    def relations(self) -> list:
+        """How its axes come from one another: Split, Fuse, … in the order they were made."""
     @property
     def scope(self) -> str:
         ...
@@ -1530,7 +1646,7 @@ def decl_buffer(shape: typing.Any, dtype: str, name: str, data: tilewright._core
     ...
 
 
-def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: tilewright._core.Stmt | None, arg4: tilewright._core.Stmt | None, arg5: tilewright._core.Stmt | None) -> tilewright._core.TensorIntrin:
+def decl_tensor_intrin(arg0: str, arg1: tilewright._core.Operation, arg2: collections.abc.Sequence[tilewright._core.Buffer], arg3: tilewright._core.Stmt | None, arg4: tilewright._core.Stmt | None, arg5: tilewright._core.Stmt | None, arg6: collections.abc.Sequence[tilewright._core.Var]) -> tilewright._core.TensorIntrin:
     ...
 
 
@@ -1663,6 +1779,10 @@ def import_onnx_bytes(arg0: bytes, arg1: collections.abc.Mapping[str, collection
 
 
 def import_onnx_file(arg0: str, arg1: collections.abc.Mapping[str, collections.abc.Sequence[int]], arg2: collections.abc.Mapping[str, str], arg3: collections.abc.Mapping[str, tilewright._core.NDArray]) -> tuple:
+    ...
+
+
+def infer_bound(arg0: tilewright._core.Schedule) -> dict:
     ...
 
 

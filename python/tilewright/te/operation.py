@@ -39,7 +39,9 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
     """A tensor whose element at (i, j, ...) is fcompute(i, j, ...).
 
     Names of the parameters name the axes. A function that gives a tuple makes a tensor for each of its elements: the
-    result is then a list of tensors of one operation.
+    result is then a list of tensors of one operation. Where fcompute gives a call of a tensor intrinsic on slices,
+    vadd(A[i, 0:16], B[i, 0:16]), the dimensions of the shape after those that it takes an axis for are the block that a
+    call computes.
     """
     shape = _shape(shape)
     expect(fcompute, "callable", "fcompute", "a function of the axes")
@@ -51,7 +53,8 @@ def compute(shape, fcompute, name="compute", tag="", attrs=None, varargs_names=N
     def body(*axes):
         nonlocal several
         result = fcompute(*axes)
-        several = isinstance(result, (tuple, list))
+        several = isinstance(result, (tuple, list)) or (
+            isinstance(result, _core.TensorIntrinCall) and result.intrin.op.num_outputs > 1)
         return result
 
     attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
@@ -74,7 +77,7 @@ def _axis_names(function, rank, varargs_names):
         names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if kinds:
         return list(varargs_names) if varargs_names is not None else names + [f"i{k}" for k in range(len(names), rank)]
-    if len(names) != rank:
+    if len(names) > rank:
         _core.raise_error(
             "index-count", f"the function has {len(names)} parameters and the shape {rank} dimensions",
             f"{rank} parameters, one for each axis")

@@ -4,7 +4,8 @@
 import difflib
 
 from .. import _core
-from ..generated import functions_of
+from ..generated import functions_of as _functions_of
+from .._core import Fuse, IterVarAttr, Schedule, Singleton, Split, Stage  # noqa: F401
 from .text import _program
 
 
@@ -19,6 +20,24 @@ def schedule_from_trace(tensors, trace):
     schedule = _core.create_schedule(program.outputs)
     schedule.apply(trace if isinstance(trace, _core.Trace) else _core.Trace(trace))
     return schedule
+
+
+def InferBound(sch):
+    """What each axis runs over once bounds are inferred, as TVM has it: a Range by axis."""
+    return _core.infer_bound(sch)
+
+
+def AutoInlineInjective(sch):
+    """Inlines all stages that compute an element from elements, but for outputs, those that have a place or loops of
+    their own already, and what externs, scans and calls of intrinsics read.
+    """
+    expressions = (_core.ComputeOp, _core.PlaceholderOp)
+    stored = {t.op for stage in sch.stages if not isinstance(stage.op, expressions) for t in stage.op.input_tensors}
+    for stage in sch.stages:
+        plain = isinstance(stage.op, _core.ComputeOp) and not stage.op.reduce_axis and stage.op not in stored
+        untouched = stage.attach_type == "root" and not stage.relations and not stage.iter_var_attrs
+        if plain and untouched and not stage.is_output:
+            stage.compute_inline()
 
 
 def check(schedule, stored=()):
@@ -100,7 +119,7 @@ def _install():
         sources.append(_source(name, parameters, results, doc))
         owners[name] = _core.Schedule if "stage" in results else _core.Stage
     helpers = {"_first": _first, "_like": _like, "_value_index": _value_index}
-    for name, function in functions_of(sources, __name__, helpers).items():
+    for name, function in _functions_of(sources, __name__, helpers).items():
         function.__qualname__ = f"{owners[name].__name__}.{name}"
         setattr(owners[name], name, function)
     _core.Schedule.create_group = create_group

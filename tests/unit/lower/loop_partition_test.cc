@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "ir/interpret.h"
+#include "ir/substitute.h"
+#include "tests/support/random_ir.h"
 #include "tests/unit/lower/pass_text.h"
 
 namespace tw {
@@ -139,7 +143,12 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
         "(likely((1 <= y)) && likely((((y*12) + x) < 40)))",
         // Several rows are cut, each at a place of its own.
         "likely((((y*12) + x) < 29))", "likely((((y*5) + x) < 13))", "likely((7 <= ((y*5) + x)))",
-        "(likely((3 <= (y + x))) && likely(((y + x) < 11)))"}) {
+        "(likely((3 <= (y + x))) && likely(((y + x) < 11)))",
+        // Both sides in one, windows inside one row and rows that are beside all of them.
+        "likely(((3 <= ((y*12) + x)) && (((y*12) + x) < 45)))",
+        "likely(((14 <= ((y*12) + x)) && (((y*12) + x) < 17)))", "likely((((y*12) + x) == 29))",
+        "(likely((((y*12) + x) < 45)) && likely(((3 <= ((y*12) + x)) && (((y*12) + x) < 41))))",
+        "likely(((((y*12) + x) == 17) && (x < 7)))"}) {
     const std::string text = "declare A: float32*\nfor (y, 0, 4) {\n  for (x, 0, 12) {\n    if (" +
                              std::string(condition) +
                              ") {\n      A[((y*12) + x)] = 1.000000f\n    }\n  }\n}\n";
@@ -150,6 +159,79 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
     const std::string result = to_string(kernel.body);
     EXPECT_EQ(result.find("if ("), std::string::npos) << condition << "\n" << result;
     EXPECT_NE(result.find("A["), std::string::npos) << condition;
+  }
+}
+
+// A vector of 100, split by 8, of which all but three elements at either end are read.
+TEST(LoopPartition, BothEndsOfARowOfTiles) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+declare B: float32*
+for (y, 0, 13) {
+  for (x, 0, 8) {
+    if (likely((((y*8) + x) < 100))) {
+      B[((y*8) + x)] = tvm_if_then_else(likely(((3 <= ((y*8) + x)) && (((y*8) + x) < 97))), A[((y*8) + x)], 0.000000f)
+    }
+  }
+}
+)",
+                        true),
+            R"(for (x, 0, 3) {
+  B[((0*8) + x)] = 0.000000f
+}
+for (x_1, 0, 5) {
+  B[((0*8) + (3 + x_1))] = A[((0*8) + (3 + x_1))]
+}
+for (y, 0, 11) {
+  for (x_2, 0, 8) {
+    B[(((1 + y)*8) + x_2)] = A[(((1 + y)*8) + x_2)]
+  }
+}
+B[((12*8) + 0)] = A[((12*8) + 0)]
+for (x_3, 0, 3) {
+  B[((12*8) + (1 + x_3))] = 0.000000f
+}
+)");
+}
+
+// Conditions of all kinds, several at once: what is stored is what was stored before.
+TEST(LoopPartition, WhatIsStoredStaysTheSame) {
+  test::Random random(7);
+  const auto values = [](const Stmt& body, const Stmt& free) {
+    InterpreterScope scope;
+    InterpreterBuffer a(int_type(32), 60);
+    scope.buffers[free_vars(free)[0]] = &a;
+    interpret(body, scope);
+    std::vector<int64_t> result;
+    for (int64_t k = 0; k < a.size(); ++k) result.push_back(a.written(k) ? a.at(k).i : -1);
+    return result;
+  };
+  for (int round = 0; round < 300; ++round) {
+    const int64_t rows = random.between(1, 5), row = random.between(1, 12);
+    std::string condition;
+    for (int64_t k = random.between(1, 4); k > 0; --k) {
+      static const std::vector<std::string> tests = {"<", "<=", ">", ">=", "==", "!="};
+      const std::string part = fmt::format("({} {} {})",
+                                           random.chance(70)   ? fmt::format("((y*{}) + x)", row)
+                                           : random.chance(50) ? "x"
+                                                               : "y",
+                                           random.pick(tests), random.between(-2, rows * row + 2));
+      const bool marked = random.chance(80);
+      if (condition.empty()) {
+        condition = marked ? "likely(" + part + ")" : part;
+      } else if (random.chance(50)) {
+        condition = "(" + condition + " && likely(" + part + "))";
+      } else {
+        condition = "likely((" + part + " && " + condition + "))";
+      }
+    }
+    const std::string text = fmt::format(
+        "declare A: int32*\nfor (y, 0, {0}) {{\n  for (x, 0, {1}) {{\n    if ({2}) {{\n      "
+        "A[((y*{1}) + x)] = (x - y)\n    }}\n  }}\n}}\n",
+        rows, row, condition);
+    const Stmt before = parse_stmt(text);
+    const Kernel after = run_pass(pass::loop_partition, Kernel{.body = before});
+    ASSERT_EQ(values(after.body, before), values(before, before)) << text << "\n"
+                                                                  << to_string(after.body);
   }
 }
 

@@ -192,6 +192,40 @@ C[ramp(0, 1, 4)] = t[ramp(4, 1, 4)]
 )");
 }
 
+// There are no vectors of addresses, and who has one counts on elements that lie side by side.
+TEST(VectorizeLoop, CallsThatGetAddressesRunLaneByLane) {
+  EXPECT_EQ(vectorized(R"(declare A: float32*
+declare C: float32*
+vectorized (x, 0, 4) {
+  C[x] = call_pure_intrinsic<float32>("llvm.some.load", address_of(A[(x*2)]))
+  C[x] = (C[x] + call_pure_intrinsic<float32>("llvm.some.load", address_of(A[0])))
+  C[x] = call_pure_extern<float32>("first_of", address_of(A[x]))
+}
+)"),
+            R"(for (x.s, 0, 4) {
+  C[x.s] = call_pure_intrinsic<float32>("llvm.some.load", address_of(A[(x.s*2)]))
+}
+C[ramp(0, 1, 4)] = (C[ramp(0, 1, 4)] + x4(call_pure_intrinsic<float32>("llvm.some.load", address_of(A[0]))))
+for (x.s_1, 0, 4) {
+  C[x.s_1] = call_pure_extern<float32>("first_of", address_of(A[x.s_1]))
+}
+)");
+  const std::string allocated = R"(declare C: float32*
+vectorized (x, 0, 4) {
+  allocate t[float32 * 2]
+  call_extern<int32>("fill", address_of(t[0]), 2)
+  C[x] = t[1]
+}
+)";
+  EXPECT_EQ(vectorized(allocated), R"(for (x.s, 0, 4) {
+  // attr [t] storage_scope = "global"
+  allocate t[float32 * 2]
+  call_extern<int32>("fill", address_of(t[0]), 2)
+  C[x.s] = t[1]
+}
+)");
+}
+
 TEST(VectorizeLoop, LoopBoundsThatDifferBetweenLanes) {
   EXPECT_EQ(vectorized(R"(declare A: float32*
 vectorized (x, 0, 4) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/match_intrin.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/scheduled.h"
 #include "tests/support/test_intrins.h"
 
@@ -159,6 +160,95 @@ TEST(TensorIntrin, NamesAreSorted) {
   EXPECT_TRUE(std::ranges::is_sorted(names));
   EXPECT_TRUE(std::ranges::find(names, "tensorize_names") != names.end());
   EXPECT_EQ(expression_text(tensor_intrin("tensorize_names")->op), "B(i) = (A(i) + 1), i < 4");
+}
+
+constexpr char kCalls[] =
+    "A = placeholder(int32, [8, 6])\n"
+    "B = placeholder(int32, [6, 8])\n"
+    "C = tensor_compute(\"tensorize_calls\", 2, 1, [i: 2, j: 4, y: 4, x: 2], reduce [o: 2, r: 3], "
+    "sum((A(((i*4) + y), ((o*3) + r))*B(((o*3) + r), ((j*2) + x)))))\n"
+    "arguments A B C\noutputs C\n";
+
+// The loops around the calls stand before those of the calls, whatever they are of.
+TEST(Tensorize, AnOperationThatCallsAnIntrinsic) {
+  test::declare_product("tensorize_calls", 4, 2, 3, true);
+  EXPECT_EQ(loops(kCalls, "parallel@1(s2, s2:0)"), R"(produce C {
+  parallel (i, 0, 2) {
+    for (j, 0, 4) {
+      {
+        // attr [tensor_operands("reset", tensor_operand(), tensor_operand(), tensor_operand(C(i, j, 0, 0), C(i, j, 1, 0), C(i, j, 0, 1)))] tensor_intrin = "tensorize_calls"
+        for (y.init, 0, 4) {
+          for (x.init, 0, 2) {
+            C(i, j, y.init, x.init) = 0
+          }
+        }
+      }
+      for (o, 0, 2) {
+        // attr [tensor_operands("update", tensor_operand(A((i*4), (o*3)), A(((i*4) + 1), (o*3)), A((i*4), ((o*3) + 1))), tensor_operand(B((o*3), (j*2)), B(((o*3) + 1), (j*2)), B((o*3), ((j*2) + 1))), tensor_operand(C(i, j, 0, 0), C(i, j, 1, 0), C(i, j, 0, 1)))] tensor_intrin = "tensorize_calls"
+        for (y, 0, 4) {
+          for (x, 0, 2) {
+            for (r, 0, 3) {
+              C(i, j, y, x) = (C(i, j, y, x) + (A(((i*4) + y), ((o*3) + r))*B(((o*3) + r), ((j*2) + x))))
+            }
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(Tensorize, LoopsOfACallAreNoLoopsOfTheSchedule) {
+  test::declare_product("tensorize_calls", 4, 2, 3, true);
+  for (const char* step :
+       {"split@1(s2, s2:3, factor=2)", "unroll@1(s2, s2:5)", "reorder@1(s2, [s2:4, s2:0])",
+        "fuse@1(s2, [s2:1, s2:3])", "vectorize@1(s2, s2:4)"}) {
+    test::expect_error(ErrorCode::NotALeafAxis, [&] { scheduled(kCalls, step); });
+  }
+  test::expect_error(ErrorCode::BadArgument,
+                     [&] { scheduled(kCalls, "transform_layout@1(s2, s2:0, factor=2)"); });
+}
+
+TEST(Tensorize, AnIntrinsicThatIsCalledMustBeThereAndCompute) {
+  test::declare_product("tensorize_calls", 4, 2, 3, true);
+  std::string text = kCalls;
+  const std::string name = "tensorize_calls";
+  const size_t at = text.find(name);
+  const std::string unknown = text.substr(0, at) + "nobody" + text.substr(at + name.size());
+  test::expect_error(ErrorCode::UnknownIntrinsic, [&] { scheduled(unknown, ""); });
+  // Another of the same name, since: what it computes is compared as that of tensorize is.
+  test::declare_product("tensorize_calls", 4, 2, 1, true);
+  test::expect_error(ErrorCode::CannotTensorize, [&] { loops(kCalls, ""); });
+}
+
+TEST(Tensorize, ANameStandsForTheNewestIntrinsic) {
+  test::declare_increment("tensorize_newest", 4);
+  const Schedule s = scheduled(
+      "A = placeholder(int32, [8])\nB = compute([i: 8], (A(i) + 1))\narguments A B\noutputs B\n",
+      "split@1(s1, s1:0, factor=4)\ntensorize@1(s1, t0.1, \"tensorize_newest\")");
+  EXPECT_NE(loops(s).find("tensor_intrin = "), std::string::npos);
+  test::declare_increment("tensorize_newest", 3);
+  test::expect_error(ErrorCode::CannotTensorize, [&] { loops(s); });
+}
+
+TEST(Tensorize, ScalarsAndExtentsAreThoseOfTheLoops) {
+  test::declare_scale("tensorize_scale");
+  EXPECT_EQ(loops("A = placeholder(int32, [8, 6])\nS = placeholder(int32, [8])\n"
+                  "C = compute([y: 8, x: 6], ((A(y, x)*(y + 3)) + S(y)))\n"
+                  "arguments A S C\noutputs C\n",
+                  "split@1(s2, s2:1, factor=3)\ntensorize@1(s2, t0.1, \"tensorize_scale\")"),
+            R"(produce C {
+  for (y, 0, 8) {
+    for (x.outer, 0, 2) {
+      // attr [tensor_operands("body", tensor_operand(A(y, (x.outer*3)), A(y, ((x.outer*3) + 1))), tensor_operand(C(y, (x.outer*3)), C(y, ((x.outer*3) + 1))), tensor_values(3, (y + 3), S(y)))] tensor_intrin = "tensorize_scale"
+      for (x.inner, 0, 3) {
+        C(y, ((x.outer*3) + x.inner)) = ((A(y, ((x.outer*3) + x.inner))*(y + 3)) + S(y))
+      }
+    }
+  }
+}
+)");
 }
 
 }  // namespace
