@@ -115,8 +115,6 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
     const double bytes = machine.cache_bytes[level];
     const size_t depth =
         resident_depth(s, [&](size_t d) { return fits(s, d, machine, level, shares); });
-    const double threads = depth > shares.loop ? 1 : shares.speedup;
-    const double runs = extents_outside(s, depth) * threads;
     for (size_t k = 0; k < s.accesses.size(); ++k) {
       const Access& a = s.accesses[k];
       // A small buffer that stays in this cache anyway costs only its first use.
@@ -124,7 +122,10 @@ void add_traffic(const NestStatement& s, const MachineModel& machine, const Warm
       if (a.is_local && whole <= machine.usable_cache * bytes) continue;
       const bool passes_by = a.is_store && s.nontemporal;
       if (warm[k][static_cast<size_t>(level)] && !passes_by) continue;
-      const double lines = of_one_thread(a.lines, depth, shares) * runs;
+      const size_t fetched = std::min(depth, loaded_once(a, s));
+      const double threads = fetched > shares.loop ? 1 : shares.speedup;
+      const double runs = extents_outside(s, fetched) * threads;
+      const double lines = of_one_thread(a.lines, fetched, shares) * runs;
       cost.traffic[level] += times_moved(a, s, level) * lines * kLineBytes;
     }
   }

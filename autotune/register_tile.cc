@@ -117,6 +117,10 @@ double accumulator_reuse(const NestStatement& s, size_t depth) {
   return n;
 }
 
+size_t loaded_once(const Access& a, const NestStatement& s) {
+  return transposed_columns(a, s) > 0 ? s.loops.size() - 2 : s.loops.size();
+}
+
 double load_slots(const Access& a, const NestStatement& s, const RegisterTile& tile,
                   const MachineModel& machine, double elements) {
   if (in_registers(a, s, tile)) return 0;

@@ -25,6 +25,9 @@ RegisterTile register_tile(const NestStatement& s, const MachineModel& machine);
 double extents_outside(const NestStatement& s, size_t depth);
 // How often the loops just outside the tile run over the same accumulators.
 double accumulator_reuse(const NestStatement& s, size_t depth);
+// The depth from which inwards the code loads each line once, whether or not a cache holds what it
+// touches: rows of a tile that is transposed in registers. Else the number of loops.
+size_t loaded_once(const Access& a, const NestStatement& s);
 // Load instructions for so many elements of an access, or stores.
 double load_slots(const Access& a, const NestStatement& s, const RegisterTile& tile,
                   const MachineModel& machine, double elements);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -22,6 +24,10 @@ constexpr size_t kCacheLimit = 1000;  // points, about 2 kB each
 // for at most so many times slower than the fittest of all; of each so many are looked at.
 constexpr double kPlausible = 2;
 constexpr size_t kLeastOfSketch = 24;
+// Each way of doing a thing, which is a choice of a knob that has few, is tried where the prior
+// holds its fittest point for at most so many times slower.
+constexpr size_t kFewChoices = 3;
+constexpr double kConceivable = 4;
 constexpr size_t kUnsurveyed = 1;  // measured points: the prior's own choice
 
 struct PointHash {
@@ -181,10 +187,29 @@ struct Search::State {
     return all;
   }
 
-  // For the first batch. The prior tells points of one sketch apart better than it does sketches,
-  // and what it thinks little of would never be measured: the fittest points of each sketch in
-  // turn, and then all others, fittest first.
+  // For the first batch, when nothing of this task is known: what a model with doubts learned from
+  // other tasks, what the prior holds for fastest, and each way of doing a thing, in turns, since
+  // any of them may be wrong about a whole class.
   std::vector<Individual> survey(const CostModel& model) {
+    std::vector<std::vector<Individual>> rankings{survey_by(model)};
+    const auto doubted = [](const Individual& i) { return i.hope != i.score; };
+    if (std::ranges::any_of(rankings[0], doubted)) {
+      rankings.push_back(survey_by(*make_prior_model()));
+    }
+    rankings.push_back(each_way(rankings.back()));
+    std::vector<Individual> all;
+    for (size_t k = 0; all.size() < rankings[0].size(); ++k) {
+      for (const auto& ranking : rankings) {
+        if (k < ranking.size()) all.push_back(ranking[k]);
+      }
+    }
+    return all;
+  }
+
+  // A ranking tells points of one sketch apart better than it does sketches, and what it thinks
+  // little of would never be measured: the fittest points of each sketch in turn, and then all
+  // others, fittest first.
+  std::vector<Individual> survey_by(const CostModel& model) {
     const size_t sketches = space.sketches().size();
     const size_t size =
         std::max(kLeastOfSketch, static_cast<size_t>(options.population) / sketches);
@@ -205,6 +230,28 @@ struct Search::State {
     std::ranges::stable_sort(turns, {}, &std::pair<size_t, Individual>::first);
     std::ranges::copy(turns | std::views::values, all.begin());
     return all;
+  }
+
+  // Those that are the first of their sketch with some choice of a knob that has few: where a
+  // ranking misjudges one way of doing a thing, it does so at all sizes.
+  std::vector<Individual> each_way(const std::vector<Individual>& ranked) const {
+    if (ranked.empty()) return {};
+    const auto seconds = [&](const Individual& i) { return features.at(i.point)->prior_seconds; };
+    const double most = kConceivable * seconds(*std::ranges::min_element(ranked, {}, seconds));
+    std::set<std::tuple<size_t, size_t, size_t>> met;  // sketch, knob, choice
+    const auto is_new = [&](const Individual& i) {
+      if (seconds(i) > most) return false;
+      const std::vector<Knob>& knobs = space.sketches()[i.point.sketch].knobs;
+      bool first = false;
+      for (size_t k = 0; k < knobs.size(); ++k) {
+        if (knobs[k].choices.size() > kFewChoices) continue;
+        first |= met.emplace(i.point.sketch, k, i.point.choice[k]).second;
+      }
+      return first;
+    };
+    std::vector<Individual> ways;
+    std::ranges::copy_if(ranked, std::back_inserter(ways), is_new);
+    return ways;
   }
 
   // Points one step from the fastest measured ones, fittest first. The model ranks them among each

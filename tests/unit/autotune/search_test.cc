@@ -92,6 +92,25 @@ TEST_F(SearchTest, ProposesWhatThePriorHoldsForFastUntilThereIsAModel) {
   }
 }
 
+// The prior holds one way of storing for much the fastest.
+TEST_F(SearchTest, TheFirstBatchTriesEachWayOfDoingAThing) {
+  const Task task = make_task(parse_workload("transpose:m=1024,n=1024").program,
+                              Target::parse("llvm -mcpu=znver4"), 1, "transpose");
+  const Space space(task);
+  Search search(task, space, {.random_share = 0}, 1);
+  std::set<std::vector<int64_t>> ways, possible;
+  for (const Proposal& p : search.propose(16, *cost_model("prior")({.seed = 1}))) {
+    const std::vector<Knob>& knobs = space.sketches()[p.point.sketch].knobs;
+    for (size_t k = 0; k < knobs.size(); ++k) {
+      if (knobs[k].kind != Knob::Kind::Store) continue;
+      ways.insert(knobs[k].choices[p.point.choice[k]]);
+      possible.insert(knobs[k].choices.begin(), knobs[k].choices.end());
+    }
+  }
+  EXPECT_GE(possible.size(), 2u);
+  EXPECT_EQ(ways, possible);
+}
+
 TEST_F(SearchTest, NothingIsProposedTwice) {
   const test::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
@@ -237,6 +256,32 @@ TEST_F(SearchTest, ExploresAsFarAsTheModelDoubts) {
   EXPECT_GE(unlikely(100), 8u) << "half of the batch is what may be fastest";
 }
 
+// What other tasks taught may be the opposite of the truth.
+class Misled : public Doubting {
+ public:
+  Misled() : Doubting(0.1) {}
+  std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
+    std::vector<double> scores = Doubting::predict(candidates);
+    for (double& s : scores) s = -s;
+    return scores;
+  }
+};
+
+TEST_F(SearchTest, HalfOfTheFirstBatchIsThePriors) {
+  std::vector<double> prior;
+  for (const auto& f : drawn_.features) prior.push_back(f->prior_seconds);
+  std::ranges::sort(prior);
+  const auto fast = [&](const CostModel& model) {
+    Search search(task_, space_, {.random_share = 0}, 1);
+    return std::ranges::count_if(search.propose(16, model), [&](const Proposal& p) {
+      return p.features->prior_seconds < prior[prior.size() / 4];
+    });
+  };
+  EXPECT_GE(fast(Misled()), 6);
+  EXPECT_LE(fast(Misled()), 12) << "the other half is the model's";
+  EXPECT_GE(fast(Doubting(0.1)), 14);
+}
+
 TEST_F(SearchTest, SomeAreChosenBlindly) {
   const test::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
@@ -302,7 +347,7 @@ TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
     learned += run("xgboost", order[7 * seed], seed);
     by_chance += run("random", order[7 * seed], seed);
   }
-  EXPECT_LT(learned, 0.9 * by_chance);
+  EXPECT_LT(learned, 0.95 * by_chance) << learned / by_chance;
 }
 
 }  // namespace
