@@ -14,7 +14,8 @@
 // Such vectors enlarge images and repeat tensors. Where each lane lies is known but for the first
 // element of all (one load, or two that may overlap), or the lanes lie side by side and begin anew
 // once (two loads whose masks exclude each other). Nothing is read that does not lie between lanes
-// that are on; where a mask has variables, nothing that no lane reads.
+// that are on; where a mask has variables, nothing that no lane reads. Short loops whose
+// iterations begin elsewhere in such a row are unrolled, so that it is known of each.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "ir/arithmetic/analyzer.h"
 #include "ir/constant.h"
 #include "ir/expr.h"
+#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "lower/dot_product.h"
 #include "lower/known_lanes.h"
@@ -32,6 +34,8 @@ namespace tw::pass {
 namespace {
 
 constexpr int kLeastLanes = 4;
+// Loops of so few iterations, of which each then knows where its row begins anew, are unrolled.
+constexpr int64_t kMostCopies = 8;
 // With a mask that has variables, so many lanes may read one element: each adds a shuffle of masks.
 constexpr size_t kMostReaders = 4;
 
@@ -62,13 +66,26 @@ struct Wrapped {
 };
 
 std::optional<Wrapped> wrapped(const Expr& vector) {
-  const FloorMod* mod = as<FloorMod>(vector);
+  const FloorMod* mod = vector.defined() ? as<FloorMod>(vector) : nullptr;
   const Ramp* ramp = mod ? as<Ramp>(mod->a) : nullptr;
   const Broadcast* period = mod ? as<Broadcast>(mod->b) : nullptr;
   if (ramp == nullptr || period == nullptr || !is_const_int(ramp->stride, 1)) return {};
   const auto elements = as_const_int(period->value);
   if (!elements || *elements < ramp->lanes) return {};
   return Wrapped{ramp->base, *elements};
+}
+
+// Whether only the number of an iteration says where in its row a load begins.
+bool begins_by(const Var& var, const Stmt& body) {
+  bool found = false;
+  for_each_expr(body, [&](const Expr& e) {
+    const Load* load = as<Load>(e);
+    const auto w = load ? wrapped(split(load->index).lanes) : std::nullopt;
+    if (!w) return;
+    const std::vector<Var> vars = free_vars(w->begin);
+    found |= vars.size() == 1 && vars[0].same_as(var);
+  });
+  return found;
 }
 
 class ShuffleGathers : public Mutator {
@@ -90,7 +107,16 @@ class ShuffleGathers : public Mutator {
   }
   // What one instruction adds stays the loop that it is known by.
   Stmt on(const For& op, const Stmt& self) override {
-    return match_dot_product(op, target_) ? self : Mutator::on(op, self);
+    if (match_dot_product(op, target_)) return self;
+    const int64_t extent = as_const_int(op.extent).value_or(0);
+    const bool is_short = op.for_kind == ForKind::Serial && 1 <= extent && extent <= kMostCopies;
+    if (!is_short || !begins_by(op.var, op.body)) return Mutator::on(op, self);
+    std::vector<Stmt> copies;
+    for (int64_t k = 0; k < extent; ++k) {
+      const VarMap number = {{op.var, op.min + make_const(op.var.dtype(), k)}};
+      copies.push_back(mutate(simplify(rename_bindings(substitute(op.body, number)))));
+    }
+    return block(copies);
   }
 
  private:

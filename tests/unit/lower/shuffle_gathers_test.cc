@@ -59,6 +59,14 @@ TEST(ShuffleGathers, ARowThatBeginsAnewIsTwoLoads) {
             "floormod(n, 6)) + -6), 1, 4)] if (x4((6 - floormod(n, 6))) <= ramp(0, 1, 4))))\n");
 }
 
+TEST(ShuffleGathers, IterationsKnowWhereTheirRowBeginsAnew) {
+  EXPECT_EQ(
+      shuffled("for (k, 0, 2) {\n  O[ramp((k*4), 1, 4)] = A[(x4(i) + floormod(ramp((k*4), 1, "
+               "4), x4(6)))]\n}\n"),
+      "O[ramp(0, 1, 4)] = A[ramp(i, 1, 4)]\n"
+      "O[ramp(4, 1, 4)] = shuffle([A[ramp(i, 1, 4)], A[ramp((i + 2), 1, 4)]], [6, 7, 0, 1])\n");
+}
+
 TEST(ShuffleGathers, OthersStay) {
   for (const char* text : {
            // Side by side, a stride apart, far apart; by positions in memory or of unknown
@@ -102,10 +110,11 @@ for (k, 0, 4) {
 // Of an array of `elements`, beyond which nothing may be read, lanes are what they were.
 template <typename T>
 void results_stay(DType type, int lanes, int64_t elements, const std::string& index,
-                  const std::string& mask) {
-  const std::string text = fmt::format(
-      "for (j, 0, 3) {{\n  O[ramp((j*{0}), 1, {0})] = (A[{1}] if {2})\n}}\n", lanes, index, mask);
-  const int64_t results = 3 * lanes;
+                  const std::string& mask, int iterations = 3) {
+  const std::string text =
+      fmt::format("for (j, 0, {3}) {{\n  O[ramp((j*{0}), 1, {0})] = (A[{1}] if {2})\n}}\n", lanes,
+                  index, mask, iterations);
+  const int64_t results = iterations * lanes;
   const test::TensorArgument o{"O", type, {results}, true}, a{"A", type, {elements}};
   const Kernel before = test::make_kernel(text, {o, a});
   for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
@@ -147,9 +156,12 @@ void all_results_stay(DType type, const std::vector<int>& widths) {
                         mask);
       }
       for (const int64_t period : {lanes, lanes + 1, lanes + 3, 2 * lanes - 1, 2 * lanes}) {
-        results_stay<T>(type, lanes, period,
-                        fmt::format("floormod(ramp((j*{0}), 1, {0}), {1})", lanes, x(period)),
-                        mask);
+        // More iterations than are unrolled, and fewer.
+        for (const int iterations : {9, 3}) {
+          results_stay<T>(type, lanes, period,
+                          fmt::format("floormod(ramp((j*{0}), 1, {0}), {1})", lanes, x(period)),
+                          mask, iterations);
+        }
         results_stay<T>(type, lanes, period,
                         fmt::format("floormod(ramp({}, 1, {}), {})", period - 2, lanes, x(period)),
                         mask);
