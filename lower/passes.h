@@ -25,6 +25,7 @@ Kernel transpose_loads(Kernel kernel, const PassContext& context);
 Kernel unroll_loop(Kernel kernel, const PassContext& context);
 Kernel simplify(Kernel kernel, const PassContext& context);
 Kernel share_strided_loads(Kernel kernel, const PassContext& context);
+Kernel shuffle_gathers(Kernel kernel, const PassContext& context);
 Kernel interleave_stores(Kernel kernel, const PassContext& context);
 Kernel remove_no_op(Kernel kernel, const PassContext& context);
 Kernel unsign_dot_products(Kernel kernel, const PassContext& context);

@@ -42,7 +42,7 @@ using enum Property;
 // - simplify after unroll_loop: what became constant folds; remove_no_op after it: conditions are
 //   decided then.
 // - share_strided_loads and interleave_stores after simplify: neighbours then differ in a constant
-//   at the end.
+//   at the end. shuffle_gathers beside them: where lanes lie may then be known.
 // - unsign_dot_products after unroll_loop: the rows of a tile stand side by side then.
 // - nontemporal_stores after unroll_loop: it doubles the code, and what is left is what is stored.
 // - share_arguments after all that moves a load across a store, and before make_api, which checks.
@@ -86,6 +86,8 @@ const std::vector<Pass>& table() {
       {"simplify", pass::simplify, {Flat}, {}, true, "folds what the passes before left"},
       {"share_strided_loads", pass::share_strided_loads, {Flat, NoVectorLoops}, {}, true,
        "vectors of lanes a small stride apart share the loads of all that lies between"},
+      {"shuffle_gathers", pass::shuffle_gathers, {Flat, NoVectorLoops}, {}, true,
+       "vectors of lanes that lie near each other are loaded whole and shuffled"},
       {"interleave_stores", pass::interleave_stores, {Flat, NoVectorLoops}, {}, true,
        "vectors stored a small stride apart that fill each other's gaps become one"},
       {"remove_no_op", pass::remove_no_op, {Flat}, {}, true, "statements that do nothing go"},

@@ -23,10 +23,9 @@
 #include "ir/constant.h"
 #include "ir/equal.h"
 #include "ir/expr.h"
-#include "ir/interpret.h"
-#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "lower/dot_product.h"
+#include "lower/known_lanes.h"
 #include "lower/passes.h"
 
 namespace tw::pass {
@@ -53,20 +52,11 @@ struct Strided {
   }
 };
 
-// The lanes that a mask without variables turns on; nothing for other masks.
-std::optional<std::vector<bool>> known_lanes(const Expr& mask, int lanes) {
-  if (!mask.defined()) return std::vector<bool>(static_cast<size_t>(lanes), true);
-  if (!free_vars(mask).empty()) return {};
-  std::vector<bool> on;
-  for (const Value& v : evaluate_lanes(mask)) on.push_back(v.i != 0);
-  return on;
-}
-
 std::optional<Strided> strided(const Load& load) {
   const Ramp* r = as<Ramp>(load.index);
   const auto stride = r ? as_const_int(r->stride) : std::nullopt;
   if (!stride || *stride < 2 || *stride > kGreatestStride || r->lanes < 4) return {};
-  const auto on = known_lanes(load.predicate, r->lanes);
+  const auto on = known_mask(load.predicate, r->lanes);
   if (on && std::ranges::find(*on, true) == on->end()) return {};
   Strided s{.load = &load,
             .lanes = r->lanes,

@@ -225,6 +225,13 @@ llvm::Value* FunctionEmitter::call_vector(std::string_view name,
   f->setDoesNotThrow();
   f->addFnAttr(llvm::Attribute::WillReturn);
   add_target_attributes(*f, k_.target);
+  // No vector register outlives a call. What waits on the stack meanwhile is read right behind it,
+  // and would be waited for where it lies across two cache lines.
+  const llvm::DataLayout& layout = k_.module.getDataLayout();
+  const llvm::Align aligned(layout.getTypeAllocSize(part_type).getFixedValue());
+  if (aligned > function_->getFnStackAlign().value_or(layout.getStackAlignment())) {
+    function_->addFnAttr(llvm::Attribute::getWithStackAlignment(b_.getContext(), aligned));
+  }
   if (lanes == width) return b_.CreateCall(callee, args);
   // Lanes begin … begin + count of `v`, the rest lane `otherwise`.
   const auto lanes_of = [&](llvm::Value* v, int begin, int end, int count, int otherwise) {

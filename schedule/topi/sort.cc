@@ -3,7 +3,7 @@
 // element, those that go before it, all of them at once in vectors and without a branch; then
 // chunks are merged two by two. Of each no more than the first `keep` elements are looked at, which
 // is all that can be among the first `keep` of the row. Where those are few, they are kept in order
-// while the row is read: most elements are compared with the last of them alone.
+// while the row is read: most chunks are found at once to have none that goes before the last.
 #include "schedule/topi/sort.h"
 
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 
+#include "ir/constant.h"
 #include "ir/expr.h"
 #include "runtime/error.h"
 #include "schedule/topi/operator.h"
@@ -25,21 +26,38 @@ constexpr int64_t kMostInChunk = 32, kLeastInChunk = 8;
 // worst.
 constexpr int64_t kFew = 64, kShareOfFew = 4;
 
-// As what elements are compared: what is narrow is not computed with.
+// As what elements are compared: integers, of which the processor knows at once which goes first.
 DType key_type(DType type) {
-  if (type.is_float()) return type.bits < 32 ? float_type(32) : type;
+  if (type.is_float()) return int_type(std::max<int>(type.bits, 32));
   return type == bool_type() ? int_type(32) : type;
 }
 
-// Whether a goes before b whatever their places.
-Expr before(const Expr& a, const Expr& b, bool ascending) {
-  const Expr beyond = ascending ? a < b : a > b;
-  if (!a.dtype().is_float()) return beyond;
-  const Expr &last = ascending ? b : a, &first = ascending ? a : b;
-  return beyond || (call("isnan", {last}) && !call("isnan", {first}));
+// An integer whose order is that of the elements: of floats the magnitude with the sign, which is
+// the same for both zeros, and the greatest one for NaN.
+Expr key_of(const Expr& element) {
+  const DType key = key_type(element.dtype());
+  if (!element.dtype().is_float()) return cast(key, element);
+  const Expr value = cast(float_type(key.bits), element);
+  const Expr bits = call(key, "reinterpret", {value}, CallKind::PureIntrinsic);
+  const Expr signed_bits = select(bits < make_zero(key), min_value(key) - bits, bits);
+  return select(call("isnan", {value}), max_value(key), signed_bits);
 }
 
-using ElementOf = std::function<Expr(const Expr&)>;
+// Whether a goes before b whatever their places.
+Expr before(const Expr& a, const Expr& b, bool ascending) { return ascending ? a < b : a > b; }
+
+// Adds up the first `count` elements, a power of two, in vectors; the sum is element 0.
+Stmt add_up(const Memory& numbers, int64_t count) {
+  std::vector<Stmt> steps;
+  for (int64_t half = count / 2; half > 0; half /= 2) {
+    steps.push_back(loop(
+        "l", number(half), [&](const Expr& l) { return numbers.add(l, numbers[l + number(half)]); },
+        half > 1 ? ForKind::Vectorized : ForKind::Serial));
+  }
+  return block(steps);
+}
+
+using KeyAt = std::function<Expr(const Expr&)>;  // of an element of the row, by its number
 
 // Sorts one row in memory of its own.
 class RowSort {
@@ -57,14 +75,14 @@ class RowSort {
   // Where the sorted elements are at the end.
   Expr result() const { return number(merges_ % 2 == 0 && !are_few() ? capacity_ : 0); }
 
-  // Of the first `count` elements that `element` gives; `ranks` has an element for each of a chunk.
+  // Of the first `count` elements that `key_at` tells of; `ranks` has an element for each of a
+  // chunk.
   Stmt run(const Memory& keys, const Memory& places, const Memory& ranks, const Expr& count,
-           const ElementOf& element) const {
-    if (are_few()) return select_few(keys, places, count, element);
+           const KeyAt& key_at) const {
+    if (are_few()) return select_few(keys, places, ranks, count, key_at);
     const Stmt fetch = loop("j", number(capacity_), [&](const Expr& j) {
       const Expr inside = is_const_int(count, capacity_) ? make_bool(true) : j < count;
-      return keys.store(
-          j, if_then_else(inside, cast(keys.dtype(), element(j)), make_zero(keys.dtype())));
+      return keys.store(j, if_then_else(inside, key_at(j), make_zero(keys.dtype())));
     });
     const Memory sorted_keys = keys.from(number(capacity_)),
                  sorted_places = places.from(number(capacity_));
@@ -90,24 +108,51 @@ class RowSort {
 
   bool are_few() const { return keep_ <= kFew && keep_ * kShareOfFew <= extent_; }
 
-  // The first `keep` in order; a row has as many.
-  Stmt select_few(const Memory& keys, const Memory& places, const Expr& count,
-                  const ElementOf& element) const {
-    const Expr last = number(keep_ - 1);
+  // The first `keep` in order; a row has as many. Of the others, most chunks are found in vectors
+  // to have none that goes before the last of those.
+  Stmt select_few(const Memory& keys, const Memory& places, const Memory& passing,
+                  const Expr& count, const KeyAt& key_at) const {
+    const Expr last = number(keep_ - 1), chunk = number(chunk_);
     const auto with_key = [&](const Expr& j, const StatementOf& body) {
-      return let("key", cast(keys.dtype(), element(j)), body);
+      return let("key", key_at(j), body);
     };
     const Stmt begin = loop("j", number(keep_), [&](const Expr& j) {
       return with_key(j, [&](const Expr& key) { return insert(keys, places, key, j, j, j); });
     });
-    const Stmt others = loop("j", count - number(keep_), [&](const Expr& k) {
-      const Expr j = k + number(keep_);
+    const auto take = [&](const Expr& j) {
       return with_key(j, [&](const Expr& key) {
         return when(before(key, keys[last], ascending_),
                     insert(keys, places, key, j, number(keep_), last));
       });
+    };
+    const Stmt others = let("chunks", floor_div(count - number(keep_), chunk), [&](const Expr& n) {
+      const Stmt whole = loop("c", n, [&](const Expr& c) {
+        return let("first", number(keep_) + c * chunk, [&](const Expr& first) {
+          const auto key = [&](const Expr& l) { return key_at(first + l); };
+          return when_any_passes(passing, chunk_, key, keys[last],
+                                 loop("l", chunk, [&](const Expr& l) { return take(first + l); }));
+        });
+      });
+      return let("rest", number(keep_) + n * chunk, [&](const Expr& rest) {
+        return block(
+            {whole, loop("l", count - rest, [&](const Expr& l) { return take(rest + l); })});
+      });
     });
     return block({begin, others});
+  }
+
+  // `body` where one of `count` elements goes before the edge.
+  Stmt when_any_passes(const Memory& passing, int64_t count, const KeyAt& key_at, const Expr& edge,
+                       const Stmt& body) const {
+    return let("edge", edge, [&](const Expr& bound) {
+      const Stmt test = loop(
+          "l", number(count),
+          [&](const Expr& l) {
+            return passing.store(l, cast(int_type(32), before(key_at(l), bound, ascending_)));
+          },
+          ForKind::Vectorized);
+      return block({test, add_up(passing, count), when(passing[number(0)] > number(0), body)});
+    });
   }
 
   // Among `held` elements in order, behind those that are equal; those up to `last` move.
@@ -235,9 +280,8 @@ class RowTop {
   Expr result() const { return number(sort_.memory()); }
 
   Stmt run(const Memory& keys, const Memory& places, const Memory& ranks,
-           const ElementOf& element) const {
-    const auto key_of = [&](const Expr& j) { return cast(keys.dtype(), element(j)); };
-    const Row row{key_of, keys, places, ranks, keys.from(result()), places.from(result())};
+           const KeyAt& key_at) const {
+    const Row row{key_at, keys, places, ranks, keys.from(result()), places.from(result())};
     return allocate(
         "edge", keys.dtype(), number(1),
         [&](const Memory& edge) {
@@ -253,7 +297,7 @@ class RowTop {
   static constexpr int64_t kSample = 256, kLeastSampled = 8 * kSample;
 
   struct Row {
-    ElementOf key_of;
+    KeyAt key_at;
     Memory keys, places, ranks;  // to sort in
     Memory held_keys, held_places;
   };
@@ -293,7 +337,7 @@ class RowTop {
   Stmt guess(const Row& row, const State& state) const {
     const Expr stride = number(extent_ / kSample);
     return block({sort_.run(row.keys, row.places, row.ranks, number(kSample),
-                            [&](const Expr& j) { return row.key_of(j * stride); }),
+                            [&](const Expr& j) { return row.key_at(j * stride); }),
                   state.set_edge(row.keys[sort_.result() + number(rank_in_sample())])});
   }
 
@@ -325,14 +369,14 @@ class RowTop {
         const Stmt none = of_all([&](const Expr& l) { return passing.store(l, number(0)); });
         const Stmt test = loop("v", number(kBlock / chunk()), [&](const Expr& v) {
           return of_all([&](const Expr& l) {
-            return passing.add(l, passes(row.key_of(first + v * number(chunk()) + l)));
+            return passing.add(l, passes(row.key_at(first + v * number(chunk()) + l)));
           });
         });
-        const Stmt sum = loop("l", number(chunk()),
-                              [&](const Expr& l) { return any.add(number(2), passing[l]); });
+        const Stmt sum =
+            block({add_up(passing, chunk()), any.store(number(2), passing[number(0)])});
         const Expr count = min(number(kBlock), number(extent_) - first);
         const Stmt append = loop("l", count, [&](const Expr& l) {
-          return let("key", row.key_of(first + l), [&](const Expr& key) {
+          return let("key", row.key_at(first + l), [&](const Expr& key) {
             return let("at", state.held(), [&](const Expr& at) {
               const Expr one = select(state.has_edge(), passes(key), number(1));
               return block({row.held_keys.store(at, key), row.held_places.store(at, first + l),
@@ -382,7 +426,7 @@ struct RowOrder {
   int64_t memory, chunk;
   Expr result;
   std::function<Stmt(const Memory& keys, const Memory& places, const Memory& ranks,
-                     const Expr& count, const ElementOf& element)>
+                     const Expr& count, const KeyAt& key_at)>
       run;
 };
 
@@ -394,7 +438,7 @@ RowOrder row_order(int64_t extent, int64_t keep, bool ascending) {
     const RowTop top(extent, keep, ascending);
     return made(top,
                 [top](const Memory& keys, const Memory& places, const Memory& ranks, const Expr&,
-                      const ElementOf& element) { return top.run(keys, places, ranks, element); });
+                      const KeyAt& key_at) { return top.run(keys, places, ranks, key_at); });
   }
   const RowSort sort(extent, keep, ascending);
   return made(sort, [sort](const auto&... row) { return sort.run(row...); });
@@ -426,20 +470,20 @@ std::vector<Tensor> sorted(std::string_view op, const Tensor& data, int axis, co
     return let("row", rows.first(r, rows.extent), [&](const Expr& first) {
       const auto element = [&](const Expr& j) { return source[first + j * rows.inner]; };
       const Expr at = rows.first(r, wanted.keep), result = order.result;
-      const auto put = [&](const Expr& t, const Expr& key, const Expr& place) {
+      const auto put = [&](const Expr& t, const Expr& place) {
         std::vector<Stmt> stores;
-        if (wanted.values) stores.push_back(outs.front().store(at + t * rows.inner, key));
+        if (wanted.values)
+          stores.push_back(outs.front().store(at + t * rows.inner, element(place)));
         if (wanted.places) stores.push_back(outs.back().store(at + t * rows.inner, place));
         return block(stores);
       };
-      std::vector<Stmt> steps = {order.run(keys, places, ranks, count, element),
-                                 loop("t", min(count, number(wanted.keep)), [&](const Expr& t) {
-                                   return put(t, keys[result + t], places[result + t]);
-                                 })};
+      std::vector<Stmt> steps = {
+          order.run(keys, places, ranks, count, [&](const Expr& j) { return key_of(element(j)); }),
+          loop("t", min(count, number(wanted.keep)),
+               [&](const Expr& t) { return put(t, places[result + t]); })};
       if (valid_count) {
-        steps.push_back(loop("t", number(rows.extent) - count, [&](const Expr& t) {
-          return put(count + t, element(count + t), count + t);
-        }));
+        steps.push_back(loop("t", number(rows.extent) - count,
+                             [&](const Expr& t) { return put(count + t, count + t); }));
       }
       return block(steps);
     });

@@ -41,8 +41,10 @@ std::vector<double> row_of(size_t length) {
   for (size_t k = 0; k < length; ++k)
     row.push_back(static_cast<double>((k * 37 + k / 5) % 23) - 11);
   if (length > 8) {
-    row[1] = row[6] = std::nan("");
+    row[1] = std::nan("");
+    row[6] = -std::nan("");
     row[2] = -0.0;
+    row[5] = 0.0;
     row[4] = infinity;
     row[7] = -infinity;
   }
@@ -113,8 +115,14 @@ TEST(TopiSort, TheFirstOfLongRowsAreThoseOfAllWhateverASampleOfThemSays) {
       {"misleading", [](int64_t i) { return static_cast<double>(i % 10 == 0 ? 9 : i % 7); }},
   };
   for (const auto& [name, element] : rows) {
-    for (const auto& [length, k] :
-         {std::pair<int64_t, int64_t>{2600, 650}, {2600, 65}, {2047, 300}, {300, 70}, {2049, 66}}) {
+    for (const auto& [length, k] : {std::pair<int64_t, int64_t>{2600, 650},
+                                    {2600, 65},
+                                    {2047, 300},
+                                    {300, 70},
+                                    {2049, 66},
+                                    {2600, 5},
+                                    {299, 1},
+                                    {300, 64}}) {
       const Array x({length}, element);
       for (bool ascending : {true, false}) {
         const Array places =

@@ -196,7 +196,7 @@ class RandomProgram {
       case 9:
         return pad();
       case 10:
-        return stride();
+        return random_.chance(50) ? stride() : copies();
       case 11:
         return random_.chance(50) ? gather() : several_outputs();
       case 12:
@@ -337,6 +337,23 @@ class RandomProgram {
     compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
       std::vector<Expr> at = indices(i);
       at[0] = at[0] * by + first;
+      return a.tensor(at);
+    });
+  }
+  // Of each element of a dimension, or of the dimension as a whole.
+  void copies() {
+    const Node a = source(1, 2);
+    const auto d =
+        static_cast<size_t>(random_.between(0, static_cast<int64_t>(a.shape.size()) - 1));
+    const int times = static_cast<int>(random_.between(2, 4));
+    const Extent once = a.shape[d];
+    if (elements(a.shape) * times > options_.most_elements || is_zero(once.expr)) return;
+    Shape shape = a.shape;
+    shape[d] = {once.expr * times, once.value * times};
+    const bool of_each = random_.chance(50);
+    compute(shape, a.bound, [&](const std::vector<Var>& i) -> Expr {
+      std::vector<Expr> at = indices(i);
+      at[d] = of_each ? floor_div(at[d], Expr(times)) : floor_mod(at[d], once.expr);
       return a.tensor(at);
     });
   }

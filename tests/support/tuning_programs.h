@@ -452,6 +452,13 @@ D = compute([i: 9], (R(i) + T.v1(i)))
 arguments X Y D
 outputs D
 )"},
+    {"places of the greatest elements of rows", R"(te 1
+A = placeholder(int32, [5, 70])
+T = compute([i: 5], reduce [k: 70], reduce(identity=[2147483647, -2147483648], lhs=[a0, a1], rhs=[b0, b1], result=[select(((a1 > b1) || ((a1 == b1) && (a0 < b0))), a0, b0), max(a1, b1)], source=[k, A(i, k)]))
+P = compute([i: 5], T.v0(i))
+arguments A P
+outputs P
+)"},
     {"triangle by a vector", R"(te 1
 A = placeholder(int32, [40, 40])
 x = placeholder(int32, [40])

@@ -277,6 +277,16 @@ TEST(Space, DimensionsBehindOneAnotherAreWalkedAsOne) {
   EXPECT_EQ(in_lanes("[4, 14, 14]", "(A(c, y, x)*A(c, x, y))"), 0u);
 }
 
+// Each lane has all that is reduced together: a greatest element and its place.
+TEST(Space, PlacesAlongRowsAreFoundInLanes) {
+  const Space space(task_of_te(R"(A = placeholder(float32, [5, 70])
+T = compute([i: 5], reduce [k: 70], reduce(identity=[2147483647, (float32)-inf], lhs=[a0, a1], rhs=[b0, b1], result=[select(((a1 > b1) || ((a1 == b1) && (a0 < b0))), a0, b0), max(a1, b1)], source=[k, A(i, k)]))
+arguments A T.v0 T.v1
+outputs T.v0 T.v1
+)"));
+  EXPECT_EQ(sketches_with(space, "lanes"), 1u);
+}
+
 // A masked store to what the next step reads again would be waited for.
 TEST(Space, SumsWithoutReuseDoNotStandInTheResult) {
   const Space space(

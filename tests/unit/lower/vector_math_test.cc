@@ -10,6 +10,7 @@
 
 #include "lower/llvm/vector_math.h"
 #include "lower/pipeline.h"
+#include "tests/support/assembly.h"
 #include "tests/unit/lower/llvm_support.h"
 
 namespace tw::test {
@@ -181,6 +182,23 @@ TEST(VectorFunctions, SigmoidKeepsItsSmallResults) {
     const double v = values[static_cast<size_t>(i)];
     expect_close(out.data_as<float>()[i], 1 / (1 + std::exp(-v)), fmt::format("sigmoid({})", v));
   }
+}
+
+// A vector that is wanted after the call waits for it within one cache line, whatever is called
+// besides.
+TEST(VectorFunctions, VectorsWaitAligned) {
+  if (codegen::vector_symbol("_ZGVeN16v_expf") == nullptr) GTEST_SKIP() << "no libmvec";
+  const auto assembly = [](int lanes, const char* target) {
+    const Kernel kernel = make_kernel(
+        fmt::format("O[ramp(0, 1, {0})] = (A[ramp(0, 1, {0})]*exp(A[ramp(0, 1, {0})]))\n"
+                    "O[ramp(0, 1, 4)] = exp(O[ramp(0, 1, 4)])\n",
+                    lanes),
+        {{"A", float_type(32), {16}}, {"O", float_type(32), {16}, true}});
+    return assembly_for(target, kernel);
+  };
+  EXPECT_NE(assembly(16, "llvm -mcpu=skylake-avx512").find("andq\t$-64, %rsp"), std::string::npos);
+  EXPECT_NE(assembly(8, "llvm -mcpu=x86-64-v3").find("andq\t$-32, %rsp"), std::string::npos);
+  EXPECT_EQ(assembly(4, "llvm -mcpu=x86-64").find("andq"), std::string::npos);
 }
 
 TEST(VectorFunctions, AreAsWideAsTheVectorAndTheTarget) {
