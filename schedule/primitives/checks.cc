@@ -79,6 +79,7 @@ StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool aft
   auto at = std::find_if(schedule.stages.begin(), schedule.stages.end(),
                          [&](const auto& s) { return s.get() == &place; });
   stage->scan = place.scan;
+  stage->group = place.group;
   attach_at_home(*stage);
   if (after) ++at;
   return **schedule.stages.insert(at, std::move(stage));

@@ -22,8 +22,8 @@ void require_unaddressed(const PrimitiveCall& call);
 // Refuses a stage whose relations, order of loops, marks or attached stages a new operation would
 // lose.
 void require_untouched(const PrimitiveCall& call, const StageData& stage);
-// The new stage, right before or right after `place` in the order of computation, and in each step
-// of the scan that computes `place` in its steps.
+// The new stage, right before or right after `place` in the order of computation, in each step of
+// the scan that computes `place` in its steps, and in the group that `place` is in.
 StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool after,
                         std::unique_ptr<StageData> stage);
 
