@@ -15,6 +15,11 @@ namespace tw {
 const te::ComputeNode& require_compute(const PrimitiveCall& call);
 // BadArgument for a storage scope that lowering does not know.
 void require_scope(const PrimitiveCall& call, const std::string& scope);
+// Memory that any stage may have: "", where nothing was said, is global until lowering finds
+// better.
+bool is_global(const std::string& scope);
+// What a copy of a tensor in that scope is called.
+std::string name_in_scope(const std::string& name, const std::string& scope);
 // Refuses a stage that computes in the memory of another.
 void require_own_memory(const PrimitiveCall& call);
 // Refuses a stage whose memory is addressed by statements.
