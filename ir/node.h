@@ -237,7 +237,7 @@ struct Range {
 
 enum class IterKind : uint8_t {
   DataParallel,  // independent iterations
-  Reduction,     // iterations combine through a commutative reducer
+  Reduction,     // iterations combine through a reducer
   Ordered,       // must run in order
   Opaque,        // loop structure inside an operation that cannot be scheduled
 };
@@ -267,8 +267,8 @@ struct Producer : Object {
 };
 using ProducerRef = Ref<Producer>;
 
-// A commutative, associative combination of tuples: result[k](lhs…, rhs…), with the identity of
-// each component.
+// How tuples are combined: result[k](lhs…, rhs…), from the identity of each component on. What a
+// schedule may take for granted of it, schedule/te/term_order.h says.
 struct CommReducer {
   std::vector<Var> lhs, rhs;
   std::vector<Expr> result;

@@ -48,6 +48,18 @@ const te::OperationNode& computed(const te::Operation& op) {
   return *op;
 }
 
+std::vector<IterVar> data_axes(const te::Operation& op) {
+  if (te::as_op<te::ExternNode>(op) != nullptr) {
+    raise({.code = ErrorCode::BadArgument,
+           .what = "it is computed by statements, whose loops are no axes of a schedule",
+           .stage = op.name(),
+           .legal = "loops that say themselves how they run, such as `for i in parallel(n)` of "
+                    "te.hybrid.script and for_range(0, n, kind=\"parallel\") of te.extern; or "
+                    "te.compute"});
+  }
+  return computed(op).data_axes();
+}
+
 std::vector<IterVar> reduction_axes(const te::Operation& op) {
   std::vector<IterVar> axes = computed(op).root_axes();
   std::erase_if(axes, [](const IterVar& a) { return a->kind != IterKind::Reduction; });
@@ -240,8 +252,7 @@ void bind_operation(py::module_& m, py::class_<te::Operation>& operation) {
             return op.output(k);
           },
           py::arg("index"))
-      .def_property_readonly("axis",
-                             [](const te::Operation& op) { return computed(op).data_axes(); })
+      .def_property_readonly("axis", &data_axes)
       .def_property_readonly("reduce_axis", &reduction_axes)
       .def_property_readonly(
           "body",

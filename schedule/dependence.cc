@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/dependence.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -20,16 +21,23 @@ std::optional<int64_t> spread(const Expr& e, const std::vector<IterVar>& vars,
   return as_const_int(analyzer.simplify(values.greatest - values.least));
 }
 
-// Whether the loop has one iteration, were the stage computed whole.
-bool runs_once(const StageData& stage, const IterVar& leaf) {
+// Of all axes, were the stage computed whole.
+DomainMap whole_domains(const StageData& stage) {
   DomainMap domains;
   Analyzer analyzer;
   for (const IterVar& root : stage.op->root_axes()) domains[root->var] = root->domain;
   for (const RelationRef& relation : stage.relations)
     relation->domain_down(domains, analyzer, ScheduleOptions());
+  return domains;
+}
+
+bool runs_once(const DomainMap& domains, const IterVar& leaf) {
   const auto extent = as_const_int(domains.at(leaf->var).extent);
   return extent && *extent <= 1;
 }
+
+bool is_reduced(const IterVar& axis) { return axis->kind == IterKind::Reduction; }
+bool is_same(const IterVar& a, const IterVar& b) { return a->var.same_as(b->var); }
 
 }  // namespace
 
@@ -63,7 +71,7 @@ IterVar dependent_root(const StageData& stage, const IterVar& leaf, std::string_
   for (const IterVar& root : roots_of(stage, leaf)) {
     if (!is_dependent(root->kind)) continue;
     const bool together = thread.starts_with("threadIdx.") && root->kind == IterKind::Reduction;
-    if (!together) return runs_once(stage, leaf) ? IterVar() : root;
+    if (!together) return runs_once(whole_domains(stage), leaf) ? IterVar() : root;
   }
   return {};
 }
@@ -71,6 +79,32 @@ IterVar dependent_root(const StageData& stage, const IterVar& leaf, std::string_
 IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
   const AxisAttributes* marks = stage.attributes_of(leaf);
   return dependent_root(stage, leaf, marks == nullptr ? std::string_view() : marks->thread);
+}
+
+std::vector<IterVar> loops_in_order_of_terms(const StageData& stage) {
+  const DomainMap domains = whole_domains(stage);
+  const auto relevant = [&](std::vector<IterVar> axes) {
+    std::erase_if(axes, [&](const IterVar& a) { return !is_reduced(a) || runs_once(domains, a); });
+    return axes;
+  };
+  std::vector<IterVar> loops = relevant(stage.op->root_axes());
+  for (const RelationRef& relation : stage.relations) {
+    const std::vector<IterVar> parents = relevant(relation->parents());
+    const std::vector<IterVar> children = relevant(relation->children());
+    if (parents.empty()) continue;
+    const auto at = std::ranges::search(loops, parents, is_same).begin();
+    if (at == loops.end()) return {};
+    const auto place = loops.erase(at, at + static_cast<std::ptrdiff_t>(parents.size()));
+    loops.insert(place, children.begin(), children.end());
+  }
+  return loops;
+}
+
+bool takes_terms_in_order(const StageData& stage) {
+  std::vector<IterVar> loops = stage.leaf_axes;
+  const DomainMap domains = whole_domains(stage);
+  std::erase_if(loops, [&](const IterVar& a) { return !is_reduced(a) || runs_once(domains, a); });
+  return std::ranges::equal(loops, loops_in_order_of_terms(stage), is_same);
 }
 
 bool regions_are_apart(const StageData& stage, const IterVar& loop,

@@ -30,6 +30,13 @@ std::vector<IterVar> roots_of(const StageData& stage, const IterVar& leaf);
 IterVar dependent_root(const StageData& stage, const IterVar& leaf, std::string_view thread);
 IterVar dependent_root(const StageData& stage, const IterVar& leaf);
 
+// The stage's loops over terms of its reduction, outermost first, in the order in which they take
+// the terms as the expression does; empty where none does, as of axes that were fused the other way
+// round. Those of one iteration are left out.
+std::vector<IterVar> loops_in_order_of_terms(const StageData& stage);
+// Whether they stand in this order.
+bool takes_terms_in_order(const StageData& stage);
+
 // Whether the regions of `stage` that two iterations of `loop` compute are proven to have no
 // element in common, the loops around it standing still. `loop` is a loop around the stage, and
 // `inner` are those between the two.

@@ -95,6 +95,13 @@ class Script {
     return result;
   }
 
+  // The first output of each.
+  std::string tensors(const std::vector<StageRef>& stages) const {
+    return fmt::format("[{}]", list(stages, [this](const StageRef& ref) {
+                         return fmt::format("{}.op.output(0)", stage(ref));
+                       }));
+  }
+
   // `spread`: a list that the method takes as separate arguments.
   std::string argument(const Argument& a, bool spread) const {
     const auto listed = [&](const std::string& items) {
@@ -146,21 +153,22 @@ class Script {
     const std::string& on = stage(std::get<StageRef>(step.arguments[0]));
     std::string call = makes_stage ? fmt::format("s.{}({}.op.output(0)", primitive.name, on)
                                    : fmt::format("{}.{}(", on, primitive.name);
-    // The method of the schedule takes tensors; this is what it calls.
-    if (makes_group) call = fmt::format("{}._apply(\"{}\", (", on, primitive.name);
+    // The method of the schedule finds the stage among the outputs.
+    if (makes_group) call = fmt::format("s.{}(", primitive.name);
     bool first = !makes_stage;
     for (size_t k = 1; k < step.arguments.size(); ++k) {
-      if (std::holds_alternative<std::monostate>(step.arguments[k]) && !makes_group) continue;
+      if (std::holds_alternative<std::monostate>(step.arguments[k])) continue;
       const Parameter& p = primitive.parameters[k];
       const bool is_list = p.type == ParameterType::Axes || p.type == ParameterType::Stages;
-      const bool spread =
-          is_list && !makes_stage && !makes_group && k + 1 == primitive.parameters.size();
-      call += fmt::format("{}{}{}", first ? "" : ", ",
-                          p.optional && !makes_group ? fmt::format("{}=", p.name) : "",
-                          argument(step.arguments[k], spread));
+      const bool spread = is_list && !makes_stage && k + 1 == primitive.parameters.size();
+      const auto* members =
+          makes_group && is_list ? &std::get<std::vector<StageRef>>(step.arguments[k]) : nullptr;
+      call +=
+          fmt::format("{}{}{}", first ? "" : ", ", p.optional ? fmt::format("{}=", p.name) : "",
+                      members != nullptr ? tensors(*members) : argument(step.arguments[k], spread));
       first = false;
     }
-    call += makes_group ? "))" : ")";
+    call += ")";
 
     const auto number = static_cast<int>(schedule_.trace().steps.size());
     schedule_.apply(step);

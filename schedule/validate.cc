@@ -19,6 +19,7 @@
 #include "schedule/te/check_statements.h"
 #include "schedule/te/ragged.h"
 #include "schedule/te/start.h"
+#include "schedule/te/term_order.h"
 
 namespace tw {
 namespace {
@@ -68,6 +69,7 @@ class Validation {
       statements(*stage);
       if (placed) visibility(*stage);
       if (!has_loops(*stage)) continue;
+      terms(*stage);
       for (size_t k = 0; k < stage->leaf_axes.size(); ++k) loop(*stage, k, placed);
     }
   }
@@ -252,6 +254,28 @@ class Validation {
                .where = line_of(schedule_, stage, "prefetch_ahead"),
                .legal = "a loop outside it, of this stage or of one that it is computed in"});
     }
+  }
+
+  // Of some reducers the terms have an order.
+  void terms(const StageData& stage) {
+    if (!stage.op->is_reduction() || takes_terms_in_order(stage)) return;
+    const auto* compute = te::as_op<te::ComputeNode>(stage.op);
+    const std::string why = compute == nullptr ? "" : te::order_matters(*compute);
+    if (why.empty()) return;
+    const auto first = std::ranges::find(stage.leaf_axes, IterKind::Reduction,
+                                         [](const IterVar& leaf) { return leaf->kind; });
+    const std::vector<IterVar> in_order = loops_in_order_of_terms(stage);
+    std::string where = line_of(schedule_, stage, "reorder");
+    report_({.code = ErrorCode::LoopOrder,
+             .what = fmt::format("the loops take the terms in another order than the expression, "
+                                 "and with its reducer f that gives something else: {}",
+                                 why),
+             .stage = stage.name(),
+             .axis = (*first).name(),
+             .where = std::move(where),
+             .legal = in_order.empty() ? "axes of the reduction fused in their order"
+                                       : fmt::format("the loops over terms in this order: {}",
+                                                     names(in_order))});
   }
 
   void iterations(const StageData& stage, const IterVar& leaf, const AxisAttributes& marks) {

@@ -7,6 +7,7 @@
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
+#include "schedule/te/reducers.h"
 #include "schedule/tensor_intrin.h"
 
 namespace tw {
@@ -109,12 +110,8 @@ Expr terms_of(const te::Operation& op) {
   const std::vector<Expr> evaluated = op->evaluated();
   if (evaluated.size() != 1 || !is<Reduce>(evaluated[0])) return {};
   const Reduce& reduce = *as<Reduce>(evaluated[0]);
-  if (reduce.combiner.result.size() != 1) return {};
   if (reduce.condition.defined() && !is_const_int(reduce.condition, 1)) return {};
-  const Add* add = as<Add>(reduce.combiner.result[0]);
-  const bool sum = add != nullptr && add->a.same_as(reduce.combiner.lhs[0]) &&
-                   add->b.same_as(reduce.combiner.rhs[0]);
-  return sum ? reduce.source[0] : Expr();
+  return te::reducer_name(reduce.combiner) == "sum" ? reduce.source[0] : Expr();
 }
 
 }  // namespace

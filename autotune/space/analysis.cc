@@ -16,6 +16,7 @@
 #include "runtime/error.h"
 #include "schedule/te/ragged.h"
 #include "schedule/te/ragged_length.h"
+#include "schedule/te/term_order.h"
 
 namespace tw::autotune {
 namespace {
@@ -175,9 +176,13 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
       });
     }
     const Reads reads(*f.compute);
+    if (f.is_reduction) {
+      f.order_matters = !te::order_matters(*f.compute).empty();
+      f.grouping_matters = !te::grouping_matters(*f.compute).empty();
+    }
     f.has_condition = reads.has_condition;
     f.has_math = f.carries_math = reads.has_math;
-    f.has_reuse = f.is_reduction && !f.is_ragged() && !f.in_scan &&
+    f.has_reuse = f.is_reduction && !f.order_matters && !f.is_ragged() && !f.in_scan &&
                   reuses_input(*f.compute, f.extents, reads);
     for (const auto& [producer, r] : reads_by_producer(reads.loads, i, f, numbers)) {
       OperationFacts& p = facts[producer];

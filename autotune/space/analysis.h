@@ -29,8 +29,10 @@ struct OperationFacts {
   bool in_scan = false;
   bool is_output = false;  // or read by what keeps its loops: it is stored whole
   bool is_reduction = false;
-  // A reduction whose inputs are each read for several points: tiling pays.
+  // A reduction whose inputs are each read for several points, in any order: tiling pays.
   bool has_reuse = false;
+  // Another order of a reduction's terms gives something else, or groups of them do.
+  bool order_matters = false, grouping_matters = false;
   bool has_condition = false;  // if_then_else or select: padding and the like
   bool has_math = false;       // calls exp, tanh, …
   // It, or an operation that is read by nothing but it and such operations, has math.

@@ -8,6 +8,7 @@
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "runtime/tile_data.h"
+#include "schedule/te/reducers.h"
 
 namespace tw::autotune {
 namespace {
@@ -19,10 +20,7 @@ const ProducerLoad* factor_of(const Expr& e) {
 }
 
 bool is_sum(const Reduce& reduce) {
-  if (reduce.combiner.result.size() != 1 || reduce.condition.defined()) return false;
-  const Add* add = as<Add>(reduce.combiner.result[0]);
-  return add != nullptr && add->a.same_as(reduce.combiner.lhs[0]) &&
-         add->b.same_as(reduce.combiner.rhs[0]);
+  return te::reducer_name(reduce.combiner) == "sum" && !reduce.condition.defined();
 }
 
 // The dimension that the axis walks along, if it does so by itself and along no other.

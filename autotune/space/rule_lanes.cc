@@ -107,6 +107,7 @@ std::optional<Walk> walk_of(const OperationFacts& f) {
 int variants(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   if (!f.is_reduction || f.has_reuse) return 0;
+  if (f.order_matters || f.grouping_matters) return 0;
   const auto walk = walk_of(f);
   return walk && walk->extent >= 2 * b.target().vector_lanes(32) ? 1 : 0;
 }

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from . import _core
 
 
+_THREADS = tuple(f"{of}.{along}" for of in ("blockIdx", "threadIdx") for along in "xyz") + ("vthread",)
+
+
 class BufferVar:
     """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors.
 
@@ -68,6 +71,10 @@ class IRBuilder:
         with self._block(lambda body: _core.for_loop(var, begin, end - begin, kind, body)):
             yield var
 
+    def threads(self, axis, extent):
+        """`with ib.threads(te.thread_axis("threadIdx.x"), n):` what scope_attr does to what follows it."""
+        return self._block(_thread_loop(axis, extent))
+
     def while_loop(self, condition):
         """Statements that run as long as the condition holds: it reads memory again before each round.
 
@@ -119,9 +126,16 @@ class IRBuilder:
         return var
 
     def scope_attr(self, node, attr_key, value):
-        """A pragma for the statements that follow in this block, such as "pragma_auto_unroll_max_step"; node is unused."""
+        """Threads or a pragma for the statements that follow in this block.
+
+        (te.thread_axis(...), "thread_extent", n): so many threads run them, each with its number. Those of blockIdx are
+        iterations on the thread pool; the others of one block run in turn, so that none may wait for another.
+        (node, "pragma_auto_unroll_max_step", steps) and other pragmas; node is unused.
+        """
+        if attr_key == "thread_extent":
+            return self._blocks[-1].append(_thread_loop(node, value))
         if not attr_key.startswith("pragma_"):
-            _core.raise_error("bad-argument", f"an attribute {attr_key!r}", "one that begins with pragma_")
+            _core.raise_error("bad-argument", f"an attribute {attr_key!r}", "thread_extent, or one that begins with pragma_")
         self._blocks[-1].append(lambda body: _core.attr_stmt(attr_key, _core.const(value), body))
 
     def assert_(self, condition, message="an assertion does not hold"):
@@ -136,6 +150,20 @@ class IRBuilder:
     def get(self):
         """The statements."""
         return _finish(self._blocks[0])
+
+
+def _thread_loop(axis, extent):
+    """What makes a loop over threads of the statements inside of it."""
+    tag = getattr(axis, "thread_tag", None)
+    if tag not in _THREADS:
+        found = f"{axis!r}" if tag is None else f"threads {tag!r}"
+        _core.raise_error("bad-argument", f"thread_extent of {found}", f"te.thread_axis of {', '.join(_THREADS)}")
+    extent = _core.cast("int32", _core.const(extent))
+    own = axis.dom[1] if axis.dom else None
+    if own is not None and isinstance(extent, _core.IntImm) and extent.value != own:
+        _core.raise_error("bad-argument", f"{extent.value} threads of an axis over {own}", f"{own}, or te.thread_axis({tag!r})")
+    kind = "parallel" if tag.startswith("blockIdx.") else "serial"
+    return lambda body: _core.for_loop(axis.var, _core.const(0), extent, kind, body)
 
 
 def _condition(condition, what):

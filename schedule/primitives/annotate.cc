@@ -57,12 +57,41 @@ void refuse_dependent(const PrimitiveCall& call, const IterVar& axis) {
              .legal = "a data axis"});
 }
 
+// Those of TVM that are none here, and what to write in their place.
+struct OtherPragma {
+  std::string_view name, why, instead;
+};
+constexpr std::string_view kLinked =
+    "ctypes.CDLL(library, ctypes.RTLD_GLOBAL) of a library that has the function, and "
+    "tir.call_extern of its name";
+constexpr OtherPragma kOtherPragmas[] = {
+    {"parallel_launch_point", "each parallel loop launches the threads itself",
+     "no such pragma; or one parallel loop with the other stages computed inside it (compute_at), "
+     "for a single launch"},
+    {"parallel_stride_pattern", "iterations are dealt out in blocks",
+     "the pragma parallel_dynamic of the parallel axis, with value 1: threads take iteration by "
+     "iteration"},
+    {"parallel_barrier_when_finish", "a parallel loop ends when all of its iterations have",
+     "no such pragma"},
+    {"debug_skip_region", "what a stage computes is computed",
+     "a placeholder in place of the stage, to time the rest without it"},
+    {"import_llvm", "kernels take no code of others along", kLinked},
+    {"import_c", "kernels take no code of others along", kLinked},
+};
+
 void require_known_pragma(const PrimitiveCall& call, const std::string& name) {
   std::vector<std::string_view> known;
   for (std::string_view key : attr::kPragmas) {
     key.remove_prefix(std::string_view(attr::kPragmaPrefix).size());
     if (key == name) return;
     known.push_back(key);
+  }
+  for (const OtherPragma& other : kOtherPragmas) {
+    if (name != other.name) continue;
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("the pragma '{}' is none here: {}", name, other.why),
+               .axis = call.axis(1).name(),
+               .legal = std::string(other.instead)});
   }
   call.fail(
       {.code = ErrorCode::BadArgument,
@@ -100,6 +129,12 @@ StepResults apply_unroll(const PrimitiveCall& call) {
 StepResults apply_pragma(const PrimitiveCall& call) {
   const std::string& name = call.text(2);
   require_known_pragma(call, name);
+  if (call.given(3) && call.is_text(3)) {
+    call.fail({.code = ErrorCode::BadArgument,
+               .what = fmt::format("pragma_value of '{}' is an expression or a text", name),
+               .axis = call.axis(1).name(),
+               .legal = "an integer"});
+  }
   const Expr value = make_const(int_type(32), call.given(3) ? call.integer(3) : 1);
   if (attr::kPragmaPrefix + name == attr::kParallelDynamic && *as_const_int(value) < 1) {
     call.fail({.code = ErrorCode::BadArgument,

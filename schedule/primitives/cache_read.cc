@@ -32,7 +32,7 @@ te::Operation copy_of(const te::Tensor& tensor, const std::string& scope) {
   }
   const int v = tensor.value_index();
   const std::string part = tensor.op()->num_outputs() > 1 ? fmt::format(".v{}", v) : "";
-  return te::compute_op(fmt::format("{}{}.{}", tensor.name(), part, scope), std::move(axes),
+  return te::compute_op(name_in_scope(tensor.name() + part, scope), std::move(axes),
                         {tensor(indices)});
 }
 

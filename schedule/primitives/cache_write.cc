@@ -78,7 +78,7 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
   if (stage.op->intrin().empty()) require_compute(call);
-  const std::string name = fmt::format("{}.{}", stage.name(), scope);
+  const std::string name = name_in_scope(stage.name(), scope);
   const Cached cached =
       has_data_axes_in_order(stage) ? same_layout(stage, name) : layout_of_loops(call, stage, name);
 

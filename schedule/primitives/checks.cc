@@ -40,13 +40,19 @@ const te::ComputeNode& require_compute(const PrimitiveCall& call) {
 
 void require_scope(const PrimitiveCall& call, const std::string& scope) {
   const std::string_view memory = memory_of(scope);
-  if (memory == "global" || memory == "local" || memory == "shared" || memory == "warp" ||
-      scope == attr::kTileScope) {
+  if (scope.empty() || memory == "global" || memory == "local" || memory == "shared" ||
+      memory == "warp" || scope == attr::kTileScope) {
     return;
   }
   call.fail({.code = ErrorCode::BadArgument,
              .what = fmt::format("unknown storage scope '{}'", scope),
-             .legal = "global, local, shared, warp, amx.tile"});
+             .legal = "global, local, shared, warp, amx.tile; '' for what lowering finds best"});
+}
+
+bool is_global(const std::string& scope) { return scope.empty() || scope == "global"; }
+
+std::string name_in_scope(const std::string& name, const std::string& scope) {
+  return fmt::format("{}.{}", name, scope.empty() ? "cache" : scope);
 }
 
 void require_own_memory(const PrimitiveCall& call) {
@@ -85,6 +91,7 @@ StageData& insert_stage(ScheduleData& schedule, const StageData& place, bool aft
   auto at = std::find_if(schedule.stages.begin(), schedule.stages.end(),
                          [&](const auto& s) { return s.get() == &place; });
   stage->scan = place.scan;
+  stage->group = place.group;
   attach_at_home(*stage);
   if (after) ++at;
   return **schedule.stages.insert(at, std::move(stage));

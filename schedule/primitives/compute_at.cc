@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "schedule/primitives/apply.h"
+#include "schedule/primitives/checks.h"
 #include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 
@@ -169,7 +170,7 @@ StepResults apply_precompute(const PrimitiveCall& call) {
          .what = fmt::format("it depends on '{}', whose values only a call has", input->name()),
          .legal = "a stage that depends on placeholders with constant=True only"});
   }
-  if (stage.storage.scope != "" && stage.storage.scope != "global") {
+  if (!is_global(stage.storage.scope)) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = fmt::format("the scope is {}", stage.storage.scope),
                .legal = "global: what is precomputed outlives a call"});

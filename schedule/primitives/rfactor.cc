@@ -13,11 +13,13 @@
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
+#include "schedule/dependence.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/primitives/loop_space.h"
 #include "schedule/te/ragged.h"
 #include "schedule/te/start.h"
+#include "schedule/te/term_order.h"
 
 namespace tw {
 namespace {
@@ -38,6 +40,35 @@ void require_factorable(const PrimitiveCall& call, const StageData& stage) {
                          "reduction, or of '{}', which keeps those over data",
                          stage.name(), stage.name()));
     }
+  }
+}
+
+// The new stage takes the terms in groups, and unless the loop is the outermost one in another
+// order.
+void require_reducer(const PrimitiveCall& call, const te::ComputeNode& compute,
+                     const IterVar& axis) {
+  const auto refuse = [&](const std::string& why, std::string legal) {
+    call.fail(
+        {.code = ErrorCode::CannotFactor,
+         .what = "the reducer f does not give the same when terms are taken in groups: " + why,
+         .axis = axis.name(),
+         .legal = std::move(legal)});
+  };
+  if (const std::string why = te::grouping_matters(compute); !why.empty()) {
+    refuse(why,
+           "loops in the order of the expression; rfactor is legal where f is associative "
+           "and begins with its identity");
+  }
+  const StageData& stage = call.stage();
+  const std::vector<IterVar> in_order = loops_in_order_of_terms(stage);
+  const bool outermost =
+      takes_terms_in_order(stage) && (in_order.empty() || in_order.front()->var.same_as(axis->var));
+  if (outermost) return;
+  if (const std::string why = te::order_matters(compute); !why.empty()) {
+    refuse(why, in_order.empty() ? "axes of the reduction fused in their order"
+                                 : fmt::format("rfactor of '{}', the outermost loop over terms, "
+                                               "and these in this order: {}",
+                                               in_order.front().name(), names(in_order)));
   }
 }
 
@@ -116,6 +147,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
                .legal = compute.is_reduction() ? names(compute.reduce_axis) : "a reduction"});
   }
   require_factorable(call, stage);
+  require_reducer(call, compute, axis);
   const auto places = static_cast<int64_t>(compute.axis.size()) + 1;
   int64_t place = call.given(2) ? call.integer(2) : 0;
   if (place < -places || place >= places) {

@@ -16,12 +16,12 @@ StepResults apply_set_scope(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
   require_own_memory(call);
-  if (call.stage().storage.precomputed && scope != "global") {
+  if (call.stage().storage.precomputed && !is_global(scope)) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "what is precomputed outlives a call",
                .legal = "global, or compute_root first"});
   }
-  if (call.stage().is_output && scope != "global") {
+  if (call.stage().is_output && !is_global(scope)) {
     call.fail({.code = ErrorCode::BadArgument,
                .what = "the memory of an output belongs to the caller",
                .legal = "cache_write, and the scope of the cache"});

@@ -195,7 +195,7 @@ TEST(ScheduleErrors, WhatCannotBeInlined) {
 
 TEST(ScheduleErrors, WhatCannotBeCached) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_write@1(s3, \"texture\")").legal,
-            "global, local, shared, warp, amx.tile");
+            "global, local, shared, warp, amx.tile; '' for what lowering finds best");
   // One output of several.
   const te::Tensor a = te::placeholder({4});
   const auto two = te::compute_many(
@@ -213,7 +213,7 @@ TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3, s3])").legal,
             "each reader once");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "cache_read@1(s2, \"wrap\", [s3])").legal,
-            "global, local, shared, warp, amx.tile");
+            "global, local, shared, warp, amx.tile; '' for what lowering finds best");
   EXPECT_EQ(
       refused(ErrorCode::BadArgument, "cache_read@1(s2, \"local\", [s3], value_index=1)").legal,
       "0 to 0");
@@ -221,7 +221,7 @@ TEST(ScheduleErrors, CacheReadForWhoDoesNotRead) {
 
 TEST(ScheduleErrors, ScopesOfStages) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s3, \"texture\")").legal,
-            "global, local, shared, warp, amx.tile");
+            "global, local, shared, warp, amx.tile; '' for what lowering finds best");
   EXPECT_EQ(refused(ErrorCode::BadArgument, "set_scope@1(s4, \"local\")").what,
             "the memory of an output belongs to the caller");
   refused(ErrorCode::PlaceholderStage, "set_scope@1(s0, \"local\")");
@@ -365,6 +365,24 @@ TEST(ScheduleErrors, PragmasHaveNames) {
   EXPECT_EQ(refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"auto_unroll_max_setp\", 4)").what,
             "unknown pragma 'auto_unroll_max_setp'; the nearest is 'auto_unroll_max_step'");
   refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"\")");
+  const ErrorInfo e =
+      refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, \"auto_unroll_max_step\", \"v0\")");
+  EXPECT_EQ(e.what, "pragma_value of 'auto_unroll_max_step' is an expression or a text");
+  EXPECT_EQ(e.axis, "y");
+}
+
+TEST(ScheduleErrors, PragmasOfTvmSayWhatToWriteInstead) {
+  const auto instead = [](const std::string& pragma) {
+    return refused(ErrorCode::BadArgument, "pragma@1(s3, s3:0, " + pragma + ")").legal;
+  };
+  EXPECT_NE(instead("\"parallel_launch_point\"").find("compute_at"), std::string::npos);
+  EXPECT_NE(instead("\"parallel_stride_pattern\"").find("parallel_dynamic"), std::string::npos);
+  EXPECT_EQ(instead("\"parallel_barrier_when_finish\""), "no such pragma");
+  EXPECT_NE(instead("\"debug_skip_region\", 1").find("placeholder"), std::string::npos);
+  // With the code, as scripts give it.
+  EXPECT_NE(instead("\"import_llvm\", \"define void @f() { ret void }\"").find("RTLD_GLOBAL"),
+            std::string::npos);
+  EXPECT_NE(instead("\"import_c\", \"void f() {}\"").find("call_extern"), std::string::npos);
 }
 
 TEST(ScheduleErrors, OnlyConstantsArePrecomputed) {

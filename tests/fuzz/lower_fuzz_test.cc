@@ -26,5 +26,9 @@ TEST(LowerFuzz, EveryPassKeepsTheMeaningOfOutputsThatNobodyUses) {
                  {.least_operations = 2, .scan_percent = 20, .several_percent = 50});
 }
 
+TEST(LowerFuzz, EveryPassKeepsTheMeaningOfOrderedTerms) {
+  fuzz_schedules(lower_checks(), 80, 0.6, 7, {.scan_percent = 10, .odd_percent = 60});
+}
+
 }  // namespace
 }  // namespace tw::test

@@ -29,6 +29,11 @@ TEST(ScheduleFuzz, LoopNestOfOutputsThatNobodyUsesComputesTheDefinition) {
                        {.least_operations = 2, .scan_percent = 20, .several_percent = 50});
 }
 
+TEST(ScheduleFuzz, LoopNestOfOrderedTermsComputesTheDefinition) {
+  test::fuzz_schedules(test::schedule_checks(), 400, 0.6, 7,
+                       {.scan_percent = 10, .odd_percent = 60});
+}
+
 // The shrinker finds the one step and the one operation that a fault needs.
 TEST(ScheduleFuzz, ShrinksToWhatMatters) {
   const auto fails = [](const test::ScheduleCase& c) {

@@ -40,6 +40,10 @@ def random_steps(schedule, generator, count):
             elif kind == "axes":
                 first = generator.randrange(len(axes)) if axes else 0
                 arguments.append(axes[first:first + generator.randint(1, 3)])
+            elif kind == "stages" and name == "create_group":
+                arguments.append([on, *generator.sample(schedule.stages, 1)])
+            elif parameter == "include_inputs":
+                arguments.append(1)
             elif kind == "stages":
                 arguments.append(generator.sample(schedule.stages, generator.randint(1, 2)))
             elif kind == "thread":
@@ -101,7 +105,8 @@ def test_random_steps_cover_the_primitives():
         random_steps(schedule, random.Random(seed), 60)
         used |= {step.split("@")[0] for step in schedule.trace.steps}
     assert used >= {"split", "fuse", "reorder", "tile", "compute_at", "compute_inline", "cache_read", "cache_write",
-                    "vectorize", "parallel", "unroll", "pragma", "prefetch", "set_scope", "collapse_layout"}
+                    "vectorize", "parallel", "unroll", "pragma", "prefetch", "set_scope", "collapse_layout",
+                    "create_group"}
 
 
 def test_what_is_no_trace():

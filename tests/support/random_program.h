@@ -27,6 +27,7 @@ struct RandomProgramOptions {
   int empty_percent = 0;        // extents that are 0
   int scan_percent = 0;         // operations that are scans or externs
   int several_percent = 0;      // operations of several outputs, of which some may stay unused
+  int odd_percent = 0;          // reductions whose terms have an order, or no identity
   bool vectors = false;         // elements are vectors, of one width in a program
 };
 
@@ -71,6 +72,7 @@ class RandomProgram {
     bool is_read = false;
   };
   static constexpr int64_t kBound = int64_t{1} << 28;
+  static constexpr int64_t kOddIdentity = 5;
 
   // One of several outputs that nobody wants, beside another that somebody does.
   bool is_dropped(const Node& node, const std::vector<te::Tensor>& outputs) {
@@ -389,6 +391,29 @@ class RandomProgram {
     return start ? start->tensor(indices(i)) : Expr();
   }
 
+  // The order of the terms matters, or where they begin. Values stay within the bound of a sum that
+  // begins with kOddIdentity.
+  CommReducer odd_reducer() {
+    const Var x("x", type_), y("y", type_);
+    const Expr zero = make_zero(type_);
+    const std::vector<std::pair<Expr, Expr>> rows = {
+        {x - y, zero},  // of which the order may change
+        {y - x, zero},
+        {x + y, make_const(type_, kOddIdentity)},
+        {select(x != zero, x, y), zero},  // which may be grouped in order
+        {max(x, y), zero},                // which may begin more than once
+        {y, zero},
+    };
+    const auto& [result, identity] = random_.pick(rows);
+    return {.lhs = {x}, .rhs = {y}, .result = {result}, .identity = {identity}};
+  }
+  // The sum, or at times another reduction.
+  Expr some_sum(const Expr& term, const std::vector<IterVar>& axes, const Expr& condition = {}) {
+    if (options_.odd_percent == 0 || !random_.chance(options_.odd_percent))
+      return te::sum(term, axes, condition);
+    return te::reduce(odd_reducer(), {term}, axes, condition)[0];
+  }
+
   void reduce_one() {
     const Node a = source(1, 3);
     const size_t d =
@@ -399,14 +424,15 @@ class RandomProgram {
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(d));
     const IterVar k = te::reduce_axis({first, a.shape[d].expr - first}, "k" + std::to_string(d));
     const std::optional<Node> start = some_start(shape);
-    compute(shape, std::max<int64_t>(a.bound * a.shape[d].value, 16) + bound_of(start),
+    compute(shape,
+            std::max<int64_t>(a.bound * a.shape[d].value, 16) + kOddIdentity + bound_of(start),
             [&](const std::vector<Var>& i) -> Expr {
               std::vector<Expr> of = indices(i);
               of.insert(of.begin() + static_cast<std::ptrdiff_t>(d), k.var());
               const Expr condition =
                   kind == 3 ? floor_mod(k.var() + (i.empty() ? Expr(0) : Expr(i[0])), Expr(2)) == 0
                             : Expr();
-              return te::starting_from(te::sum(a.tensor(of), {k}, condition), at(start, i));
+              return te::starting_from(some_sum(a.tensor(of), {k}, condition), at(start, i));
             });
   }
   void contract() {
@@ -417,10 +443,10 @@ class RandomProgram {
     const bool largest = random_.chance(25) && a.shape[1].value > 0;
     const Shape shape = {a.shape[0], columns};
     const std::optional<Node> start = some_start(shape);
-    const int64_t bound = a.bound * b.bound * a.shape[1].value + bound_of(start);
+    const int64_t bound = a.bound * b.bound * a.shape[1].value + kOddIdentity + bound_of(start);
     compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr term = a.tensor(i[0], k.var()) * b.tensor(k.var(), i[1]);
-      return te::starting_from(largest ? te::max(term, {k}) : te::sum(term, {k}), at(start, i));
+      return te::starting_from(largest ? te::max(term, {k}) : some_sum(term, {k}), at(start, i));
     });
   }
   // Sums that are longer for one row than for another: up to the diagonal, from it on, along it, or
@@ -436,7 +462,8 @@ class RandomProgram {
     const std::optional<Node> start = some_start(shape);
     // Vectors say no length.
     const int64_t kind = random_.between(0, type_.is_vector() ? 2 : 4), by = random_.between(1, 3);
-    const int64_t bound = a.bound * (weighted ? weight.bound : 1) * terms.value + bound_of(start);
+    const int64_t bound =
+        a.bound * (weighted ? weight.bound : 1) * terms.value + kOddIdentity + bound_of(start);
     compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       const Expr row = i[0], step = make_const(int_type(32), by), said = length.tensor(row);
       Expr min = 0, end = tw::min(row * step + 1, terms.expr);
@@ -455,7 +482,7 @@ class RandomProgram {
       of[0] = k.var();
       Expr term = a.tensor(of);
       if (weighted) term = term * weight.tensor(row, k.var());
-      return te::starting_from(te::sum(term, {k}), at(start, i));
+      return te::starting_from(some_sum(term, {k}), at(start, i));
     });
   }
   void convolve() {
@@ -476,14 +503,14 @@ class RandomProgram {
     }
     const Node w = matching(kernel);
     const std::optional<Node> start = some_start(shape);
-    const int64_t bound = a.bound * w.bound * terms + bound_of(start);
+    const int64_t bound = a.bound * w.bound * terms + kOddIdentity + bound_of(start);
     compute(shape, bound, [&](const std::vector<Var>& i) -> Expr {
       std::vector<Expr> point, of;
       for (size_t d = 0; d < i.size(); ++d) {
         point.push_back(i[d] * by + axes[d].var());
         of.push_back(axes[d].var());
       }
-      return te::starting_from(te::sum(a.tensor(point) * w.tensor(of), axes), at(start, i));
+      return te::starting_from(some_sum(a.tensor(point) * w.tensor(of), axes), at(start, i));
     });
   }
   // Sum and sum of squares, or the largest element and its first place: the second reads what the

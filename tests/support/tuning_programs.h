@@ -514,6 +514,15 @@ z = compute([i: 20, j: 35], max(y(i, j), 0))
 arguments N K V X z
 outputs z
 )"},
+    {"terms that have an order", R"(te 1
+A = placeholder(int32, [12, 40])
+B = placeholder(int32, [40, 18])
+H = compute([i: 12], reduce [k: 40], reduce(identity=[0], lhs=[x], rhs=[y], result=[floormod(((x*2) + y), 1000)], source=[A(i, k)]))
+M = compute([i: 12, j: 18], reduce [k: 10, l: 4], reduce(identity=[0], lhs=[x], rhs=[y], result=[floormod(((x*3) + y), 1000)], source=[(A(i, ((k*4) + l))*B(((k*4) + l), j))]))
+D = compute([i: 12], reduce [k: 40], reduce(identity=[0], lhs=[x], rhs=[y], result=[(x - y)], source=[A(i, k)]))
+arguments A B H M D
+outputs H M D
+)"},
 };
 
 }  // namespace tw::test

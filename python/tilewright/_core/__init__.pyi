@@ -956,7 +956,7 @@ class Schedule:
     def cache_read(self, tensor: Tensor | collections.abc.Sequence[Tensor], scope: str, readers: collections.abc.Sequence[Stage], value_index: int | None = None) -> typing.Any:
         """Copies an output of the stage, or a placeholder, into a new stage of the given scope, which the readers read."""
     def rfactor(self, tensor: Tensor | collections.abc.Sequence[Tensor], axis: IterVar, factor_axis: int | None = None) -> typing.Any:
-        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one. Where what is reduced is computed inside a data loop of the old stage, the new one is too."""
+        """Makes a loop of a reduction a data axis (number factor_axis) of a new stage, which reduces over the other loops; the stage reduces over that axis. The other loops of the reduction stay leaf axes of the new stage, those over data of the old one. Where what is reduced is computed inside a data loop of the old stage, the new one is too. Refused where the reducer gives something else for terms in groups, or in another order."""
 
 
 class Trace:
@@ -1138,7 +1138,7 @@ class Stage:
         """Says which thread axes a device starts around the stage; each has an extent."""
     def set_store_predicate(self, predicate: PrimExpr) -> None:
         """Of threads that compute the same element, only those store it for which a condition over thread axes holds; refused where an element would not be stored."""
-    def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | None = None) -> None:
+    def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | PrimExpr | None = None) -> None:
         """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Computes the stage inside a leaf axis of a stage that consumes it."""
@@ -1149,7 +1149,7 @@ class Stage:
     def precompute(self) -> None:
         """Computes the stage, which depends on constant placeholders only, once when the kernel is built; where it is built without their values, at the outermost level."""
     def set_scope(self, scope: str) -> None:
-        """Sets where the stage is stored: global, local, shared (once for all threads of a block), warp, or amx.tile (tile registers, for tensor intrinsics); a tag may follow, as in global:tag."""
+        """Sets where the stage is stored: global, local, shared (once for all threads of a block), warp, or amx.tile (tile registers, for tensor intrinsics); a tag may follow, as in global:tag; '', as of all stages of which nothing is said, for what lowering finds best."""
     def transform_layout(self, axis: IterVar | None = None, factor: int | None = None, order: collections.abc.Sequence[int] | None = None) -> None:
         """Stores the stage in tiles: splits a dimension by a factor (padded where it does not divide), then puts the dimensions into the given order; the stage's axes become those of the new layout."""
     def collapse_layout(self, *axes: IterVar) -> None:

@@ -11,7 +11,8 @@
 
     C = outer(A, B)  # of te tensors: a stage; of NumPy arrays it runs as Python
 
-In the function stand loops over `range`, `serial`, `parallel`, `vectorize`, `unroll` and `const_range`, `while`, `if`,
+In the function stand loops over `range`, `serial`, `parallel`, `vectorize`, `unroll`, `const_range` and
+`bind("threadIdx.x", n)`, whose iterations are threads (`ir_builder.scope_attr`), `while`, `if`,
 assignments to elements and to scalars, `output_tensor` and `allocate`, arithmetic, comparisons, mathematical functions, `assert`,
 and one `return` of outputs at the end.
 """
@@ -26,8 +27,10 @@ import types
 from .. import _core, ir_builder, tir
 from .extern import extern
 from .intrin import decl_buffer
+from .thread import thread_axis
 
-_LEGAL = ("for loops over range, serial, parallel, vectorize, unroll or const_range; while; if; assignments; output_tensor; allocate; "
+_RANGES = "range, serial, parallel, vectorize, unroll, const_range or bind"
+_LEGAL = (f"for loops over {_RANGES}; while; if; assignments; output_tensor; allocate; "
           "assert; return of outputs at the end")
 _LOOPS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorize", "unroll": "unroll"}
 _MATH = {name: getattr(tir, name) for name in (
@@ -174,8 +177,10 @@ class _Function:
             self._fail(node, "a loop with else, or over several variables", "for i in range(n):")
         call = node.iter
         name = call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+        if name == "bind":
+            return self._threads(node, call)
         if name not in _LOOPS and name != "const_range":
-            self._fail(node, f"a loop over {ast.unparse(call)}", "range, serial, parallel, vectorize, unroll or const_range")
+            self._fail(node, f"a loop over {ast.unparse(call)}", _RANGES)
         bounds = [self._value(a) for a in call.args]
         if not 1 <= len(bounds) <= (3 if name == "const_range" else 2) or call.keywords:
             self._fail(node, f"{ast.unparse(call)} has no begin and end", f"{name}(end) or {name}(begin, end)")
@@ -189,6 +194,16 @@ class _Function:
         begin, end = ([0] + bounds)[-2:]
         with self._ib.for_range(begin, end, node.target.id, kind=_LOOPS[name]) as i:
             self._scopes.append({node.target.id: i})
+            self._statements(node.body)
+            self._scopes.pop()
+
+    def _threads(self, node, call):
+        given = [self._value(a) for a in call.args]
+        if len(given) != 2 or call.keywords or not isinstance(given[0], str):
+            self._fail(node, f"a loop over {ast.unparse(call)}", 'bind("threadIdx.x", extent)')
+        axis = thread_axis(given[0])
+        with self._ib.threads(axis, given[1]):
+            self._scopes.append({node.target.id: axis})
             self._statements(node.body)
             self._scopes.pop()
 
@@ -451,6 +466,7 @@ def _emulation():
         return numpy.zeros(shape, dtype)
 
     names = {name: range for name in ("serial", "parallel", "vectorize", "unroll", "const_range")}
+    names["bind"] = lambda tag, extent: range(extent)
     names.update({"output_tensor": array, "allocate": array, "likely": lambda x: x,
                   "ceil_div": lambda a, b: (a + b - 1) // b, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
                   "rsqrt": lambda x: 1 / numpy.sqrt(x), "popcount": lambda x: bin(x).count("1"),

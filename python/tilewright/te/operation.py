@@ -174,6 +174,10 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
     fcombine(x, y) combines two values, or two tuples of values into a tuple; fidentity(dtype, ...) gives the identity
     or a tuple of them. Returns reducer(expr, axis, where=None, init=None), where expr is an expression or a tuple; of a
     tuple the result is a tuple for a compute with several outputs, and so is init, which comes before all terms.
+
+    Terms are combined one after the other. A schedule may take them in another order, or in groups (rfactor), where the
+    result is the same: of sums, products, minima, maxima and their places, and of what stands the test of values that
+    are drawn. Otherwise it is refused.
     """
 
     expect(fcombine, "callable", "fcombine", "a function of two values")

@@ -4,23 +4,26 @@
 from .. import _core
 
 
-class ThreadAxis:
-    """A thread axis: `thread_tag` says which, `dom` is its range or None, and `var` stands for it in store predicates."""
+class ThreadAxis(_core.Var):
+    """A thread axis: `thread_tag` says which, `dom` is its range or None. In expressions it is the number of the thread."""
 
     iter_type = "thread_index"
 
     def __init__(self, dom, tag, name):
-        self.dom, self.thread_tag, self.name = dom, tag, name
-        # A trace names it by its tag, which is why the variable is called so too.
-        self.var = _core.Var(tag, "int32")
+        super().__init__(tag, "int32")  # a trace names it by its tag, and so does the variable
+        self.dom, self.thread_tag, self._name = dom, tag, name
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def var(self):
+        return self
 
     @property
     def _text(self):
         return self.thread_tag if self.dom is None else f"{self.thread_tag}[{self.dom[1] - self.dom[0]}]"
-
-    def equal(self, other):
-        """The condition that it is this thread."""
-        return self.var.equal(other)
 
     def __repr__(self):
         return f"thread_axis({self._text})"

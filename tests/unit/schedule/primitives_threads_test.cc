@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bind, create_group, double_buffer
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "schedule/validate.h"
 #include "tests/support/scheduled.h"
 
 namespace tw {
@@ -144,6 +146,33 @@ TEST(CreateGroup, InsideAnother) {
   }
 }
 )");
+}
+
+// What a stage of a group is divided into moves with the group, with the groups that are around it.
+TEST(CreateGroup, TakesNewStages) {
+  const auto place_of = [](std::string_view step) {
+    const Schedule s = test::scheduled(
+        "A = placeholder(int32, [12, 9])\n"
+        "B = compute([i: 12, k: 9], (A(i, k) + 1))\n"
+        "C = compute([i: 12], reduce [k: 9], sum(B(i, k)))\n"
+        "D = compute([i: 12], (C(i) + 3))\n"
+        "E = compute([i: 12], (D((11 - i))*2))\n"
+        "arguments A E\noutputs E\n",
+        fmt::format("create_group@1(s3, [s3], [s0])\ncreate_group@1(s2, [s2], [s0])\n"
+                    "split@1(s4, s4:0, factor=4)\ncompute_at@1(t0.0, s4, t2.0)\n{}",
+                    step));
+    const StageData& made = s.stage({.step = 4, .index = 0}).data();
+    EXPECT_TRUE(check(s, {}).empty()) << step;
+    if (made.group == nullptr) return std::string("no group");
+    return std::string(made.group->group == nullptr ? "outer" : "inner");
+  };
+  EXPECT_EQ(place_of("cache_write@1(s2, \"local\")"), "inner");
+  EXPECT_EQ(place_of("cache_read@1(s1, \"local\", [s2])"), "inner");
+  EXPECT_EQ(place_of("rfactor@1(s2, s2:1)"), "inner");
+  EXPECT_EQ(place_of("cache_write@1(s3, \"local\")"), "outer");
+  EXPECT_EQ(place_of("cache_read@1(s2, \"local\", [s3])"), "inner");
+  // An input of the group is outside of it, and so is its copy.
+  EXPECT_EQ(place_of("cache_read@1(s0, \"local\", [s1])"), "no group");
 }
 
 TEST(DoubleBuffer, IsMarked) {
