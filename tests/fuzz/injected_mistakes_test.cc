@@ -231,7 +231,7 @@ constexpr Mistake kMistakes[] = {
     {"unguarded start of a reduction", "check_bounds", unguarded_start_of_a_reduction, 400},
     {"stale predicate of rfactor", "check_bounds", stale_predicate_of_rfactor, 400},
     {"partition at the wrong place", "loop_partition", partition_at_the_wrong_place, 200},
-    {"region one too small", "check_bounds", region_one_too_small, 200},
+    {"region one too small", "check_bounds", region_one_too_small, 400},
     {"use before definition", "check_bounds", use_before_definition, 200},
     {"dropped likely", "check_bounds", dropped_likely, 200},
     {"wrong offset of vectors", "vectorize_loop", wrong_offset_of_vectors, 200},

@@ -16,6 +16,7 @@
 #include "schedule/te/operation.h"
 #include "schedule/te/start.h"
 #include "schedule/te/text.h"
+#include "tests/support/odd_reducer.h"
 #include "tests/support/random_ir.h"
 
 namespace tw::test {
@@ -72,7 +73,6 @@ class RandomProgram {
     bool is_read = false;
   };
   static constexpr int64_t kBound = int64_t{1} << 28;
-  static constexpr int64_t kOddIdentity = 5;
 
   // One of several outputs that nobody wants, beside another that somebody does.
   bool is_dropped(const Node& node, const std::vector<te::Tensor>& outputs) {
@@ -391,27 +391,11 @@ class RandomProgram {
     return start ? start->tensor(indices(i)) : Expr();
   }
 
-  // The order of the terms matters, or where they begin. Values stay within the bound of a sum that
-  // begins with kOddIdentity.
-  CommReducer odd_reducer() {
-    const Var x("x", type_), y("y", type_);
-    const Expr zero = make_zero(type_);
-    const std::vector<std::pair<Expr, Expr>> rows = {
-        {x - y, zero},  // of which the order may change
-        {y - x, zero},
-        {x + y, make_const(type_, kOddIdentity)},
-        {select(x != zero, x, y), zero},  // which may be grouped in order
-        {max(x, y), zero},                // which may begin more than once
-        {y, zero},
-    };
-    const auto& [result, identity] = random_.pick(rows);
-    return {.lhs = {x}, .rhs = {y}, .result = {result}, .identity = {identity}};
-  }
   // The sum, or at times another reduction.
   Expr some_sum(const Expr& term, const std::vector<IterVar>& axes, const Expr& condition = {}) {
     if (options_.odd_percent == 0 || !random_.chance(options_.odd_percent))
       return te::sum(term, axes, condition);
-    return te::reduce(odd_reducer(), {term}, axes, condition)[0];
+    return te::reduce(odd_reducer(random_, type_), {term}, axes, condition)[0];
   }
 
   void reduce_one() {
