@@ -189,10 +189,15 @@ KernelModule apply(const Pass& pass, KernelModule module, const PassContext& con
   return module;
 }
 
+void check_options(const LowerOptions& options) {
+  disabled_passes(options);
+  if (!options.stop_after.empty()) find_pass(options.stop_after);
+}
+
 KernelModule run_passes(KernelModule module, const Target& target, const LowerOptions& options,
                         LowerReport* report, const PassObserver& observer) {
+  check_options(options);
   const std::set<std::string_view> disabled = disabled_passes(options);
-  if (!options.stop_after.empty()) find_pass(options.stop_after);
   const auto dumped = selected_names("TILEWRIGHT_DUMP", find_pass);
   const bool verifies = options.verify || environment_asks_to_verify();
   const PassContext context{options.passes, target};

@@ -118,6 +118,8 @@ KernelModule schedule_to_module(const Schedule& schedule,
                                 const std::vector<LowerArgument>& arguments,
                                 const std::vector<te::Tensor>& constants,
                                 const LowerOptions& options);
+// UnknownPass and PassRequirement for what is to be left out, and UnknownPass for where to stop.
+void check_options(const LowerOptions& options);
 // The second half: runs the table.
 KernelModule run_passes(KernelModule module, const Target& target, const LowerOptions& options,
                         LowerReport* report = nullptr, const PassObserver& observer = {});

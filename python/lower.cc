@@ -51,9 +51,41 @@ void set_option(T& to, const std::string& name, py::handle value) {
          .legal = std::is_same_v<T, bool> ? "True or False" : "an integer of at least 0"});
 }
 
+// Options of TVM 0.8, and what says the same here.
+struct OtherOption {
+  std::string_view name, instead;
+};
+constexpr OtherOption kOtherOptions[] = {
+    {"tir.UnrollLoop", "auto_unroll_max_step, auto_unroll_max_depth and unroll_explicit"},
+    {"tir.LoopPartition", "partition_const_loop"},
+    {"tir.instrument_bound_checkers", "check_bounds"},
+    {"tir.debug_keep_trivial_loop", "keep_trivial_loops"},
+    {"tir.disable_vectorize", "disabled_pass=[\"vectorize_loop\"]"},
+    {"tir.disable_storage_rewrite", "disabled_pass=[\"storage_rewrite\"]"},
+    {"tir.add_lower_pass", "observer=f, which sees each kernel after each pass"},
+};
+
+[[noreturn]] void unknown_option(const std::string& name,
+                                 const std::vector<std::string_view>& names) {
+  for (const OtherOption& other : kOtherOptions) {
+    if (name != other.name) continue;
+    raise({.code = ErrorCode::BadArgument,
+           .what = fmt::format("the option '{}' is none here", name),
+           .legal = std::string(other.instead)});
+  }
+  raise({.code = ErrorCode::BadArgument,
+         .what = fmt::format("unknown option '{}'{}", name, suggestion(nearest_word(name, names))),
+         .legal = fmt::format("{}", fmt::join(names, ", "))});
+}
+
 LowerOptions to_options(const py::dict& config) {
   LowerOptions options;
   for (const auto& [key, value] : config) {
+    if (!PyUnicode_Check(key.ptr())) {
+      raise({.code = ErrorCode::BadArgument,
+             .what = fmt::format("an option is named {}", describe(key)),
+             .legal = "names, as transform.options() lists them"});
+    }
     const auto name = key.cast<std::string>();
 #define TW_SET(Name, Group, Doc)                 \
   if (name == #Name) {                           \
@@ -71,10 +103,7 @@ LowerOptions to_options(const py::dict& config) {
         TW_OPTIONS(TW_NAME)
 #undef TW_NAME
             "verify"};
-    raise(
-        {.code = ErrorCode::BadArgument,
-         .what = fmt::format("unknown option '{}'{}", name, suggestion(nearest_word(name, names))),
-         .legal = fmt::format("{}", fmt::join(names, ", "))});
+    unknown_option(name, names);
   }
   return options;
 }
@@ -239,6 +268,15 @@ void bind_lower(py::module_& m) {
       .def("__str__", &text_of)
       .def("__repr__", &text_of)
       .def("ir_hash", &hash_of, "Structural hash without names, as the tuning log holds it.");
+  m.def(
+      "check_options",
+      [](const py::dict& config, std::vector<std::string> disabled, std::string stop_after) {
+        LowerOptions options = to_options(config);
+        options.disabled = std::move(disabled);
+        options.stop_after = std::move(stop_after);
+        check_options(options);
+      },
+      "Raises what `lower` would of unknown options and passes.");
   m.def("lower", &lower_schedule);
   m.def("lower_program", [](const te::Program& program, const Schedule& schedule,
                             const Target& target, const std::string& name,

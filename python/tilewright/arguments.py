@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of arguments that Python code looks into before the extension module sees them."""
 
+import difflib
+import inspect
+
 from . import _core
 
 
@@ -14,3 +17,13 @@ def expect(value, kinds, name, legal):
 def as_list(value, name, legal):
     """A list of what a tuple or list holds."""
     return list(expect(value, (tuple, list), name, legal))
+
+
+def refuse_unknown(given, function, name):
+    """Raises of the first of the given arguments by name that a function does not have, with the nearest."""
+    known = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    for option in given:
+        if option not in known:
+            near = difflib.get_close_matches(option, known, 1)
+            hint = f"; the nearest is '{near[0]}'" if near else ""
+            _core.raise_error("bad-argument", f"{name} has no option '{option}'{hint}", ", ".join(known))

@@ -2,6 +2,7 @@
 """How programs are lowered: options and passes."""
 
 from . import _core
+from .arguments import refuse_unknown
 from .scopes import Scoped
 
 
@@ -13,12 +14,15 @@ class PassContext(Scoped):
     constants and device kernels among them. stop_after: name of the last pass to run. After a lowering, `timings` holds (pass, seconds) of it.
     """
 
-    def __init__(self, opt_level=None, required_pass=None, disabled_pass=None, config=None, observer=None, stop_after=""):
+    def __init__(
+            self, opt_level=None, required_pass=None, disabled_pass=None, config=None, observer=None, stop_after="", **unknown):
         del opt_level, required_pass  # accepted as TVM has them; every pass runs unless it is disabled
+        refuse_unknown(unknown, PassContext, "PassContext")
         self.config = dict(config or {})
         self.disabled_pass = list(disabled_pass or [])
         self.observer = observer
         self.stop_after = stop_after
+        _core.check_options(self.config, self.disabled_pass, self.stop_after)
         self.timings = []
 
     @staticmethod

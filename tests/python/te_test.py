@@ -310,12 +310,24 @@ def test_options_of_lowering():
     assert seen[0] == "check_bounds" and "unroll_loop" not in seen
     assert [name for name, _ in context.timings] == seen
     assert seen == [p.name for p in tw.lower_passes() if p.name != "unroll_loop"]
-    with pytest.raises(tw.UserError) as error, tw.transform.PassContext(config={"partition_const_lop": True}):
-        tw.lower(s, [A, B])
-    assert "partition_const_loop" in error.value.what
-    with pytest.raises(tw.UserError) as error, tw.transform.PassContext(disabled_pass=["unrol"]):
-        tw.lower(s, [A, B])
-    assert error.value.code == "unknown-pass"
+
+
+@pytest.mark.parametrize("given, code, what, legal", [
+    ({"config": {"partition_const_lop": True}}, "bad-argument", "the nearest is 'partition_const_loop'", "check_bounds"),
+    ({"config": {"check_bounds": "yes"}}, "bad-argument", "option 'check_bounds' is", "True or False"),
+    ({"config": {3: True}}, "bad-argument", "an option is named", "names"),
+    ({"config": {"tir.UnrollLoop": {"auto_max_step": 8}}}, "bad-argument", "is none here", "auto_unroll_max_step"),
+    ({"config": {"tir.disable_vectorize": True}}, "bad-argument", "is none here", "vectorize_loop"),
+    ({"disabled_pass": ["unrol"]}, "unknown-pass", "the nearest is 'unroll_loop'", "unroll_loop"),
+    ({"disabled_pass": ["storage_flatten"]}, "pass-requirement", "cannot be disabled", "unroll_loop"),
+    ({"stop_after": "make_apis"}, "unknown-pass", "the nearest is 'make_api'", "simplify"),
+    ({"opt_levl": 3}, "bad-argument", "PassContext has no option 'opt_levl'; the nearest is 'opt_level'", "observer"),
+])
+def test_what_pass_contexts_do_not_have_is_refused_where_it_is_given(given, code, what, legal):
+    with pytest.raises(tw.UserError) as error:
+        tw.transform.PassContext(**given)
+    assert error.value.code == code and what in error.value.what and legal in error.value.legal, error.value
+    assert error.value.where.startswith("te_test.py:")
 
 
 def test_an_observer_may_raise():

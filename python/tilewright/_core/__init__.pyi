@@ -1614,6 +1614,10 @@ def check_graph_annotations(arg0: tilewright._core.NativeGraph) -> list:
     ...
 
 
+def check_options(arg0: dict, arg1: collections.abc.Sequence[str], arg2: str) -> None:
+    """Raises what `lower` would of unknown options and passes."""
+
+
 def codegen_version(arg0: str) -> str:
     ...
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How networks are built."""
 
-import difflib
-import inspect
-
 from .._core import raise_error as _raise_error
+from ..arguments import refuse_unknown
 from ..scopes import Scoped
 
 # The level from which on a step of the build is taken: NNVM's.
@@ -72,10 +70,5 @@ def build_config(**options):
         Which nodes become one kernel: "nnvm" as NNVM did; "auto" besides has no kernels that only change shapes, and
         merges kernels where the log or the prior says that one takes less time than several.
     """
-    known = list(inspect.signature(BuildConfig).parameters)
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; the nearest is '{near[0]}'" if near else ""
-            _raise_error("bad-argument", f"build_config has no option '{name}'{hint}", legal=", ".join(known))
+    refuse_unknown(options, BuildConfig, "build_config")
     return BuildConfig(**options)
