@@ -61,8 +61,11 @@ class Take {
         return with(s, [&](Allocate& a) { a.body = from(a.body); });
       case NodeKind::AttrStmt:
         return with(s, [&](AttrStmt& a) { a.body = from(a.body); });
-      case NodeKind::Block:
-        return with(s, [&](Block& b) { b.stmts.back() = from(b.stmts.back()); });
+      case NodeKind::Block: {
+        std::vector<Stmt> stmts = as<Block>(s)->stmts;
+        stmts.back() = from(stmts.back());  // which may leave several
+        return block(stmts);
+      }
       default:
         return s;
     }

@@ -354,6 +354,8 @@ void bind_findings(py::module_& m) {
       });
 }
 
+py::object op_or_none(const te::Operation& op) { return op.defined() ? wrap(op) : py::none(); }
+
 }  // namespace
 
 void bind_schedule(py::module_& m) {
@@ -363,12 +365,10 @@ void bind_schedule(py::module_& m) {
   bind_findings(m);
   bind_schedule_views(m);
   py::class_<PyStage>(m, "Stage", "How one operation is computed; s[C] of a schedule s.")
-      .def_property_readonly("op", [](const PyStage& s) { return wrap(s.stage.op()); })
+      .def_property_readonly(
+          "op", [](const PyStage& s) { return op_or_none(s.stage.op()); }, "None of a group.")
       .def_property_readonly("origin_op",
-                             [](const PyStage& s) -> py::object {
-                               const te::Operation& op = s.stage.data().origin_op;
-                               return op.defined() ? wrap(op) : py::none();
-                             })
+                             [](const PyStage& s) { return op_or_none(s.stage.data().origin_op); })
       .def_property_readonly("name", [](const PyStage& s) { return s.stage.data().name(); })
       .def_property_readonly("scope", [](const PyStage& s) { return s.stage.data().storage.scope; })
       .def_property_readonly("is_output", [](const PyStage& s) { return s.stage.data().is_output; })

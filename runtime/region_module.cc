@@ -135,11 +135,13 @@ class Scratch {
  public:
   Scratch(const std::string& name, int64_t bytes) : bytes_(bytes) {
     if (bytes_ == 0) return;
-    memory_.reset(static_cast<char*>(workspace_alloc(bytes_ + kBehind)));
+    memory_.reset(static_cast<char*>(workspace_alloc(bytes_ + kBehind, kPage)));
     if (!memory_) {
       raise({.code = ErrorCode::OutOfMemory, .what = "no scratch memory for " + name});
     }
-    std::memcpy(memory_.get() + bytes_, kUntouched.data(), kBehind);
+    // Mostly it stands there from the call before: a store would take the line, and with it those
+    // next to it, from other threads.
+    if (is_exceeded()) std::memcpy(memory_.get() + bytes_, kUntouched.data(), kBehind);
   }
   void* get() const { return memory_.get(); }
   bool is_exceeded() const {
@@ -147,6 +149,8 @@ class Scratch {
   }
 
   static constexpr int64_t kBehind = 64;
+  // Where libraries begin scratch memory of their own: elsewhere short kernels took 5 % more.
+  static constexpr int64_t kPage = 4096;
 
  private:
   static constexpr auto kUntouched = [] {
@@ -304,7 +308,7 @@ std::shared_ptr<const Module> make_region_module(BuiltRegion built) {
   for (size_t v : region.outputs) add(v, true);
   state->built = std::make_shared<Built>(built.kernel, region.threads);
   const int64_t workspace = state->built->workspace;
-  state->info.workspace.call = workspace + (workspace > 0 ? Scratch::kBehind : 0);
+  state->info.workspace.call = workspace + (workspace > 0 ? Scratch::kBehind + Scratch::kPage : 0);
   state->region = std::move(built);
   return std::make_shared<RegionModule>(std::move(state));
 }

@@ -173,9 +173,9 @@ Trace trace_from_json(std::string_view text) {
   try {
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    bad(fmt::format("byte {}", error.byte), "this is not JSON", "what to_json gives");
+    bad(fmt::format("byte {}", error.byte), "this is not JSON", "what as_json gives");
   }
-  if (!json.is_object()) bad("", "a trace that is no object", "what to_json gives");
+  if (!json.is_object()) bad("", "a trace that is no object", "what as_json gives");
   const auto format = member(json, "trace", &Json::is_number_integer, "trace", "1").get<int64_t>();
   if (format != kFormat) bad("trace", fmt::format("format {} is not known here", format), "1");
   Trace trace;

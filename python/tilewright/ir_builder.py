@@ -2,6 +2,7 @@
 """Statements of tensor intrinsics and of te.extern, written in order: `tir.ir_builder.create()`, as in TVM."""
 
 from contextlib import contextmanager
+from itertools import chain
 
 from . import _core
 
@@ -50,6 +51,7 @@ class IRBuilder:
 
     def __init__(self):
         self._blocks = [[]]
+        self._around = []  # what makes a statement of each block but the first
         self._last_if = (None, None, None)  # statement, condition, body
 
     def emit(self, statement):
@@ -60,8 +62,14 @@ class IRBuilder:
     @contextmanager
     def _block(self, wrap):
         self._blocks.append([])
+        self._around.append(wrap)
         yield
+        self._around.pop()
         self.emit(wrap(_finish(self._blocks.pop())))
+
+    def _in_threads(self):
+        """Whether what follows is of a thread of a block."""
+        return any(isinstance(wrap, _ThreadLoop) and not wrap.of_blocks for wrap in chain(self._around, *self._blocks))
 
     @contextmanager
     def for_range(self, begin, end, name="i", dtype="int32", kind="serial"):
@@ -73,7 +81,7 @@ class IRBuilder:
 
     def threads(self, axis, extent):
         """`with ib.threads(te.thread_axis("threadIdx.x"), n):` what scope_attr does to what follows it."""
-        return self._block(_thread_loop(axis, extent))
+        return self._block(_ThreadLoop(axis, extent))
 
     def while_loop(self, condition):
         """Statements that run as long as the condition holds: it reads memory again before each round.
@@ -108,6 +116,10 @@ class IRBuilder:
     def allocate(self, dtype, shape, name="buf", scope="local"):
         """Memory of its own for the statements that follow in this block."""
         shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+        if scope.startswith("shared") and self._in_threads():
+            _core.raise_error(
+                "bad-argument", f"memory '{name}' that threads share, of scope '{scope}', inside of a loop over threads which run in turn",
+                "scope 'local', a thread's own; or te.compute stages whose axes are bound to threads, which wait for each other")
         data = _core.buffer_var(name, dtype)
         self._blocks[-1].append(lambda body: _core.allocate(data, dtype, shape, scope, body))
         return BufferVar(self, data, dtype, shape=shape)
@@ -133,7 +145,7 @@ class IRBuilder:
         (node, "pragma_auto_unroll_max_step", steps) and other pragmas; node is unused.
         """
         if attr_key == "thread_extent":
-            return self._blocks[-1].append(_thread_loop(node, value))
+            return self._blocks[-1].append(_ThreadLoop(node, value))
         if not attr_key.startswith("pragma_"):
             _core.raise_error("bad-argument", f"an attribute {attr_key!r}", "thread_extent, or one that begins with pragma_")
         self._blocks[-1].append(lambda body: _core.attr_stmt(attr_key, _core.const(value), body))
@@ -152,18 +164,22 @@ class IRBuilder:
         return _finish(self._blocks[0])
 
 
-def _thread_loop(axis, extent):
-    """What makes a loop over threads of the statements inside of it."""
-    tag = getattr(axis, "thread_tag", None)
-    if tag not in _THREADS:
-        found = f"{axis!r}" if tag is None else f"threads {tag!r}"
-        _core.raise_error("bad-argument", f"thread_extent of {found}", f"te.thread_axis of {', '.join(_THREADS)}")
-    extent = _core.cast("int32", _core.const(extent))
-    own = axis.dom[1] if axis.dom else None
-    if own is not None and isinstance(extent, _core.IntImm) and extent.value != own:
-        _core.raise_error("bad-argument", f"{extent.value} threads of an axis over {own}", f"{own}, or te.thread_axis({tag!r})")
-    kind = "parallel" if tag.startswith("blockIdx.") else "serial"
-    return lambda body: _core.for_loop(axis.var, _core.const(0), extent, kind, body)
+class _ThreadLoop:
+    """Makes a loop over threads of the statements inside of it."""
+
+    def __init__(self, axis, extent):
+        tag = getattr(axis, "thread_tag", None)
+        if tag not in _THREADS:
+            found = f"{axis!r}" if tag is None else f"threads {tag!r}"
+            _core.raise_error("bad-argument", f"thread_extent of {found}", f"te.thread_axis of {', '.join(_THREADS)}")
+        self._var, self._extent = axis.var, _core.cast("int32", _core.const(extent))
+        self.of_blocks = tag.startswith("blockIdx.")
+        own = axis.dom[1] if axis.dom else None
+        if own is not None and isinstance(self._extent, _core.IntImm) and self._extent.value != own:
+            _core.raise_error("bad-argument", f"{self._extent.value} threads of an axis over {own}", f"{own}, or te.thread_axis({tag!r})")
+
+    def __call__(self, body):
+        return _core.for_loop(self._var, _core.const(0), self._extent, "parallel" if self.of_blocks else "serial", body)
 
 
 def _condition(condition, what):

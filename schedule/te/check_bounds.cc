@@ -338,13 +338,13 @@ class Check : public GuardedVisitor {
                   .stage = op_->name,
                   .axis = axes,
                   .where = "",
-                  .legal = fmt::format(
-                      "0 to {}; te.if_then_else around what may lie outside, or the option "
-                      "check_bounds of lower and build, which tests indices when the kernel runs",
-                      last)}};
+                  .legal = fmt::format("0 to {}; te.if_then_else around what may lie outside{}",
+                                       last, reach == Reach::Outside ? "" : kTestedAtRunTime)}};
   }
 
   static constexpr int kMostParts = 1000;
+  static constexpr const char* kTestedAtRunTime =
+      ", or the option check_bounds of lower and build, which tests indices when the kernel runs";
 
   const Operation& op_;
   DomainMap ranges_;

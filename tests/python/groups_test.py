@@ -131,3 +131,10 @@ def test_random_groups_compute_what_they_should():
         names["apply"](again)
         assert tw.lower(again, [A, E]).__str__() == tw.lower(s, [A, E]).__str__()
     assert legal >= 60, legal
+
+
+def test_a_group_computes_nothing_itself():
+    A = te.placeholder((8,), name="A")
+    B = te.compute((8,), lambda i: A[i] + 1, name="B")
+    s = te.create_schedule(B.op)
+    assert s.create_group(outputs=B, inputs=A).op is None

@@ -1,5 +1,7 @@
 """What scripts of TVM 0.8 carry: scopes that say nothing, pragmas of its code generation, threads in statements."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,35 @@ def test_axes_of_what_statements_compute():
     with pytest.raises(tw.UserError, match="whose loops are no axes of a schedule") as error:
         te.create_schedule(B.op)[B].parallel(B.op.axis[0])
     assert error.value.stage == "doubled" and "for i in parallel(n)" in error.value.legal
+
+
+def shared_in_turn(scope, launch):
+    """Each thread stores an element of a memory and reads another one's, without a barrier in between."""
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        a, o = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
+        tx = te.thread_axis("threadIdx.x")
+        with launch(ib, tx) as _:
+            t = ib.allocate("float32", 8, name="t", scope=scope)
+            t[tx] = a[tx] * 2
+            o[tx] = t[tx]
+        return ib.get()
+
+    return body
+
+
+@contextlib.contextmanager
+def by_attribute(ib, tx):
+    ib.scope_attr(tx, "thread_extent", 8)
+    yield
+
+
+@pytest.mark.parametrize("launch", [by_attribute, lambda ib, tx: ib.threads(tx, 8)])
+def test_threads_that_run_in_turn_share_no_memory_of_their_own(launch):
+    A = te.placeholder((8,), name="A")
+    with pytest.raises(tw.UserError) as error:
+        te.extern((8,), [A], shared_in_turn("shared", launch), dtype="float32")
+    assert "'t' that threads share" in error.value.what and "'local'" in error.value.legal
+    a = np.arange(8, dtype="float32")
+    B = te.extern((8,), [A], shared_in_turn("local", launch), dtype="float32")
+    expect(te.create_schedule(B.op), [A, B], [a], a * 2)

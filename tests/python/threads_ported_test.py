@@ -273,3 +273,19 @@ def test_what_threads_cannot_do():
     s[C].bind(one, te.thread_axis("blockIdx.x"))
     a = random(64)
     np.testing.assert_allclose(run(s, [A, C], a, shape=()), a.sum(), rtol=1e-5)
+
+
+def test_double_buffer_of_a_loop_of_one_iteration_around_several_statements():
+    A = te.placeholder((4, 1), name="A", dtype="int32")
+    P = te.compute((4, 1), lambda i, j: A[i, j] * 3, name="P")
+    k = te.reduce_axis((0, 1), "k")
+    both = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] * y[1]), lambda a, b: (tvm.tir.const(0, a), tvm.tir.const(1, b)))
+    total, product = te.compute((4,), lambda i: both((P[i, k], P[i, k]), axis=k))
+    s = te.create_schedule(total.op)
+    s[P].compute_at(s[total], k)
+    s[P].double_buffer()
+    a = np.array([[2], [3], [5], [7]], dtype="int32")
+    out = [tvm.nd.array(np.zeros(4, "int32")) for _ in range(2)]
+    tvm.build(s, [A, total, product])(tvm.nd.array(a), *out)
+    for result in out:
+        np.testing.assert_array_equal(result.numpy(), 3 * a[:, 0])

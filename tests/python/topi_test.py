@@ -128,3 +128,10 @@ def test_the_greater_and_the_lesser_are_nan_where_one_operand_is():
     a, b = (NUMBERS.reshape(s).astype("float32") for s in shape)
     np.testing.assert_array_equal(run(topi.maximum(x, y), a, b), np.maximum(a, b))
     np.testing.assert_array_equal(run(topi.minimum(x, y), a, b), np.minimum(a, b))
+
+
+def test_schedules_of_poolings_take_a_layout():
+    A = te.placeholder((1, 2, 4, 4), name="A")
+    B = topi.nn.global_pool(A, "max")
+    for schedule in (topi.generic.schedule_adaptive_pool, topi.generic.schedule_pool):
+        assert schedule([B], "NCHW")[B].op.name == B.op.name

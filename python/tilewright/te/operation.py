@@ -177,7 +177,7 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
 
     Terms are combined one after the other. A schedule may take them in another order, or in groups (rfactor), where the
     result is the same: of sums, products, minima, maxima and their places, and of what stands the test of values that
-    are drawn. Otherwise it is refused.
+    are drawn. Otherwise it is refused. Of several terms with the same key (an argmax with ties) it may take any.
     """
 
     expect(fcombine, "callable", "fcombine", "a function of two values")

@@ -13,6 +13,13 @@ def default_schedule(outs):
     return schedule
 
 
-schedule_adaptive_pool = schedule_batch_matmul = schedule_broadcast = schedule_conv2d_nchw = schedule_dense = default_schedule
-schedule_extern = schedule_injective = schedule_lrn = schedule_matmul = schedule_pool = schedule_reduce = default_schedule
+def schedule_pool(outs, layout=None):
+    """A schedule of a pooling; it is the same in each layout."""
+    del layout
+    return default_schedule(outs)
+
+
+schedule_adaptive_pool = schedule_pool
+schedule_batch_matmul = schedule_broadcast = schedule_conv2d_nchw = schedule_dense = default_schedule
+schedule_extern = schedule_injective = schedule_lrn = schedule_matmul = schedule_reduce = default_schedule
 schedule_softmax = default_schedule
