@@ -261,8 +261,7 @@ std::vector<te::Tensor> all_outputs(const py::sequence& operations) {
     if (py::isinstance<te::Tensor>(object)) {
       outputs.push_back(object.cast<te::Tensor>());
     } else if (py::isinstance<te::Operation>(object)) {
-      const auto& op = object.cast<const te::Operation&>();
-      for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
+      std::ranges::copy(object.cast<const te::Operation&>().outputs(), std::back_inserter(outputs));
     } else {
       raise({.code = ErrorCode::BadArgument,
              .what = fmt::format("cannot schedule {}", describe(object)),

@@ -185,9 +185,7 @@ std::vector<te::Tensor> compute(const std::vector<Expr>& shape, const py::functi
     }
     op = te::compute_op(name, std::move(axes), std::move(bodies), tag, to_attributes(attributes));
   }
-  std::vector<te::Tensor> outputs;
-  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
-  return outputs;
+  return op.outputs();
 }
 
 std::vector<te::Tensor> extern_tensors(const std::string& name,
@@ -205,10 +203,7 @@ std::vector<te::Tensor> extern_tensors(const std::string& name,
   for (const IntrinBuffer& buffer : buffers) parts.memory.push_back(buffer.data);
   for (size_t k = 0; k < shapes.size(); ++k) parts.outputs.push_back({shapes[k], dtypes[k]});
   parts.body = settled(buffers, all, body, name);
-  const te::Operation op = te::extern_op(std::move(parts));
-  std::vector<te::Tensor> outputs;
-  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
-  return outputs;
+  return te::extern_op(std::move(parts)).outputs();
 }
 
 Expr reduce_expr(const std::string& name, const Expr& source, const std::vector<IterVar>& axes,

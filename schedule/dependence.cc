@@ -36,8 +36,29 @@ bool runs_once(const DomainMap& domains, const IterVar& leaf) {
   return extent && *extent <= 1;
 }
 
-bool is_reduced(const IterVar& axis) { return axis->kind == IterKind::Reduction; }
 bool is_same(const IterVar& a, const IterVar& b) { return a->var.same_as(b->var); }
+
+// Those of the axes that walk several terms of a reduction.
+std::vector<IterVar> loops_over_terms(std::vector<IterVar> axes, const DomainMap& domains) {
+  std::erase_if(axes, [&](const IterVar& a) {
+    return a->kind != IterKind::Reduction || runs_once(domains, a);
+  });
+  return axes;
+}
+
+std::vector<IterVar> loops_in_order_of_terms(const StageData& stage, const DomainMap& domains) {
+  std::vector<IterVar> loops = loops_over_terms(stage.op->root_axes(), domains);
+  for (const RelationRef& relation : stage.relations) {
+    const std::vector<IterVar> parents = loops_over_terms(relation->parents(), domains);
+    const std::vector<IterVar> children = loops_over_terms(relation->children(), domains);
+    if (parents.empty()) continue;
+    const auto at = std::ranges::search(loops, parents, is_same).begin();
+    if (at == loops.end()) return {};
+    const auto place = loops.erase(at, at + static_cast<std::ptrdiff_t>(parents.size()));
+    loops.insert(place, children.begin(), children.end());
+  }
+  return loops;
+}
 
 }  // namespace
 
@@ -82,29 +103,13 @@ IterVar dependent_root(const StageData& stage, const IterVar& leaf) {
 }
 
 std::vector<IterVar> loops_in_order_of_terms(const StageData& stage) {
-  const DomainMap domains = whole_domains(stage);
-  const auto relevant = [&](std::vector<IterVar> axes) {
-    std::erase_if(axes, [&](const IterVar& a) { return !is_reduced(a) || runs_once(domains, a); });
-    return axes;
-  };
-  std::vector<IterVar> loops = relevant(stage.op->root_axes());
-  for (const RelationRef& relation : stage.relations) {
-    const std::vector<IterVar> parents = relevant(relation->parents());
-    const std::vector<IterVar> children = relevant(relation->children());
-    if (parents.empty()) continue;
-    const auto at = std::ranges::search(loops, parents, is_same).begin();
-    if (at == loops.end()) return {};
-    const auto place = loops.erase(at, at + static_cast<std::ptrdiff_t>(parents.size()));
-    loops.insert(place, children.begin(), children.end());
-  }
-  return loops;
+  return loops_in_order_of_terms(stage, whole_domains(stage));
 }
 
 bool takes_terms_in_order(const StageData& stage) {
-  std::vector<IterVar> loops = stage.leaf_axes;
   const DomainMap domains = whole_domains(stage);
-  std::erase_if(loops, [&](const IterVar& a) { return !is_reduced(a) || runs_once(domains, a); });
-  return std::ranges::equal(loops, loops_in_order_of_terms(stage), is_same);
+  return std::ranges::equal(loops_over_terms(stage.leaf_axes, domains),
+                            loops_in_order_of_terms(stage, domains), is_same);
 }
 
 bool regions_are_apart(const StageData& stage, const IterVar& loop,

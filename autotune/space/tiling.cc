@@ -110,9 +110,7 @@ class TiledLoops {
     const Schedule& s = b_.schedule();
     for (const TileMember& member : tiling_.members) {
       const te::Operation& op = b_.facts(member.op).op;
-      std::vector<te::Tensor> results;
-      for (int k = 0; k < op->num_outputs(); ++k) results.push_back(op.output(k));
-      const te::Tensor cached = s.cache_write(results, "local")[0];
+      const te::Tensor cached = s.cache_write(op.outputs(), "local")[0];
       if (member.op != end_) b_.stage(member.op).compute_inline();
       b_.mark_done(member.op);
       sums_.push_back(s[cached]);

@@ -426,7 +426,9 @@ class Check {
           const auto same = [&](int64_t index) {
             const auto at = stored.find(index);
             if (at == stored.end()) return false;
-            const bool earlier = at->second.first<k, later = at->second.last> k;
+            const auto [first_stored, last_stored] = at->second;
+            const bool earlier = first_stored < k;
+            const bool later = k < last_stored;
             return (earlier && order != Order::StoredLater) ||
                    (later && order != Order::StoredEarlier);
           };

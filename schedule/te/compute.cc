@@ -546,10 +546,7 @@ std::vector<Tensor> compute_many(const std::vector<Expr>& shape, const MultiComp
   std::vector<IterVar> axis = axes_over(shape, axis_names, name);
   std::vector<Var> vars;
   for (const IterVar& a : axis) vars.push_back(a->var);
-  const Operation op = compute_op(name, std::move(axis), f(vars), tag, attributes);
-  std::vector<Tensor> outputs;
-  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
-  return outputs;
+  return compute_op(name, std::move(axis), f(vars), tag, attributes).outputs();
 }
 
 Tensor compute(const std::vector<Expr>& shape, const ComputeFunction& f, const std::string& name,

@@ -67,6 +67,12 @@ Tensor Operation::output(int value_index) const {
   return Tensor(*this, value_index);
 }
 
+std::vector<Tensor> Operation::outputs() const {
+  std::vector<Tensor> result;
+  for (int k = 0; k < get()->num_outputs(); ++k) result.push_back(output(k));
+  return result;
+}
+
 Expr Tensor::operator()(const std::vector<Expr>& indices) const {
   TW_CHECK(defined(), "an undefined tensor is read");
   if (indices.size() != shape().size()) {

@@ -105,6 +105,7 @@ class Operation : public Ref<OperationNode> {
  public:
   using Ref::Ref;
   Tensor output(int value_index) const;
+  std::vector<Tensor> outputs() const;  // all of them
   const std::string& name() const { return get()->name; }
 };
 

@@ -441,11 +441,8 @@ std::vector<Tensor> scan(const std::vector<Tensor>& init, const std::vector<Tens
     for (const Tensor& t : *list) TW_CHECK(t.defined(), "an undefined tensor in a scan");
   }
   const std::vector<Tensor> updates = in_place(update, {}, ".update");
-  const Operation op =
-      scan_op(name, in_place(init, updates, ".init"), updates, state, inputs, tag, attributes);
-  std::vector<Tensor> outputs;
-  for (int k = 0; k < op->num_outputs(); ++k) outputs.push_back(op.output(k));
-  return outputs;
+  return scan_op(name, in_place(init, updates, ".init"), updates, state, inputs, tag, attributes)
+      .outputs();
 }
 
 }  // namespace tw::te

@@ -177,10 +177,7 @@ std::vector<Tensor> computed_by(const std::string& name, const std::vector<Tenso
     add(outs, outputs.size() == 1 ? name : fmt::format("{}_{}", name, k), outputs[k].dtype);
   }
   parts.body = body(ins, outs);
-  const te::Operation op = te::extern_op(std::move(parts));
-  std::vector<Tensor> results;
-  for (int k = 0; k < op->num_outputs(); ++k) results.push_back(op.output(k));
-  return results;
+  return te::extern_op(std::move(parts)).outputs();
 }
 
 }  // namespace tw::topi

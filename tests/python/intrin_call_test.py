@@ -171,12 +171,18 @@ def test_loops_around_the_calls_are_scheduled_and_replayed():
     assert str(tw.lower(again, [A, B, C])) == str(tw.lower(s, [A, B, C])) == str(tw.lower(replayed, [A, B, C]))
 
 
-def test_what_a_call_reads_and_what_reads_it_are_stages_like_others():
+def calls_between_stages():
+    """D = 4 A + 1: a stage, calls that read it and its input, and a stage that reads what they compute."""
     add = vadd(16)
     A = te.placeholder((8, 64), name="A")
     P = te.compute((8, 64), lambda i, j: A[i, j] * 3, name="P")
     C = te.compute((8, 4, 16), lambda i, j: add(P[i, j * 16:j * 16 + 16], A[i, j * 16:j * 16 + 16]), name="C")
     D = te.compute((8, 64), lambda i, j: C[i, j // 16, j % 16] + 1, name="D")
+    return A, P, C, D
+
+
+def test_what_a_call_reads_and_what_reads_it_are_stages_like_others():
+    A, P, C, D = calls_between_stages()
     s = te.create_schedule(D.op)
     jo, ji = s[D].split(D.op.axis[1], factor=4)  # a quarter of a block, of which all is computed
     s[C].compute_at(s[D], jo)
@@ -391,11 +397,7 @@ def test_copies_of_operands_are_aligned():
 
 
 def test_the_tuner_leaves_calls_as_they_are():
-    add = vadd(16)
-    A = te.placeholder((8, 64), name="A")
-    P = te.compute((8, 64), lambda i, j: A[i, j] * 3, name="P")
-    C = te.compute((8, 4, 16), lambda i, j: add(P[i, j * 16:j * 16 + 16], A[i, j * 16:j * 16 + 16]), name="C")
-    D = te.compute((8, 64), lambda i, j: C[i, j // 16, j % 16] + 1, name="D")
+    A, P, C, D = calls_between_stages()
     s = tw.autotune.prior_schedule(te.Program([A, D]))
     a = random(8, 64)
     np.testing.assert_allclose(run(s, [A, D], [a]), a * 3 + a + 1, rtol=1e-6)

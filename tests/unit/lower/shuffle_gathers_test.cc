@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tests/unit/lower/llvm_support.h"
+#include "tests/unit/lower/pass_results.h"
 #include "tests/unit/lower/pass_text.h"
 
 namespace tw {
@@ -93,19 +93,7 @@ TEST(ShuffleGathers, WithoutMasksNothingIsMasked) {
   }
 }
 
-TEST(ShuffleGathers, DotProductsStay) {
-  constexpr const char* kText = R"(declare S: int32*
-declare X: uint8*
-declare W: int8*
-for (k, 0, 4) {
-  S[ramp(0, 1, 16)] = (S[ramp(0, 1, 16)] + (x16(int32(X[k]))*int32x16(W[ramp(k, 4, 16)])))
-}
-)";
-  const Kernel kernel{.body = parse_stmt(kText)};
-  const Target target = Target::parse("llvm -mcpu=znver4");
-  EXPECT_EQ(to_string(run_pass(pass::shuffle_gathers, kernel, {}, target).body),
-            to_string(kernel.body));
-}
+TEST(ShuffleGathers, DotProductsStay) { test::expect_dot_products_stay(pass::shuffle_gathers); }
 
 // Of an array of `elements`, beyond which nothing may be read, lanes are what they were.
 template <typename T>
@@ -114,22 +102,7 @@ void results_stay(DType type, int lanes, int64_t elements, const std::string& in
   const std::string text =
       fmt::format("for (j, 0, {3}) {{\n  O[ramp((j*{0}), 1, {0})] = (A[{1}] if {2})\n}}\n", lanes,
                   index, mask, iterations);
-  const int64_t results = iterations * lanes;
-  const test::TensorArgument o{"O", type, {results}, true}, a{"A", type, {elements}};
-  const Kernel before = test::make_kernel(text, {o, a});
-  for (const Target& target : {Target::host(), Target::parse("llvm -mcpu=x86-64-v3")}) {
-    const Kernel after = run_pass(pass::shuffle_gathers, before, {}, target);
-    std::vector<NDArray> arrays = {NDArray::zeros({results}, type),
-                                   NDArray::zeros({elements}, type)};
-    for (int64_t i = 0; i < elements; ++i) arrays[1].data_as<T>()[i] = static_cast<T>(i + 1);
-    const auto want = test::interpret_on(before, arrays);
-    const auto got = test::interpret_on(after, arrays);
-    test::call(test::compile_function(after, target), arrays);
-    for (int64_t i = 0; i < results; ++i) {
-      ASSERT_EQ(got[0].data_as<T>()[i], want[0].data_as<T>()[i]) << text << i;
-      ASSERT_EQ(arrays[0].data_as<T>()[i], want[0].data_as<T>()[i]) << text << i;
-    }
-  }
+  test::expect_same_results<T>(pass::shuffle_gathers, text, type, iterations * lanes, elements);
 }
 
 template <typename T>
