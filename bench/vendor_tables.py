@@ -71,7 +71,7 @@ def of_vendor(section: dict) -> list[Table]:
              "{:.2f} ({:.2f} … {:.2f})".format(*r["ratio"]) if r["ratio"] else "", r["chosen"]]
             for r in made["regions"]
         ]
-        note = f"Made in {figure(made['seconds'])} s. Regions, and parts of those that were chosen part by part."
+        note = f"Made in {figure(made['seconds'])} s. The network, and the parts of what was chosen part by part."
         tables.append(Table(f"Choices of {network}, {threads_text(int(threads))}", ["", "ours", "vendor", "ratio", "chosen"], rows, [note]))
     if m := named(section, "partition"):
         s = summarize(m["samples"])

@@ -114,7 +114,8 @@ Graph graph_of_part(const Graph& merged, std::span<const uint32_t> part,
   for (uint32_t id : part) {
     Node next = *index.nodes()[id];
     for (Entry& e : next.inputs) e = enter(e);
-    const NodeRef made = kept.contains(id) ? make_node(std::move(next)) : without_pattern(next);
+    const bool stays = kept.contains(id) || !is_composite(next);
+    const NodeRef made = stays ? make_node(std::move(next)) : without_pattern(next);
     for (uint32_t k = 0; k < static_cast<uint32_t>(made->num_outputs()); ++k)
       entries[index.entry_id(id, k)] = {made, k};
   }

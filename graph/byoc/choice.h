@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a network between which one may choose: our kernels, or another code generator's. They
-// are sets of composites, nodes that MergeComposite made; numbers are those of GraphIndex.
+// are sets of composites, nodes that MergeComposite made, and, where the part is the network, of
+// what no pattern took; numbers are those of GraphIndex.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace tw::graph {
 
-// The composites of a part, in the order in which they run.
+// The nodes of a part, in the order in which they run.
 using Part = std::vector<uint32_t>;
 
 // Of each of the largest regions of a graph that MergeComposite made, the smallest parts that are

@@ -240,7 +240,7 @@ def partition(graph, pattern_table, shape=None, dtype="float32", params=None, ch
 
 
 def choices(graph, pattern_table, shape=None, dtype="float32", params=None, log=None, measure=True):
-    """list of vendor_choice.Choice: what `partition(..., choose="measured")` goes by, each region in front of its parts.
+    """list of vendor_choice.Choice: what `partition(..., choose="measured")` goes by, the network in front of its parts.
 
     Parameters
     ----------

@@ -2,9 +2,10 @@
 """Which parts of a network another code generator computes, decided by timing it against our kernels.
 
 Each of the largest regions is cut into pieces where one value alone crosses. A few consecutive pieces are a part, a few of
-those are one again, until one is the region. From the pieces upwards, each part is raced: all by our kernels, all by the code
-generator, and, where its own parts chose differently, as they chose. So layouts that change at a border cost what they will
-cost, and no region is slower than the better of all ours and all theirs, as far as timing tells.
+those are one again, until one is the region; the regions, with what lies between them, are the network. From the pieces
+upwards, each part is raced: all by our kernels, all by the code generator, and, where its own parts chose differently, as they
+chose. So layouts that change at a border and threads that change hands cost what they will cost, and no network is slower than
+the better of all ours and all theirs, as far as timing tells.
 
 A round of races visits all parts of one height in the order of the network, so that each finds its constants as in a
 network, evicted by what the others read; its inputs are written just before, as they are there.
@@ -43,7 +44,7 @@ class Choice(NamedTuple):
     composites: list of str
         The nodes that MergeComposite made.
     depth: int
-        0 of a region, 1 of its parts, and so on.
+        0 of the network, 1 of its parts, and so on.
     seconds: dict of str to float
         Medians of "ours", "vendor" and, where its own parts chose differently, "parts".
     ratio: (float, float, float) or None
@@ -80,15 +81,16 @@ def ratio_text(ratio):
 
 
 class _Part:
-    """Composites that are chosen together; `parts`: those that it is made of."""
+    """Composites that are chosen together; `parts`: those that it is made of; `nodes`: what is timed, more than they where
+    there are operators that no pattern took."""
 
-    def __init__(self, ids, parts=()):
-        self.ids, self.parts = ids, parts
+    def __init__(self, ids, parts=(), nodes=None):
+        self.ids, self.parts, self.nodes = ids, parts, nodes or ids
         self.key = self.kernels = self.choice = None
 
-    def below(self):
-        """This part and all that it is made of, upwards."""
-        return [p for part in self.parts for p in part.below()] + [self]
+    def unsettled(self):
+        """This part and all that it is made of, upwards, without those that are settled."""
+        return [] if self.is_settled else [p for part in self.parts for p in part.unsettled()] + [self]
 
     @property
     def kept(self):
@@ -110,6 +112,15 @@ def _tree(pieces):
         groups = [parts[k:k + ARITY] for k in range(0, len(parts), ARITY)]
         parts = [g[0] if len(g) == 1 else _Part([i for part in g for i in part.ids], g) for g in groups]
     return parts[0]
+
+
+def _network(merged):
+    """The part that is all of it. None where no pattern took anything."""
+    regions = [_tree(pieces) for pieces in _core.graph_pieces(merged._native)]
+    operators = [k for k, node in enumerate(merged.index.nodes) if node["op"] != "null"]
+    if len(regions) == 1 and len(regions[0].ids) == len(operators):
+        return regions[0]
+    return _Part([i for region in regions for i in region.ids], regions, operators) if regions else None
 
 
 class _Way:
@@ -180,7 +191,7 @@ class Chooser:
         merged = _with_types(merged, self._params)
         self._merged = merged
         self._names = [node["name"] for node in merged.index.nodes]
-        self._roots = [_tree(pieces) for pieces in _core.graph_pieces(merged._native)]
+        self._network = _network(merged)
         self._reader = None
 
     # ---- what is known
@@ -188,12 +199,12 @@ class Chooser:
     def look_up(self):
         """Takes choices from the log, as far as they decide. Returns whether all are there."""
         with self._building():
-            return self._look_up(self._roots)
+            return self._network is None or self._look_up([self._network])
 
     def _look_up(self, parts):
         for part in parts:
             self._find(part)
-            if part.choice is not None and part.choice.chosen == "parts":
+            if part.choice is None or part.choice.chosen == "parts":
                 self._look_up(part.parts)
         return all(part.is_settled for part in parts)
 
@@ -226,7 +237,7 @@ class Chooser:
         """Sets the key of a part, and which of our kernels would compute it."""
         if part.key is not None:
             return
-        whole = Graph(_core.graph_of_part(self._merged._native, part.ids, set(part.ids))).apply(["InferShape", "InferType"])
+        whole = Graph(_core.graph_of_part(self._merged._native, part.nodes, set(part.ids))).apply(["InferShape", "InferType"])
         part.key = _core.VendorKey(*self._facts(_core.graph_part_hash(whole._native, set(self._params))))
         part.kernels = self._kernels_of(part)
 
@@ -248,7 +259,7 @@ class Chooser:
         return found
 
     def _graph_of(self, part, kept):
-        return Graph(_core.graph_of_part(self._merged._native, part.ids, set(kept)))
+        return Graph(_core.graph_of_part(self._merged._native, part.nodes, set(kept)))
 
     @contextlib.contextmanager
     def _building(self):
@@ -275,9 +286,8 @@ class Chooser:
             self._reader = None  # of an older log it was a copy
         with self._building():
             heights = {}
-            for root in self._roots:
-                for part in root.below() if not root.is_settled else ():
-                    heights.setdefault(_height(part), []).append(part)
+            for part in self._network.unsettled():
+                heights.setdefault(_height(part), []).append(part)
             for _, level in sorted(heights.items()):
                 self._measure_level(level, writer)
 
@@ -322,7 +332,7 @@ class Chooser:
 
     def kept(self):
         """list of int: the composites that the code generator computes, as numbers of nodes."""
-        return [i for root in self._roots for i in root.kept]
+        return self._network.kept if self._network else []
 
     def partitioned(self):
         """The graph with marks around what the code generator computes."""
@@ -334,7 +344,7 @@ class Chooser:
         return graph.apply(["AnnotateTarget", "MergeCompilerRegions"])
 
     def choices(self):
-        """list of Choice: those that decide, each region in front of its parts. Unknown ones are left out."""
+        """list of Choice: those that decide, each in front of those of its parts. Unknown ones are left out."""
         found = []
 
         def add(part, depth):
@@ -349,8 +359,8 @@ class Chooser:
                 for inner in part.parts:
                     add(inner, depth + 1)
 
-        for root in self._roots:
-            add(root, 0)
+        if self._network:
+            add(self._network, 0)
         return found
 
     def explanations(self):

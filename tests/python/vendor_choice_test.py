@@ -51,10 +51,21 @@ def params_of(net):
     return {n: tw.nd.array(rng.normal(size=s).astype("float32")) for n, s in zip(names, shapes) if n != "x"}
 
 
-class Made:
-    """Made times of ways: of each composite `vendor` where the code generator computes it, else 1; a border costs `border`."""
+def regions(layers=2):
+    """As `network`, twice, with a softmax between them that no pattern takes."""
+    net = network(layers)
+    net = sym.log_softmax(net, axis=1, name="between")
+    for k in range(layers, 2 * layers):
+        net = sym.conv2d(net, channels=CHANNELS + k, kernel_size=(3, 3), padding=(1, 1), use_bias=False, name=f"conv{k}")
+        net = sym.relu(net, name=f"relu{k}")
+    return net
 
-    def __init__(self, monkeypatch, vendor, border=0.0):
+
+class Made:
+    """Made times of ways: of each composite `vendor` where the code generator computes it, else 1; a border costs `border`, and
+    kernels of both beside each other `both`."""
+
+    def __init__(self, monkeypatch, vendor, border=0.0, both=0.0):
         self.runs = 0
         noise = random.Random(3)
         plain = vendor_choice._Way.__init__
@@ -64,7 +75,8 @@ class Made:
             kept = [n["name"] for n in calls if n["name"] in graph.functions()]
             inlined = [n["name"] for n in calls if n["name"].startswith("relu") and n["name"] not in kept]
             plain(way, graph, params, compiler, keeps)
-            way.seconds = sum(vendor[int(n[4:])] for n in kept if n.startswith("relu")) + len(inlined) + (border if kept else 0)
+            way.seconds = sum(vendor[int(n[4:])] for n in kept if n.startswith("relu")) + len(inlined)
+            way.seconds += (border if kept else 0) + (both if kept and inlined else 0)
 
         def run(way):
             self.runs += 1
@@ -123,6 +135,21 @@ def test_borders_that_cost_more_than_they_bring_are_left_out(monkeypatch):
     vendor_choice._made.clear()
     Made(monkeypatch, [0.9, 2, 2, 2, 2], border=0.5)
     assert [c.chosen for c in choices(net)] == ["ours"]
+
+
+def test_the_network_is_raced_as_its_regions_chose(monkeypatch):
+    net = regions()
+    Made(monkeypatch, [0.8, 0.8, 2, 2], both=0.1)
+    found = choices(net)
+    assert [(c.depth, c.chosen) for c in found] == [(0, "parts"), (1, "vendor"), (1, "ours")]
+    assert relus_inside(partition(net)) == [[0, 1]]
+    # What each region gains by its own choice is less than what it costs that they differ.
+    for vendor, chosen, inside in (([0.8, 0.8, 1.1, 1.1], "vendor", [[0, 1], [2, 3]]), ([0.9, 0.9, 2, 2], "ours", [])):
+        vendor_choice._made.clear()
+        Made(monkeypatch, vendor, both=0.5)
+        (choice,) = choices(net)
+        assert choice.chosen == chosen and choice.depth == 0 and len(choice.composites) == 4
+        assert relus_inside(partition(net)) == inside
 
 
 def test_equally_fast_is_ours(monkeypatch):

@@ -42,7 +42,7 @@ def _row(choice):
 
 
 def print_choices(result, stream):
-    """A table of regions, and of parts where these were chosen one by one."""
+    """A table: the network, and its parts where these were chosen one by one."""
     from ..vendor_choice import ratio_text
 
     vendor = result["vendor"]

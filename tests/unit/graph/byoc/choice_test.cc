@@ -157,6 +157,29 @@ TEST(ByocChoice, RandomNetworks) {
       chosen = apply(chosen, pass);
     expect_close(outputs_of(chosen, values), outputs_of(plain, values));
 
+    // The network as a part, with what no pattern took; constants keep their names.
+    Part operators;
+    std::vector<std::string> variables;
+    for (uint32_t id = 0; id < index.num_nodes(); ++id) {
+      if (index.nodes()[id]->is_variable()) {
+        variables.push_back(index.nodes()[id]->name);
+      } else {
+        operators.push_back(id);
+      }
+    }
+    Graph named = graph;
+    named.attributes["param_name_list"] = variables;
+    std::map<size_t, Entry> ordered;  // a part's outputs stand in the order in which they run
+    for (size_t k = 0; k < graph.outputs.size(); ++k) {
+      if (!graph.outputs[k].node->is_variable())
+        ordered.try_emplace(index.entry_id(graph.outputs[k]), plain.outputs[k]);
+    }
+    Graph expected = plain;
+    expected.outputs.clear();
+    for (const auto& [id, entry] : ordered) expected.outputs.push_back(entry);
+    expect_close(outputs_of(graph_of_part(named, operators, kept), values),
+                 outputs_of(expected, values));
+
     for (const auto& pieces : regions) {
       const auto end = static_cast<int64_t>(pieces.size()) - 1;
       const int64_t start = random.between(0, end);
