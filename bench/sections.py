@@ -85,7 +85,8 @@ NETWORKS = ("resnet18", "mobilenet", "squeezenet", "resnet50", "vgg16", "mobilen
 QUICK_NETWORKS = NETWORKS[:2]
 # Those in which parts go to another code generator, and the nodes of the graph whose partition is timed.
 VENDOR_NETWORKS, VENDOR_NODES = NETWORKS[:3], 2000
-# Where a process has its stack and its scratch memory makes one side of a short call up to 30 % slower, now this, now that.
+# Where a process has its stack and its scratch memory makes one side of a short call up to 30 % slower, now this, now that;
+# where it has weights makes a network 4 % slower than the same network beside it.
 VENDOR_PROCESSES = 15
 # Whose memory is looked at, and whose builds: of these the largest that is measured.
 LARGE_NETWORKS = ("resnet50", "resnet18")
@@ -319,25 +320,33 @@ def operators(context: Context) -> Result:
     return result
 
 
-def vendor(context: Context) -> Result:
-    """Operators against oneDNN called directly; networks all ours, all oneDNN's and as measured; the time of a partition.
-    Our kernels are the best of --log, else the prior's; choices are made in the run."""
+def one_by_one(processes: int, run: Callable[[], Result]) -> tuple[Result, list]:
+    """What so many processes measured one after the other, each with its number, and what was wrong in any of them."""
     result, wrong = join(), []
-    for process in range(VENDOR_PROCESSES):
-        found = context.bench("vendor", threads=context.threads_option(), repetitions=7)
+    for process in range(processes):
+        found = run()
         wrong += [w for w in found["facts"].pop("wrong") if w not in wrong]
         for m in found["measurements"]:
             m["labels"]["process"] = process
             m["name"] += f"/{process}"
-        result = join(result, found)
+        result["measurements"] += found["measurements"]
+        result["facts"] = found["facts"] | result["facts"]  # of the first, which made what later ones look up
+    return result, wrong
+
+
+def vendor(context: Context) -> Result:
+    """Operators against oneDNN called directly; networks all ours, all oneDNN's and as measured; the time of a partition.
+    Our kernels are the best of --log, else the prior's; choices are made in the run."""
+    result, wrong = one_by_one(VENDOR_PROCESSES, lambda: context.bench("vendor", threads=context.threads_option(), repetitions=7))
     choices: dict = {}
     for name in VENDOR_NETWORKS:
         context.say(f"choosing and comparing {name}")
         log = fresh_log(context, f"vendor-{name}")
         if context.log:
             shutil.copy(context.log, log)
-        found = context.vendor("networks", network=name, threads=context.threads_option(), log=log, repetitions=15 if context.quick else 41)
-        wrong += found["facts"].pop("wrong")
+        options = {"network": name, "threads": context.threads_option(), "log": log, "repetitions": 5}
+        found, mistakes = one_by_one(3 if context.quick else 9, lambda options=options: context.vendor("networks", **options))
+        wrong += mistakes
         choices |= found["facts"].pop("choices")
         result = join(result, found)
     result = join(result, context.vendor("partition", nodes=VENDOR_NODES))

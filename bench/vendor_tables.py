@@ -21,25 +21,33 @@ def _by(section: dict, kind: str) -> dict[tuple[str, int], dict[str, list[float]
     return found
 
 
+def _medians(section: dict, kind: str, ways: int) -> dict[tuple[str, int], list[dict[str, float]]]:
+    """By (operator or network, threads): of each process in which all ways were timed, their medians."""
+    found: dict[tuple[str, int], dict[int, dict[str, float]]] = {}
+    for m in section["measurements"]:
+        if kind in (of := m["labels"]) and m["samples"]:
+            processes = found.setdefault((of[kind], of["threads"]), {})
+            processes.setdefault(of.get("process", 0), {})[of["contestant"]] = statistics.median(m["samples"])
+    complete = {key: [one for one in processes.values() if len(one) == ways] for key, processes in found.items()}
+    return {key: processes for key, processes in complete.items() if processes}
+
+
 def operator_ratios(section: dict) -> dict[int, dict[str, float]]:
     """The time of a region in parts of oneDNN's own, the median over processes: by threads, then by operator."""
-    medians: dict[tuple[int, str], dict[int, dict[str, float]]] = {}
-    for m in section["measurements"]:
-        if "operator" in (of := m["labels"]) and m["samples"]:
-            by_process = medians.setdefault((of["threads"], of["operator"]), {})
-            by_process.setdefault(of.get("process", 0), {})[of["contestant"]] = statistics.median(m["samples"])
     found: dict[int, dict[str, float]] = {}
-    for (threads, name), by_process in medians.items():
-        ratios = [one["region"] / one["direct"] for one in by_process.values() if len(one) == 2]
-        if ratios:
-            found.setdefault(threads, {})[name] = statistics.median(ratios)
+    for (name, threads), processes in _medians(section, "operator", ways=2).items():
+        found.setdefault(threads, {})[name] = statistics.median(m["region"] / m["direct"] for m in processes)
     return found
 
 
 def network_ratios(section: dict) -> dict[tuple[str, int], float]:
-    """The time with measured choices in parts of the better of the other two."""
-    medians = {key: {way: statistics.median(s) for way, s in by_way.items()} for key, by_way in _by(section, "network").items()}
-    return {key: m["measured"] / min(m["ours"], m["vendor"]) for key, m in medians.items() if len(m) == len(WAYS)}
+    """The time with measured choices in parts of the better of the other two, the median over processes."""
+    found = {}
+    for key, processes in _medians(section, "network", ways=len(WAYS)).items():
+        # One of the two for all processes: the faster one in each would be the one that noise made faster.
+        better = min(("ours", "vendor"), key=lambda way, processes=processes: statistics.median(m[way] for m in processes))
+        found[key] = statistics.median(m["measured"] / m[better] for m in processes)
+    return found
 
 
 def of_vendor(section: dict) -> list[Table]:
@@ -62,7 +70,7 @@ def of_vendor(section: dict) -> list[Table]:
                 continue
             ratio = network_ratios(section).get((network, threads))
             rows.append([network, *(interval(by_way[way], "s") if way in by_way else "" for way in WAYS), f"{ratio:.3f}" if ratio else ""])
-        note = "All ours, all the vendor's, and choices by measurement, in parts of the better of the other two."
+        note = "All ours, all the vendor's, and choices by measurement, in parts of the better of the other two; the median over processes."
         tables.append(Table(f"Choices in networks, {threads_text(threads)}", ["", *WAYS, "ratio"], rows, [note]))
     for key, made in facts.get("choices", {}).items():
         network, _, threads = key.rpartition("/")

@@ -367,6 +367,14 @@ def test_a_process_that_is_slow_by_chance_does_not_decide_of_an_operator():
     assert vendor_tables.operator_ratios(section) == {1: {"relu": pytest.approx(1.02)}}
 
 
+def test_noise_does_not_decide_which_of_the_other_two_is_the_better():
+    times = [(1.0, 1.02, 1.0), (1.0, 0.9, 1.0), (1.0, 1.02, 1.3), (1.0, 1.02, 1.0), (1.0, 0.9, 1.01)]  # a process each
+    section = {"facts": {}, "measurements": [
+        {"samples": [seconds], "labels": {"network": "n", "contestant": way, "threads": 2, "process": process}}
+        for process, all_three in enumerate(times) for way, seconds in zip(vendor_tables.WAYS, all_three)]}  # fmt: skip
+    assert vendor_tables.network_ratios(section) == {("n", 2): pytest.approx(1.0)}
+
+
 def test_operators_networks_and_choices_of_the_vendor(results):
     operators, one, four, choices, partition = tables.of_section("vendor", results["sections"]["vendor"], results)
     assert cell(operators, "relu", "ratio") == "1.200" and any("Wrong result, not timed: x" in note for note in operators.notes)
