@@ -9,8 +9,9 @@ namespace {
 
 constexpr double kKiB = 1 << 10, kMiB = 1 << 20;
 
-// Sizes from the makers' optimization manuals and data sheets. Of an L3 that many cores share
-// counts a quarter of a common part's: one thread finds most of it free, all threads little.
+// Sizes from the makers' optimization manuals and data sheets. Of an L3 that all cores share counts
+// a quarter of a common part's: one thread finds most of it free, all threads little. AMD's is one
+// for each four (Zen, Zen 2) or eight cores, of which half counts.
 struct CacheRow {
   std::string_view cpu;  // the beginning of LLVM's name for it
   double l1, l2, l3;     // bytes
@@ -33,10 +34,10 @@ constexpr CacheRow kCaches[] = {
     {"alderlake", 48 * kKiB, 1.25 * kMiB, 8 * kMiB},
     {"raptorlake", 48 * kKiB, 2 * kMiB, 9 * kMiB},
     {"znver1", 32 * kKiB, 512 * kKiB, 4 * kMiB},
-    {"znver2", 32 * kKiB, 512 * kKiB, 4 * kMiB},
-    {"znver3", 32 * kKiB, 512 * kKiB, 8 * kMiB},
-    {"znver4", 32 * kKiB, 1 * kMiB, 8 * kMiB},
-    {"znver5", 48 * kKiB, 1 * kMiB, 8 * kMiB},
+    {"znver2", 32 * kKiB, 512 * kKiB, 8 * kMiB},
+    {"znver3", 32 * kKiB, 512 * kKiB, 16 * kMiB},
+    {"znver4", 32 * kKiB, 1 * kMiB, 16 * kMiB},
+    {"znver5", 48 * kKiB, 1 * kMiB, 16 * kMiB},
 };
 
 constexpr std::string_view kIntel = "Intel Optimization Reference Manual";
