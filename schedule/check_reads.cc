@@ -25,6 +25,18 @@ class Regions {
     }
   }
 
+  // Whether a loop that the stage stands in has no iteration.
+  bool is_empty(const StageData& stage) const {
+    for (const StageData* s = &stage; is_region(*s); s = s->attach_stage) {
+      if (s->attach_type == AttachType::ScanInit) continue;  // none of its loops stands around
+      const StageData* parent = s->attach_stage;
+      for (size_t k = leaf_position(*parent, s->attach_axis) + 1; k-- > 0;) {
+        if (is_const_int(domains_.at(parent->leaf_axes[k]->var).extent, 0)) return true;
+      }
+    }
+    return false;
+  }
+
   DomainMap of(const StageData& stage) {
     DomainMap result;
     for (const IterVar& axis : stage.op->data_axes()) {
@@ -68,6 +80,7 @@ void check_reads(const Schedule& normalized, const DomainMap& domains) {
     if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
     auto doubt = te::doubtful_read(stage->op);
     if (doubt && is_region(*stage)) {
+      if (regions.is_empty(*stage)) continue;
       doubt = te::doubtful_read(stage->op, regions.of(*stage));
     }
     if (!doubt) continue;

@@ -130,6 +130,10 @@ class Check : public GuardedVisitor {
   }
 
   std::optional<DoubtfulRead> run() {
+    const auto is_empty = [&](const IterVar& axis) {
+      return is_const_int(ranges_.at(axis->var).extent, 0);
+    };
+    if (std::ranges::any_of(op_->data_axes(), is_empty)) return {};  // no element is computed
     for (const Expr& e : op_->evaluated()) visit(e);
     return std::move(found_);
   }

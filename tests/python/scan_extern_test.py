@@ -410,3 +410,40 @@ def test_an_lstm_is_tuned_in_its_steps(tmp_path):
     tvm.testing.assert_allclose(out, lstm_of_numpy(x, w), rtol=1e-3, atol=1e-5)
     shown = str(tvm.autotune.prior_schedule(arguments).trace)
     assert shown.count("vectorize") >= 4 and "compute_inline" in shown
+
+
+@pytest.mark.parametrize("rows, given", [(1, 1), (2, 2), (3, 3), (3, 2)])
+def test_rows_that_are_all_given(rows, given):
+    X = te.placeholder((rows, 5), name="X")
+    state = te.placeholder((rows, 5), name="state")
+    init = te.compute((given, 5), lambda t, i: X[t, i], name="init")
+    update = te.compute((rows, 5), lambda t, i: state[t - 1, i] + X[t, i], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    double = te.compute((rows, 5), lambda t, i: scan[t, i] * 2, name="double")
+    x = random(rows, 5)
+    expected = x.copy()
+    for t in range(given, rows):
+        expected[t] += expected[t - 1]
+
+    def cache(s):
+        s[s.cache_write(update, "local")].compute_at(s[update], update.op.axis[1])
+
+    for primitives in (lambda s: None, lambda s: s[update].split(update.op.axis[1], factor=2), cache,
+                       lambda s: s[s.cache_read(state, "local", [update])].compute_at(s[update], update.op.axis[1])):
+        for output, factor in ((scan, 1), (double, 2)):
+            s = te.create_schedule(output.op)
+            primitives(s)
+            assert s.check() == []
+            tvm.testing.assert_allclose(run(s, [X, output], x), expected * factor, rtol=1e-5)
+    wide = te.compute((given, 5), lambda t, i: X[t + rows, i], name="wide")
+    outside = te.scan(wide, update, state, inputs=[X])
+    with pytest.raises(tvm.UserError, match="index 0 of 'X'"):
+        tvm.build(te.create_schedule(outside.op), [X, outside])
+
+
+def test_the_axis_of_statements():
+    A = te.placeholder((4,), name="A")
+    E = te.extern((4,), [A], lambda ins, outs: tvm.tir.ir_builder.create().get(), name="E")
+    for of in (E, E.op):
+        with pytest.raises(tvm.UserError, match="computed by statements, whose loops are no axes"):
+            of.axis
