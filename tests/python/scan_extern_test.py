@@ -447,3 +447,77 @@ def test_the_axis_of_statements():
     for of in (E, E.op):
         with pytest.raises(tvm.UserError, match="computed by statements, whose loops are no axes"):
             of.axis
+
+
+def reading(row, rows=8):
+    """A scan over rows of 4, whose update is row(state, t, i, I) for a tensor I of integers."""
+    X, I = te.placeholder((rows, 4), name="X"), te.placeholder((4,), "int32", name="I")
+    state = te.placeholder((rows, 4), name="state")
+    init = te.compute((1, 4), lambda t, i: X[t, i], name="init")
+    update = te.compute((rows, 4), lambda t, i: row(state, t, i, I), name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    return X, I, scan, te.create_schedule(scan.op)
+
+
+def terms(extent):
+    return te.reduce_axis((0, extent), "k")
+
+
+EARLIER = {
+    "the one before": lambda s, t, i, I: s[t - 1, i],
+    "a half": lambda s, t, i, I: s[t // 2, i],
+    "two before": lambda s, t, i, I: te.if_then_else(t >= 2, s[t - 2, i], 0.0),
+    "of data, bounded": lambda s, t, i, I: s[te.max(te.min(I[i], t - 1), 0), i],
+    "of data, modulo": lambda s, t, i, I: s[I[i] % t, i],
+    "of data, tested": lambda s, t, i, I: te.if_then_else(tvm.tir.all(I[i] >= 0, I[i] < t), s[I[i], i], 0.0),
+    "all before": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k))(terms(t)),
+    "those before": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k, where=k < t))(terms(8)),
+    "a column of data": lambda s, t, i, I: s[t - 1, I[i] % 4],
+}
+LATER = {
+    "of data": lambda s, t, i, I: s[I[i], i],
+    "of data, bounded by its own": lambda s, t, i, I: s[te.min(I[i], t), i],
+    "of data, tested too late": lambda s, t, i, I: te.if_then_else(I[i] <= t, s[I[i], i], 0.0),
+    "its own at times": lambda s, t, i, I: te.if_then_else(t > 2, s[t, i], 0.0),
+    "those up to its own": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k, where=k <= t))(terms(8)),
+}
+
+
+@pytest.mark.parametrize("rows", ["constant", "symbolic"])
+def test_rows_that_are_provably_earlier(rows):
+    n = te.var("n") if rows == "symbolic" else 8
+    for name, row in EARLIER.items():
+        X, I, scan, s = reading(row, n)
+        assert s.check() == [], name
+    for name, row in LATER.items():
+        X, I, scan, s = reading(row, n)
+        (finding,) = s.check()
+        assert (finding.code, finding.stage, finding.axis) == ("uninitialized-read", "update", "scan.idx"), name
+        assert "of the state 'state' may be read before 'scan' has computed it" in finding.what
+        assert "te.min" in finding.legal
+
+
+def test_rows_of_data_are_read():
+    X, I, scan, s = reading(lambda s, t, i, I: s[te.max(te.min(I[i], t - 1), 0), i] * 2)
+    x, places = random(8, 4), numpy.array([3, 0, -7, 100], "int32")
+    expected = x.copy()
+    for t in range(1, 8):
+        expected[t] = [2 * expected[max(min(p, t - 1), 0), i] for i, p in enumerate(places)]
+    f = tvm.build(s, [X, I, scan])
+    out = tvm.nd.array(numpy.zeros_like(x))
+    f(tvm.nd.array(x), tvm.nd.array(places), out)
+    tvm.testing.assert_allclose(out.numpy(), expected)
+
+
+def test_a_cache_may_hold_more_rows_than_are_read():
+    X, I, scan, s = reading(lambda s, t, i, I: s[t - 1, i] + s[te.max(t - 2, 0), i])
+    update = next(st for st in s.stages if st.name == "update")
+    state = next(st for st in s.stages if st.name == "state").op.output(0)
+    cache = s.cache_read(state, "local", [update.op.output(0)])
+    s[cache].compute_at(update, update.op.axis[1])
+    assert s.check() == []
+    x = random(8, 4)
+    expected = x.copy()
+    for t in range(1, 8):
+        expected[t] = expected[t - 1] + expected[max(t - 2, 0)]
+    tvm.testing.assert_allclose(run(s, [X, scan], x), expected, rtol=1e-5)
