@@ -521,3 +521,47 @@ def test_a_cache_may_hold_more_rows_than_are_read():
     for t in range(1, 8):
         expected[t] = expected[t - 1] + expected[max(t - 2, 0)]
     tvm.testing.assert_allclose(run(s, [X, scan], x), expected, rtol=1e-5)
+
+
+def cached_step(rows, back, schedule):
+    X, state = te.placeholder((rows, 8), name="X"), te.placeholder((rows, 8), name="state")
+    init = te.compute((1, 8), lambda t, i: X[0, i], name="init")
+    step = te.compute((rows, 8), lambda t, i: state[t - back, i] + X[t, i], name="step")
+    update = te.compute((rows, 8), lambda t, i: step[t, i] * 2, name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    s = te.create_schedule(scan.op)
+    schedule(s, step)
+    return X, scan, s
+
+
+def split_time(s, step):
+    s[step].split(step.op.axis[0], factor=4)
+    s.cache_write(step, "local")
+
+
+def split_both(s, step):
+    s[step].split(step.op.axis[0], factor=4)
+    outer, inner = s[step].split(step.op.axis[1], factor=3)
+    s[step].reorder(inner, outer)
+    cache = s.cache_write(step, "local")
+    s[cache].vectorize(s[cache].op.axis[3])
+
+
+def fused(s, step):
+    s[step].split(s[step].fuse(*step.op.axis), factor=8)
+    s.cache_write(step, "local")
+
+
+@pytest.mark.parametrize("schedule", [split_time, split_both, fused])
+def test_caches_of_steps_that_factors_do_not_divide(schedule):
+    for rows in (1, 6, 9):
+        X, scan, s = cached_step(rows, 1, schedule)
+        assert s.check() == []
+        x = random(rows, 8)
+        expected = x.copy()
+        for t in range(1, rows):
+            expected[t] = 2 * (expected[t - 1] + x[t])
+        tvm.testing.assert_allclose(run(s, [X, scan], x), expected, rtol=1e-4)
+    for rows in (6, 9):
+        _, _, s = cached_step(rows, 2, schedule)
+        assert [f.code for f in s.check()] == ["out-of-bounds"], rows
