@@ -321,11 +321,28 @@ class Matcher {
     return found;
   }
 
+  // An index may be the same at all points without looking so, as that of j // 8 of eight j.
+  Expr with_simple_indices(const Expr& e) {
+    return rewrite(e, [&](const Expr& part) -> Expr {
+      const ProducerLoad* load = as<ProducerLoad>(part);
+      if (load == nullptr) return {};
+      return with(part, [&](ProducerLoad& to) {
+        for (Expr& index : to.indices) {
+          if (index.defined()) index = constant_here(analyzer_.canonical_simplify(index));
+        }
+      });
+    });
+  }
+  // The index at the first point, where it is provably that at all of them.
+  Expr constant_here(const Expr& index) {
+    const Expr first = analyzer_.canonical_simplify(substitute(index, zeros_));
+    return analyzer_.can_prove_equal(index, first) ? first : index;
+  }
   // Lets a scalar parameter be an expression that is the same at all points of the intrinsic.
   bool bind_scalar(const Var& scalar, const Expr& found) {
     if (found.dtype() != scalar.dtype()) return false;
     const bool plain = found.dtype().is_integer() && !reads_tensors(found);
-    const Expr value = plain ? analyzer_.canonical_simplify(found) : found;
+    const Expr value = plain ? analyzer_.canonical_simplify(found) : with_simple_indices(found);
     for (const IterVar& axis : wanted_.all_axes) {
       if (uses(value, axis->var)) return false;
     }
