@@ -428,7 +428,11 @@ def test_rows_that_are_all_given(rows, given):
     def cache(s):
         s[s.cache_write(update, "local")].compute_at(s[update], update.op.axis[1])
 
-    for primitives in (lambda s: None, lambda s: s[update].split(update.op.axis[1], factor=2), cache,
+    def in_its_consumer(s):
+        if s.outputs[0].op.name == "double":
+            s[scan].compute_at(s[double], double.op.axis[1])
+
+    for primitives in (lambda s: None, in_its_consumer, lambda s: s[update].split(update.op.axis[1], factor=2), cache,
                        lambda s: s[s.cache_read(state, "local", [update])].compute_at(s[update], update.op.axis[1])):
         for output, factor in ((scan, 1), (double, 2)):
             s = te.create_schedule(output.op)
