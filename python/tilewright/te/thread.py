@@ -37,7 +37,7 @@ def thread_axis(dom=None, tag="", name=""):
     """
     if isinstance(dom, str):
         dom, tag = None, dom
-    if tag not in _core.thread_tags:
+    if not isinstance(tag, str) or tag not in _core.thread_tags:
         _core.raise_error("bad-argument", f"{tag!r} is no tag of a thread axis", ", ".join(_core.thread_tags))
     if not isinstance(name, str):
         _core.raise_error("bad-argument", f"name is {name!r}", "a string")
