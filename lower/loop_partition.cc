@@ -17,9 +17,9 @@
 // number of statements stays within a fixed multiple of what it was. Where a condition fails for
 // all of a part, what it guards is not written again: of two loops over y*12 + x < 29 the inner one
 // ends at 29 - y*12 then, and asks nothing. Loops of constant extent are cut at one condition after
-// the other until none is left that says where it holds: of i >= 3, of i < 97 and of i == 5. A
-// condition that is left and does not depend on its loop goes in front of it: it is asked once, and
-// the loop is one to see.
+// the other until none is left that says where it holds: of i >= 3, of i < 97, of i == 5, of i != 7
+// and of i == 0 || j == 59. A condition that is left and does not depend on its loop goes in front
+// of it: it is asked once, and the loop is one to see.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -35,7 +35,9 @@
 namespace tw::pass {
 namespace {
 
-constexpr int kMaxGrowth = 8;  // copies of statements, relative to the kernel before
+// Copies of statements, relative to the kernel before; and statements that are few whatever it was.
+constexpr int kMaxGrowth = 8;
+constexpr int kFewLeaves = 32;
 
 int count_leaves(const Stmt& root) {
   int n = 0;
@@ -43,16 +45,20 @@ int count_leaves(const Stmt& root) {
   return n;
 }
 
-// likely(a && b) as likely(a) && likely(b), and equality as two conditions that each hold from a
-// point on: such are cut one by one.
+// likely(a && b) as likely(a) && likely(b), the same of ||, and equality as two conditions that
+// each hold from a point on: such are cut one by one.
 Stmt taken_apart(const Stmt& root) {
+  const auto whole = [](const Expr& e) {
+    return e.dtype().is_integer() && !e.dtype().is_vector() && !e.dtype().is_bool();
+  };
   const std::function<Expr(const Expr&)> apart = [&](const Expr& e) -> Expr {
     if (const And* both = as<And>(e)) return apart(both->a) && apart(both->b);
-    const Equal* equal = as<Equal>(e);
-    const bool whole = equal != nullptr && equal->a.dtype().is_integer() &&
-                       !equal->a.dtype().is_vector() && !equal->a.dtype().is_bool();
-    if (!whole) return likely(e);
-    return likely(equal->a >= equal->b) && likely(equal->a <= equal->b);
+    if (const Or* either = as<Or>(e)) return apart(either->a) || apart(either->b);
+    if (const Equal* n = as<Equal>(e); n && whole(n->a))
+      return likely(n->a >= n->b) && likely(n->a <= n->b);
+    if (const NotEqual* n = as<NotEqual>(e); n && whole(n->a))
+      return likely(n->a < n->b) || likely(n->a > n->b);
+    return likely(e);
   };
   return rewrite(root, [&](const Expr& e) -> Expr {
     const Call* call = as<Call>(e);
@@ -65,7 +71,8 @@ Stmt taken_apart(const Stmt& root) {
 class Candidates : public Visitor {
  public:
   explicit Candidates(const For& loop) : loop_(loop) {}
-  std::vector<Expr> conditions;  // whole likely(…) calls
+  std::vector<Expr> conditions;    // whole likely(…) calls
+  std::vector<Expr> alternatives;  // those of which another one may hold instead
   IntervalMap relaxed;
   bool bounded = true;
 
@@ -87,15 +94,20 @@ class Candidates : public Visitor {
   }
   void on(const Call& op) override {
     if (op.name == "likely" && uses(op.args[0], loop_.var) && !may_change(op.args[0], loop_.body)) {
-      const Expr e = Expr::of(&op);
-      conditions.push_back(e);
+      (in_or_ ? alternatives : conditions).push_back(Expr::of(&op));
       return;
     }
     Visitor::on(op);
   }
+  void on(const Or& op) override {
+    const bool outer = std::exchange(in_or_, true);
+    Visitor::on(op);
+    in_or_ = outer;
+  }
 
  private:
   const For& loop_;
+  bool in_or_ = false;
 };
 
 // Takes away conditions that are known: these very calls, not others that are equal to them.
@@ -116,6 +128,7 @@ class Drop : public Mutator {
     return e;
   }
   Expr on(const And& op, const Expr&) override { return mutate(op.a) && mutate(op.b); }
+  Expr on(const Or& op, const Expr&) override { return mutate(op.a) || mutate(op.b); }
   Stmt on(const IfThenElse& op, const Stmt& self) override {
     const Stmt s = Mutator::on(op, self);
     const IfThenElse& result = *as<IfThenElse>(s);
@@ -142,7 +155,7 @@ bool does_nothing(const Stmt& root) {
 class Partition : public ScopedMutator {
  public:
   Partition(const PassOptions& options, int leaves)
-      : options_(options), budget_(leaves * kMaxGrowth) {}
+      : options_(options), budget_(std::max(leaves * kMaxGrowth, kFewLeaves)) {}
 
  protected:
   using ScopedMutator::on;
@@ -155,8 +168,14 @@ class Partition : public ScopedMutator {
     }
     Candidates found(op);
     found.visit(op.body);
+    // One of several conditions that may hold says where to cut, and not that the rest is rare.
+    if (constant) {
+      found.conditions.insert(found.conditions.end(), found.alternatives.begin(),
+                              found.alternatives.end());
+    }
+    if (found.conditions.empty()) return ScopedMutator::on(op, self);
     const int leaves = count_leaves(op.body);
-    if (found.conditions.empty() || leaves * 2 > budget_) return ScopedMutator::on(op, self);
+    const bool affordable = leaves * 2 <= budget_;
 
     // The part of the domain where as many of the conditions as have an interval hold together.
     Interval main;
@@ -180,7 +199,7 @@ class Partition : public ScopedMutator {
     const Expr first = main.least.defined() ? clamp(begin, main.least) : begin;
     const Expr last = main.greatest.defined() ? clamp(first, main.greatest + one) : end;
     const bool nothing_main = analyzer_.can_prove(last <= first);
-    if (nothing_main) return cut_at_one(op, self, held, found.relaxed, leaves);
+    if (nothing_main) return cut_at_one(op, self, held, found.relaxed, leaves, affordable);
 
     // Copies that stand side by side must be counted now.
     const auto constant_length = [&](const Expr& from, const Expr& to) {
@@ -198,6 +217,8 @@ class Partition : public ScopedMutator {
         prologue ? outside(op, held, intervals, &Interval::least, found.relaxed) : Stmt();
     const Stmt after =
         epilogue ? outside(op, held, intervals, &Interval::greatest, found.relaxed) : Stmt();
+    // A loop that only ends sooner is no copy.
+    if (!affordable && (before.defined() || after.defined())) return ScopedMutator::on(op, self);
     budget_ -= leaves * (before.defined() + after.defined());
     std::vector<Stmt> parts;
     // The others of several conditions may cut the ends of a loop of constant extent once more.
@@ -213,7 +234,7 @@ class Partition : public ScopedMutator {
   // extent is: at the ends of where one of them holds, and of where it fails, and its parts at the
   // others.
   Stmt cut_at_one(const For& op, const Stmt& self, const std::vector<Expr>& held,
-                  const IntervalMap& relaxed, int leaves) {
+                  const IntervalMap& relaxed, int leaves, bool affordable) {
     const auto min = as_const_int(op.min), extent = as_const_int(op.extent);
     const int budget = budget_;
     const Stmt whole = ScopedMutator::on(op, self);
@@ -229,8 +250,11 @@ class Partition : public ScopedMutator {
       }
       if (points.size() == 2 && holds.first == holds.second && fails.first == fails.second)
         continue;
-      budget_ = budget;
-      std::vector<Stmt> parts;
+      struct Piece {
+        Expr from, to;
+        Stmt body;
+      };
+      std::vector<Piece> pieces;
       for (auto to = std::next(points.begin()); to != points.end(); ++to) {
         const int64_t from = *std::prev(to);
         Stmt body = op.body;
@@ -240,12 +264,16 @@ class Partition : public ScopedMutator {
           if (does_nothing(body)) continue;
         }
         const DType type = op.var.dtype();
-        budget_ -= leaves;
-        parts.push_back(
-            part(op, self, make_const(type, from), make_const(type, *to), body, /*again=*/true));
+        pieces.push_back({make_const(type, from), make_const(type, *to), body});
       }
-      budget_ += leaves;  // one of them takes the place of the loop
-      return parts.empty() ? make(Evaluate{.value = 0}) : block(parts);
+      if (pieces.empty()) return make(Evaluate{.value = 0});
+      if (pieces.size() > 1 && !affordable) continue;
+      // One of them takes the place of the loop.
+      budget_ = budget - leaves * static_cast<int>(pieces.size() - 1);
+      std::vector<Stmt> parts;
+      for (const Piece& p : pieces)
+        parts.push_back(part(op, self, p.from, p.to, p.body, /*again=*/true));
+      return block(parts);
     }
     return whole;
   }

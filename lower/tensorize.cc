@@ -47,7 +47,7 @@ class Tensorize : public ScopedMutator {
         values[open.at(k)] = cast(open[k].dtype(), given.args[k]);
     }
     for (size_t k = 0; k < intrin->buffers.size(); ++k)
-      bind(*intrin, intrin->buffers[k], *as<Call>(operands.args.at(k + 1)), values);
+      bind(*intrin, intrin->buffers[k], operands, k, values);
     const std::string& part = as<StringImm>(operands.args[0])->value;
     Stmt body = statements(*intrin, part);
     // A reset knows nothing of the inputs, the first of the buffers.
@@ -72,15 +72,19 @@ class Tensorize : public ScopedMutator {
   }
 
   // What the variables of the buffer are: the memory, the first element in it, and strides.
-  void bind(const TensorIntrinNode& intrin, const IntrinBuffer& buffer, const Call& operand,
-            VarMap& values) {
+  void bind(const TensorIntrinNode& intrin, const IntrinBuffer& buffer, const Call& operands,
+            size_t number, VarMap& values) {
+    const Call& operand = *as<Call>(operands.args.at(number + 1));
     if (operand.args.empty()) return;
     const auto load = [&](size_t k) { return as<Load>(operand.args[k]); };
     const Load& first = *load(0);
     const auto fail = [&](std::string what, std::string legal) {
+      // The last of the operands is what the stage stores.
+      const Call& stored = *as<Call>(operands.args.at(intrin.buffers.size()));
       raise({.code = ErrorCode::CannotTensorize,
-             .what = fmt::format("operand '{}' of '{}': {}", buffer.name, intrin.name, what),
-             .stage = first.buffer.name(),
+             .what = fmt::format("operand '{}' of '{}', which is '{}': {}", buffer.name,
+                                 intrin.name, first.buffer.name(), what),
+             .stage = as<Load>(stored.args[0])->buffer.name(),
              .legal = std::move(legal)});
     };
     const auto agree = [&](const Expr& declared, const Expr& has, const std::string& what) {

@@ -513,7 +513,7 @@ void bind_expr(py::module_& m) {
   bind_operators(expr);
   bind_operators(axis);
 
-  py::class_<Stmt>(m, "Stmt", "A statement of lowered IR.")
+  py::class_<Stmt>(m, "Stmt", py::dynamic_attr(), "A statement of lowered IR.")
       .def("__str__", [](const Stmt& self) { return to_string(self); })
       .def("__repr__", [](const Stmt& self) { return to_string(self); })
       .def("hash", [](const Stmt& self) { return fmt::format("{:016x}", structural_hash(self)); });

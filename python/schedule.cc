@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/print.h"
+#include "lower/check_schedule.h"
 #include "python/schedule.h"
 #include "schedule/primitive.h"
 #include "schedule/schedule_data.h"
@@ -14,7 +15,6 @@
 #include "schedule/tensor_intrin.h"
 #include "schedule/trace_json.h"
 #include "schedule/trace_python.h"
-#include "schedule/validate.h"
 
 namespace tw::python {
 namespace {
@@ -358,6 +358,9 @@ py::object op_or_none(const te::Operation& op) { return op.defined() ? wrap(op) 
 }  // namespace
 
 void bind_schedule(py::module_& m) {
+  py::list tags;
+  for (const std::string_view tag : thread_tags()) tags.append(py::str(std::string(tag)));
+  m.attr("thread_tags") = py::tuple(tags);
   py::class_<Schedule> schedule(m, "Schedule",
                                 "A stage for each operation, and the trace that shaped them.");
   bind_trace(m);
@@ -418,7 +421,7 @@ void bind_schedule(py::module_& m) {
           "check",
           [](const Schedule& s, const std::vector<te::Tensor>& stored) {
             const py::gil_scoped_release released;
-            return check(s, stored);
+            return check_lowered(s, stored);
           },
           py::arg("stored") = std::vector<te::Tensor>{},
           "All that is wrong with the schedule; an empty list for one that can be lowered. "

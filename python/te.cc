@@ -192,10 +192,15 @@ std::vector<te::Tensor> extern_tensors(const std::string& name,
                                        const std::vector<te::Tensor>& inputs,
                                        const std::vector<std::vector<Expr>>& shapes,
                                        const std::vector<DType>& dtypes, const py::list& given,
-                                       const Stmt& body, const std::string& tag,
-                                       const py::dict& attributes) {
-  te::ExternParts parts{
-      .name = name, .inputs = inputs, .tag = tag, .attributes = to_attributes(attributes)};
+                                       const Stmt& body,
+                                       const std::vector<std::pair<Stmt, std::string>>& lines,
+                                       const std::string& tag, const py::dict& attributes) {
+  te::ExternParts parts{.name = name,
+                        .inputs = inputs,
+                        .tag = tag,
+                        .attributes = to_attributes(attributes),
+                        .where = caller()};
+  for (const auto& [statement, line] : lines) parts.lines.emplace(statement.get(), line);
   const auto buffers = given.cast<std::vector<IntrinBuffer>>();
   std::vector<std::vector<Expr>> all;
   for (const te::Tensor& input : inputs) all.push_back(input.shape());
@@ -314,8 +319,7 @@ void bind_tensor(py::class_<te::Tensor>& tensor, py::class_<TensorSlice>& slice)
       .def_property_readonly("shape",
                              [](const te::Tensor& t) { return py::tuple(py::cast(t.shape())); })
       .def_property_readonly("ndim", &te::Tensor::rank)
-      .def_property_readonly("axis",
-                             [](const te::Tensor& t) { return computed(t.op()).data_axes(); })
+      .def_property_readonly("axis", [](const te::Tensor& t) { return data_axes(t.op()); })
       .def_property_readonly("reduce_axis",
                              [](const te::Tensor& t) { return reduction_axes(t.op()); })
       .def_property_readonly("dtype", &te::Tensor::dtype)

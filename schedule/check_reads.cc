@@ -25,6 +25,18 @@ class Regions {
     }
   }
 
+  // Whether a loop that the stage stands in has no iteration.
+  bool is_empty(const StageData& stage) const {
+    for (const StageData* s = &stage; is_region(*s); s = s->attach_stage) {
+      if (s->attach_type == AttachType::ScanInit) continue;  // none of its loops stands around
+      const StageData* parent = s->attach_stage;
+      for (size_t k = leaf_position(*parent, s->attach_axis) + 1; k-- > 0;) {
+        if (is_const_int(domains_.at(parent->leaf_axes[k]->var).extent, 0)) return true;
+      }
+    }
+    return false;
+  }
+
   DomainMap of(const StageData& stage) {
     DomainMap result;
     for (const IterVar& axis : stage.op->data_axes()) {
@@ -49,6 +61,23 @@ class Regions {
     return result;
   }
 
+  // The same in terms of the loops, which says more: of axes that depend on each other, as the
+  // parts of a split do.
+  std::optional<te::DoubtfulRead> doubt_in_loops(const StageData& stage) const {
+    DomainMap ranges = loops_;
+    VarMap values;
+    for (const IterVar& axis : stage.op->data_axes()) {
+      const Range& region = domains_.at(axis->var);
+      if (!is_known(region)) continue;
+      values[axis->var] = region.min;
+      if (is_one(region.extent)) continue;
+      const Var offset(axis.name(), axis->var.dtype());
+      ranges[offset] = {make_zero(axis->var.dtype()), region.extent};
+      values[axis->var] = region.min + offset;
+    }
+    return te::doubtful_read(stage.op, ranges, values);
+  }
+
  private:
   const DomainMap& domains_;
   DomainMap loops_;
@@ -68,7 +97,9 @@ void check_reads(const Schedule& normalized, const DomainMap& domains) {
     if (is_placeholder(*stage) || stage->attach_type == AttachType::InlinedAlready) continue;
     auto doubt = te::doubtful_read(stage->op);
     if (doubt && is_region(*stage)) {
+      if (regions.is_empty(*stage)) continue;
       doubt = te::doubtful_read(stage->op, regions.of(*stage));
+      if (doubt && !regions.doubt_in_loops(*stage)) continue;
     }
     if (!doubt) continue;
     doubt->error.where = stage->where;

@@ -170,7 +170,8 @@ class BoundInference {
     std::vector<std::optional<Range>> region(axes.size());
     for (const StageData* consumer : consumers_of(schedule_, stage)) {
       if (consumer->attach_type == AttachType::InlinedAlready) continue;
-      if (!consumer->op->has_points()) continue;  // it reads nothing
+      // It reads nothing; but a scan of no step has what it begins with.
+      if (!consumer->op->has_points() && consumer->op->parts().empty()) continue;
       ReadRegion reads(schedule_, stage, ranges_around(*consumer, stage),
                        values_where_fused(*consumer, stage), analyzer_, region);
       for (const Expr& e : consumer->op->evaluated()) reads.visit(e);

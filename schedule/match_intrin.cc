@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/match_intrin.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "ir/attributes.h"
 #include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/fields.h"
+#include "ir/print.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"
 #include "runtime/error.h"
@@ -60,10 +64,21 @@ class Matcher {
     for (const IterVar& axis : found_.all_axes) roots_[axis->var] = parts_.at(axis->var).min;
   }
 
+  // After a match that failed.
+  const std::string& difference() const { return in_body_.empty() ? in_axes_ : in_body_; }
+
   std::optional<IntrinMatch> match() {
-    if (found_.body.size() != wanted_.body.size()) return {};
-    if (found_.is_reduction() != wanted_.is_reduction()) return {};
-    if (!found_.init.empty() || !wanted_.init.empty()) return {};
+    const auto other = [&](const std::string& found, const std::string& wanted) {
+      in_axes_ = fmt::format("{} where it has {}", found, wanted);
+      return std::nullopt;
+    };
+    if (const size_t a = found_.body.size(), b = wanted_.body.size(); a != b)
+      return other(fmt::format("{} results", a), fmt::format("{}", b));
+    if (found_.is_reduction() != wanted_.is_reduction()) {
+      return found_.is_reduction() ? other("a reduction", "none") : other("none", "a reduction");
+    }
+    if (!found_.init.empty() || !wanted_.init.empty())
+      return other("a reduction with a start of its own", "none, or one");
     if (!assign(found_.axis, wanted_.axis, 0)) return {};
     IntrinMatch result;
     for (const std::optional<IntrinOperand>& input : bound_.inputs) {
@@ -100,7 +115,8 @@ class Matcher {
   bool assign(const std::vector<IterVar>& found, const std::vector<IterVar>& wanted, size_t k) {
     if (k == wanted.size()) {
       for (const IterVar& axis : found) {
-        if (!is_one(parts_.at(axis->var).extent) && !taken_.contains(axis->var)) return false;
+        if (is_one(parts_.at(axis->var).extent) || taken_.contains(axis->var)) continue;
+        return no_axis(fmt::format("a loop over '{}' where it has none", axis.name()));
       }
       if (&found == &found_.axis) return assign(found_.reduce_axis, wanted_.reduce_axis, 0);
       bound_ = {.inputs = std::vector<std::optional<IntrinOperand>>(intrin_.inputs.size()),
@@ -125,11 +141,18 @@ class Matcher {
     }
     // An extent that is a variable may be that of a single point.
     const Var opened = open(axis->domain.extent, make_const(axis->var.dtype(), 1));
-    if (!opened.defined() && !is_one(substitute(axis->domain.extent, fixed_))) return false;
+    if (!opened.defined() && !is_one(substitute(axis->domain.extent, fixed_))) {
+      return no_axis(fmt::format("no loop of extent {} where it has one over '{}'",
+                                 to_string(substitute(axis->domain.extent, fixed_)), axis.name()));
+    }
     fixed_[axis->var] = make_zero(axis->var.dtype());
     if (assign(found, wanted, k + 1)) return true;
     fixed_.erase(axis->var);
     if (opened.defined()) fixed_.erase(opened);
+    return false;
+  }
+  bool no_axis(std::string difference) {
+    if (in_axes_.empty()) in_axes_ = std::move(difference);
     return false;
   }
   // Lets an extent that is a variable be the one found; undefined where it is none, or is bound.
@@ -160,6 +183,11 @@ class Matcher {
   Expr wanted(const Expr& e) const { return substitute(e, fixed_); }
 
   bool same_reduction(const Reduce& a, const Reduce& b) {
+    const bool equal = same_terms(a, b);
+    if (!equal && in_body_.empty()) in_body_ = "another reducer, or another condition";
+    return equal;
+  }
+  bool same_terms(const Reduce& a, const Reduce& b) {
     const auto always = [](const Reduce& r) {
       return !r.condition.defined() || is_const_int(r.condition, 1);
     };
@@ -177,7 +205,14 @@ class Matcher {
     return true;
   }
 
+  // Notes the first difference; of parts, before what they are parts of.
   bool same(const Expr& a, const Expr& b) {
+    const bool equal = equal_parts(a, b);
+    if (!equal && in_body_.empty() && a.defined() && b.defined())
+      in_body_ = fmt::format("{} where it has {}", to_string(a), to_string(b));
+    return equal;
+  }
+  bool equal_parts(const Expr& a, const Expr& b) {
     if (!a.defined() || !b.defined()) return a.defined() == b.defined();
     if (const Variable* v = as<Variable>(b); v != nullptr && scalars_.contains(Var(v)))
       return bind_scalar(Var(v), a);
@@ -192,13 +227,26 @@ class Matcher {
   }
 
   bool same_in_any_order(const Expr& a, const Expr& b) {
-    const Bound before = bound_;
-    if (same_fields(a, b)) return true;
-    bound_ = before;
     std::vector<Expr> x, y;
     for_each_operand(a, [&](const Expr& e) { x.push_back(e); });
     for_each_operand(b, [&](const Expr& e) { y.push_back(e); });
-    return same(x[0], y[1]) && same(x[1], y[0]);
+    const Bound bound = bound_;
+    const std::string noted = std::exchange(in_body_, "");
+    // How many of the two operands agree.
+    const auto agree = [&](size_t first, size_t second) {
+      bound_ = bound;
+      return static_cast<int>(same(x[0], y[first])) + static_cast<int>(same(x[1], y[second]));
+    };
+    int agreeing = agree(0, 1);
+    if (agreeing < 2) {
+      const std::string in_order = std::exchange(in_body_, "");
+      const int turned = agree(1, 0);
+      if (turned <= agreeing) in_body_ = in_order;
+      agreeing = std::max(agreeing, turned);
+    }
+    // What is noted already comes before it.
+    if (agreeing == 2 || !noted.empty()) in_body_ = noted;
+    return agreeing == 2;
   }
   template <class F>
   static void for_each_operand(const Expr& e, F f) {
@@ -273,11 +321,28 @@ class Matcher {
     return found;
   }
 
+  // An index may be the same at all points without looking so, as that of j // 8 of eight j.
+  Expr with_simple_indices(const Expr& e) {
+    return rewrite(e, [&](const Expr& part) -> Expr {
+      const ProducerLoad* load = as<ProducerLoad>(part);
+      if (load == nullptr) return {};
+      return with(part, [&](ProducerLoad& to) {
+        for (Expr& index : to.indices) {
+          if (index.defined()) index = constant_here(analyzer_.canonical_simplify(index));
+        }
+      });
+    });
+  }
+  // The index at the first point, where it is provably that at all of them.
+  Expr constant_here(const Expr& index) {
+    const Expr first = analyzer_.canonical_simplify(substitute(index, zeros_));
+    return analyzer_.can_prove_equal(index, first) ? first : index;
+  }
   // Lets a scalar parameter be an expression that is the same at all points of the intrinsic.
   bool bind_scalar(const Var& scalar, const Expr& found) {
     if (found.dtype() != scalar.dtype()) return false;
     const bool plain = found.dtype().is_integer() && !reads_tensors(found);
-    const Expr value = plain ? analyzer_.canonical_simplify(found) : found;
+    const Expr value = plain ? analyzer_.canonical_simplify(found) : with_simple_indices(found);
     for (const IterVar& axis : wanted_.all_axes) {
       if (uses(value, axis->var)) return false;
     }
@@ -361,6 +426,7 @@ class Matcher {
     VarMap scalars;
   };
   Bound bound_;
+  std::string in_axes_, in_body_;  // the first difference of either
 };
 
 }  // namespace
@@ -370,6 +436,15 @@ std::optional<IntrinMatch> match_intrin(const te::Operation& op, const DomainMap
   const auto* compute = te::as_op<te::ComputeNode>(op);
   if (compute == nullptr) return {};
   return Matcher(*compute, parts, intrin, analyzer).match();
+}
+
+std::string first_difference(const te::Operation& op, const DomainMap& parts,
+                             const TensorIntrinNode& intrin, Analyzer& analyzer) {
+  const auto* compute = te::as_op<te::ComputeNode>(op);
+  if (compute == nullptr) return "statements where it has an expression";
+  Matcher matcher(*compute, parts, intrin, analyzer);
+  matcher.match();
+  return matcher.difference();
 }
 
 IntrinMatch outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,

@@ -29,6 +29,9 @@ struct IntrinMatch {
 // `parts`: where each root axis begins, and its extent. Nothing when there is no match.
 std::optional<IntrinMatch> match_intrin(const te::Operation& op, const DomainMap& parts,
                                         const TensorIntrinNode& intrin, Analyzer& analyzer);
+// Where there is no match: the first thing that is another one, "A[x] where it has a[i]".
+std::string first_difference(const te::Operation& op, const DomainMap& parts,
+                             const TensorIntrinNode& intrin, Analyzer& analyzer);
 // The same with the outputs, from operand `first` on, where `parts` begin.
 IntrinMatch outputs_at(const DomainMap& parts, const te::Operation& op, size_t first,
                        IntrinMatch match);

@@ -31,6 +31,22 @@ VarMap data_values(const StageData& stage, const DomainMap& domains) {
   return values;
 }
 
+// The hull where data axes that the running loops move are anywhere in their own domains: loops
+// that are fused may not say how far that is.
+Range hull_of_elements(const StageData& stage, const IterVar& axis, VarMap values,
+                       const DomainMap& running, const DomainMap& domains, Analyzer& analyzer) {
+  DomainMap anywhere = running;
+  for (const IterVar& data : stage.op->data_axes()) {
+    Expr& value = values.at(data->var);
+    const bool moves =
+        std::ranges::any_of(free_vars(value), [&](const Var& v) { return running.contains(v); });
+    if (!moves) continue;
+    value = data->var;
+    anywhere[data->var] = domains.at(data->var);
+  }
+  return te::hull(domain_at(stage, axis, values, analyzer), anywhere, analyzer);
+}
+
 }  // namespace
 
 Range domain_at(const StageData& stage, const IterVar& axis, const VarMap& roots,
@@ -55,7 +71,8 @@ RaggedDomain ragged_domain(const StageData& stage, const IterVar& axis, const Do
                            Analyzer& analyzer) {
   const auto first = std::ranges::find_if(
       stage.leaf_axes, [&](const IterVar& leaf) { return comes_from(stage, leaf, axis); });
-  const Range own = domain_at(stage, axis, data_values(stage, domains), analyzer);
+  const VarMap values = data_values(stage, domains);
+  const Range own = domain_at(stage, axis, values, analyzer);
   DomainMap running;
   std::vector<IterVar> moving;
   for (auto leaf = first; leaf != stage.leaf_axes.end(); ++leaf) {
@@ -64,6 +81,8 @@ RaggedDomain ragged_domain(const StageData& stage, const IterVar& axis, const Do
     if (uses(own.min, (*leaf)->var) || uses(own.extent, (*leaf)->var)) moving.push_back(*leaf);
   }
   Range range = te::hull(own, running, analyzer);
+  if (!range.min.defined())
+    range = hull_of_elements(stage, axis, values, running, domains, analyzer);
   if (!range.min.defined()) {
     raise({.code = ErrorCode::LoopOrder,
            .what = fmt::format("'{}' has another length for each iteration of {}, which {} inside "

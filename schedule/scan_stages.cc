@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "ir/expr.h"
+#include "ir/guarded_visitor.h"
 #include "ir/print.h"
+#include "ir/substitute.h"
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/region.h"
@@ -164,29 +168,98 @@ void validate_scans(const ScheduleData& schedule) {
 
 namespace {
 
-// The rows of a state that a body reads whatever it reads else.
-class Rows : public Visitor {
+bool reads_tensors(const Expr& e) {
+  bool found = false;
+  for_each_expr(e, [&](const Expr& part) { found |= is<ProducerLoad>(part); });
+  return found;
+}
+
+// Reads of a state, of which those of rows that might not be computed yet are kept.
+class Rows : public GuardedVisitor {
  public:
-  Rows(const te::Tensor& state, const IndexRange& range_of) : state_(state), range_of_(range_of) {}
-  std::vector<std::pair<Expr, Range>> read;
+  // `ranges`: where the axes of the reader are in the step that computes row `now`.
+  Rows(const te::Tensor& state, const te::Operation& reader, const DomainMap& ranges,
+       const Expr& now, Analyzer& analyzer)
+      : state_(state), now_(now), range_of_(ranges, analyzer), analyzer_(analyzer) {
+    for (const IterVar& axis : reader->root_axes()) {
+      const Range& range = ranges.at(axis->var);
+      const bool known = is_known(range);
+      if (known && is_one(range.extent)) {
+        here_[axis->var] = range.min;
+        continue;
+      }
+      if (known) analyzer_.bind(axis->var, range);
+      if (axis->kind != IterKind::Reduction) regions_.insert(axis->var);
+    }
+  }
+  struct Read {
+    Expr row;
+    bool is_late;  // and not only may be
+  };
+  std::optional<Read> doubtful;
 
  protected:
-  using Visitor::on;
+  using GuardedVisitor::on;
   void on(const Reduce& op) override {
-    if (!op.condition.defined() || is_const_int(op.condition, 1)) Visitor::on(op);
-  }
-  void on(const Call& op) override {
-    if (op.name != "if_then_else") Visitor::on(op);
+    if (op.condition.defined()) visit(op.condition);
+    const auto terms = [&] {
+      for (const Expr& e : op.source) visit(e);
+    };
+    op.condition.defined() && !is_const_int(op.condition, 1) ? given(op.condition, terms) : terms();
   }
   void on(const ProducerLoad& op) override {
-    Visitor::on(op);
+    GuardedVisitor::on(op);
     if (op.producer.get() != state_.op().get() || !op.indices[0].defined()) return;
-    read.emplace_back(op.indices[0], range_of_(op.indices[0]));
+    if (!doubtful || !doubtful->is_late) judge(op.indices[0]);
+  }
+  void visit_given(const Expr& condition, const Expr& value) override {
+    given(condition, [&] { visit(value); });
   }
 
  private:
+  template <class F>
+  void given(const Expr& condition, F inside) {
+    const bool outer = std::exchange(always_, false);
+    const Analyzer::Scope scope = analyzer_.assume(substitute(condition, here_));
+    inside();
+    always_ = outer;
+  }
+  void judge(const Expr& index) {
+    const Range range = range_of_(index);
+    if (is_known(range)) {
+      const Expr end = range.min + range.extent;
+      if (analyzer_.can_prove(end <= cast(end.dtype(), now_))) return;
+      const bool late = always_ && analyzer_.can_prove(end > cast(end.dtype(), now_));
+      if (late) return keep(index, true);
+    }
+    // Of a region more may be computed than what is read of it in the end.
+    const Expr row = substitute(index, here_);
+    if (reads_tensors(row) || !uses_any(row, regions_)) {
+      if (!is_earlier(row)) keep(index, false);
+    }
+  }
+  bool is_earlier(const Expr& row) {
+    const DType type = row.dtype();
+    const Expr now = cast(type, now_);
+    const auto positive = [&](const Expr& e) { return analyzer_.can_prove(e > make_zero(type)); };
+    if (analyzer_.can_prove(row < now)) return true;
+    if (const Max* op = as<Max>(row)) return is_earlier(op->a) && is_earlier(op->b);
+    if (const Min* op = as<Min>(row)) return is_earlier(op->a) || is_earlier(op->b);
+    if (const FloorMod* op = as<FloorMod>(row))
+      return positive(op->b) && analyzer_.can_prove(op->b <= now);
+    const FloorDiv* quotient = as<FloorDiv>(row);
+    return quotient != nullptr && positive(quotient->b) &&
+           analyzer_.can_prove(quotient->a < now * quotient->b);
+  }
+  void keep(const Expr& index, bool is_late) { doubtful = Read{index, is_late}; }
+
   const te::Tensor& state_;
-  const IndexRange& range_of_;
+  Expr now_;
+  IndexRange range_of_;
+  Analyzer& analyzer_;
+  VarMap here_;         // axes of one position
+  VarSet regions_;      // data axes of several
+  bool always_ = true;  // whether it is read whatever the conditions are
 };
 
 }  // namespace
@@ -202,19 +275,20 @@ void check_states(const ScheduleData& schedule, const DomainMap& domains, Analyz
       for (const StageData* reader : consumers_of(schedule, *stage_of_part(schedule, part))) {
         if (reader->attach_type == AttachType::InlinedAlready) continue;
         const DomainMap ranges = root_ranges(*reader, *scan, step, domains, analyzer);
-        const IndexRange range_of(ranges, analyzer);
-        Rows rows(part.tensor, range_of);
+        Rows rows(part.tensor, reader->op, ranges, now, analyzer);
         for (const Expr& e : reader->op->evaluated()) rows.visit(e);
-        for (const auto& [index, range] : rows.read) {
-          if (!is_known(range) || !analyzer.can_prove(range.min + range.extent > now)) continue;
-          raise({.code = ErrorCode::UninitializedRead,
-                 .what = fmt::format("row {} of the state '{}' is read before '{}' has computed it",
-                                     to_string(index), part.tensor.name(), scan->name()),
-                 .stage = reader->name(),
-                 .axis = time.name(),
-                 .where = reader->where,
-                 .legal = "rows of earlier steps"});
-        }
+        if (!rows.doubtful) continue;
+        const auto& [row, is_late] = *rows.doubtful;
+        raise({.code = ErrorCode::UninitializedRead,
+               .what = fmt::format("row {} of the state '{}' {} read before '{}' has computed it",
+                                   to_string(row), part.tensor.name(), is_late ? "is" : "may be",
+                                   scan->name()),
+               .stage = reader->name(),
+               .axis = time.name(),
+               .where = reader->where,
+               .legal = is_late ? "rows of earlier steps"
+                                : "rows that are of earlier steps whatever is read: te.min(…, t - "
+                                  "1) of an index in step t"});
       }
     }
   }

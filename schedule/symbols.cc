@@ -100,6 +100,8 @@ Expr parse_symbolic(const PrimitiveCall& call, std::string_view text,
   return e;
 }
 
+std::span<const std::string_view> thread_tags() { return kThreadTags; }
+
 std::optional<ThreadTag> read_thread(std::string_view text) {
   ThreadTag result;
   const size_t open = text.find('[');

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,9 @@ struct ThreadTag {
   bool is_thread() const { return tag.starts_with("threadIdx."); }
   bool is_virtual() const { return tag == "vthread" || tag == "cthread"; }
 };
-// Nothing unless it is blockIdx, threadIdx (.x, .y, .z), vthread or cthread; or BadArgument.
+// All of them: blockIdx and threadIdx (.x, .y, .z), vthread and cthread.
+std::span<const std::string_view> thread_tags();
+// Nothing unless it is one of these; or BadArgument.
 std::optional<ThreadTag> read_thread(std::string_view text);
 ThreadTag parse_thread(const PrimitiveCall& call, std::string_view text);
 

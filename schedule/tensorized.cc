@@ -58,7 +58,7 @@ class Check {
     }
   }
 
-  [[noreturn]] void no_match(const DomainMap& parts) const {
+  [[noreturn]] void no_match(const DomainMap& parts, const std::string& difference) const {
     std::string extents;
     for (const IterVar& root : stage_.op->root_axes()) {
       const Expr& extent = parts.at(root->var).extent;
@@ -66,9 +66,10 @@ class Check {
       extents +=
           fmt::format("{}{} < {}", extents.empty() ? "" : ", ", root.name(), to_string(extent));
     }
-    fail(fmt::format("the loops from here on compute {} for {}, and '{}' computes {}",
+    fail(fmt::format("the loops from here on compute {} for {}, and '{}' computes {}; the first "
+                     "difference: {}",
                      expression_text(stage_.op, false), extents.empty() ? "one point" : extents,
-                     intrin_.name, expression_text(intrin_.op)),
+                     intrin_.name, expression_text(intrin_.op), difference),
          "loops of the same extents, and the same expression of them");
   }
 
@@ -161,7 +162,9 @@ Tensorized tensorized_part(const ScheduleData& schedule, const StageData& stage,
   const DomainMap parts = root_ranges(stage, vars, t.position, domains, analyzer);
   check.is_block(parts, iterations, analyzer);
   auto match = match_intrin(stage.op, parts, *t.intrin, analyzer);
-  if (!match) check.no_match(parts);
+  if (!match) {
+    check.no_match(parts, first_difference(stage.op, parts, *t.intrin, analyzer));
+  }
   if (t.in_parts(first_reduction)) check.has_update(stage.leaf_axes[first_reduction]);
   check.scopes(match->operands);
   t.match = std::move(*match);

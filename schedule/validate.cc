@@ -29,14 +29,17 @@ bool is_inlined(const StageData& stage) {
 }
 bool has_loops(const StageData& stage) { return !is_placeholder(stage) && !is_inlined(stage); }
 
-// The line of the last step of the primitive on the stage; else of the last of all on it.
+// The line of the last step of the primitive on the stage, or on the innermost of its groups that
+// there is one on; else of the last of all on the stage.
 std::string line_of(const ScheduleData& schedule, const StageData& stage,
                     std::string_view primitive) {
-  for (size_t k = schedule.trace.steps.size(); k-- > 0;) {
-    const Step& step = schedule.trace.steps[k];
-    if (step.primitive != primitive || step.where.empty()) continue;
-    const StageRef* on = std::get_if<StageRef>(&step.arguments[0]);
-    if (on != nullptr && *on == stage.ref) return step.where;
+  for (const StageData* of = &stage; of != nullptr; of = of->group) {
+    for (size_t k = schedule.trace.steps.size(); k-- > 0;) {
+      const Step& step = schedule.trace.steps[k];
+      if (step.primitive != primitive || step.where.empty()) continue;
+      const StageRef* on = std::get_if<StageRef>(&step.arguments[0]);
+      if (on != nullptr && *on == of->ref) return step.where;
+    }
   }
   return stage.where;
 }
@@ -59,6 +62,9 @@ class Validation {
  public:
   Validation(const ScheduleData& schedule, Report report)
       : schedule_(schedule), report_(std::move(report)) {}
+
+  std::vector<StageRef> misplaced;  // stages where a consumer cannot see them, or without a loop
+  bool has_bounds = true;           // whether the others have domains that mean something
 
   void run() {
     order();
@@ -83,6 +89,7 @@ class Validation {
       for (const te::Tensor& input : stage->inputs) {
         const StageData* source = find_stage(schedule_, input.op().get());
         if (source == nullptr || !made.contains(source->op.get())) {
+          has_bounds = false;
           report_(
               {.code = ErrorCode::UnknownStage,
                .what = fmt::format("it reads '{}', which is not computed before it", input.name()),
@@ -95,6 +102,7 @@ class Validation {
         if (readers.empty() || readers.back() != stage.get()) readers.push_back(stage.get());
       }
       if (made.emplace(stage->op.get(), stage.get()).second) continue;
+      has_bounds = false;
       report_({.code = ErrorCode::BadArgument,
                .what = "two stages compute this tensor",
                .stage = stage->name(),
@@ -107,6 +115,7 @@ class Validation {
     try {
       validate_scans(schedule_);
     } catch (const UserError& error) {
+      has_bounds = false;
       report_(error.info());
     }
   }
@@ -114,13 +123,14 @@ class Validation {
   void statements(const StageData& stage) {
     for (ErrorInfo error : te::findings_of(stage.op)) {
       error.stage = stage.name();
-      error.where = stage.where;
+      if (error.where.empty()) error.where = stage.where;
       report_(std::move(error));
     }
   }
 
   // The error about where a stage is computed.
-  void misplaced(const StageData& stage, std::string what, std::string legal) {
+  void misplace(const StageData& stage, std::string what, std::string legal) {
+    misplaced.push_back(stage.ref);
     report_({.code = ErrorCode::BadAttach,
              .what = std::move(what),
              .stage = stage.name(),
@@ -133,7 +143,7 @@ class Validation {
   bool place(const StageData& stage) {
     if (stage.attach_type != AttachType::Scope) return true;
     const auto bad = [&](std::string what, std::string legal) {
-      misplaced(stage, std::move(what), std::move(legal));
+      misplace(stage, std::move(what), std::move(legal));
       return false;
     };
     const StageData* parent = stage.attach_stage;
@@ -170,12 +180,12 @@ class Validation {
     if (!before_terms(stage)) return;
     for (const StageData* consumer : consumers_[&stage]) {
       if (is_inlined(*consumer) || runs_inside(*consumer, parent, stage.attach_axis)) continue;
-      return misplaced(stage,
-                       fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot "
-                                   "see it",
-                                   stage.attach_axis.name(), parent.name(), consumer->name()),
-                       fmt::format("{}; or '{}' computed inside that loop too",
-                                   attach_points(stage), consumer->name()));
+      return misplace(stage,
+                      fmt::format("computed inside '{}' of '{}', where its consumer '{}' cannot "
+                                  "see it",
+                                  stage.attach_axis.name(), parent.name(), consumer->name()),
+                      fmt::format("{}; or '{}' computed inside that loop too", attach_points(stage),
+                                  consumer->name()));
     }
   }
 
@@ -200,14 +210,14 @@ class Validation {
     const bool starts = read(te::started_from(*parent.op));
     if (!starts && !read(te::ragged_ends(*parent.op))) return true;
     const std::vector<IterVar> outside(leaves.begin(), first);
-    misplaced(stage,
-              fmt::format("computed inside '{}' of '{}', whose reduction {} what this stage "
-                          "computes",
-                          stage.attach_axis.name(), parent.name(),
-                          starts ? "starts from" : "is as long as"),
-              outside.empty() ? "compute_root"
-                              : fmt::format("compute_root, or inside {} of '{}'", names(outside),
-                                            parent.name()));
+    misplace(stage,
+             fmt::format("computed inside '{}' of '{}', whose reduction {} what this stage "
+                         "computes",
+                         stage.attach_axis.name(), parent.name(),
+                         starts ? "starts from" : "is as long as"),
+             outside.empty() ? "compute_root"
+                             : fmt::format("compute_root, or inside {} of '{}'", names(outside),
+                                           parent.name()));
     return false;
   }
 
@@ -246,6 +256,7 @@ class Validation {
       const bool around = parent != nullptr && runs_inside(stage, *parent, mark.scope) &&
                           (parent != &stage || leaf_position(stage, mark.scope) < k);
       if (around) continue;
+      has_bounds = false;
       report_({.code = ErrorCode::BadAttach,
                .what = fmt::format("prefetch_ahead for '{}', which is no loop around this one",
                                    mark.scope.name()),
@@ -342,6 +353,17 @@ bool drop_intrins(const ScheduleData& schedule, const std::string& stage) {
   return found;
 }
 
+// Computes the stages at the outermost level; false where one is there already.
+bool move_out(const ScheduleData& schedule, const std::vector<StageRef>& misplaced) {
+  for (const StageRef& ref : misplaced) {
+    StageData& stage = *resolve_stage(schedule, ref, "");
+    if (stage.attach_type != AttachType::Scope && stage.group == nullptr) return false;
+    attach_at_home(stage);
+    stage.group = nullptr;
+  }
+  return true;
+}
+
 template <class Report>
 void check_stored(const Schedule& normalized, const DomainMap& domains,
                   const std::vector<te::Tensor>& stored, Report report) {
@@ -394,16 +416,28 @@ void validate_stored(const Schedule& normalized, const DomainMap& domains,
                [&](ErrorInfo error) { raise_in(normalized.data(), std::move(error)); });
 }
 
-std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored) {
+std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored,
+                           const std::function<void(const Schedule&)>& further) {
   std::vector<Finding> findings;
   const ScheduleData& data = schedule.data();
   const auto report = [&](ErrorInfo error) {
-    findings.push_back(finding_of(data, std::move(error)));
+    const bool known = std::ranges::any_of(findings, [&](const Finding& f) {
+      return f.error.code == error.code && f.error.stage == error.stage &&
+             f.error.what == error.what;
+    });
+    if (!known) findings.push_back(finding_of(data, std::move(error)));
   };
   const Schedule tried = schedule.copy();
-  Validation(normalize(tried).data(), report).run();
-  // Bounds of a schedule that is wrong so far would be wrong too.
-  if (!findings.empty()) return findings;
+  // Bounds of stages that are misplaced would be wrong too: they are judged as if these stood at
+  // the outermost level.
+  for (bool placed = false; !placed;) {
+    const Schedule normal = normalize(tried);
+    Validation validation(normal.data(), report);
+    validation.run();
+    placed = validation.misplaced.empty();
+    if (!validation.has_bounds || !move_out(tried.data(), validation.misplaced)) return findings;
+  }
+  const bool sound = findings.empty();
   for (bool again = true; again;) {
     again = false;
     try {
@@ -414,6 +448,7 @@ std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tenso
       if (findings.empty()) check_stored(normal, domains, kept, report);
       check_reads(normal, domains);
       schedule_ops(normal, domains);
+      if (sound && further) further(tried);
     } catch (const UserError& error) {
       report(error.info());
       // Each stage is judged for what its own intrinsic computes.

@@ -3,6 +3,7 @@
 // order its parallel loops and lanes run in. Lowering asks before it does anything else.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,10 @@ struct Finding {
 //   ParallelReduction  a parallel or vectorized loop whose iterations depend on each other
 //   BadAttach          a stage where a consumer cannot see it, or where there is no loop
 //   CannotTensorize    loops that do not compute what their intrinsic does
-//   and every other code by which lowering refuses a schedule
-std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored = {});
+//   and every other code by which the way to statements refuses a schedule; `further` may raise
+//   those of what comes after it
+std::vector<Finding> check(const Schedule& schedule, const std::vector<te::Tensor>& stored = {},
+                           const std::function<void(const Schedule&)>& further = {});
 
 // Raises the first of the findings that need no bounds. The schedule is normalised.
 void validate(const ScheduleData& schedule);

@@ -14,6 +14,20 @@ def expect(value, kinds, name, legal):
     return value
 
 
+def expect_function(value, parameters, name, legal):
+    """The value, which must be a function that can be called with so many values."""
+    expect(value, "callable", name, legal)
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):  # of what C is made of, some have none
+        return value
+    try:
+        signature.bind(*[None] * parameters)
+    except TypeError:
+        _core.raise_error("type-mismatch", f"{name} is a function of {signature}, and is called with {parameters} values", legal)
+    return value
+
+
 def as_list(value, name, legal):
     """A list of what a tuple or list holds."""
     return list(expect(value, (tuple, list), name, legal))

@@ -7,9 +7,6 @@ from itertools import chain
 from . import _core
 
 
-_THREADS = tuple(f"{of}.{along}" for of in ("blockIdx", "threadIdx") for along in "xyz") + ("vthread",)
-
-
 class BufferVar:
     """Elements of a buffer by index: `p[i]` reads, `p[i] = x` stores. Of a vector type the index counts vectors.
 
@@ -47,17 +44,24 @@ class BufferVar:
 
 
 class IRBuilder:
-    """Collects statements; loops and conditions are blocks of `with`."""
+    """Collects statements; loops and conditions are blocks of `with`.
 
-    def __init__(self):
-        self._blocks = [[]]
+    where() says which line of a script makes a statement.
+    """
+
+    def __init__(self, where=_core.caller):
+        self._blocks = [[]]  # of each: statements, and makers of one of what follows, with their lines
+        self._where, self._lines = where, []  # (statement, its line)
         self._around = []  # what makes a statement of each block but the first
         self._last_if = (None, None, None)  # statement, condition, body
 
     def emit(self, statement):
         """Appends a statement, or an expression that is evaluated for its effect."""
         is_expression = isinstance(statement, _core.PrimExpr)
-        self._blocks[-1].append(_core.evaluate(statement) if is_expression else statement)
+        self._add(_core.evaluate(statement) if is_expression else statement)
+
+    def _add(self, part):
+        self._blocks[-1].append((part, self._where()))
 
     @contextmanager
     def _block(self, wrap):
@@ -65,11 +69,12 @@ class IRBuilder:
         self._around.append(wrap)
         yield
         self._around.pop()
-        self.emit(wrap(_finish(self._blocks.pop())))
+        self.emit(wrap(self._finish(self._blocks.pop())))
 
     def _in_threads(self):
         """Whether what follows is of a thread of a block."""
-        return any(isinstance(wrap, _ThreadLoop) and not wrap.of_blocks for wrap in chain(self._around, *self._blocks))
+        parts = (part for block in self._blocks for part, _ in block)
+        return any(isinstance(wrap, _ThreadLoop) and not wrap.of_blocks for wrap in chain(self._around, parts))
 
     @contextmanager
     def for_range(self, begin, end, name="i", dtype="int32", kind="serial"):
@@ -107,7 +112,7 @@ class IRBuilder:
     def else_scope(self):
         """Statements for where the condition of the if_scope right before does not hold."""
         statement, cond, then_case = self._last_if
-        if statement is None or self._blocks[-1][-1:] != [statement]:
+        if statement is None or not self._blocks[-1] or self._blocks[-1][-1][0] is not statement:
             _core.raise_error("bad-argument", "else_scope without if_scope", "an if_scope right before it")
         self._blocks[-1].pop()
         with self._block(lambda body: _core.if_statement(cond, then_case, body)):
@@ -121,7 +126,7 @@ class IRBuilder:
                 "bad-argument", f"memory '{name}' that threads share, of scope '{scope}', inside of a loop over threads which run in turn",
                 "scope 'local', a thread's own; or te.compute stages whose axes are bound to threads, which wait for each other")
         data = _core.buffer_var(name, dtype)
-        self._blocks[-1].append(lambda body: _core.allocate(data, dtype, shape, scope, body))
+        self._add(lambda body: _core.allocate(data, dtype, shape, scope, body))
         return BufferVar(self, data, dtype, shape=shape)
 
     def buffer_ptr(self, buffer, shape=None):
@@ -134,7 +139,7 @@ class IRBuilder:
         """A variable for a value, in the statements that follow in this block."""
         value = _core.const(value)
         var = _core.Var(name, value.dtype)
-        self._blocks[-1].append(lambda body: _core.let_stmt(var, value, body))
+        self._add(lambda body: _core.let_stmt(var, value, body))
         return var
 
     def scope_attr(self, node, attr_key, value):
@@ -145,15 +150,15 @@ class IRBuilder:
         (node, "pragma_auto_unroll_max_step", steps) and other pragmas; node is unused.
         """
         if attr_key == "thread_extent":
-            return self._blocks[-1].append(_ThreadLoop(node, value))
+            return self._add(_ThreadLoop(node, value))
         if not attr_key.startswith("pragma_"):
             _core.raise_error("bad-argument", f"an attribute {attr_key!r}", "thread_extent, or one that begins with pragma_")
-        self._blocks[-1].append(lambda body: _core.attr_stmt(attr_key, _core.const(value), body))
+        self._add(lambda body: _core.attr_stmt(attr_key, _core.const(value), body))
 
     def assert_(self, condition, message="an assertion does not hold"):
         """What must hold here when the kernel runs; the call raises an error with the message otherwise."""
         condition = _condition(condition, "an assertion of a condition")
-        self._blocks[-1].append(lambda body: _core.assert_stmt(condition, message, body))
+        self._add(lambda body: _core.assert_stmt(condition, message, body))
 
     def likely(self, cond):
         """The condition, which is expected to hold."""
@@ -161,7 +166,18 @@ class IRBuilder:
 
     def get(self):
         """The statements."""
-        return _finish(self._blocks[0])
+        body = self._finish(self._blocks[0])
+        body.lines = self._lines
+        return body
+
+    def _finish(self, parts):
+        done = []
+        for part, where in reversed(parts):
+            if callable(part):
+                part, done = part(_core.block(done[::-1])), []
+            done.append(part)
+            self._lines.append((part, where))
+        return _core.block(done[::-1])
 
 
 class _ThreadLoop:
@@ -169,9 +185,8 @@ class _ThreadLoop:
 
     def __init__(self, axis, extent):
         tag = getattr(axis, "thread_tag", None)
-        if tag not in _THREADS:
-            found = f"{axis!r}" if tag is None else f"threads {tag!r}"
-            _core.raise_error("bad-argument", f"thread_extent of {found}", f"te.thread_axis of {', '.join(_THREADS)}")
+        if tag is None:
+            _core.raise_error("bad-argument", f"thread_extent of {axis!r}", f"te.thread_axis of {', '.join(_core.thread_tags)}")
         self._var, self._extent = axis.var, _core.cast("int32", _core.const(extent))
         self.of_blocks = tag.startswith("blockIdx.")
         own = axis.dom[1] if axis.dom else None
@@ -187,16 +202,6 @@ def _condition(condition, what):
     if str(condition.dtype) != "bool":
         _core.raise_error("type-mismatch", f"{what} of type {condition.dtype}", "a comparison, of type bool")
     return condition
-
-
-def _finish(statements):
-    done = []
-    for statement in reversed(statements):
-        if callable(statement):
-            done = [statement(_core.block(done[::-1]))]
-        else:
-            done.append(statement)
-    return _core.block(done[::-1])
 
 
 def create():

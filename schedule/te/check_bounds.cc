@@ -121,16 +121,24 @@ class Points {
 
 class Check : public GuardedVisitor {
  public:
-  Check(const Operation& op, const DomainMap& ranges) : op_(op) {
+  Check(const Operation& op, const DomainMap& ranges, const VarMap& values)
+      : op_(op), values_(values) {
     for (const IterVar& axis : op->root_axes()) {
       const auto given = ranges.find(axis->var);
       ranges_[axis->var] = given == ranges.end() ? range_of(axis) : given->second;
       analyzer_.bind(axis->var, ranges_[axis->var]);
     }
+    for (const auto& [var, range] : ranges) {
+      if (ranges_.emplace(var, range).second) analyzer_.bind(var, range);
+    }
   }
 
   std::optional<DoubtfulRead> run() {
-    for (const Expr& e : op_->evaluated()) visit(e);
+    const auto is_empty = [&](const IterVar& axis) {
+      return is_const_int(ranges_.at(axis->var).extent, 0);
+    };
+    if (std::ranges::any_of(op_->data_axes(), is_empty)) return {};  // no element is computed
+    computed(0);
     return std::move(found_);
   }
 
@@ -164,6 +172,19 @@ class Check : public GuardedVisitor {
   }
 
  private:
+  // What is computed, inside the domains of the data axes from number k on.
+  void computed(size_t k) {
+    if (k == op_->data_axes().size()) {
+      for (const Expr& e : op_->evaluated()) visit(values_.empty() ? e : substitute(e, values_));
+      return;
+    }
+    const IterVar& axis = op_->data_axes()[k];
+    const auto value = values_.find(axis->var);
+    if (value == values_.end()) return computed(k + 1);
+    const Range& own = axis->domain;
+    given(value->second >= own.min,
+          [&] { given(value->second < own.min + own.extent, [&] { computed(k + 1); }); });
+  }
   // An axis that has another domain for each element runs over all of them, and its terms are those
   // inside of the element's own.
   Range range_of(const IterVar& axis) {
@@ -197,7 +218,8 @@ class Check : public GuardedVisitor {
 
   template <class F>
   void given(const Expr& condition, F inside) {
-    if (is_const_int(condition, 1)) return inside();
+    if (is_const_int(condition, 1) || (!values_.empty() && analyzer_.can_prove(condition)))
+      return inside();
     if (!reads_data(condition) && is_zero(analyzer_.simplify(condition))) return;
     const bool evaluable = !reads_data(condition) && constant_ranges(free_vars(condition));
     guards_.push_back({condition, evaluable});
@@ -288,8 +310,16 @@ class Check : public GuardedVisitor {
   }
 
   // Where extents are symbols. Nothing is refused but what is outside whatever they are: at one of
-  // the corners of the axes, which are there if the loops run at all.
+  // the corners of the axes, which are there if the loops run at all. In terms of other variables
+  // corners say nothing, and what is not proven is.
   void symbolic(const ProducerLoad& read, size_t d, const Expr& extent) {
+    if (!values_.empty()) {
+      const Expr at = analyzer_.simplify(read.indices[d]);
+      const bool inside = analyzer_.can_prove(at >= make_zero(at.dtype())) &&
+                          analyzer_.can_prove(at < cast(at.dtype(), extent));
+      if (!inside) report(read, d, extent, Reach::Unproven, fmt::format("is {}", to_string(at)));
+      return;
+    }
     if (!guards_.empty()) return;
     const Expr index = read.indices[d];
     for (const bool last : {false, true}) {
@@ -347,6 +377,7 @@ class Check : public GuardedVisitor {
       ", or the option check_bounds of lower and build, which tests indices when the kernel runs";
 
   const Operation& op_;
+  const VarMap& values_;
   DomainMap ranges_;
   Analyzer analyzer_;
   std::vector<IterVar> hulls_;
@@ -356,9 +387,10 @@ class Check : public GuardedVisitor {
 
 }  // namespace
 
-std::optional<DoubtfulRead> doubtful_read(const Operation& op, const DomainMap& ranges) {
+std::optional<DoubtfulRead> doubtful_read(const Operation& op, const DomainMap& ranges,
+                                          const VarMap& values) {
   if (!op->has_points()) return std::nullopt;
-  return Check(op, ranges).run();
+  return Check(op, ranges, values).run();
 }
 
 }  // namespace tw::te

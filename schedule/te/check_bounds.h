@@ -11,6 +11,7 @@
 
 #include <optional>
 
+#include "ir/substitute.h"
 #include "runtime/error.h"
 #include "schedule/te/operation.h"
 
@@ -26,7 +27,9 @@ struct DoubtfulRead {
 };
 // The first read that is outside, otherwise the first that is not proven; nothing when all are
 // inside, guarded, or up to the call. `ranges`: what the root axes run over, independently of each
-// other; axes that are not in it run over their domains.
-std::optional<DoubtfulRead> doubtful_read(const Operation& op, const DomainMap& ranges = {});
+// other; axes that are not in it run over their domains. `values`: what some data axes are, in
+// terms of other variables that `ranges` has; points outside their domains are not computed.
+std::optional<DoubtfulRead> doubtful_read(const Operation& op, const DomainMap& ranges = {},
+                                          const VarMap& values = {});
 
 }  // namespace tw::te

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/arithmetic/analyzer.h"
 #include "ir/expr.h"
@@ -43,6 +44,7 @@ struct Access {
   Expr index;
   bool is_store;
   int statement;  // in the order of the text; what a statement reads it reads before it stores
+  const std::string* line;  // of the script
   std::vector<Around> around;
 };
 
@@ -50,6 +52,7 @@ struct Access {
 // their values.
 class Collect : public GuardedVisitor {
  public:
+  explicit Collect(const ExternParts& parts) : lines_(parts.lines), line_(&parts.where) {}
   std::vector<Access> accesses;
   std::unordered_map<const Variable*, Memory> memory;
   // Memory of a loop's own, one for each iteration.
@@ -64,6 +67,7 @@ class Collect : public GuardedVisitor {
     access(op.buffer, op.index, false);
   }
   void on(const Store& op) override {
+    const Line line = at(op);
     ++statement_;
     in_store_ = true;
     visit(op.value);
@@ -72,30 +76,39 @@ class Collect : public GuardedVisitor {
     if (op.predicate.defined()) return;
     access(op.buffer, op.index, true);
   }
+  void on(const Evaluate& op) override {
+    const Line line = at(op);
+    visit(op.value);
+  }
   // An address is no access, nor is a hint.
   void on(const Call& op) override {
     if (op.name != "address_of" && op.name != "prefetch") GuardedVisitor::on(op);
   }
   void on(const For& op) override {
+    const Line line = at(op);
     visit(op.min);
     visit(op.extent);
     inside({.loop = &op}, op.body);
   }
   // Its condition is asked once at least.
   void on(const While& op) override {
+    const Line line = at(op);
     visit(op.condition);
     inside({.condition = op.condition}, op.body);
   }
   void on(const IfThenElse& op) override {
+    const Line line = at(op);
     visit(op.condition);
     inside({.condition = op.condition}, op.then_case);
     if (op.else_case.defined()) inside({.condition = !op.condition}, op.else_case);
   }
   void on(const AssertStmt& op) override {
+    const Line line = at(op);
     visit(op.condition);
     inside({.condition = op.condition}, op.body);
   }
   void on(const LetStmt& op) override {
+    const Line line = at(op);
     visit(op.value);
     bind(op.var, op.value, op.body);
   }
@@ -104,6 +117,7 @@ class Collect : public GuardedVisitor {
     bind(op.var, op.value, op.body);
   }
   void on(const Allocate& op) override {
+    const Line line = at(op);
     Expr count = make_const(int_type(64), op.type.lanes);
     for (const Expr& extent : op.extents) count = count * cast(int_type(64), settled(extent));
     const Variable* buffer = op.buffer.operator->();
@@ -118,6 +132,17 @@ class Collect : public GuardedVisitor {
   }
 
  private:
+  // While a statement is visited the line is its own, if it is known; else that of what is around.
+  struct Line {
+    const std::string*& current;
+    const std::string* before;
+    ~Line() { current = before; }
+  };
+  Line at(const StmtBase& statement) {
+    const auto own = lines_.find(&statement);
+    return {line_, std::exchange(line_, own == lines_.end() ? line_ : &own->second)};
+  }
+
   template <class Part>
   void inside(Around around, const Part& part) {
     if (around.condition.defined()) around.condition = settled(around.condition);
@@ -136,7 +161,8 @@ class Collect : public GuardedVisitor {
 
   void access(const Var& buffer, const Expr& index, bool is_store) {
     const auto add = [&](const Expr& place) {
-      accesses.push_back({buffer.operator->(), settled(place), is_store, statement_, around_});
+      accesses.push_back(
+          {buffer.operator->(), settled(place), is_store, statement_, line_, around_});
     };
     if (const Ramp* lanes = as<Ramp>(index)) {
       for (int lane = 0; lane < lanes->lanes; ++lane) add(lanes->base + lanes->stride * lane);
@@ -145,6 +171,8 @@ class Collect : public GuardedVisitor {
     }
   }
 
+  const std::unordered_map<const StmtBase*, std::string>& lines_;
+  const std::string* line_;
   std::vector<Around> around_;
   VarMap values_;
   int statement_ = 0;
@@ -257,7 +285,7 @@ std::string verb(const Access& a) { return a.is_store ? "stored" : "read"; }
 
 class Check {
  public:
-  explicit Check(const ExternParts& parts) : parts_(parts) {
+  explicit Check(const ExternParts& parts) : parts_(parts), found_(parts) {
     for (size_t k = 0; k < parts.memory.size(); ++k) {
       const size_t output = k - parts.inputs.size();
       const bool input = k < parts.inputs.size();
@@ -284,8 +312,8 @@ class Check {
         if (around.loop == nullptr) continue;
         const ForKind kind = around.loop->for_kind;
         // A parallel loop inside another one is a serial one.
-        const bool together =
-            kind == ForKind::Vectorized || (kind == ForKind::Parallel && !inside_parallel);
+        const bool together = kind == ForKind::Vectorized || is_of_threads(*around.loop) ||
+                              (kind == ForKind::Parallel && !inside_parallel);
         inside_parallel |= kind == ForKind::Parallel;
         if (together && loops.insert(around.loop).second) races(*around.loop, errors);
       }
@@ -311,8 +339,8 @@ class Check {
     return true;
   }
 
-  void report(std::vector<ErrorInfo>& errors, ErrorCode code, std::string what, std::string axis,
-              std::string legal) const {
+  void report(std::vector<ErrorInfo>& errors, const Access& access, ErrorCode code,
+              std::string what, std::string axis, std::string legal) const {
     const bool known = std::ranges::any_of(
         errors, [&](const ErrorInfo& e) { return e.code == code && e.what == what; });
     if (known) return;
@@ -320,6 +348,7 @@ class Check {
                       .what = std::move(what),
                       .stage = parts_.name,
                       .axis = std::move(axis),
+                      .where = *access.line,
                       .legal = std::move(legal)});
   }
 
@@ -341,7 +370,7 @@ class Check {
     });
     if (!found) return;
     const std::string example = is_const(a.index) ? "" : fmt::format(", which reaches {}", wrong);
-    report(errors, ErrorCode::OutOfBounds,
+    report(errors, a, ErrorCode::OutOfBounds,
            fmt::format("'{}[{}]' is {}{}", memory->second.name, to_string(simplify(a.index)),
                        verb(a), example),
            "",
@@ -350,19 +379,35 @@ class Check {
                : fmt::format("0 to {} - 1", to_string(simplify(memory->second.count))));
   }
 
+  // Threads of a block, which have the number of the thread for their variable. They run in turn:
+  // what one of them reads of another's depends on which comes first.
+  static bool is_of_threads(const For& loop) {
+    const std::string& name = loop.var.name();
+    const bool thread = name.starts_with("threadIdx.") || name == "vthread" || name == "cthread";
+    return thread && loop.for_kind == ForKind::Serial;
+  }
+  static const char* kind_of(const For& loop) {
+    if (is_of_threads(loop)) return "loop over threads";
+    return loop.for_kind == ForKind::Vectorized ? "vectorized loop" : "parallel loop";
+  }
+
   void races(const For& loop, std::vector<ErrorInfo>& errors) const {
     for (const Access& a : found_.accesses) {
       if (!a.is_store || !inside(a, loop) || !shared(a.memory, loop)) continue;
       // Lanes that store to one element, as sums do, take their turns.
       const bool vectorized = loop.for_kind == ForKind::Vectorized;
       if (vectorized && !uses(a.index, loop.var)) continue;
-      const bool stored = conflicts(a, loop, /*with_stores=*/true);
+      const bool threads = is_of_threads(loop);
+      const bool stored = !threads && conflicts(a, loop, /*with_stores=*/true);
       if (!stored && !conflicts(a, loop, /*with_stores=*/false)) continue;
-      report(errors, ErrorCode::ParallelReduction,
-             fmt::format("a {} loop whose iterations store elements of '{}' that others {}",
-                         vectorized ? "vectorized" : "parallel", found_.memory.at(a.memory).name,
-                         stored ? "store too" : "read"),
-             loop.var.name(), "a serial loop, or memory allocated inside of it");
+      report(
+          errors, a, ErrorCode::ParallelReduction,
+          fmt::format("a {} whose iterations store elements of '{}' that others {}", kind_of(loop),
+                      found_.memory.at(a.memory).name, stored ? "store too" : "read"),
+          loop.var.name(),
+          threads ? "a loop over threads that ends before another one reads them, or memory "
+                    "allocated inside of it"
+                  : "a serial loop, or memory allocated inside of it");
     }
   }
   bool conflicts(const Access& a, const For& loop, bool with_stores) const {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/error.h"
@@ -26,6 +27,9 @@ struct ExternParts {
   Stmt body;
   std::string tag = "";
   Attributes attributes = {};
+  // The line of the script that makes it, and those of its statements, as far as they are known.
+  std::string where = "";
+  std::unordered_map<const StmtBase*, std::string> lines = {};
 };
 
 // It reads its inputs whole and has no loops that a schedule knows.

@@ -82,7 +82,8 @@ TEST(TensorizeErrors, OtherExtents) {
       kCopy, "split@1(s1, s1:0, factor=6)\ntensorize@1(s1, t0.1, \"errors_extent\")  # a.py:3");
   EXPECT_EQ(e.what,
             "the loops from here on compute B(x) = (A(x) + 1) for x < 6, and 'errors_extent' "
-            "computes B(i) = (A(i) + 1), i < 4");
+            "computes B(i) = (A(i) + 1), i < 4; the first difference: no loop of extent 4 where it "
+            "has one over 'i'");
   EXPECT_EQ(e.stage, "B");
   EXPECT_EQ(e.axis, "x.inner");
   EXPECT_EQ(e.where, "a.py:3");
@@ -113,6 +114,26 @@ TEST(TensorizeErrors, AnotherExpression) {
       refused(program, trace);
     }
   }
+}
+
+// Of what can be turned around, the order that agrees further is compared.
+TEST(TensorizeErrors, FirstDifference) {
+  test::declare_increment("errors_difference", 4);
+  for (const auto& [body, difference] :
+       {std::pair("(A(x) + 2)", "2 where it has 1"), std::pair("(2 + A(x))", "2 where it has 1"),
+        std::pair("((A(x)*2) + 1)", "(A(i)*2) where it has A(i)"),
+        std::pair("(1 + A((x*2)))", "A((i*2)) where it has A(i)"),
+        std::pair("(A(x) - 1)", "(A(i) - 1) where it has (A(i) + 1)")}) {
+    const std::string program = fmt::format(
+        "A = placeholder(int32, [8])\nB = compute([x: 4], {})\narguments A B\noutputs B\n", body);
+    const std::string what = refused(program, "tensorize@1(s1, s1:0, \"errors_difference\")").what;
+    EXPECT_THAT(what, testing::EndsWith(fmt::format("the first difference: {}", difference)));
+  }
+  EXPECT_THAT(refused(kCopy,
+                      "split@1(s1, s1:0, factor=4)\n"
+                      "tensorize@1(s1, t0.0, \"errors_difference\")")
+                  .what,
+              testing::EndsWith("no loop of extent 4 where it has one over 'i'"));
 }
 
 TEST(TensorizeErrors, BeyondTheTensor) {
@@ -215,8 +236,9 @@ TEST(TensorizeErrors, StridesThatDoNotAgree) {
     return lower(s, {out.op()->input_tensors()[0], out}, Target{});
   };
   EXPECT_EQ(expect_error(ErrorCode::CannotTensorize, [&] { lowered(4, 2); }).what,
-            "operand 'A' of 'errors_strides': its offset in memory is ((y.outer*8) + (x.outer*2))");
-  EXPECT_EQ(expect_error(ErrorCode::CannotTensorize, [&] { lowered(8, 2); }).stage, "A");
+            "operand 'A' of 'errors_strides', which is 'A': its offset in memory is ((y.outer*8) + "
+            "(x.outer*2))");
+  EXPECT_EQ(expect_error(ErrorCode::CannotTensorize, [&] { lowered(8, 2); }).stage, "B");
   lowered(2, 2);
 }
 

@@ -144,7 +144,7 @@ def test_a_stride_that_two_buffers_of_an_intrinsic_share():
     assert (run(s, [A, C], a) == a).all()
     s, A, C, i = tiled(12, 8)
     s[C].tensorize(i, intrin)
-    with pytest.raises(tvm.UserError, match="operand 'y' of 'test_block_of_one_stride': its stride in dimension 0 is 8") as info:
+    with pytest.raises(tvm.UserError, match="operand 'y' of 'test_block_of_one_stride', which is 'C': its stride in dimension 0 is 8") as info:
         tvm.build(s, [A, C])
     assert info.value.code == "cannot-tensorize" and info.value.legal.startswith("12, or a variable of its own")
 

@@ -363,3 +363,96 @@ def in_a_nest():
 def test_errors_in_blocks_name_the_line_of_the_script(call):
     raised, named = line_of(call)
     assert named == raised
+
+
+THREADS = {
+    "another thread's element": (lambda i: i, lambda a, c, i: c[7 - i] + a[i]),
+    "one element for all": (lambda i: 0, lambda a, c, i: c[0] + a[i]),
+    "the next one's": (lambda i: i, lambda a, c, i: c[(i + 1) % 8]),
+}
+
+
+def of_threads(body, tag="threadIdx.x", extent=8):
+    def statements(ib, a, c):
+        axis = te.thread_axis(tag)
+        with ib.threads(axis, extent):
+            body(ib, a, c, axis)
+    return statements
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_threads_that_read_what_others_store(name):
+    for tag in ("threadIdx.x", "threadIdx.z", "vthread"):
+        (finding,) = findings(of_threads(store(*THREADS[name]), tag))
+        assert (finding.code, finding.axis) == ("parallel-reduction", tag)
+        assert finding.what == "a loop over threads whose iterations store elements of 'C' that others read"
+        assert finding.legal.startswith("a loop over threads that ends before another one reads them")
+
+
+def test_threads_that_need_not_wait():
+    def one_after_the_other(ib, a, c):
+        of_threads(store(lambda i: i, lambda a, c, i: a[i]))(ib, a, c)
+        of_threads(store(lambda i: i + 8, lambda a, c, i: c[7 - i]))(ib, a, c)
+
+    assert findings(one_after_the_other, m=16) == []
+    assert findings(of_threads(store(lambda i: 0, lambda a, c, i: a[0]))) == []
+    assert findings(of_threads(store(lambda i: i, lambda a, c, i: c[i] + a[7 - i]))) == []
+
+    def in_steps(ib, a, c):
+        with ib.for_range(0, 3, "k") as k:
+            of_threads(store(lambda i: k * 8 + i, lambda a, c, i: a[i]))(ib, a, c)
+            of_threads(store(lambda i: k * 8 + i + 24, lambda a, c, i: c[k * 8 + 7 - i]))(ib, a, c)
+
+    assert findings(in_steps, m=48) == []
+
+
+def line_ending(comment):
+    return next(f"{__file__.rsplit('/', 1)[1]}:{number}" for number, text in enumerate(open(__file__), 1)
+                if text.endswith(comment + "\n"))
+
+
+def test_findings_name_the_line_of_the_statement():
+    def statements(ib, a, c):
+        with ib.for_range(0, 8, "i") as i:
+            with ib.if_scope(a[i + 1] > 0):  # in a condition
+                c[i] = 0.0
+            with ib.if_scope(i > 3):
+                c[0] = 0.0
+            with ib.else_scope():
+                c[i + 5] = 1.0  # in a store
+        last = ib.let("last", a[9])  # in a let
+        c[0] = last
+
+    _, C = extern(statements)
+    s = te.create_schedule(C.op)
+    lines = [line_ending(f"# in a {what}") for what in ("condition", "let", "store")]
+    assert sorted(f.where for f in s.check()) == sorted(lines)
+    with pytest.raises(tvm.UserError) as error:
+        tvm.lower(s, [*C.op.input_tensors, C])
+    assert error.value.where in lines
+
+
+def test_findings_of_scripts_and_of_statements_from_elsewhere():
+    @te.hybrid.script
+    def shifted(a):
+        b = output_tensor((8,), "float32")  # noqa: F821
+        for i in range(8):
+            if i >= 0:
+                b[i] = a[i + 1]  # in a script
+        return b
+
+    A = te.placeholder((8,), name="A")
+    (finding,) = te.create_schedule(shifted(A).op).check()
+    assert finding.where == line_ending("# in a script")
+
+    def statements(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 8, "i") as i:
+            ib.buffer_ptr(outs[0])[i] = ib.buffer_ptr(ins[0])[i + 1]
+        body = ib.get()
+        del body.lines
+        return body
+
+    C = te.extern((8,), [A], statements, name="C")  # the call
+    (finding,) = te.create_schedule(C.op).check()
+    assert finding.where == line_ending("# the call")

@@ -418,3 +418,12 @@ def test_a_while_loop_has_no_lanes():
     out = in_lanes(A)
     with pytest.raises(tvm.UserError, match="a while loop inside a vectorized loop.*legal: a serial, parallel or unrolled loop"):
         tvm.build(te.create_schedule(out.op), [A, out])
+
+
+def test_what_is_no_function_of_def():
+    A = te.placeholder((8,), name="A")
+    for scripted in (lambda: te.hybrid.script(lambda a: a)(A),
+                     lambda: te.hybrid.script((lambda a: a,
+                                               1)[0])(A)):
+        with pytest.raises(tvm.UserError, match="is no function of `def`"):
+            scripted()

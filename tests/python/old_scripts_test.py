@@ -189,3 +189,11 @@ def test_threads_that_run_in_turn_share_no_memory_of_their_own(launch):
     a = np.arange(8, dtype="float32")
     B = te.extern((8,), [A], shared_in_turn("local", launch), dtype="float32")
     expect(te.create_schedule(B.op), [A, B], [a], a * 2)
+
+
+def test_tags_of_threads():
+    for tag in ("foo", "threadIdx", "threadIdx.w", "", 3, None):
+        with pytest.raises(tw.UserError) as error:
+            te.thread_axis((0, 4), tag)
+        assert error.value.what == f"{tag!r} is no tag of a thread axis"
+        assert error.value.legal.startswith("blockIdx.x, ") and "vthread" in error.value.legal

@@ -171,3 +171,61 @@ def test_untuned_and_tuned(program, tmp_path):
         out = np.full([int(e) for e in tensors[4].shape], np.nan, "float32")
         multiply(rows, columns, values, x, out)
         np.testing.assert_allclose(out, dense(rows, columns, values) @ x, rtol=1e-4, atol=1e-5)
+
+
+def fused_inside(s, C):
+    i, j = C.op.axis
+    k, = C.op.reduce_axis
+    s[C].reorder(k, i, j)
+    return k, s[C].fuse(i, j)
+
+
+def split_of_fused(s, C):
+    k, fused = fused_inside(s, C)
+    outer, inner = s[C].split(fused, factor=3)
+    s[C].unroll(inner)
+    s[C].reorder(outer, k, inner)
+
+
+def turned(s, C):
+    i, j = C.op.axis
+    k, = C.op.reduce_axis
+    s[C].reorder(k, j, i)
+    s[C].fuse(j, i)
+
+
+def split_rows(s, C):
+    i, j = C.op.axis
+    k, = C.op.reduce_axis
+    outer, inner = s[C].split(i, factor=3)
+    s[C].reorder(outer, k, inner, j)
+    s[C].fuse(inner, j)
+
+
+def in_a_consumer(s, C):
+    fused_inside(s, C)
+    D, = (stage.op.output(0) for stage in s.stages if stage.name == "D")
+    s[C].compute_at(s[D], s[D].split(D.op.axis[0], factor=2)[0])
+
+
+@pytest.mark.parametrize("schedule", [fused_inside, split_of_fused, turned, split_rows, in_a_consumer])
+@pytest.mark.parametrize("size", ["constant", "symbolic"])
+def test_fused_loops_inside_of_a_triangle(schedule, size):
+    n = 7 if size == "constant" else te.var("n")
+    A = te.placeholder((n, n), "int32", name="A")
+
+    def product(i, j):
+        k = te.reduce_axis((0, i + 1), "k")
+        return te.sum(A[i, k] * A[k, j], axis=k)
+
+    C = te.compute((n, n), product, name="C")
+    D = te.compute((n, n), lambda i, j: C[i, j] + 1, name="D")
+    s = te.create_schedule(D.op)
+    schedule(s, C)
+    assert s.check() == []
+    f = tw.build(s, [A, D])
+    for m in (7,) if size == "constant" else (1, 2, 7, 8):
+        a = np.random.default_rng(m).integers(-9, 9, (m, m)).astype("int32")
+        d = np.zeros_like(a)
+        f(a, d)
+        np.testing.assert_array_equal(d, np.tril(a) @ a + 1)

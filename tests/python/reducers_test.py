@@ -96,3 +96,25 @@ def test_linear_recurrences_are_factored_in_their_order():
         expected = a[:, t] * expected + x[:, t]
     np.testing.assert_array_equal(h.numpy(), expected)
     np.testing.assert_array_equal(p.numpy(), a.prod(1))
+
+
+def test_functions_of_other_arguments():
+    a = te.placeholder((8,), name="A")
+    k = te.reduce_axis((0, 8), "k")
+    zero = lambda t: te.const(0, t)
+    wrong = (
+        (lambda x: x, zero, a[k], "fcombine is a function of (x), and is called with 2 values"),
+        (lambda x, y: x + y, lambda: 0, a[k], "fidentity is a function of (), and is called with 1 values"),
+        (lambda x, y: x, lambda t, u: (0, 0), a[k], "fidentity is a function of (t, u), and is called with 1 values"),
+        (lambda x, y: (x, y), zero, a[k], "fcombine of 'r' gives a tuple of 2 values"),
+        (lambda x, y: x[0] + y[0], lambda t, u: (0, 0), (a[k], a[k]), "fcombine of 'r' gives"),
+        (lambda x, y: (x[0], y[1]), lambda t, u: 0, (a[k], a[k]), "fidentity of 'r' gives int 0"),
+        (lambda x, y: (x[0],), lambda t, u: (0, 0), (a[k], a[k]), "fcombine of 'r' gives a tuple of 1 values"),
+    )
+    for fcombine, fidentity, expr, what in wrong:
+        with pytest.raises(tw.UserError) as error:
+            te.comm_reducer(fcombine, fidentity, name="r")(expr, axis=k)
+        assert (error.value.code, error.value.what[:len(what)]) == ("type-mismatch", what)
+        assert error.value.legal and error.value.where.startswith("reducers_test.py:")
+    total = te.comm_reducer(lambda x, y=0, *more: x + y, lambda *types: 0)
+    te.compute((1,), lambda i: total(a[k], axis=k))

@@ -410,3 +410,162 @@ def test_an_lstm_is_tuned_in_its_steps(tmp_path):
     tvm.testing.assert_allclose(out, lstm_of_numpy(x, w), rtol=1e-3, atol=1e-5)
     shown = str(tvm.autotune.prior_schedule(arguments).trace)
     assert shown.count("vectorize") >= 4 and "compute_inline" in shown
+
+
+@pytest.mark.parametrize("rows, given", [(1, 1), (2, 2), (3, 3), (3, 2)])
+def test_rows_that_are_all_given(rows, given):
+    X = te.placeholder((rows, 5), name="X")
+    state = te.placeholder((rows, 5), name="state")
+    init = te.compute((given, 5), lambda t, i: X[t, i], name="init")
+    update = te.compute((rows, 5), lambda t, i: state[t - 1, i] + X[t, i], name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    double = te.compute((rows, 5), lambda t, i: scan[t, i] * 2, name="double")
+    x = random(rows, 5)
+    expected = x.copy()
+    for t in range(given, rows):
+        expected[t] += expected[t - 1]
+
+    def cache(s):
+        s[s.cache_write(update, "local")].compute_at(s[update], update.op.axis[1])
+
+    def in_its_consumer(s):
+        if s.outputs[0].op.name == "double":
+            s[scan].compute_at(s[double], double.op.axis[1])
+
+    for primitives in (lambda s: None, in_its_consumer, lambda s: s[update].split(update.op.axis[1], factor=2), cache,
+                       lambda s: s[s.cache_read(state, "local", [update])].compute_at(s[update], update.op.axis[1])):
+        for output, factor in ((scan, 1), (double, 2)):
+            s = te.create_schedule(output.op)
+            primitives(s)
+            assert s.check() == []
+            tvm.testing.assert_allclose(run(s, [X, output], x), expected * factor, rtol=1e-5)
+    wide = te.compute((given, 5), lambda t, i: X[t + rows, i], name="wide")
+    outside = te.scan(wide, update, state, inputs=[X])
+    with pytest.raises(tvm.UserError, match="index 0 of 'X'"):
+        tvm.build(te.create_schedule(outside.op), [X, outside])
+
+
+def test_the_axis_of_statements():
+    A = te.placeholder((4,), name="A")
+    E = te.extern((4,), [A], lambda ins, outs: tvm.tir.ir_builder.create().get(), name="E")
+    for of in (E, E.op):
+        with pytest.raises(tvm.UserError, match="computed by statements, whose loops are no axes"):
+            of.axis
+
+
+def reading(row, rows=8):
+    """A scan over rows of 4, whose update is row(state, t, i, I) for a tensor I of integers."""
+    X, I = te.placeholder((rows, 4), name="X"), te.placeholder((4,), "int32", name="I")
+    state = te.placeholder((rows, 4), name="state")
+    init = te.compute((1, 4), lambda t, i: X[t, i], name="init")
+    update = te.compute((rows, 4), lambda t, i: row(state, t, i, I), name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    return X, I, scan, te.create_schedule(scan.op)
+
+
+def terms(extent):
+    return te.reduce_axis((0, extent), "k")
+
+
+EARLIER = {
+    "the one before": lambda s, t, i, I: s[t - 1, i],
+    "a half": lambda s, t, i, I: s[t // 2, i],
+    "two before": lambda s, t, i, I: te.if_then_else(t >= 2, s[t - 2, i], 0.0),
+    "of data, bounded": lambda s, t, i, I: s[te.max(te.min(I[i], t - 1), 0), i],
+    "of data, modulo": lambda s, t, i, I: s[I[i] % t, i],
+    "of data, tested": lambda s, t, i, I: te.if_then_else(tvm.tir.all(I[i] >= 0, I[i] < t), s[I[i], i], 0.0),
+    "all before": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k))(terms(t)),
+    "those before": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k, where=k < t))(terms(8)),
+    "a column of data": lambda s, t, i, I: s[t - 1, I[i] % 4],
+}
+LATER = {
+    "of data": lambda s, t, i, I: s[I[i], i],
+    "of data, bounded by its own": lambda s, t, i, I: s[te.min(I[i], t), i],
+    "of data, tested too late": lambda s, t, i, I: te.if_then_else(I[i] <= t, s[I[i], i], 0.0),
+    "its own at times": lambda s, t, i, I: te.if_then_else(t > 2, s[t, i], 0.0),
+    "those up to its own": lambda s, t, i, I: (lambda k: te.sum(s[k, i], axis=k, where=k <= t))(terms(8)),
+}
+
+
+@pytest.mark.parametrize("rows", ["constant", "symbolic"])
+def test_rows_that_are_provably_earlier(rows):
+    n = te.var("n") if rows == "symbolic" else 8
+    for name, row in EARLIER.items():
+        X, I, scan, s = reading(row, n)
+        assert s.check() == [], name
+    for name, row in LATER.items():
+        X, I, scan, s = reading(row, n)
+        (finding,) = s.check()
+        assert (finding.code, finding.stage, finding.axis) == ("uninitialized-read", "update", "scan.idx"), name
+        assert "of the state 'state' may be read before 'scan' has computed it" in finding.what
+        assert "te.min" in finding.legal
+
+
+def test_rows_of_data_are_read():
+    X, I, scan, s = reading(lambda s, t, i, I: s[te.max(te.min(I[i], t - 1), 0), i] * 2)
+    x, places = random(8, 4), numpy.array([3, 0, -7, 100], "int32")
+    expected = x.copy()
+    for t in range(1, 8):
+        expected[t] = [2 * expected[max(min(p, t - 1), 0), i] for i, p in enumerate(places)]
+    f = tvm.build(s, [X, I, scan])
+    out = tvm.nd.array(numpy.zeros_like(x))
+    f(tvm.nd.array(x), tvm.nd.array(places), out)
+    tvm.testing.assert_allclose(out.numpy(), expected)
+
+
+def test_a_cache_may_hold_more_rows_than_are_read():
+    X, I, scan, s = reading(lambda s, t, i, I: s[t - 1, i] + s[te.max(t - 2, 0), i])
+    update = next(st for st in s.stages if st.name == "update")
+    state = next(st for st in s.stages if st.name == "state").op.output(0)
+    cache = s.cache_read(state, "local", [update.op.output(0)])
+    s[cache].compute_at(update, update.op.axis[1])
+    assert s.check() == []
+    x = random(8, 4)
+    expected = x.copy()
+    for t in range(1, 8):
+        expected[t] = expected[t - 1] + expected[max(t - 2, 0)]
+    tvm.testing.assert_allclose(run(s, [X, scan], x), expected, rtol=1e-5)
+
+
+def cached_step(rows, back, schedule):
+    X, state = te.placeholder((rows, 8), name="X"), te.placeholder((rows, 8), name="state")
+    init = te.compute((1, 8), lambda t, i: X[0, i], name="init")
+    step = te.compute((rows, 8), lambda t, i: state[t - back, i] + X[t, i], name="step")
+    update = te.compute((rows, 8), lambda t, i: step[t, i] * 2, name="update")
+    scan = te.scan(init, update, state, inputs=[X], name="scan")
+    s = te.create_schedule(scan.op)
+    schedule(s, step)
+    return X, scan, s
+
+
+def split_time(s, step):
+    s[step].split(step.op.axis[0], factor=4)
+    s.cache_write(step, "local")
+
+
+def split_both(s, step):
+    s[step].split(step.op.axis[0], factor=4)
+    outer, inner = s[step].split(step.op.axis[1], factor=3)
+    s[step].reorder(inner, outer)
+    cache = s.cache_write(step, "local")
+    s[cache].vectorize(s[cache].op.axis[3])
+
+
+def fused(s, step):
+    s[step].split(s[step].fuse(*step.op.axis), factor=8)
+    s.cache_write(step, "local")
+
+
+@pytest.mark.parametrize("schedule", [split_time, split_both, fused])
+def test_caches_of_steps_that_factors_do_not_divide(schedule):
+    for rows in (1, 6, 9):
+        X, scan, s = cached_step(rows, 1, schedule)
+        assert s.check() == []
+        x = random(rows, 8)
+        expected = x.copy()
+        for t in range(1, rows):
+            expected[t] = 2 * (expected[t - 1] + x[t])
+        tvm.testing.assert_allclose(run(s, [X, scan], x), expected, rtol=1e-4)
+    for rows in (6, 9):
+        _, _, s = cached_step(rows, 2, schedule)
+        assert [f.code for f in s.check()] == ["out-of-bounds"], rows

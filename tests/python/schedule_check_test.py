@@ -88,3 +88,68 @@ def test_show(capsys):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 30
     html = s._repr_html_()
     assert html.startswith("<pre>") and "<b>produce C</b>" in html
+
+
+def test_a_stage_that_its_group_misplaces():
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2, name="C")
+    d = te.compute((8,), lambda i: c[i] + b[i], name="D")
+    s = te.create_schedule(d.op)
+    group = s.create_group(outputs=b, inputs=a)
+    group.compute_at(s[c], c.op.axis[0])  # of the group
+    (finding,) = s.check()
+    assert (finding.code, finding.stage) == ("bad-attach", "B")
+    assert finding.where == next(f"schedule_check_test.py:{number}" for number, text in enumerate(open(__file__), 1)
+                                 if text.endswith("# of the group\n"))
+
+
+def test_what_is_wrong_beside_a_misplaced_stage():
+    a = te.placeholder((16,), name="A")
+    b = te.compute((16,), lambda i: a[i] + 1, name="B")
+    c = te.compute((16,), lambda i: b[i] * 2, name="C")
+    d = te.compute((16,), lambda i: c[i] + b[i], name="D")
+    s = te.create_schedule(d.op)
+    s[b].compute_at(s[c], c.op.axis[0])
+    s[d].bind(d.op.axis[0], te.thread_axis((0, 8), "threadIdx.x"))
+    assert [(f.code, f.stage) for f in s.check()] == [("bad-attach", "B"), ("bad-argument", "D")]
+    s[b].compute_root()
+    assert [(f.code, f.stage) for f in s.check()] == [("bad-argument", "D")]
+
+
+def test_memory_that_an_intrinsic_does_not_take():
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2, name="y")
+
+    def twice(ins, outs):
+        ib = tw.tir.ir_builder.create()
+        with ib.for_range(0, 8, "i") as i:
+            ib.emit(outs[0].vstore(i, ins[0].vload(i) * 2))
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(y.op, twice, name="check_twice", default_buffer_params={"offset_factor": 1})
+    a = te.placeholder((16, 4), name="A")
+    c = te.compute((4, 16), lambda i, j: a[j, i] * 2, name="C")
+    d = te.compute((4, 16), lambda i, j: a[j, i] * 2, name="D")
+    s = te.create_schedule([c.op, d.op])
+    for stage in (c, d):
+        s[stage].tensorize(s[stage].split(stage.op.axis[1], factor=8)[1], intrin)
+    assert [(f.code, f.stage) for f in s.check()] == [("cannot-tensorize", "C"), ("cannot-tensorize", "D")]
+    finding = s.check()[0]
+    assert finding.what == "operand 'x' of 'check_twice', which is 'A': its stride in dimension 0 is 4"
+    assert finding.where.startswith("schedule_check_test.py:")
+    with pytest.raises(tw.UserError) as error:
+        tw.lower(s, [a, c, d])
+    assert (error.value.stage, error.value.what) == ("C", finding.what)
+
+    # What a scan's update stores is the scan's memory.
+    state = te.placeholder((16, 4), name="state")
+    init = te.compute((1, 4), lambda _, i: a[0, i], name="init")
+    update = te.compute((16, 4), lambda t, i: state[t - 1, i] * 2, name="update")
+    scan = te.scan(init, update, state, inputs=[a], name="scan")
+    four = te.placeholder((4,), name="four")
+    result = te.compute((4,), lambda i: four[i] * 2, name="result")
+    declared = te.decl_tensor_intrin(result.op, twice, name="check_twice_4")
+    s = te.create_schedule(scan.op)
+    s[update].tensorize(update.op.axis[1], declared)
+    assert [(f.code, f.stage) for f in s.check()] == [("cannot-tensorize", "update")]

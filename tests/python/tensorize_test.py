@@ -295,3 +295,37 @@ assert (c == n).all() and (e == n).all()
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+def test_a_scalar_of_a_block():
+    x, v = te.placeholder((8,), name="x"), te.var("v", "float32")
+    y = te.compute((8,), lambda i: x[i] * v, name="y")
+
+    def scaled(ins, outs, scalars):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 8, "i") as i:
+            ib.emit(outs[0].vstore(i, ins[0].vload(i) * scalars[0]))
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(
+        y.op, scaled, name="scaled_by_blocks", scalar_params=[v], default_buffer_params={"offset_factor": 1})
+    A, S = te.placeholder((4, 32), name="A"), te.placeholder((4, 4), name="S")
+    a, b = np.arange(128, dtype="float32").reshape(4, 32), np.arange(1, 17, dtype="float32").reshape(4, 4)
+
+    def tensorized(scale):
+        C = te.compute((4, 32), lambda i, j: A[i, j] * scale(i, j), name="C")
+        s = te.create_schedule(C.op)
+        s[C].tensorize(s[C].split(C.op.axis[1], factor=8)[1], intrin)
+        return C, s
+
+    for scale, expected in ((lambda i, j: S[i, j // 8], np.repeat(b, 8, 1)),
+                            (lambda i, j: S[j // 8, i], np.repeat(b.T, 8, 1)),
+                            (lambda i, j: S[i, j // 16 + i // 4], np.repeat(b[:, :2], 16, 1)),
+                            (lambda i, j: S[i, (j - j % 8) // 8], np.repeat(b, 8, 1))):
+        C, s = tensorized(scale)
+        c = tw.nd.array(np.zeros((4, 32), "float32"))
+        tw.build(s, [A, S, C])(tw.nd.array(a), tw.nd.array(b), c)
+        np.testing.assert_array_equal(c.numpy(), a * expected)
+    for scale in (lambda i, j: S[i, j // 4 % 4], lambda i, j: S[i, j % 4], lambda i, j: S[i, (j + 1) // 16]):
+        _, s = tensorized(scale)
+        assert [f.code for f in s.check()] == ["cannot-tensorize"]

@@ -253,7 +253,7 @@ def test_what_threads_cannot_do():
     A = te.placeholder((64,), name="A")
     B = te.compute((64,), lambda i: A[i] + 1, name="B")
     s = te.create_schedule(B.op)
-    with pytest.raises(tvm.UserError, match="no thread axis"):
+    with pytest.raises(tvm.UserError, match="no tag of a thread axis"):
         s[B].bind(B.op.axis[0], te.thread_axis("threadIdx.w"))
     tx = te.thread_axis((0, 32), "threadIdx.x")
     s[B].bind(B.op.axis[0], tx)

@@ -1682,7 +1682,7 @@ def export_graph(directory: typing.Any, graph_json: str, module: tilewright._cor
     ...
 
 
-def extern(arg0: str, arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[collections.abc.Sequence[tilewright._core.ExprLike]], arg3: collections.abc.Sequence[str], arg4: list, arg5: tilewright._core.Stmt, arg6: str, arg7: dict) -> list[tilewright._core.Tensor]:
+def extern(arg0: str, arg1: collections.abc.Sequence[tilewright._core.Tensor], arg2: collections.abc.Sequence[collections.abc.Sequence[tilewright._core.ExprLike]], arg3: collections.abc.Sequence[str], arg4: list, arg5: tilewright._core.Stmt, arg6: collections.abc.Sequence[tuple[tilewright._core.Stmt, str]], arg7: str, arg8: dict) -> list[tilewright._core.Tensor]:
     ...
 
 

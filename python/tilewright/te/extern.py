@@ -57,7 +57,8 @@ def extern(shape, inputs, fcompute, name="extern", dtype=None, in_buffers=None, 
         body = _core.evaluate(body)
     expect(body, _core.Stmt, "fcompute", "a statement, such as ir_builder's get() gives, or a call")
     attrs = {} if attrs is None else expect(attrs, dict, "attrs", "a dict, or None")
-    outputs = _core.extern(name, inputs, shapes, dtypes, ins + outs, body, tag_or_current(tag), attrs)
+    lines = getattr(body, "lines", [])  # of a statement that ir_builder gave
+    outputs = _core.extern(name, inputs, shapes, dtypes, ins + outs, body, lines, tag_or_current(tag), attrs)
     return outputs if several else outputs[0]
 
 

@@ -55,7 +55,12 @@ def script(function):
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
         _core.raise_error("bad-argument", f"the source of {function!r} is not known", "a function of a file or a notebook")
-    tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except SyntaxError:  # a part of an expression
+        tree = None
+    if not isinstance(tree, ast.FunctionDef):
+        _core.raise_error("bad-argument", f"{function!r} is no function of `def`", "a function of `def`, as te.hybrid.script before its definition")
     path = os.path.basename(inspect.getsourcefile(function) or "?")
 
     @functools.wraps(function)
@@ -97,7 +102,8 @@ class _Function:
 
     def __init__(self, function, tree, path, first):
         self._function, self._tree, self._path, self._first = function, tree, path, first
-        self._ib = ir_builder.create()
+        self._node = tree  # what is being translated
+        self._ib = ir_builder.IRBuilder(where=lambda: self._line(self._node))
         self._scopes = [{}]
         self._outputs, self._returned = [], None
         self._globals = inspect.getclosurevars(function)
@@ -137,8 +143,10 @@ class _Function:
         return [o.buffer for o in self._outputs]
 
     def _fail(self, node, what, legal=_LEGAL, code="bad-argument"):
-        where = f"{self._path}:{self._first + getattr(node, 'lineno', 1) - 1}"
-        _core.raise_error(code, what, legal, where)
+        _core.raise_error(code, what, legal, self._line(node))
+
+    def _line(self, node):
+        return f"{self._path}:{self._first + getattr(node, 'lineno', 1) - 1}"
 
     # Names
 
@@ -156,13 +164,16 @@ class _Function:
     # Statements
 
     def _statements(self, body):
-        for k, node in enumerate(body):
+        around = self._node
+        for node in body:
+            self._node = node
             if self._returned is not None:
                 self._fail(node, "a statement after return", "return as the last statement")
             method = getattr(self, "_" + type(node).__name__, None)
             if not isinstance(node, ast.stmt) or method is None:
                 self._fail(node, f"a statement of kind {type(node).__name__}")
             method(node)
+        self._node = around
 
     def _block(self, body):
         self._scopes.append({})

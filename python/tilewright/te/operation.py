@@ -4,7 +4,7 @@
 import inspect
 
 from .. import _core
-from ..arguments import as_list, expect
+from ..arguments import as_list, expect, expect_function
 from .tag import tag_or_current
 
 
@@ -180,24 +180,31 @@ def comm_reducer(fcombine, fidentity, name="reduce"):
     are drawn. Otherwise it is refused. Of several terms with the same key (an argmax with ties) it may take any.
     """
 
-    expect(fcombine, "callable", "fcombine", "a function of two values")
+    expect_function(fcombine, 2, "fcombine", "a function of two values, or of two tuples of values")
     expect(fidentity, "callable", "fidentity", "a function of types")
     expect(name, str, "name", "a string")
 
     def reducer(expr, axis, where=None, init=None):
+        def one_for_each(values, of):
+            given = list(values) if isinstance(values, (tuple, list)) else [values]
+            if isinstance(values, (tuple, list)) != several or len(given) != count:
+                found = f"a tuple of {len(given)} values" if isinstance(values, (tuple, list)) else _core.describe(values)
+                _core.raise_error("type-mismatch", f"{of} of '{name}' gives {found}",
+                                  f"a tuple of {count} values, one for each that is reduced" if several else "one value")
+            return given
+
         several = isinstance(expr, (tuple, list))
         sources = [_core.const(e) for e in (expr if several else [expr])]
         types = [e.dtype for e in sources]
         suffix = [""] if len(types) == 1 else [str(k) for k in range(len(types))]
         lhs = [_core.Var("x" + k, t) for k, t in zip(suffix, types)]
         rhs = [_core.Var("y" + k, t) for k, t in zip(suffix, types)]
-        identity = fidentity(*types)
-        if several:
-            result = fcombine(tuple(lhs), tuple(rhs))
-        else:
-            result, identity = [fcombine(lhs[0], rhs[0])], [identity]
-        cast = [_core.cast(t, e) for t, e in zip(types, identity)]
-        combined = _starting(_core.reduce(lhs, rhs, list(result), cast, sources, _axes(axis), where), init)
+        count = len(types)
+        expect_function(fidentity, count, "fidentity", f"a function of {count} types, one for each value")
+        identity = one_for_each(fidentity(*types), "fidentity")
+        result = one_for_each(fcombine(tuple(lhs), tuple(rhs)) if several else fcombine(lhs[0], rhs[0]), "fcombine")
+        cast = [_core.cast(t, _core.const(e)) for t, e in zip(types, identity)]
+        combined = _starting(_core.reduce(lhs, rhs, result, cast, sources, _axes(axis), where), init)
         return tuple(combined) if several else combined[0]
 
     reducer.__name__ = reducer.__qualname__ = name

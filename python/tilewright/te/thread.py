@@ -37,8 +37,8 @@ def thread_axis(dom=None, tag="", name=""):
     """
     if isinstance(dom, str):
         dom, tag = None, dom
-    if not isinstance(tag, str) or not tag:
-        _core.raise_error("bad-argument", f"{tag!r} is no tag of a thread axis", 'thread_axis("threadIdx.x")')
+    if not isinstance(tag, str) or tag not in _core.thread_tags:
+        _core.raise_error("bad-argument", f"{tag!r} is no tag of a thread axis", ", ".join(_core.thread_tags))
     if not isinstance(name, str):
         _core.raise_error("bad-argument", f"name is {name!r}", "a string")
     if isinstance(dom, int):

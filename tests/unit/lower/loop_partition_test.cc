@@ -148,7 +148,11 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
         "likely(((3 <= ((y*12) + x)) && (((y*12) + x) < 45)))",
         "likely(((14 <= ((y*12) + x)) && (((y*12) + x) < 17)))", "likely((((y*12) + x) == 29))",
         "(likely((((y*12) + x) < 45)) && likely(((3 <= ((y*12) + x)) && (((y*12) + x) < 41))))",
-        "likely(((((y*12) + x) == 17) && (x < 7)))"}) {
+        "likely(((((y*12) + x) == 17) && (x < 7)))",
+        // All but one, and one of several.
+        "likely((x != 5))", "likely((((y*12) + x) != 17))", "likely(((y*12) != x))",
+        "likely(((x == 0) || (y == 3)))", "likely(((((y*12) + x) < 5) || (40 < ((y*12) + x))))",
+        "likely((((x != 3) && (y != 2)) || (x == 11)))"}) {
     const std::string text = "declare A: float32*\nfor (y, 0, 4) {\n  for (x, 0, 12) {\n    if (" +
                              std::string(condition) +
                              ") {\n      A[((y*12) + x)] = 1.000000f\n    }\n  }\n}\n";
@@ -160,6 +164,66 @@ TEST(LoopPartition, NoConditionIsLeftOfConstantExtents) {
     EXPECT_EQ(result.find("if ("), std::string::npos) << condition << "\n" << result;
     EXPECT_NE(result.find("A["), std::string::npos) << condition;
   }
+}
+
+// The matrix of 100 rows of 60 in tiles of 7 by 8, which divide neither, and an element that is one
+// thing where a condition of its position holds, and another elsewhere.
+TEST(LoopPartition, NoConditionIsLeftOfTiles) {
+  const auto values = [](const Stmt& body, const Stmt& free) {
+    InterpreterScope scope;
+    InterpreterBuffer a(int_type(32), 6000);
+    scope.buffers[free_vars(free)[0]] = &a;
+    interpret(body, scope);
+    std::vector<int64_t> result;
+    for (int64_t k = 0; k < a.size(); ++k) result.push_back(a.at(k).i);
+    return result;
+  };
+  // Of several statements, and where no more copies may be made, loops still end where they have
+  // to.
+  for (const auto& [condition, statements] :
+       {std::pair("{i} < 30", 1), std::pair("{i} < 30", 5), std::pair("3 <= {i}) && ({j} < 50", 1),
+        std::pair("(3 <= {i}) && ({i} < 97)) && (2 <= {j}", 1), std::pair("{i} == 50", 1),
+        std::pair("{i} != 7", 1), std::pair("{i} != 7) && ({j} != 59", 1),
+        std::pair("{i} == 0) || ({j} == 59", 1)}) {
+    const auto i = fmt::arg("i", "((a*7) + b)"), j = fmt::arg("j", "((c*8) + d)");
+    const std::string test = fmt::format(fmt::runtime(condition), i, j);
+    std::string stores;
+    for (int k = 0; k < statements; ++k) {
+      stores += fmt::format(
+          "A[((((a*7) + b)*60) + ((c*8) + d))] = tvm_if_then_else(likely((({}))), {}, 2)\n", test,
+          k);
+    }
+    const Stmt before = parse_stmt(
+        "declare A: int32*\nfor (a, 0, 15) {\nfor (c, 0, 8) {\nfor (b, 0, 7) {\n"
+        "if (likely((((a*7) + b) < 100))) {\nfor (d, 0, 8) {\n"
+        "if (likely((((c*8) + d) < 60))) {\n" +
+        stores + "}\n}\n}\n}\n}\n}\n");
+    const PassOptions options{.partition_const_loop = true};
+    Kernel kernel{.body = before};
+    for (KernelPass pass : {pass::loop_partition, pass::simplify, pass::remove_no_op})
+      kernel = run_pass(pass, std::move(kernel), options);
+    const std::string result = to_string(kernel.body);
+    EXPECT_EQ(result.find("if"), std::string::npos) << condition << "\n" << result;
+    EXPECT_EQ(values(kernel.body, before), values(before, before)) << condition;
+  }
+}
+
+TEST(LoopPartition, AllButOne) {
+  EXPECT_EQ(partitioned(R"(declare A: float32*
+declare B: float32*
+for (x, 0, 12) {
+  B[x] = tvm_if_then_else(likely((x != 5)), A[x], 0.000000f)
+}
+)",
+                        true),
+            R"(for (x, 0, 5) {
+  B[x] = A[x]
+}
+B[(5 + 0)] = 0.000000f
+for (x_1, 0, 6) {
+  B[(5 + (1 + x_1))] = A[(5 + (1 + x_1))]
+}
+)");
 }
 
 // A vector of 100, split by 8, of which all but three elements at either end are read.
@@ -218,6 +282,8 @@ TEST(LoopPartition, WhatIsStoredStaysTheSame) {
       const bool marked = random.chance(80);
       if (condition.empty()) {
         condition = marked ? "likely(" + part + ")" : part;
+      } else if (random.chance(30)) {
+        condition = "likely((" + part + " || " + condition + "))";
       } else if (random.chance(50)) {
         condition = "(" + condition + " && likely(" + part + "))";
       } else {
@@ -229,7 +295,8 @@ TEST(LoopPartition, WhatIsStoredStaysTheSame) {
         "A[((y*{1}) + x)] = (x - y)\n    }}\n  }}\n}}\n",
         rows, row, condition);
     const Stmt before = parse_stmt(text);
-    const Kernel after = run_pass(pass::loop_partition, Kernel{.body = before});
+    const PassOptions options{.partition_const_loop = random.chance(80)};
+    const Kernel after = run_pass(pass::loop_partition, Kernel{.body = before}, options);
     ASSERT_EQ(values(after.body, before), values(before, before)) << text << "\n"
                                                                   << to_string(after.body);
   }
