@@ -367,11 +367,14 @@ def networks(name: str, section: dict, results: dict) -> Picture | None:
 def models(name: str, section: dict, results: dict) -> Picture | None:
     runs = section["facts"]["runs"]
     operations = {m["labels"]["workload"]: m["labels"]["operations"] for m in section["measurements"]}
-    workloads = list(operations)
+    columns = min(len(operations), 4)
+    lines = -(-len(operations) // columns)
 
     def paint(figure: Figure) -> None:
-        panels = figure.subplots(1, len(workloads), squeeze=False)[0]
-        for axes, workload in zip(panels, workloads, strict=True):
+        panels = figure.subplots(lines, columns, squeeze=False).flatten()
+        for axes in panels[len(operations) :]:
+            axes.remove()
+        for axes, workload in zip(panels, operations, strict=False):
             for model, colour in MODEL_COLOURS.items():
                 curves = [
                     best_rates(run["curve"], operations[workload])
@@ -382,13 +385,14 @@ def models(name: str, section: dict, results: dict) -> Picture | None:
                 if length == 0:
                     continue
                 trials = range(1, length + 1)
-                columns = [[c[i] for c in curves] for i in range(length)]
-                axes.fill_between(trials, [min(c) for c in columns], [max(c) for c in columns], color=colour, alpha=0.13, linewidth=0)
-                axes.plot(trials, [quantile(c, 0.5) for c in columns], color=colour, label=model)
+                at = [[c[i] for c in curves] for i in range(length)]
+                axes.fill_between(trials, [min(c) for c in at], [max(c) for c in at], color=colour, alpha=0.13, linewidth=0)
+                axes.plot(trials, [quantile(c, 0.5) for c in at], color=colour, label=model)
             axes.set(title=workload.split(":")[0], xlabel="trials")
             axes.set_ylim(bottom=0)
-        panels[0].set_ylabel("best so far, GFLOP/s")
+        for axes in panels[: len(operations) : columns]:
+            axes.set_ylabel("best so far, GFLOP/s")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=4, loc="outside lower center")
 
-    return draw("What the cost model is worth", "Medians over the seeds, and their range.", 3.2, paint)
+    return draw("What the cost model is worth", "Medians over the seeds, and their range.", 3.2 if lines == 1 else 2.4 * lines, paint)

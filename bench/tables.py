@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from samples import geometric_mean, mann_whitney, quantile, summarize
+from samples import geometric_mean, quantile, summarize
 
 
 @dataclass
@@ -444,27 +444,9 @@ def of_tasks(section: dict, results: dict) -> list[Table]:
 
 
 def of_live(section: dict, results: dict) -> list[Table]:
-    facts = section["facts"]
-    by_workload: dict[str, dict[str, dict]] = {}
-    for m in section["measurements"]:
-        by_workload.setdefault(m["labels"]["workload"], {})[m["labels"]["model"]] = m
-    tables = []
-    for workload, models in by_workload.items():
-        ours = models["xgboost"]["samples"]
-        rows = []
-        for model, m in models.items():
-            if not m["samples"]:
-                rows.append([model, "nothing verified", "", "", ""])
-                continue
-            rates = [m["labels"]["operations"] / s / 1e9 for s in m["samples"]]
-            slower = f"{geometric_mean(m['samples']) / geometric_mean(ours):.2f}" if ours else ""
-            p = f"{mann_whitney(ours, m['samples']).p:.3f}" if ours and model != "xgboost" else ""
-            rows.append([model, figure(geometric_mean(rates)), f"{figure(min(rates))} … {figure(max(rates))}", slower, p])
-        columns = ["model", "GFLOP/s", "of the seeds", "time, in parts of xgboost's", "p"]
-        notes = [f"{facts['seeds']} seeds; geometric mean and range; p of a two-sided Mann–Whitney U test against xgboost."]
-        shape = next(iter(models.values()))["labels"].get("shape", workload.split(":")[0])
-        tables.append(Table(f"Best after {facts['trials']} trials, {shape}", columns, rows, notes))
-    return tables
+    import live_tables  # which needs Table
+
+    return live_tables.of_live(section)
 
 
 def of_model(section: dict, results: dict) -> list[Table]:

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best schedules of several logs, timed again side by side: what tuning runs found, compared
-// without the noise of the hours at which each of them measured it.
+// without the noise of the hours at which each of them measured it. `--after=1;16` also takes the
+// best of each run's first trial, which is the prior's schedule, and of its first sixteen.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "autotune/log.h"
@@ -13,6 +16,21 @@
 
 namespace tw::bench {
 
+namespace {
+
+// Of the log's first `trials`; of all of them, with their races, where that is nothing.
+std::optional<autotune::Record> best_of(const autotune::Log& log, const autotune::Task& task,
+                                        std::optional<size_t> trials) {
+  if (!trials) return log.best(task.workload, task.target_text, task.threads);
+  std::vector<autotune::Record> records =
+      log.records(task.workload, task.target_text, task.threads);
+  records.resize(std::min(records.size(), *trials));
+  const auto best = std::ranges::min_element(records, {}, &autotune::Record::median);
+  return best == records.end() || !best->ok() ? std::nullopt : std::optional(*best);
+}
+
+}  // namespace
+
 void measure_winners(const Options& options, Results& results) {
   std::mt19937 rng(1);
   const Problem problem = make_problem(options.text("workload"), rng);
@@ -20,21 +38,25 @@ void measure_winners(const Options& options, Results& results) {
       autotune::make_task(problem.workload.program, options.target(), options.count("threads", 1),
                           problem.workload.label);
   // Runs that found the same schedule share its time.
-  std::map<std::string, std::vector<std::string>> logs_of;
+  std::map<std::string, nlohmann::json> runs_of;
+  std::vector<std::optional<size_t>> trials{std::nullopt};
+  for (const std::string& count : options.list("after", "")) trials.push_back(std::stoul(count));
   for (const std::string& path : options.list("logs", "")) {
     const autotune::Log log(path, autotune::Log::Mode::Read);
-    if (const auto best = log.best(task.workload, task.target_text, task.threads)) {
-      logs_of[best->trace].push_back(path);
+    for (const std::optional<size_t> first : trials) {
+      if (const auto best = best_of(log, task, first)) {
+        runs_of[best->trace].push_back({path, first ? nlohmann::json(*first) : nlohmann::json()});
+      }
     }
   }
   std::vector<Subject> subjects;
-  for (const auto& [trace_text, logs] : logs_of) {
+  for (const auto& [trace_text, runs] : runs_of) {
     const Trace trace = parse_trace(trace_text);
     const std::shared_ptr<Contestant> winner = make_ours("winner", problem, task, trace);
     subjects.push_back({.name = fmt::format("{:016x}", trace_hash(trace)),
                         .run = [winner] { winner->run(); },
                         .prepare = [winner] { winner->prepare(); },
-                        .labels = {{"logs", logs}}});
+                        .labels = {{"runs", runs}}});
   }
   results.fact("operations", problem.operations);
   results.fact("shape", problem.workload.shape);
