@@ -10,9 +10,6 @@
 namespace tw::autotune {
 namespace {
 
-// How often `stop` is looked at, seconds.
-constexpr double kTick = 0.05;
-
 // Tickets of whole batches, which stand beside those that a tuner gives: negative.
 int64_t next_ticket() {
   static std::atomic<int64_t> last = 0;

@@ -28,8 +28,6 @@ constexpr double kReferenceTimeout = 600;
 constexpr int kMostLosses = 2;
 // Reference results kept at a time; each takes two descriptors, of which a process may have 1,024.
 constexpr size_t kMostReferences = 64;
-// How often `stop` is looked at.
-constexpr double kTick = 0.05;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

@@ -18,6 +18,9 @@
 
 namespace tw::autotune {
 
+// How often `stop` is looked at while candidates are under way, seconds.
+inline constexpr double kTick = 0.05;
+
 struct MeasureOptions {
   int workers = 0;              // 0: one per core
   double compile_timeout = 10;  // seconds

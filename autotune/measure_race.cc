@@ -19,8 +19,6 @@ constexpr size_t kSlot = 0;
 constexpr double kVisitSeconds = 1e-3;
 // Workers that may be lost with one contender before it is out.
 constexpr int kMostLosses = 2;
-// How often `stop` is looked at.
-constexpr double kTick = 0.05;
 
 class WorkerRace {
  public:

@@ -41,9 +41,6 @@ int batch_size(const TunerOptions& options, size_t tasks) {
   return std::clamp(share, kLeastBatch, kGreatestBatch);
 }
 
-// How often `stop` is looked at while candidates are under way, seconds.
-constexpr double kTick = 0.05;
-
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Where several tasks share the trials, the machine's limit is looked for so long.

@@ -6,15 +6,13 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "ir/words.h"
 #include "runtime/error.h"
 
 namespace tw::words {
 namespace {
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool starts_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool continues_word(char c) { return starts_word(c) || is_digit(c) || c == '.'; }
 
 class Lexer {
  public:

@@ -48,10 +48,11 @@ constexpr GenericCall kGenericCalls[] = {
     {CallKind::Extern, "call_extern"},
 };
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 }  // namespace
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool starts_word(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool continues_word(char c) { return starts_word(c) || is_digit(c) || c == '.'; }
 
 const Binary* find_binary(NodeKind kind) {
   for (const Binary& b : kBinaries) {
@@ -92,9 +93,7 @@ bool is_broadcast(std::string_view word) {
 }
 
 bool is_identifier(std::string_view word) {
-  return !word.empty() && is_letter(word[0]) && std::all_of(word.begin(), word.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '.';
-  });
+  return !word.empty() && starts_word(word[0]) && std::ranges::all_of(word, continues_word);
 }
 
 bool is_reserved_for_variables(std::string_view word) {

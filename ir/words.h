@@ -22,6 +22,12 @@ const Binary* find_binary(NodeKind kind);
 const Binary* find_infix(std::string_view symbol);
 const Binary* find_binary_function(std::string_view name);
 
+// What words and numbers are made of: `starts_word` is a letter or underscore, `continues_word`
+// that, a digit or a dot.
+bool is_digit(char c);
+bool starts_word(char c);
+bool continues_word(char c);
+
 // "float32x4" and the like.
 bool is_dtype(std::string_view word);
 // "x4": how the broadcast to 4 lanes is spelled.

@@ -15,15 +15,10 @@
 #include "ir/visit.h"
 #include "runtime/error.h"
 #include "schedule/te/compute.h"
+#include "schedule/te/ragged.h"
 
 namespace tw {
 namespace {
-
-bool reads_tensors(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& x) { found |= is<ProducerLoad>(x); });
-  return found;
-}
 
 bool is_commutative(NodeKind kind) {
   switch (kind) {
@@ -217,7 +212,7 @@ class Matcher {
     if (const Variable* v = as<Variable>(b); v != nullptr && scalars_.contains(Var(v)))
       return bind_scalar(Var(v), a);
     const bool index = a.dtype().is_integer() && b.dtype().is_integer() && !a.dtype().is_vector();
-    if (index && !reads_tensors(a) && !reads_tensors(b) && !uses_scalars(b)) {
+    if (index && !te::reads_tensor(a) && !te::reads_tensor(b) && !uses_scalars(b)) {
       return analyzer_.can_prove_equal(a, cast(a.dtype(), b));
     }
     if (a->kind != b->kind || a.dtype() != b.dtype()) return false;
@@ -341,7 +336,7 @@ class Matcher {
   // Lets a scalar parameter be an expression that is the same at all points of the intrinsic.
   bool bind_scalar(const Var& scalar, const Expr& found) {
     if (found.dtype() != scalar.dtype()) return false;
-    const bool plain = found.dtype().is_integer() && !reads_tensors(found);
+    const bool plain = found.dtype().is_integer() && !te::reads_tensor(found);
     const Expr value = plain ? analyzer_.canonical_simplify(found) : with_simple_indices(found);
     for (const IterVar& axis : wanted_.all_axes) {
       if (uses(value, axis->var)) return false;
@@ -370,7 +365,7 @@ class Matcher {
     if (input == intrin_.inputs.size() || found.dtype != wanted.dtype) return false;
     std::vector<Parted> places;
     for (const Expr& index : found.indices) {
-      if (reads_tensors(index)) return false;
+      if (te::reads_tensor(index)) return false;
       places.push_back(parted(index));
     }
     IntrinOperand operand{

@@ -12,10 +12,6 @@
 namespace tw {
 namespace {
 
-bool is_inlined(const StageData& stage) {
-  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
-}
-
 // A stage without a place of its own is computed where the innermost group around it that has one
 // is.
 void place_groups(ScheduleData& schedule) {

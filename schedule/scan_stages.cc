@@ -15,6 +15,7 @@
 #include "ir/visit.h"
 #include "schedule/index_range.h"
 #include "schedule/region.h"
+#include "schedule/te/ragged.h"
 #include "schedule/validate.h"
 
 namespace tw {
@@ -168,12 +169,6 @@ void validate_scans(const ScheduleData& schedule) {
 
 namespace {
 
-bool reads_tensors(const Expr& e) {
-  bool found = false;
-  for_each_expr(e, [&](const Expr& part) { found |= is<ProducerLoad>(part); });
-  return found;
-}
-
 // Reads of a state, of which those of rows that might not be computed yet are kept.
 class Rows : public GuardedVisitor {
  public:
@@ -234,7 +229,7 @@ class Rows : public GuardedVisitor {
     }
     // Of a region more may be computed than what is read of it in the end.
     const Expr row = substitute(index, here_);
-    if (reads_tensors(row) || !uses_any(row, regions_)) {
+    if (te::reads_tensor(row) || !uses_any(row, regions_)) {
       if (!is_earlier(row)) keep(index, false);
     }
   }

@@ -141,6 +141,9 @@ std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageDat
 }
 
 bool is_placeholder(const StageData& stage) { return stage.op->is_placeholder(); }
+bool is_inlined(const StageData& stage) {
+  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
+}
 bool is_region(const StageData& stage) {
   return stage.attach_type == AttachType::Scope || stage.attach_type == AttachType::ScanInit;
 }

@@ -43,6 +43,8 @@ const StageData* reader_of_memory(const ScheduleData& schedule, const StageData&
 std::vector<StageData*> attached_to(const ScheduleData& schedule, const StageData& stage);
 
 bool is_placeholder(const StageData& stage);
+// Whether it has no loops, as its consumers compute it where they need it.
+bool is_inlined(const StageData& stage);
 // Whether it is computed for what its consumers need, and not whole.
 bool is_region(const StageData& stage);
 

@@ -16,10 +16,6 @@
 namespace tw {
 namespace {
 
-bool is_inlined(const StageData& stage) {
-  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
-}
-
 std::string type_and_shape(DType type, const std::vector<Expr>& shape) {
   std::string list;
   for (const Expr& e : shape) list += (list.empty() ? "" : ", ") + to_string(e);

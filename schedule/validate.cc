@@ -24,9 +24,6 @@
 namespace tw {
 namespace {
 
-bool is_inlined(const StageData& stage) {
-  return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
-}
 bool has_loops(const StageData& stage) { return !is_placeholder(stage) && !is_inlined(stage); }
 
 // The line of the last step of the primitive on the stage, or on the innermost of its groups that

@@ -53,8 +53,6 @@ Entries power_gradient(const GradientOf& n, const Entry& g) {
   return {n.product(g, slope), n.product(g, times(n, n.output(), logarithm))};
 }
 
-te::Tensor as_bool(const te::Tensor& x) { return topi::cast(x, bool_type()); }
-
 // Whether the operands, which are true where they are not 0, are so; in the type of the first.
 using Function = te::Tensor (*)(const te::Tensor&, const te::Tensor&, const std::string&,
                                 const std::string&);

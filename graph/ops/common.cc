@@ -150,6 +150,7 @@ Entries reshaped_gradient(const NodeRef& node, const Entries& g) {
 }
 
 te::Tensor mask(const te::Tensor& holds, DType type) { return topi::cast(holds, type); }
+te::Tensor as_bool(const te::Tensor& x) { return topi::cast(x, bool_type()); }
 
 std::optional<int> axis_or_none(const AttributeValues& a) {
   if (a.is_none("axis")) return std::nullopt;

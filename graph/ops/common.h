@@ -87,6 +87,8 @@ Entries reshaped_gradient(const NodeRef& node, const Entries& of_outputs);
 
 // 1 where it holds, else 0: what comparisons of operands of a type give.
 te::Tensor mask(const te::Tensor& holds, DType type);
+// Whether elements are not 0.
+te::Tensor as_bool(const te::Tensor& x);
 
 // Extent k; unknown where the rank is.
 int64_t extent(const Shape& shape, size_t k);

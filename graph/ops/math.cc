@@ -31,7 +31,6 @@ constexpr const char* kTwoByRootOfPi = "1.12837916709551257390";
 te::Tensor mask_like(const te::Tensor& holds, const te::Tensor& x) {
   return mask(holds, x.dtype());
 }
-te::Tensor as_bool(const te::Tensor& x) { return topi::cast(x, bool_type()); }
 
 // Of a test of x and a number: 1 where it holds.
 using Test = te::Tensor (*)(const te::Tensor&, const Expr&, const std::string&, const std::string&);
