@@ -2,6 +2,7 @@
 #include "graph/byoc/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <tuple>

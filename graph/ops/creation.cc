@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators without inputs: tensors of one value.
+#include <algorithm>
+
 #include "graph/ops/common.h"
 #include "graph/ops/families.h"
 #include "schedule/topi/topi.h"

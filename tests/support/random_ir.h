@@ -97,7 +97,8 @@ class RandomIr {
           if (!options_.intrinsics) break;
           const Expr condition = boolean(1, depth - 1);
           const Expr chosen = sub();
-          return call(type, "if_then_else", {condition, chosen, sub()}, CallKind::PureIntrinsic);
+          return tw::call(type, "if_then_else", {condition, chosen, sub()},
+                          CallKind::PureIntrinsic);
         }
         case 11: {
           if (!options_.intrinsics) break;
@@ -107,20 +108,20 @@ class RandomIr {
               const Expr value = random_.chance(60)
                                      ? integer(other_integer(type), depth - 1)
                                      : floating(float_type(32, type.lanes), depth - 1);
-              return call(type, "saturating_cast", {value}, CallKind::PureIntrinsic);
+              return tw::call(type, "saturating_cast", {value}, CallKind::PureIntrinsic);
             }
             case 0:
-              return call("bitwise_and", {sub(), sub()});
+              return tw::call("bitwise_and", {sub(), sub()});
             case 1:
-              return call("bitwise_or", {sub(), sub()});
+              return tw::call("bitwise_or", {sub(), sub()});
             case 2:
-              return call("bitwise_xor", {sub(), sub()});
+              return tw::call("bitwise_xor", {sub(), sub()});
             case 3:
-              return call("bitwise_not", {sub()});
+              return tw::call("bitwise_not", {sub()});
             case 4:
-              return call("shift_right", {sub(), shift_amount(type)});
+              return tw::call("shift_right", {sub(), shift_amount(type)});
             default:
-              return call("fabs", {sub()});
+              return tw::call("fabs", {sub()});
           }
         }
         case 12:
@@ -163,8 +164,8 @@ class RandomIr {
         return make(Not{.a = boolean(lanes, depth - 1)});
       case 3:
         if (options_.intrinsics) {
-          return call(bool_type(lanes), "likely", {boolean(lanes, depth - 1)},
-                      CallKind::PureIntrinsic);
+          return tw::call(bool_type(lanes), "likely", {boolean(lanes, depth - 1)},
+                          CallKind::PureIntrinsic);
         }
         [[fallthrough]];
       default: {
@@ -197,7 +198,7 @@ class RandomIr {
       }
       case 6:
         if (options_.intrinsics) {
-          return call(random_.pick<std::string>({"fabs", "floor", "tanh", "sigmoid"}), {sub()});
+          return tw::call(random_.pick<std::string>({"fabs", "floor", "tanh", "sigmoid"}), {sub()});
         }
         return leaf(type);
       default:

@@ -34,7 +34,7 @@ class CostModelTest : public testing::Test {
  protected:
   // Ranks points that it has not seen, after training on others.
   double learned(std::string_view name, uint64_t seed) const {
-    const test::MadeTimes times(seen_, seed);
+    const made::MadeTimes times(seen_, seed);
     std::vector<Sample> samples;
     std::vector<double> seconds;
     for (const auto& f : seen_.features) seconds.push_back(times.seconds(*f));
@@ -61,8 +61,8 @@ class CostModelTest : public testing::Test {
 
   Task task_ = make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
   Space space_{task_};
-  test::Drawn seen_ = test::draw(task_, space_, 160, 1),
-              unseen_ = test::draw(task_, space_, 100, 2);
+  made::Drawn seen_ = made::draw(task_, space_, 160, 1),
+              unseen_ = made::draw(task_, space_, 100, 2);
 };
 
 TEST_F(CostModelTest, LearnsAnOrderThatThePriorDoesNotKnow) {

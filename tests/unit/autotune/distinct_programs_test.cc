@@ -22,7 +22,7 @@ class DistinctProgramsTest : public testing::TestWithParam<const char*> {
   // are mostly neighbours.
   std::vector<Point> neighbours(size_t count) const {
     std::mt19937_64 rng(1);
-    std::vector<Point> points = test::draw(task_, space_, 6, 1).points;
+    std::vector<Point> points = made::draw(task_, space_, 6, 1).points;
     while (points.size() < count) {
       const Point p = space_.mutate(points[rng() % points.size()], rng);
       try {

@@ -29,8 +29,8 @@ class ExperienceTest : public testing::Test {
     int number = 0;
     for (const char* workload : kOthers) {
       const Task task = task_of(workload);
-      const test::Drawn drawn = test::draw(task, Space(task), 120, 1);
-      const test::MadeTimes times(drawn, kTruth);
+      const made::Drawn drawn = made::draw(task, Space(task), 120, 1);
+      const made::MadeTimes times(drawn, kTruth);
       double best = INFINITY;
       for (const auto& f : drawn.features) best = std::min(best, times.seconds(*f));
       for (const auto& f : drawn.features) {
@@ -47,7 +47,7 @@ class ExperienceTest : public testing::Test {
     return result;
   }
   // How well the scores are in the order of the times.
-  double order(const std::vector<double>& scores, const test::MadeTimes& times) const {
+  double order(const std::vector<double>& scores, const made::MadeTimes& times) const {
     std::vector<double> speed;
     for (const auto& f : drawn_.features) speed.push_back(1 / times.seconds(*f));
     return rank_correlation(scores, speed);
@@ -57,8 +57,8 @@ class ExperienceTest : public testing::Test {
   }
 
   Task task_ = task_of("gemm:m=48,n=96,k=64");
-  test::Drawn drawn_ = test::draw(task_, Space(task_), 150, 2);
-  test::MadeTimes times_{drawn_, kTruth};
+  made::Drawn drawn_ = made::draw(task_, Space(task_), 150, 2);
+  made::MadeTimes times_{drawn_, kTruth};
 };
 std::vector<Sample> ExperienceTest::others_;
 

@@ -94,7 +94,7 @@ TEST_F(FeaturesTest, StandForTheProgram) {
   const Space space(task_);
   std::map<std::vector<float>, std::set<std::string>> programs;
   std::map<std::string, std::set<std::vector<float>>> rows;
-  const test::Drawn drawn = test::draw(task_, space, 150, 1);
+  const made::Drawn drawn = made::draw(task_, space, 150, 1);
   for (size_t i = 0; i < drawn.points.size(); ++i) {
     const Kernel kernel = lower_program(task_.program, space.schedule(drawn.points[i]),
                                         te::constants_of(task_.program), task_.target, "k")

@@ -14,7 +14,7 @@
 #include "autotune/space/space.h"
 #include "runtime/error.h"
 
-namespace tw::autotune::test {
+namespace tw::autotune::made {
 
 // Legal points of a space drawn at random, with what is known of them.
 struct Drawn {
@@ -139,4 +139,4 @@ class Planted {
   std::vector<double> goal_, scale_;
 };
 
-}  // namespace tw::autotune::test
+}  // namespace tw::autotune::made

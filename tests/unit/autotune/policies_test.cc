@@ -20,7 +20,7 @@ Task task_of(const std::string& text) {
   return make_task(parse_workload(text).program, Target::parse("llvm -mcpu=x86-64-v3"), 1, text);
 }
 
-using test::Oracle;
+using made::Oracle;
 
 TEST(Policies, EachProposesLegalPointsOnce) {
   const Task task = task_of("gemm:m=48,n=96,k=64");
@@ -99,9 +99,9 @@ TEST(Policies, AGridMeetsEveryPointOfASmallSpace) {
 TEST(Policies, AnnealingFindsWhatChanceDoesNot) {
   const Task task = task_of("gemm:m=48,n=96,k=64");
   const Space space(task);
-  const test::Drawn drawn = test::draw(task, space, 200, 1);
+  const made::Drawn drawn = made::draw(task, space, 200, 1);
   for (const uint64_t seed : {1, 2, 3}) {
-    const test::MadeTimes times(drawn, seed);
+    const made::MadeTimes times(drawn, seed);
     double fastest = INFINITY;  // of two hundred points at random
     for (const auto& f : drawn.features) fastest = std::min(fastest, times.seconds(*f));
     const auto proposals =

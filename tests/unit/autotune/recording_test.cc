@@ -17,7 +17,7 @@ class RecordingTest : public testing::Test {
  protected:
   Task task_ = make_task(parse_workload("gemm:m=48,n=96,k=64").program, Target::host(), 1, "gemm");
   Space space_{task_};
-  std::vector<Point> points_ = test::draw(task_, space_, 30, 1).points;
+  std::vector<Point> points_ = made::draw(task_, space_, 30, 1).points;
 
   Record visit(size_t point, double seconds) const {
     return {.trace = to_text(space_.trace(points_[point])), .seconds = {seconds}};

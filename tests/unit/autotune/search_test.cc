@@ -20,7 +20,7 @@
 namespace tw::autotune {
 namespace {
 
-using test::Oracle;
+using made::Oracle;
 
 class SearchTest : public testing::Test {
  protected:
@@ -28,9 +28,9 @@ class SearchTest : public testing::Test {
   Task task_ = make_task(parse_workload("gemm:m=48,n=96,k=64").program,
                          Target::parse("llvm -mcpu=sapphirerapids"), 1, "gemm");
   Space space_{task_};
-  test::Drawn drawn_ = test::draw(task_, space_, 200, 1);
+  made::Drawn drawn_ = made::draw(task_, space_, 200, 1);
 
-  double made_quantile(const test::MadeTimes& times, double q) const {
+  double made_quantile(const made::MadeTimes& times, double q) const {
     std::vector<double> seconds;
     for (const auto& f : drawn_.features) seconds.push_back(times.seconds(*f));
     std::ranges::sort(seconds);
@@ -40,7 +40,7 @@ class SearchTest : public testing::Test {
 
 TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   constexpr size_t kBatch = 16;
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   Oracle oracle(times);
   Search search(task_, space_,
                 {.neighbour_share = 0, .random_share = 0, .distinct_programs = false}, 1);
@@ -69,7 +69,7 @@ TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
 
 TEST_F(SearchTest, EvolutionFindsWhatChanceDoesNot) {
   for (const uint64_t seed : {1, 2, 3}) {
-    const test::MadeTimes times(drawn_, seed);
+    const made::MadeTimes times(drawn_, seed);
     const Oracle oracle(times);
     Search search(task_, space_, {.neighbour_share = 0, .random_share = 0}, seed);
     for (int round = 0; round < 2; ++round) {
@@ -112,7 +112,7 @@ TEST_F(SearchTest, TheFirstBatchTriesEachWayOfDoingAThing) {
 }
 
 TEST_F(SearchTest, NothingIsProposedTwice) {
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
   Search search(task_, space_, {}, 1);
   std::set<std::string> seen;
@@ -125,7 +125,7 @@ TEST_F(SearchTest, NothingIsProposedTwice) {
 }
 
 TEST_F(SearchTest, NoProgramIsProposedTwice) {
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
   Search search(task_, space_, {}, 1);
   std::set<std::string> programs;
@@ -153,7 +153,7 @@ size_t apart(const Point& a, const Point& b) {
 }
 
 TEST_F(SearchTest, NearTheEndOfTheBudgetKnobsOfTheFastestAreChangedOneByOne) {
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
   const auto stepped = [&](double spent) {
     Search search({.task = task_,
@@ -283,7 +283,7 @@ TEST_F(SearchTest, HalfOfTheFirstBatchIsThePriors) {
 }
 
 TEST_F(SearchTest, SomeAreChosenBlindly) {
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
   Search search(task_, space_, {.random_share = 0.25}, 1);
   const auto proposals = search.propose(16, oracle);
@@ -293,7 +293,7 @@ TEST_F(SearchTest, SomeAreChosenBlindly) {
 }
 
 TEST_F(SearchTest, ClimbsFromTheFastestMeasured) {
-  const test::MadeTimes times(drawn_, 1);
+  const made::MadeTimes times(drawn_, 1);
   const Oracle oracle(times);
   Search search(task_, space_, {.neighbour_share = 1, .hope_share = 0, .random_share = 0}, 1);
   std::vector<std::pair<double, Point>> measured;
@@ -324,7 +324,7 @@ TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t k) { return drawn_.features[k]->prior_seconds; });
   const auto run = [&](std::string_view model_name, size_t planted, uint64_t seed) {
-    const test::Planted times(drawn_, planted);
+    const made::Planted times(drawn_, planted);
     const auto model = cost_model(model_name)({.task = &task_, .seed = seed});
     Search search(task_, space_, {}, seed);
     std::vector<Sample> samples;

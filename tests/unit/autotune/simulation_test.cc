@@ -46,7 +46,7 @@ class SimulationTest : public testing::Test {
     const Space space(task_);
     std::vector<Record> records;
     std::set<Point> drawn;
-    for (const Point& p : test::draw(task_, space, 4 * kCandidates, 1).points) {
+    for (const Point& p : made::draw(task_, space, 4 * kCandidates, 1).points) {
       if (drawn.size() == kCandidates || !drawn.insert(p).second) continue;
       for (const double f : factors) {
         records.push_back({.trace = to_text(space.trace(p)),

@@ -36,7 +36,7 @@ class TransferTest : public testing::Test {
       const Task task = task_of(8 * (k + 1), caches);
       log_->add_task(task);
       const Space space(task);
-      const test::Drawn drawn = test::draw(task, space, kTrials, 1);
+      const made::Drawn drawn = made::draw(task, space, kTrials, 1);
       for (size_t p = 0; p < drawn.points.size(); ++p) {
         Record r{.seconds = {drawn.features[p]->prior_seconds * double(p % 5 + 1)},
                  .run = "run",

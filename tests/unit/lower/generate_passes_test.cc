@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 // A name that LLVM does not use would leave nothing out, unnoticed.
 TEST(GeneratePasses, EachNameIsOneOfLlvm) {
@@ -33,9 +32,9 @@ TEST(GeneratePasses, InnerLoopsDoNotMultiplyIndices) {
   const std::string loop =
       body_of_inner_loop(compile({k}, Target::host(), {.keep_sources = true})->source("asm"));
   EXPECT_THAT(loop, HasSubstr("vaddps"));
-  EXPECT_THAT(loop, Not(HasSubstr("imul")));
-  EXPECT_THAT(loop, Not(HasSubstr("lea")));
-  EXPECT_THAT(loop, Not(HasSubstr("shl")));
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("imul")));
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("lea")));
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("shl")));
 }
 
 TEST(GeneratePasses, StridesOfALoopThatDoesNotBeginAtZero) {

@@ -15,7 +15,6 @@ namespace {
 using test::count;
 using test::inner_loop;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 NDArray numbers(int64_t count, DType t = float_type(32)) {
   NDArray a = NDArray::empty({count}, t);
@@ -68,7 +67,7 @@ TEST(LlvmKernels, NontemporalStores) {
                    {.keep_sources = true})
         ->source("ll");
   };
-  EXPECT_THAT(module(text), Not(HasSubstr("!nontemporal")));
+  EXPECT_THAT(module(text), ::testing::Not(HasSubstr("!nontemporal")));
   EXPECT_THAT(module("// attr [O] storage_alignment = 64\n" + text), HasSubstr("!nontemporal"));
 }
 
@@ -130,7 +129,7 @@ TEST(LlvmKernels, SmallStridesAreShuffled) {
       make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = A[ramp((i*32), 2, 16)] }", {kA, kO});
   const std::string assembly = assembly_for("llvm -mcpu=sapphirerapids", kernel);
   EXPECT_THAT(assembly, HasSubstr("vperm"));
-  EXPECT_THAT(assembly, Not(HasSubstr("gather")));
+  EXPECT_THAT(assembly, ::testing::Not(HasSubstr("gather")));
 }
 
 TEST(LlvmKernels, Allocations) {
@@ -263,8 +262,8 @@ TEST(LlvmKernels, RegisterTileStaysInRegisters) {
   const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
   EXPECT_EQ(count(loop, "vfmadd"), 28) << loop;
   EXPECT_THAT(loop, HasSubstr("%zmm"));
-  EXPECT_THAT(loop, Not(HasSubstr("%rsp")));
-  EXPECT_THAT(loop, Not(HasSubstr("%rbp)")));
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("%rsp")));
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("%rbp)")));
   EXPECT_LE(count(loop, "\n"), 28 + 14 + 2 + 6) << "integer work in the inner loop:\n" << loop;
   expect_as_interpreted(kernel, {numbers(14 * 64), numbers(32 * 64), numbers(14 * 32)});
 }
@@ -291,7 +290,7 @@ TEST(LlvmKernels, SumsStayInRegistersThatALoopCopies) {
        {"O", float_type(32), {512}, true}});
   const std::string loop = inner_loop(assembly_for("llvm -mcpu=sapphirerapids", kernel));
   EXPECT_EQ(count(loop, "vfmadd"), 8) << loop;
-  EXPECT_THAT(loop, Not(HasSubstr("%rsp"))) << loop;
+  EXPECT_THAT(loop, ::testing::Not(HasSubstr("%rsp"))) << loop;
   expect_as_interpreted(kernel, {numbers(1024), numbers(512), numbers(512)});
 }
 
@@ -336,7 +335,7 @@ TEST(LlvmKernels, PreferredWidthIsKept) {
   const Kernel kernel = make_kernel(text, {kA, kO});
   EXPECT_THAT(assembly_for("llvm -mcpu=icelake-server", kernel), HasSubstr("%zmm"));
   const std::string v3 = assembly_for("llvm -mcpu=x86-64-v3", kernel);
-  EXPECT_THAT(v3, Not(HasSubstr("%zmm")));
+  EXPECT_THAT(v3, ::testing::Not(HasSubstr("%zmm")));
   EXPECT_THAT(v3, HasSubstr("%ymm"));
 }
 
@@ -381,7 +380,7 @@ TEST(LlvmKernels, PredicateBecomesAMask) {
       {kA, kO});
   const std::string assembly = assembly_for("llvm -mcpu=sapphirerapids", kernel);
   EXPECT_THAT(assembly, HasSubstr("{%k"));
-  EXPECT_THAT(assembly, Not(HasSubstr("vmovss")));
+  EXPECT_THAT(assembly, ::testing::Not(HasSubstr("vmovss")));
 }
 
 }  // namespace

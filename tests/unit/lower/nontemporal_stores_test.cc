@@ -10,7 +10,6 @@ namespace tw {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr const char* kDeclarations = "declare A: float32*\ndeclare O: float32*\n";
 
@@ -136,7 +135,7 @@ TEST(NontemporalStores, OnlyTheyAreFenced) {
       test::make_kernel("for (i, 0, 4) { O[ramp((i*16), 1, 16)] = x16(1.000000f) }", {o});
   const auto module =
       compile({kernel}, Target::parse("llvm -mcpu=x86-64-v3"), {.keep_sources = true});
-  EXPECT_THAT(module->source("asm"), Not(HasSubstr("sfence")));
+  EXPECT_THAT(module->source("asm"), ::testing::Not(HasSubstr("sfence")));
 }
 
 }  // namespace
