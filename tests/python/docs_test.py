@@ -77,13 +77,22 @@ def test_scans_and_externs(tmp_path):
 BUILD = ROOT / "build/release"
 
 
-def with_sources(folder, *sources):
-    """A package in a folder, whose extension module has these sources in place of its own, and with headers of the folder
-    in place of others."""
+def compiled_for(source, commands):
+    """The file that the build compiles for a source: itself, or the one that joins it with others."""
+    included = f'#include "{source}"\n'
+    return next(f for f in commands if f == str(ROOT / source) or "/joined/" in f and included in Path(f).read_text())
+
+
+def with_sources(folder, changed, added):
+    """A package in a folder, whose extension module has the folder's variant of a changed source, an added source of the
+    folder, and headers of the folder in place of others."""
     commands = {c["file"]: c["command"] for c in json.loads((BUILD / "compile_commands.json").read_text())}
-    like, objects, running = commands[str(ROOT / "graph/op.cc")], [], []
-    for source in sources:
-        words = shlex.split(like)
+    like = compiled_for(changed, commands)
+    # A file of joined sources includes the folder's first.
+    sources = [like if "/joined/" in like else folder / changed, folder / added]
+    objects, running = [], []
+    for source in map(Path, sources):
+        words = shlex.split(commands[like])
         objects.append(str(folder / (source.stem + ".o")))
         words[words.index("-o") + 1] = objects[-1]
         words[words.index("-c") + 1] = str(source)
@@ -115,7 +124,7 @@ def test_adding_an_operator_to_networks(tmp_path):
     for file in ("graph/op.cc", "graph/ops/families.h"):
         (tmp_path / file).write_text((ROOT / file).read_text())
     (tmp_path / "graph/ops.def").write_text((ROOT / "graph/ops.def").read_text() + row)
-    with_sources(tmp_path, tmp_path / "graph/op.cc", source)
+    with_sources(tmp_path, "graph/op.cc", "graph/ops/bent_line.cc")
     assert run(script, tmp_path, PYTHONPATH=str(tmp_path)) == shown
 
     names = {"np": np, "Operator": operators.Operator}
