@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "autotune/build_cache.h"
-#include "autotune/packed_arguments.h"
-#include "autotune/prior_schedule.h"
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
+#include "autotune/search/prior_schedule.h"
+#include "autotune/task/packed_arguments.h"
 #include "lower/llvm/compile.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"

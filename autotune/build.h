@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "lower/pipeline.h"
 #include "runtime/module.h"
 

@@ -18,11 +18,11 @@
 #include <set>
 #include <utility>
 
-#include "autotune/async_measurer.h"
-#include "autotune/confirm.h"
-#include "autotune/machine_kind.h"
-#include "autotune/peak.h"
-#include "autotune/prior_schedule.h"
+#include "autotune/measure/async_measurer.h"
+#include "autotune/measure/confirm.h"
+#include "autotune/measure/peak.h"
+#include "autotune/search/prior_schedule.h"
+#include "autotune/task/machine_kind.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/thread_pool.h"

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "autotune/cost_models.h"
-#include "autotune/log.h"
-#include "autotune/measure.h"
-#include "autotune/policies.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/learn/transfer.h"
+#include "autotune/log/log.h"
+#include "autotune/measure/measure.h"
+#include "autotune/search/policies.h"
 #include "autotune/space/rules.h"
 #include "autotune/task_scheduler.h"
-#include "autotune/transfer.h"
 
 namespace tw::autotune {
 

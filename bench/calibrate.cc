@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/calibration.h"
-#include "autotune/log.h"
-#include "autotune/recording.h"
+#include "autotune/log/log.h"
+#include "autotune/study/calibration.h"
+#include "autotune/study/recording.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"

@@ -13,12 +13,12 @@
 #include <future>
 #include <map>
 
-#include "autotune/cost_models.h"
-#include "autotune/log.h"
-#include "autotune/machine_kind.h"
-#include "autotune/prior_schedule.h"
-#include "autotune/reference.h"
-#include "autotune/search.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/log/log.h"
+#include "autotune/measure/reference.h"
+#include "autotune/search/prior_schedule.h"
+#include "autotune/search/search.h"
+#include "autotune/task/machine_kind.h"
 #include "bench/contestant.h"
 #include "bench/kernels.h"
 #include "bench/sections.h"

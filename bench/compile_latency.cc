@@ -8,11 +8,11 @@
 #include <map>
 #include <random>
 
-#include "autotune/cost_models.h"
-#include "autotune/replay.h"
-#include "autotune/search.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/log/replay.h"
+#include "autotune/search/search.h"
 #include "autotune/space/space.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "bench/kernels.h"
 #include "bench/sections.h"
 #include "runtime/error.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/task.h"
-#include "autotune/workloads.h"
+#include "autotune/task/task.h"
+#include "autotune/task/workloads.h"
 #include "bench/google_benchmark.h"
 #include "bench/options.h"
 #include "bench/results.h"

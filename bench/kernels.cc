@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 #include "lower/llvm/compile.h"
 #include "lower/pipeline.h"
 #include "runtime/error.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "lower/kernel.h"
 #include "runtime/module.h"
 #include "schedule/trace.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/peak.h"
+#include "autotune/measure/peak.h"
 #include "bench/contestant.h"
 #include "runtime/thread_pool.h"
 

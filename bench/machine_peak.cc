@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "autotune/peak.h"
+#include "autotune/measure/peak.h"
 #include "bench/google_benchmark.h"
 #include "bench/sections.h"
 #include "runtime/machine.h"

@@ -17,7 +17,7 @@ from pathlib import Path
 from samples import geometric_mean, summarize
 from tables import Table, with_unit
 
-SHIPPED = Path(__file__).resolve().parents[1] / "autotune/shipped_experience.bin"
+SHIPPED = Path(__file__).resolve().parents[1] / "autotune/learn/shipped_experience.bin"
 SAMPLE = Path(__file__).with_name("study_sample.db.gz")
 WORKLOADS = (
     "gemm:m=512,n=512,k=512,w=1", "gemm:m=128,n=768,k=768,w=1", "gemm:m=64,n=256,k=128,w=1",
@@ -221,7 +221,7 @@ def calibrate_tables(section: dict, results: dict) -> list[Table]:
     ]
     tables = [Table("The prior, before and after its numbers are fitted", columns, rows, notes)]
     rows = [[c["name"], c["unit"], f"{c['before']:.3g}", f"{c['after']:.3g}", "\n".join(textwrap.wrap(c["source"], 24))] for c in facts["constants"]]
-    tables.append(Table("Numbers of the prior", ["", "unit", "now", "fitted", "source"], rows, ["They stand in autotune/machine_model.h."]))
+    tables.append(Table("Numbers of the prior", ["", "unit", "now", "fitted", "source"], rows, ["They stand in autotune/cost/machine_model.h."]))
     return tables
 
 

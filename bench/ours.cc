@@ -2,8 +2,8 @@
 // Our kernels in a comparison: the unscheduled loop nest, the untuned prior, the best of a log.
 #include <fmt/format.h>
 
-#include "autotune/log.h"
-#include "autotune/prior_schedule.h"
+#include "autotune/log/log.h"
+#include "autotune/search/prior_schedule.h"
 #include "bench/contestant.h"
 #include "bench/kernels.h"
 #include "runtime/thread_pool.h"

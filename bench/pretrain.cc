@@ -8,9 +8,9 @@
 #include <fstream>
 #include <map>
 
-#include "autotune/learning_labels.h"
-#include "autotune/simulation.h"
-#include "autotune/transfer.h"
+#include "autotune/learn/learning_labels.h"
+#include "autotune/learn/transfer.h"
+#include "autotune/study/simulation.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "autotune/prior_schedule.h"
-#include "autotune/workloads.h"
+#include "autotune/search/prior_schedule.h"
+#include "autotune/task/workloads.h"
 #include "bench/sections.h"
 #include "runtime/thread_pool.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "autotune/peak.h"
+#include "autotune/measure/peak.h"
 #include "bench/sections.h"
 #include "runtime/futex.h"
 #include "runtime/machine.h"

@@ -3,7 +3,7 @@
 // scheduling and bound inference of sixty operations in one nest.
 #include <chrono>
 
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 #include "bench/sections.h"
 #include "ir/expr.h"
 #include "schedule/infer_bound.h"

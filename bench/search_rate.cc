@@ -6,10 +6,10 @@
 #include <chrono>
 #include <random>
 
-#include "autotune/cost_models.h"
-#include "autotune/search.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/search/search.h"
 #include "autotune/space/space.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 

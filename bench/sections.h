@@ -2,7 +2,7 @@
 // The subjects of the benchmark program, each a file of its own and a row of the table in main.cc.
 #pragma once
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "bench/options.h"
 #include "bench/results.h"
 #include "schedule/trace.h"

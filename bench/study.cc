@@ -11,10 +11,10 @@
 #include <numeric>
 #include <tuple>
 
-#include "autotune/cost_models.h"
-#include "autotune/log.h"
-#include "autotune/simulation.h"
-#include "autotune/transfer.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/learn/transfer.h"
+#include "autotune/log/log.h"
+#include "autotune/study/simulation.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"

@@ -10,10 +10,10 @@
 #include <limits>
 #include <random>
 
-#include "autotune/log.h"
-#include "autotune/peak.h"
+#include "autotune/log/log.h"
+#include "autotune/measure/peak.h"
+#include "autotune/task/workloads.h"
 #include "autotune/task_scheduler.h"
-#include "autotune/workloads.h"
 #include "bench/sections.h"
 #include "runtime/error.h"
 

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "autotune/task/workloads.h"
 #include "autotune/tuner.h"
-#include "autotune/workloads.h"
 #include "bench/sections.h"
 #include "runtime/machine.h"
 

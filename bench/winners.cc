@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "bench/contestant.h"
 #include "bench/google_benchmark.h"
 #include "bench/sections.h"

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "graph/inference.h"
 #include "graph/layout.h"
 #include "graph/node.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "graph/rewrite.h"
 #include "ir/print.h"
 #include "lower/pipeline.h"

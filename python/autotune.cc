@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "autotune/build.h"
-#include "autotune/log.h"
-#include "autotune/peak.h"
-#include "autotune/replay.h"
+#include "autotune/log/log.h"
+#include "autotune/log/replay.h"
+#include "autotune/measure/peak.h"
+#include "autotune/task/workload_kinds.h"
+#include "autotune/task/workloads.h"
 #include "autotune/tuner.h"
-#include "autotune/workload_kinds.h"
-#include "autotune/workloads.h"
 #include "python/bind.h"
 #include "python/seams.h"
 #include "schedule/te/text.h"

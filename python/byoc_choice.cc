@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices between our kernels and another code generator's; tilewright/vendor_choice.py makes them.
-#include "autotune/log.h"
-#include "autotune/machine_kind.h"
-#include "autotune/race.h"
-#include "autotune/vendor_choice.h"
+#include "autotune/log/log.h"
+#include "autotune/log/vendor_choice.h"
+#include "autotune/measure/race.h"
+#include "autotune/task/machine_kind.h"
 #include "graph/byoc/choice.h"
 #include "python/bind.h"
 

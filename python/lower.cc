@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "lower/llvm/compile.h"

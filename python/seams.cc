@@ -10,8 +10,8 @@
 #include <limits>
 #include <random>
 
-#include "autotune/async_measurer.h"
-#include "autotune/machine_kind.h"
+#include "autotune/measure/async_measurer.h"
+#include "autotune/task/machine_kind.h"
 #include "python/schedule.h"
 
 namespace tw::python {

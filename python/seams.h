@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "autotune/cost_models.h"
-#include "autotune/feature_set.h"
-#include "autotune/measure.h"
-#include "autotune/policies.h"
+#include "autotune/cost/feature_set.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/measure/measure.h"
+#include "autotune/search/policies.h"
 #include "autotune/space/rules.h"
 #include "python/bind.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/feature_set.h"
+#include "autotune/cost/feature_set.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 #include "autotune/space/space.h"
 
 namespace tw::autotune {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
-#include "autotune/loop_nest.h"
-#include "autotune/prior.h"
-#include "autotune/register_tile.h"
-#include "autotune/replay.h"
-#include "autotune/statement_features.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/cost/prior.h"
+#include "autotune/cost/register_tile.h"
+#include "autotune/cost/statement_features.h"
+#include "autotune/log/replay.h"
 #include "runtime/half.h"
 #include "schedule/infer_bound.h"
 #include "schedule/kernel_part.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/loop_nest.h"
-#include "autotune/task.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/task/task.h"
 #include "ir/node.h"
 #include "schedule/schedule.h"
 #include "schedule/trace.h"

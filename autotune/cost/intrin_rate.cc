@@ -3,7 +3,7 @@
 // of tiles is begun every 16 cycles, one row of the right factor each (1,024 multiply-accumulates
 // of bytes a cycle, 512 of bfloat16), and takes 52; a tile is loaded in 8 and stored in 16, as its
 // rows are.
-#include "autotune/intrin_rate.h"
+#include "autotune/cost/intrin_rate.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/loop_nest.h"
+#include "autotune/cost/loop_nest.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "autotune/index_sum.h"
+#include "autotune/cost/index_sum.h"
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"

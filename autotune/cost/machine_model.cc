@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/machine_model.h"
+#include "autotune/cost/machine_model.h"
 
 #include <algorithm>
 #include <iterator>

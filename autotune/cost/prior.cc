@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/prior.h"
+#include "autotune/cost/prior.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "autotune/intrin_rate.h"
-#include "autotune/register_tile.h"
+#include "autotune/cost/intrin_rate.h"
+#include "autotune/cost/register_tile.h"
 #include "autotune/space/tiles.h"
 
 namespace tw::autotune {

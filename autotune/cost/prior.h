@@ -7,8 +7,8 @@
 #include <array>
 #include <vector>
 
-#include "autotune/loop_nest.h"
-#include "autotune/machine_model.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/cost/machine_model.h"
 
 namespace tw::autotune {
 

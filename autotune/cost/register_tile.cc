@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/register_tile.h"
+#include "autotune/cost/register_tile.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "autotune/loop_nest.h"
-#include "autotune/prior.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/cost/prior.h"
 
 namespace tw::autotune {
 

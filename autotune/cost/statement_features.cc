@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/statement_features.h"
+#include "autotune/cost/statement_features.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "autotune/register_tile.h"
+#include "autotune/cost/register_tile.h"
 
 namespace tw::autotune {
 namespace {

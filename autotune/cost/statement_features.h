@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/loop_nest.h"
-#include "autotune/prior.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/cost/prior.h"
 
 namespace tw::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/boosted_trees.h"
+#include "autotune/learn/boosted_trees.h"
 
 #include <fmt/format.h>
 #include <xgboost/c_api.h>

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 
 namespace tw::autotune {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/cost_model.h"
+#include "autotune/learn/cost_model.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "autotune/boosted_trees.h"
-#include "autotune/experience.h"
-#include "autotune/learning_labels.h"
+#include "autotune/learn/boosted_trees.h"
+#include "autotune/learn/experience.h"
+#include "autotune/learn/learning_labels.h"
 
 namespace tw::autotune {
 namespace {

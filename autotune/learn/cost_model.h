@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 
 namespace tw::autotune {
 

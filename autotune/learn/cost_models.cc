@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/cost_models.h"
+#include "autotune/learn/cost_models.h"
 
-#include "autotune/named_row.h"
+#include "autotune/task/named_row.h"
 
 namespace tw::autotune {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "autotune/cost_model.h"
+#include "autotune/learn/cost_model.h"
 
 namespace tw::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/experience.h"
+#include "autotune/learn/experience.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "autotune/learning_labels.h"
+#include "autotune/learn/learning_labels.h"
 #include "runtime/error.h"
 
 namespace tw::autotune {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/boosted_trees.h"
-#include "autotune/cost_model.h"
+#include "autotune/learn/boosted_trees.h"
+#include "autotune/learn/cost_model.h"
 
 namespace tw::autotune {
 

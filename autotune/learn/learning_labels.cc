@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/learning_labels.h"
+#include "autotune/learn/learning_labels.h"
 
 #include <algorithm>
 #include <cmath>

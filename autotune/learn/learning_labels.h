@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "autotune/cost_model.h"
+#include "autotune/learn/cost_model.h"
 
 namespace tw::autotune {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file shipped_experience.bin, as part of the library: ./tw bench model --pretrain writes it.
-#include "autotune/experience.h"
+#include "autotune/learn/experience.h"
 #include "runtime/error.h"
 
 __asm__(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/transfer.h"
+#include "autotune/learn/transfer.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "autotune/machine_kind.h"
-#include "autotune/named_row.h"
+#include "autotune/task/machine_kind.h"
+#include "autotune/task/named_row.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/experience.h"
-#include "autotune/log.h"
+#include "autotune/learn/experience.h"
+#include "autotune/log/log.h"
 
 namespace tw::autotune {
 

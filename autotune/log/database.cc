@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/database.h"
+#include "autotune/log/database.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trial is one INSERT and one commit; with WAL and synchronous=FULL the commit has reached the
 // disk when `append` returns.
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "autotune/database.h"
-#include "autotune/log_file.h"
-#include "autotune/log_lock.h"
-#include "autotune/machine_kind.h"
+#include "autotune/log/database.h"
+#include "autotune/log/log_file.h"
+#include "autotune/log/log_lock.h"
+#include "autotune/task/machine_kind.h"
 #include "runtime/error.h"
 #include "runtime/time_evaluator.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "autotune/record.h"
-#include "autotune/task.h"
-#include "autotune/vendor_choice.h"
+#include "autotune/log/vendor_choice.h"
+#include "autotune/task/record.h"
+#include "autotune/task/task.h"
 
 namespace tw::autotune {
 

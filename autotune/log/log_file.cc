@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/log_file.h"
+#include "autotune/log/log_file.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 
 namespace tw::autotune {
 namespace {

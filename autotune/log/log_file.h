@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "autotune/database.h"
+#include "autotune/log/database.h"
 
 namespace tw::autotune {
 

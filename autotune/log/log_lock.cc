@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/log_lock.h"
+#include "autotune/log/log_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cctype>
 #include <cstring>
 
-#include "autotune/packed_arguments.h"
-#include "autotune/workloads.h"
+#include "autotune/task/packed_arguments.h"
+#include "autotune/task/workloads.h"
 #include "ir/equal.h"
 #include "ir/visit.h"
 #include "runtime/error.h"

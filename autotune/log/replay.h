@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "lower/pipeline.h"
 
 namespace tw::autotune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/vendor_choice.h"
+#include "autotune/log/vendor_choice.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 
 namespace tw::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/async_measurer.h"
+#include "autotune/measure/async_measurer.h"
 
 #include <algorithm>
 #include <atomic>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "autotune/measure.h"
+#include "autotune/measure/measure.h"
 
 namespace tw::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/channel.h"
+#include "autotune/measure/channel.h"
 
 #include <poll.h>
 #include <sys/socket.h>

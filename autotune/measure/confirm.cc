@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/confirm.h"
+#include "autotune/measure/confirm.h"
 
 #include <algorithm>
 
-#include "autotune/machine_kind.h"
-#include "autotune/race.h"
+#include "autotune/measure/race.h"
+#include "autotune/task/machine_kind.h"
 #include "runtime/time_evaluator.h"
 
 namespace tw::autotune {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "autotune/log.h"
-#include "autotune/measure.h"
+#include "autotune/log/log.h"
+#include "autotune/measure/measure.h"
 
 namespace tw::autotune {
 

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <unordered_map>
 
-#include "autotune/reference.h"
+#include "autotune/measure/reference.h"
 #include "ir/expr.h"
 #include "ir/substitute.h"
 #include "ir/visit.h"

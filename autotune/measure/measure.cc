@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/measure.h"
+#include "autotune/measure/measure.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -8,10 +8,10 @@
 #include <map>
 #include <utility>
 
-#include "autotune/machine_kind.h"
-#include "autotune/measure_pool.h"
-#include "autotune/measure_race.h"
-#include "autotune/reference_cache.h"
+#include "autotune/measure/measure_pool.h"
+#include "autotune/measure/measure_race.h"
+#include "autotune/measure/reference_cache.h"
+#include "autotune/task/machine_kind.h"
 #include "runtime/error.h"
 #include "runtime/machine.h"
 #include "runtime/time_evaluator.h"
@@ -312,16 +312,6 @@ struct Batch {
 };
 
 }  // namespace
-
-void describe(Record& record, const Task& task, const Candidate& candidate) {
-  record.workload = task.workload;
-  record.target = task.target_text;
-  record.threads = task.threads;
-  record.caches = task.caches;
-  record.trace = to_text(candidate.trace);
-  record.origin = candidate.origin;
-  record.predicted = candidate.predicted;
-}
 
 Measurer::~Measurer() = default;
 std::string Measurer::kind() const { return machine_kind(); }

@@ -12,9 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/record.h"
-#include "autotune/task.h"
-#include "schedule/trace.h"
+#include "autotune/task/record.h"
+#include "autotune/task/task.h"
 
 namespace tw::autotune {
 
@@ -52,15 +51,6 @@ struct MeasureTimings {
   double reference = 0;     // seconds spent on the reference result
   double race = 0;          // wall seconds of races, compiling included
 };
-
-struct Candidate {
-  Trace trace;
-  Origin origin = Origin::Search;
-  double predicted = 0;
-};
-
-// What a record has from the task and the candidate that it is of.
-void describe(Record& record, const Task& task, const Candidate& candidate);
 
 class AsyncMeasurer;
 

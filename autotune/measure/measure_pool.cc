@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/measure_pool.h"
+#include "autotune/measure/measure_pool.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/task.h"
-#include "autotune/worker_process.h"
+#include "autotune/measure/worker_process.h"
+#include "autotune/task/task.h"
 
 namespace tw::autotune {
 

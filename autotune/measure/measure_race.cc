@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/measure_race.h"
+#include "autotune/measure/measure_race.h"
 
 #include <algorithm>
 #include <chrono>
 #include <random>
 
-#include "autotune/race.h"
+#include "autotune/measure/race.h"
 
 namespace tw::autotune {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/measure.h"
-#include "autotune/measure_pool.h"
+#include "autotune/measure/measure.h"
+#include "autotune/measure/measure_pool.h"
 
 namespace tw::autotune {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "autotune/behind.h"
-#include "autotune/record.h"
+#include "autotune/measure/behind.h"
+#include "autotune/task/record.h"
 
 namespace tw::autotune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/reference.h"
+#include "autotune/measure/reference.h"
 
 #include <fmt/format.h>
 
@@ -92,21 +92,6 @@ void fill_garbage(const NDArray& array) {
 
 uint64_t checksum(const NDArray& array) {
   return tw::checksum(array.data(), static_cast<size_t>(array.byte_size()));
-}
-
-std::vector<int64_t> constant_shape(const te::Tensor& tensor) {
-  std::vector<int64_t> shape;
-  for (const Expr& extent : tensor.shape()) {
-    const auto value = as_const_int(extent);
-    if (!value) {
-      raise({.code = ErrorCode::SymbolicExtent,
-             .what = fmt::format("an extent of '{}' is not a constant", tensor.name()),
-             .stage = tensor.name(),
-             .legal = "constant extents, for a program that is to be run"});
-    }
-    shape.push_back(*value);
-  }
-  return shape;
 }
 
 double rounding_factor(double reduction, double epsilon) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/positions.h"
+#include "autotune/task/positions.h"
 #include "lower/kernel.h"
 #include "lower/llvm/target.h"
 #include "runtime/ndarray.h"
@@ -24,9 +24,6 @@ void fill_input(const NDArray& array, uint64_t seed, size_t argument, Positions 
 void fill_garbage(const NDArray& array);
 // Of the bytes of a contiguous array; tells whether a kernel wrote to its input.
 uint64_t checksum(const NDArray& array);
-
-// Shape of a tensor whose extents are constants; SymbolicExtent otherwise.
-std::vector<int64_t> constant_shape(const te::Tensor& tensor);
 
 // A bound for the rounding error of each output element, to first order: the element of `program`
 // in the output's place, times `factor`. `program` is the given one with every operation replaced

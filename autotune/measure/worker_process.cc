@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/worker_process.h"
+#include "autotune/measure/worker_process.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

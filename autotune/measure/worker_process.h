@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "autotune/channel.h"
+#include "autotune/measure/channel.h"
 
 namespace tw::autotune {
 

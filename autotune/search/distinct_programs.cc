@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/distinct_programs.h"
+#include "autotune/search/distinct_programs.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 #include "ir/equal.h"
 #include "ir/expr.h"
 #include "ir/visit.h"

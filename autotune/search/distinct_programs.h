@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "autotune/space/space.h"
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "lower/pipeline.h"
 
 namespace tw::autotune {

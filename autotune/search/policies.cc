@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/policies.h"
+#include "autotune/search/policies.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-#include "autotune/named_row.h"
+#include "autotune/task/named_row.h"
 
 namespace tw::autotune {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/search.h"
+#include "autotune/search/search.h"
 
 namespace tw::autotune {
 

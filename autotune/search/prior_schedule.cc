@@ -3,14 +3,14 @@
 // the last of them gives up every few rounds. On the 53 named workloads 12 climbers over 768 points
 // end, by the prior's own estimate, 0.6 % behind these 16 over 1,024, but 11 % at worst: spaces of
 // depthwise convolutions have places that few climbers leave. Eight climbers end 3 % behind.
-#include "autotune/prior_schedule.h"
+#include "autotune/search/prior_schedule.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <random>
 
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 #include "autotune/space/space.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"

@@ -2,7 +2,7 @@
 // A schedule for a program that nobody tuned.
 #pragma once
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "schedule/trace.h"
 
 namespace tw::autotune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search.h"
+#include "autotune/search/search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "autotune/distinct_programs.h"
+#include "autotune/search/distinct_programs.h"
 
 namespace tw::autotune {
 namespace {

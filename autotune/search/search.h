@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "autotune/cost_model.h"
-#include "autotune/feature_set.h"
-#include "autotune/measure.h"
+#include "autotune/cost/feature_set.h"
+#include "autotune/learn/cost_model.h"
 #include "autotune/space/space.h"
+#include "autotune/task/record.h"
 
 namespace tw::autotune {
 

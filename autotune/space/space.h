@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "schedule/schedule.h"
 #include "schedule/trace.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/calibration.h"
+#include "autotune/study/calibration.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/prior.h"
-#include "autotune/simulation.h"
+#include "autotune/cost/prior.h"
+#include "autotune/study/simulation.h"
 #include "runtime/thread_pool.h"
 
 namespace tw::autotune {

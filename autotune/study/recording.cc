@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/recording.h"
+#include "autotune/study/recording.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "autotune/features.h"
-#include "autotune/record.h"
+#include "autotune/cost/features.h"
 #include "autotune/space/space.h"
+#include "autotune/task/record.h"
 
 namespace tw::autotune {
 

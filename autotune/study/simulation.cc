@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/simulation.h"
+#include "autotune/study/simulation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "autotune/cost_model.h"
-#include "autotune/policies.h"
-#include "autotune/recording.h"
+#include "autotune/learn/cost_model.h"
+#include "autotune/search/policies.h"
+#include "autotune/study/recording.h"
 
 namespace tw::autotune {
 

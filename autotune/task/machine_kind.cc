@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/machine_kind.h"
+#include "autotune/task/machine_kind.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

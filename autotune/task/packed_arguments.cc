@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/packed_arguments.h"
+#include "autotune/task/packed_arguments.h"
 
 #include <algorithm>
 #include <iterator>

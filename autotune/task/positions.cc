@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/positions.h"
+#include "autotune/task/positions.h"
 
 #include <algorithm>
 

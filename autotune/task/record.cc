@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/record.h"
+#include "autotune/task/record.h"
 
 #include <limits>
 
@@ -30,6 +30,16 @@ double Record::spread() const {
   if (!ok() || seconds.empty()) return 0;
   const TimeResult r = summarize(seconds);
   return r.median > 0 ? (r.interval_high - r.interval_low) / (2 * r.median) : 0;
+}
+
+void describe(Record& record, const Task& task, const Candidate& candidate) {
+  record.workload = task.workload;
+  record.target = task.target_text;
+  record.threads = task.threads;
+  record.caches = task.caches;
+  record.trace = to_text(candidate.trace);
+  record.origin = candidate.origin;
+  record.predicted = candidate.predicted;
 }
 
 }  // namespace tw::autotune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One trial: what was tried and what came of it.
+// One trial: what is tried and what came of it.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 #include "runtime/error.h"
+#include "schedule/trace.h"
 
 namespace tw::autotune {
 
 // Why a trial exists: the untuned prior's choice, or the search's.
 enum class Origin : uint8_t { Prior, Search, Random, Script };
 std::string_view to_string(Origin origin);
+
+// What is to be tried.
+struct Candidate {
+  Trace trace;
+  Origin origin = Origin::Search;
+  double predicted = 0;
+};
 
 struct Record {
   int64_t id = 0;        // given by the log
@@ -45,5 +53,8 @@ struct Record {
   // Half the 95 % interval of the median, in parts of it; 0 for failures.
   double spread() const;
 };
+
+// What a record has from the task and the candidate that it is of.
+void describe(Record& record, const Task& task, const Candidate& candidate);
 
 }  // namespace tw::autotune

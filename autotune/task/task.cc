@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/task.h"
+#include "autotune/task/task.h"
 
 #include <fmt/format.h>
 
@@ -65,6 +65,21 @@ Task make_task(std::string_view te_text, const Target& target, int threads, std:
   if (!te::constants_of(task.program).empty()) task.caches = caches;
   task.operations = te::count_operations(task.program);
   return task;
+}
+
+std::vector<int64_t> constant_shape(const te::Tensor& tensor) {
+  std::vector<int64_t> shape;
+  for (const Expr& extent : tensor.shape()) {
+    const auto value = as_const_int(extent);
+    if (!value) {
+      raise({.code = ErrorCode::SymbolicExtent,
+             .what = fmt::format("an extent of '{}' is not a constant", tensor.name()),
+             .stage = tensor.name(),
+             .legal = "constant extents, for a program that is to be run"});
+    }
+    shape.push_back(*value);
+  }
+  return shape;
 }
 
 }  // namespace tw::autotune

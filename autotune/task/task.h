@@ -38,4 +38,7 @@ Task make_task(const te::Program& program, const Target& target, int threads, st
 Task make_task(std::string_view te_text, const Target& target, int threads, std::string name = "",
                CacheState caches = CacheState::Hot);
 
+// Shape of a tensor whose extents are constants; SymbolicExtent otherwise.
+std::vector<int64_t> constant_shape(const te::Tensor& tensor);
+
 }  // namespace tw::autotune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/workload_kinds.h"
+#include "autotune/task/workload_kinds.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "autotune/reference.h"
-#include "autotune/workload_kinds.h"
+#include "autotune/task/task.h"
+#include "autotune/task/workload_kinds.h"
 #include "runtime/error.h"
 #include "runtime/nearest_word.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr NamedWorkload kNamed[] = {
 #define NAMED(kind, name, sizes, source, in_default_set) \
   {kind, name, sizes, source, in_default_set},
-#include "autotune/workloads.def"
+#include "autotune/task/workloads.def"
 #undef NAMED
 };
 

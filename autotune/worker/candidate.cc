@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 #include "lower/llvm/compile.h"
 
 namespace tw::autotune {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "autotune/cold_constants.h"
-#include "autotune/packed_arguments.h"
-#include "autotune/task.h"
+#include "autotune/task/cold_constants.h"
+#include "autotune/task/packed_arguments.h"
+#include "autotune/task/task.h"
 #include "lower/llvm/target.h"
 #include "runtime/module.h"
 #include "runtime/ndarray.h"

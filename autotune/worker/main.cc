@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "autotune/channel.h"
+#include "autotune/measure/channel.h"
 #include "autotune/worker/fault.h"
 #include "autotune/worker/session.h"
 #include "runtime/machine.h"

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/behind.h"
-#include "autotune/reference.h"
+#include "autotune/measure/behind.h"
+#include "autotune/measure/reference.h"
 #include "autotune/worker/candidate.h"
 #include "autotune/worker/fault.h"
 #include "lower/llvm/compile.h"

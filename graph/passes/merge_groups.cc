@@ -8,7 +8,7 @@
 #include <set>
 
 #include "autotune/build.h"
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "graph/build.h"
 #include "graph/dtypes.h"
 #include "graph/group.h"

@@ -6,9 +6,9 @@
 
 #include <fstream>
 
-#include "autotune/log.h"
-#include "autotune/replay.h"
-#include "autotune/workloads.h"
+#include "autotune/log/log.h"
+#include "autotune/log/replay.h"
+#include "autotune/task/workloads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,9 +6,9 @@
 
 #include <cmath>
 
-#include "autotune/features.h"
-#include "autotune/prior_schedule.h"
-#include "autotune/reference.h"
+#include "autotune/cost/features.h"
+#include "autotune/measure/reference.h"
+#include "autotune/search/prior_schedule.h"
 #include "ir/arithmetic/analyzer.h"
 #include "ir/arithmetic/interval.h"
 #include "ir/equal.h"

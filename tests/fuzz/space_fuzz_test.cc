@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "autotune/features.h"
-#include "autotune/replay.h"
+#include "autotune/cost/features.h"
+#include "autotune/log/replay.h"
 #include "autotune/space/space.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/jit_check.h"

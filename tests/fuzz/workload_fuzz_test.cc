@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "autotune/features.h"
-#include "autotune/prior_schedule.h"
+#include "autotune/cost/features.h"
+#include "autotune/search/prior_schedule.h"
 #include "autotune/space/space.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/jit_check.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <random>
 
-#include "autotune/replay.h"
-#include "autotune/workloads.h"
+#include "autotune/log/replay.h"
+#include "autotune/task/workloads.h"
 #include "bench/contestant.h"
 #include "lower/llvm/compile.h"
 #include "runtime/thread_pool.h"

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "autotune/prior_schedule.h"
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
+#include "autotune/search/prior_schedule.h"
 #include "lower/llvm/compile.h"
 #include "runtime/half.h"
 #include "runtime/thread_pool.h"

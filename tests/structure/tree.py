@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # A folder includes only folders to its left, and itself.
-DIRECTION = ("runtime", "ir", "schedule/te", "schedule", "schedule/topi", "lower", "autotune", "graph")
+AUTOTUNE = tuple(f"autotune/{inner}" for inner in ("task", "log", "measure", "worker", "space", "cost", "learn", "search", "study"))
+DIRECTION = ("runtime", "ir", "schedule/te", "schedule", "schedule/topi", "lower", *AUTOTUNE, "autotune", "graph")
 # These may include every folder above, but not each other.
 TOP = ("python", "bench", "tests")
 

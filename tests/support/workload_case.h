@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "autotune/reference.h"
+#include "autotune/measure/reference.h"
 #include "tests/support/schedule_case.h"
 
 namespace tw::test {

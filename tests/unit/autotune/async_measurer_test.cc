@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/async_measurer.h"
+#include "autotune/measure/async_measurer.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "autotune/task/workloads.h"
 #include "autotune/tuner.h"
-#include "autotune/workloads.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tw::autotune {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/behind.h"
+#include "autotune/measure/behind.h"
 
 #include <gtest/gtest.h>
 

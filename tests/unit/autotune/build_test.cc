@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "autotune/build_cache.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/calibration.h"
+#include "autotune/study/calibration.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "autotune/prior.h"
+#include "autotune/cost/prior.h"
 #include "autotune/space/space.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"

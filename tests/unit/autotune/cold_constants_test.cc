@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/cold_constants.h"
+#include "autotune/task/cold_constants.h"
 
 #include <gtest/gtest.h>
 

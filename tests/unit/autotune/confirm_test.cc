@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/confirm.h"
+#include "autotune/measure/confirm.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "schedule/schedule.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/cost_models.h"
+#include "autotune/learn/cost_models.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "runtime/half.h"
 #include "tests/unit/autotune/made_times.h"
 

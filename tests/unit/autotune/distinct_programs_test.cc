@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/distinct_programs.h"
+#include "autotune/search/distinct_programs.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "autotune/replay.h"
-#include "autotune/workloads.h"
+#include "autotune/log/replay.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "schedule/te/text.h"
 #include "tests/unit/autotune/made_times.h"

@@ -9,9 +9,9 @@
 #include <random>
 #include <set>
 
-#include "autotune/prior_schedule.h"
+#include "autotune/search/prior_schedule.h"
 #include "autotune/space/space.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "schedule/te/compute.h"
 
 namespace tw::autotune {

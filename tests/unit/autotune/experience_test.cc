@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/experience.h"
+#include "autotune/learn/experience.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/cost_models.h"
-#include "autotune/simulation.h"
-#include "autotune/workloads.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/study/simulation.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "tests/unit/autotune/made_times.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "autotune/replay.h"
-#include "autotune/statement_features.h"
-#include "autotune/workloads.h"
+#include "autotune/cost/statement_features.h"
+#include "autotune/log/replay.h"
+#include "autotune/task/workloads.h"
 #include "schedule/te/text.h"
 #include "tests/unit/autotune/made_times.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/index_sum.h"
+#include "autotune/cost/index_sum.h"
 
 #include <gtest/gtest.h>
 

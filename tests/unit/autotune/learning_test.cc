@@ -6,9 +6,9 @@
 #include <cmath>
 #include <functional>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
+#include "autotune/task/workloads.h"
 #include "autotune/tuner.h"
-#include "autotune/workloads.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/autotune/made_times.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 #include <set>
 #include <thread>
 
-#include "autotune/database.h"
-#include "autotune/machine_kind.h"
+#include "autotune/log/database.h"
+#include "autotune/task/machine_kind.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

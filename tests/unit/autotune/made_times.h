@@ -9,8 +9,8 @@
 #include <ranges>
 #include <vector>
 
-#include "autotune/cost_model.h"
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
+#include "autotune/learn/cost_model.h"
 #include "autotune/space/space.h"
 #include "runtime/error.h"
 

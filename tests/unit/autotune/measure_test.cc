@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/measure.h"
+#include "autotune/measure/measure.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include <set>
 #include <thread>
 
-#include "autotune/replay.h"
-#include "autotune/worker_process.h"
-#include "autotune/workloads.h"
+#include "autotune/log/replay.h"
+#include "autotune/measure/worker_process.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "schedule/schedule.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/peak.h"
+#include "autotune/measure/peak.h"
 
 #include <gtest/gtest.h>
 

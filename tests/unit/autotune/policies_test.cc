@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/policies.h"
+#include "autotune/search/policies.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "autotune/cost_models.h"
-#include "autotune/workloads.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/task/workloads.h"
 #include "tests/support/expect_error.h"
 #include "tests/unit/autotune/made_times.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/prior_schedule.h"
+#include "autotune/search/prior_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <limits>
 #include <random>
 
-#include "autotune/features.h"
+#include "autotune/cost/features.h"
 #include "autotune/space/space.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 

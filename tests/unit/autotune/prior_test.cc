@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the prior knows about memory: relations between schedules, on a machine that is written
 // down here.
-#include "autotune/prior.h"
+#include "autotune/cost/prior.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <string_view>
 
-#include "autotune/loop_nest.h"
+#include "autotune/cost/loop_nest.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
 #include "schedule/schedule.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/race.h"
+#include "autotune/measure/race.h"
 
 #include <gtest/gtest.h>
 

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autotune/features.h"
-#include "autotune/loop_nest.h"
-#include "autotune/positions.h"
-#include "autotune/prior_schedule.h"
-#include "autotune/reference.h"
+#include "autotune/cost/features.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/measure/reference.h"
+#include "autotune/search/prior_schedule.h"
 #include "autotune/space/space.h"
+#include "autotune/task/positions.h"
 #include "ir/expr.h"
 #include "schedule/schedule_ops.h"
 #include "schedule/te/compute.h"

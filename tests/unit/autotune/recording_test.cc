@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/recording.h"
+#include "autotune/study/recording.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "tests/unit/autotune/made_times.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/reference_cache.h"
+#include "autotune/measure/reference_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/reference.h"
+#include "autotune/measure/reference.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,8 @@
 #include <limits>
 #include <map>
 
-#include "autotune/workloads.h"
+#include "autotune/task/task.h"
+#include "autotune/task/workloads.h"
 #include "ir/expr.h"
 #include "lower/llvm/compile.h"
 #include "runtime/error.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/replay.h"
+#include "autotune/log/replay.h"
 
 #include <gtest/gtest.h>
 
-#include "autotune/measure.h"
-#include "autotune/workloads.h"
+#include "autotune/measure/measure.h"
+#include "autotune/task/workloads.h"
 #include "lower/llvm/compile.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"

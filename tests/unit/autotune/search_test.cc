@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search.h"
+#include "autotune/search/search.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <ranges>
 #include <set>
 
-#include "autotune/cost_models.h"
-#include "autotune/replay.h"
-#include "autotune/workloads.h"
+#include "autotune/learn/cost_models.h"
+#include "autotune/log/replay.h"
+#include "autotune/task/workloads.h"
 #include "schedule/te/text.h"
 #include "tests/unit/autotune/made_times.h"
 

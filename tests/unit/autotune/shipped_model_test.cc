@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <map>
 
-#include "autotune/experience.h"
-#include "autotune/learning_labels.h"
-#include "autotune/simulation.h"
-#include "autotune/transfer.h"
+#include "autotune/learn/experience.h"
+#include "autotune/learn/learning_labels.h"
+#include "autotune/learn/transfer.h"
+#include "autotune/study/simulation.h"
 #include "tests/support/source_dir.h"
 
 namespace tw::autotune {

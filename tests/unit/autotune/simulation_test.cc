@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/simulation.h"
+#include "autotune/study/simulation.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "tests/unit/autotune/made_times.h"
 
 namespace tw::autotune {

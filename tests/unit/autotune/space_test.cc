@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "autotune/features.h"
-#include "autotune/loop_nest.h"
-#include "autotune/prior_schedule.h"
-#include "autotune/replay.h"
+#include "autotune/cost/features.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/log/replay.h"
+#include "autotune/search/prior_schedule.h"
 #include "autotune/space/data_axes.h"
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "ir/print.h"
 #include "runtime/error.h"
 #include "schedule/infer_bound.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/transfer.h"
+#include "autotune/learn/transfer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <optional>
 
-#include "autotune/measure.h"
-#include "autotune/workloads.h"
+#include "autotune/measure/measure.h"
+#include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/autotune/made_times.h"

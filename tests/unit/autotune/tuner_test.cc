@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "autotune/workloads.h"
+#include "autotune/task/workloads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/vendor_choice.h"
+#include "autotune/log/vendor_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "autotune/database.h"
-#include "autotune/log.h"
-#include "autotune/machine_kind.h"
+#include "autotune/log/database.h"
+#include "autotune/log/log.h"
+#include "autotune/task/machine_kind.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
 

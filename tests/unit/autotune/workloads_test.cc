@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/workloads.h"
+#include "autotune/task/task.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "autotune/reference.h"
+#include "autotune/measure/reference.h"
+#include "autotune/task/task.h"
 #include "schedule/topi/common.h"
 #include "tests/support/expect_error.h"
 

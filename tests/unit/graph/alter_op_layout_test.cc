@@ -9,7 +9,7 @@
 #include <random>
 #include <set>
 
-#include "autotune/log.h"
+#include "autotune/log/log.h"
 #include "graph/group.h"
 #include "graph/op.h"
 #include "graph/pass.h"
