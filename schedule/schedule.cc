@@ -67,7 +67,7 @@ const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
 
 const std::string& StageData::name() const {
   static const std::string kGroup = "group";
-  return is_group() ? kGroup : op->name;
+  return is_group() ? kGroup : label;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ Stage Schedule::operator[](const te::Operation& op) const {
     bool namesake = false;
     for (const auto& s : data_->stages) {
       all.push_back(s.get());
-      namesake |= op.defined() && s->name() == op->name;
+      namesake |= op.defined() && s->op->name == op->name;
     }
     raise({.code = ErrorCode::UnknownStage,
            .what = fmt::format("operation '{}' is not in this schedule{}",

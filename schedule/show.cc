@@ -20,6 +20,10 @@ bool is_inlined(const StageData& stage) {
   return stage.attach_type == AttachType::Inline || stage.attach_type == AttachType::InlinedAlready;
 }
 
+bool has_loop(const StageData& stage, const std::string& name) {
+  return std::ranges::any_of(stage.leaf_axes, [&](const IterVar& a) { return a.name() == name; });
+}
+
 std::string type_and_shape(DType type, const std::vector<Expr>& shape) {
   std::string list;
   for (const Expr& e : shape) list += (list.empty() ? "" : ", ") + to_string(e);
@@ -95,7 +99,8 @@ class Rows {
       head.notes.push_back(
           fmt::format("pitch of dimension {} = {} mod {}", p.dimension, p.offset, p.factor));
     }
-    head.is_marked = culprit_ && culprit_->axis.empty() && culprit_->stage == stage.name();
+    head.is_marked =
+        culprit_ && culprit_->stage == stage.name() && !has_loop(stage, culprit_->axis);
     rows_.push_back(std::move(head));
     if (const auto here = before_.find(&stage); here != before_.end()) {
       for (const StageData* s : here->second) nest(*s, depth + 1);
@@ -183,6 +188,10 @@ std::string shortened(std::string line, size_t width) {
 }
 
 }  // namespace
+
+Culprit culprit_of(const ErrorInfo& error) {
+  return {.stage = error.stage, .axis = error.code == ErrorCode::BadAttach ? "" : error.axis};
+}
 
 std::vector<NestRow> nest_rows(const Schedule& schedule) {
   Schedule shown = schedule;

@@ -329,3 +329,29 @@ def test_a_scalar_of_a_block():
     for scale in (lambda i, j: S[i, j // 4 % 4], lambda i, j: S[i, j % 4], lambda i, j: S[i, (j + 1) // 16]):
         _, s = tensorized(scale)
         assert [f.code for f in s.check()] == ["cannot-tensorize"]
+
+
+@pytest.mark.parametrize("scope", ["shared", "warp", "local", "global:tag", ""])
+def test_memory_of_any_scope_is_addressed_alike(scope):
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2, name="y")
+
+    def twice(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 8, "i") as i:
+            ib.emit(outs[0].vstore(i, ins[0].vload(i) * 2))
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(y.op, twice, name="twice_of_scopes", default_buffer_params={"offset_factor": 1})
+    A = te.placeholder((4, 16), name="A")
+    B = te.compute((4, 16), lambda i, j: A[i, j] * 2, name="B")
+    C = te.compute((4, 16), lambda i, j: B[i, j] + 1, name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[B].split(B.op.axis[1], factor=8)
+    s[B].tensorize(inner, intrin)
+    s[B].set_scope(scope)
+    s[s.cache_read(A, scope, [B])].compute_at(s[B], outer)
+    assert s.check() == []
+    a, c = np.random.default_rng(0).random((4, 16), dtype="float32"), np.zeros((4, 16), "float32")
+    tw.build(s, [A, C])(a, c)
+    np.testing.assert_allclose(c, a * 2 + 1, rtol=1e-6)
