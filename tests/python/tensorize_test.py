@@ -164,6 +164,28 @@ def test_the_builder_evaluates_a_condition_once():
     assert (b == -2).all()
 
 
+def test_memory_ends_with_its_scope():
+    """Two blocks with memory and names of their own, beside one another."""
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        c = ib.buffer_ptr(outs[0])
+        for k in range(2):
+            with ib.new_scope():
+                t = ib.allocate("float32", 4, name="t")
+                two = ib.let("two", te.const(2.0 + k))
+                with ib.for_range(0, 4, "i") as i:
+                    t[i] = two * i
+                with ib.for_range(0, 4, "i") as i:
+                    c[k * 4 + i] = t[3 - i]
+        return ib.get()
+
+    C = te.extern((8,), [], body, name="C", dtype="float32")
+    c = np.zeros(8, "float32")
+    tw.build(te.create_schedule(C.op), [C])(c)
+    np.testing.assert_array_equal(c, [6, 4, 2, 0, 9, 6, 3, 0])
+    assert str(C.op.body).startswith("{\n") and str(C.op.body).count("allocate t") == 2  # the first ends before the second
+
+
 def test_an_else_follows_its_if():
     ib = tir.ir_builder.create()
     p = ib.allocate("float32", 4)
