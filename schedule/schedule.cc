@@ -65,10 +65,7 @@ const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
   return it == axis_attributes.end() ? nullptr : &it->second;
 }
 
-const std::string& StageData::name() const {
-  static const std::string kGroup = "group";
-  return is_group() ? kGroup : label;
-}
+const std::string& StageData::name() const { return label; }
 
 // ---------------------------------------------------------------------------------------------
 // Stage

@@ -131,6 +131,20 @@ def test_a_stage_that_its_group_misplaces():
                                  if text.endswith("# of the group\n"))
 
 
+def test_a_group_is_shown_by_its_stages():
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2, name="C")
+    d = te.compute((8,), lambda i: c[i] + 1, name="D")
+    s = te.create_schedule(d.op)
+    group = s.create_group(outputs=c, inputs=a)
+    with pytest.raises(tw.UserError) as error:
+        group.compute_at(s[c], c.op.axis[0])
+    assert error.value.stage == "group"
+    assert re.findall("^>.*", error.value.nest, re.MULTILINE) == ["> produce B  float32[8]", "> produce C  float32[8]"]
+    assert s.create_group(outputs=b, inputs=a).name == "group_1"
+
+
 def test_what_is_wrong_beside_a_misplaced_stage():
     a = te.placeholder((16,), name="A")
     b = te.compute((16,), lambda i: a[i] + 1, name="B")
