@@ -105,6 +105,9 @@ class Machine {
       case Op::Let:
         set_variable(c);
         return eval(*c.b, lane);
+      case Op::LetLane:
+        slot(c.slot + lane) = eval(*c.a, lane);
+        return eval(*c.b, lane);
       case Op::Reduce:
         return reduce(*c.reduction, lane);
       case Op::RegionLoad:

@@ -109,7 +109,9 @@ class Compiler : public Visitor {
     c.name = op.name;
     for (const Expr& a : op.args) c.arg_types.push_back(a.dtype());
   }
-  void on(const Let& op) override { let(op.var, op.value, op.body, op.dtype); }
+  void on(const Let& op) override {
+    let(op.var, op.value, op.body, op.dtype).op = reads_own_lane(op) ? Op::LetLane : Op::Let;
+  }
   void on(const Reduce& op) override {
     auto r = std::make_unique<Reduction>();
     std::vector<Var> bound = op.combiner.lhs;
@@ -335,8 +337,17 @@ class Compiler : public Visitor {
     c.args = std::move(args);
     return c;
   }
+  // Then lanes that a mask leaves out need no value: they may be of memory that nobody has written.
+  static bool reads_own_lane(const Let& op) {
+    const int lanes = op.var.dtype().lanes;
+    bool own = lanes > 1;
+    for_each_part(op.body, [&](const Expr& part) {
+      own &= !is<Shuffle>(part) && (part.dtype().lanes == lanes || part.dtype().lanes == 1);
+    });
+    return own;
+  }
   template <class Body>
-  void let(const Var& var, const Expr& value, const Body& body, DType type) {
+  Code& let(const Var& var, const Expr& value, const Body& body, DType type) {
     const Code* a = compile(value);
     const auto saved = save({var});
     const int slot = new_slot(var);
@@ -347,6 +358,7 @@ class Compiler : public Visitor {
     c.slot = slot;
     c.a = a;
     c.b = b;
+    return c;
   }
 
   // Slots of variables that are about to be bound, and their return.

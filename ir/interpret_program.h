@@ -39,6 +39,7 @@ enum class Op : uint8_t {
   Argument,    // an intrinsic of the calling convention; args
   Extern,      // raises UnknownFunction for `name`
   Let,         // slot = a in b; the statement too
+  LetLane,     // the same in an expression of which a lane reads that lane of the slot alone
   Reduce,      // reduction
   RegionLoad,  // region; indices args
   // Statements

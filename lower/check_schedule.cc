@@ -4,22 +4,11 @@
 #include <algorithm>
 
 #include "lower/pipeline.h"
-#include "schedule/scan_stages.h"
+#include "schedule/schedule_data.h"
 #include "schedule/te/placeholder.h"
 
 namespace tw {
 namespace {
-
-// The stage that calls an intrinsic and stores into memory of that name: its own, or a scan's.
-const StageData* tensorized_stage(const ScheduleData& schedule, const std::string& memory) {
-  for (const auto& stage : schedule.stages) {
-    if (!intrin_of(*stage).defined()) continue;
-    const StageData* holder = holder_of(schedule, *stage);
-    if (stage->name() == memory || (holder != nullptr && holder->name() == memory))
-      return stage.get();
-  }
-  return nullptr;
-}
 
 void lower_intrinsics(const Schedule& schedule, const std::vector<te::Tensor>& stored) {
   const ScheduleData& data = schedule.data();
@@ -32,13 +21,7 @@ void lower_intrinsics(const Schedule& schedule, const std::vector<te::Tensor>& s
   try {
     lower(schedule, arguments, Target::host(), {.stop_after = "tensorize"});
   } catch (const UserError& error) {
-    ErrorInfo info = error.info();
-    if (info.code != ErrorCode::CannotTensorize) return;
-    const StageData* stage = tensorized_stage(data, info.stage);
-    if (stage == nullptr) throw;
-    info.stage = stage->name();
-    info.where = stage->where;
-    raise(std::move(info));
+    if (error.code() == ErrorCode::CannotTensorize) throw;
   }
 }
 

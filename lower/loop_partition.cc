@@ -18,8 +18,9 @@
 // all of a part, what it guards is not written again: of two loops over y*12 + x < 29 the inner one
 // ends at 29 - y*12 then, and asks nothing. Loops of constant extent are cut at one condition after
 // the other until none is left that says where it holds: of i >= 3, of i < 97, of i == 5, of i != 7
-// and of i == 0 || j == 59. A condition that is left and does not depend on its loop goes in front
-// of it: it is asked once, and the loop is one to see.
+// and of i == 0 || j == 59; and, of i == j in tiles, around the tile on the diagonal. A condition
+// that is left and does not depend on its loop goes in front of it: it is asked once, and the loop
+// is one to see.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -178,18 +179,19 @@ class Partition : public ScopedMutator {
     const bool affordable = leaves * 2 <= budget_;
 
     // The part of the domain where as many of the conditions as have an interval hold together.
-    Interval main;
     std::vector<Expr> held;
     std::vector<Interval> intervals;
     for (const Expr& c : found.conditions) {
       const Expr plain = as<Call>(c)->args[0];
       const auto interval = deduce_bound(op.var, plain, found.relaxed);
       if (!interval || (!interval->least.defined() && !interval->greatest.defined())) continue;
-      main = intersect(main, *interval);
       held.push_back(c);
       intervals.push_back(*interval);
     }
     if (held.empty()) return ScopedMutator::on(op, self);
+    const bool some_move = constant && keep_constant(held, intervals);
+    Interval main;
+    for (const Interval& i : intervals) main = intersect(main, i);
 
     const Expr begin = op.min, end = analyzer_.simplify(op.min + op.extent);
     const Expr one = make_const(op.var.dtype(), 1);
@@ -199,7 +201,10 @@ class Partition : public ScopedMutator {
     const Expr first = main.least.defined() ? clamp(begin, main.least) : begin;
     const Expr last = main.greatest.defined() ? clamp(first, main.greatest + one) : end;
     const bool nothing_main = analyzer_.can_prove(last <= first);
-    if (nothing_main) return cut_at_one(op, self, held, found.relaxed, leaves, affordable);
+    if (nothing_main) {
+      const Stmt cut = cut_around_middle(op, self, held, intervals, found.relaxed, leaves);
+      return cut.defined() ? cut : cut_at_one(op, self, held, found.relaxed, leaves, affordable);
+    }
 
     // Copies that stand side by side must be counted now.
     const auto constant_length = [&](const Expr& from, const Expr& to) {
@@ -224,12 +229,87 @@ class Partition : public ScopedMutator {
     // The others of several conditions may cut the ends of a loop of constant extent once more.
     const bool again = as_const_int(first) && as_const_int(last);
     if (before.defined()) parts.push_back(part(op, self, begin, first, before, again));
-    parts.push_back(part(op, self, first, last, Drop(held, true).mutate(op.body)));
+    parts.push_back(part(op, self, first, last, Drop(held, true).mutate(op.body), some_move));
     if (after.defined()) parts.push_back(part(op, self, last, end, after, again));
     return block(parts);
   }
 
  private:
+  // Where ends of some intervals are constants and others move with loops outside, only the former
+  // stay, and the parts are cut at the others: of one end alone it is known what fails beyond it.
+  static bool keep_constant(std::vector<Expr>& held, std::vector<Interval>& intervals) {
+    const auto moves = [](const Interval& i) {
+      return (i.least.defined() && !as_const_int(simplify(i.least))) ||
+             (i.greatest.defined() && !as_const_int(simplify(i.greatest)));
+    };
+    const auto moving = std::ranges::count_if(intervals, moves);
+    if (moving == 0 || moving == std::ssize(intervals)) return false;
+    for (size_t k = held.size(); k-- > 0;) {
+      if (!moves(intervals[k])) continue;
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(k));
+      intervals.erase(intervals.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+    return true;
+  }
+
+  // Where an iteration stands between those in which a condition holds and those in which it fails,
+  // as a tile of i == j does between tiles on the two sides of the diagonal. Undefined where there
+  // is no such place that moves with a loop outside.
+  Stmt cut_around_middle(const For& op, const Stmt& self, const std::vector<Expr>& held,
+                         const std::vector<Interval>& holding, const IntervalMap& relaxed,
+                         int leaves) {
+    const auto extent = as_const_int(op.extent);
+    if (!extent || op.for_kind == ForKind::Unrolled || leaves * 3 > budget_) return {};
+    std::vector<Interval> failing;
+    for (const Expr& c : held)
+      failing.push_back(deduce_bound(op.var, !as<Call>(c)->args[0], relaxed).value_or(Interval()));
+    const Expr one = make_const(op.var.dtype(), 1);
+    const auto is_up_to = [](const Interval& i) {
+      return !i.least.defined() && i.greatest.defined();
+    };
+    const auto is_from = [](const Interval& i) {
+      return i.least.defined() && !i.greatest.defined();
+    };
+    for (size_t k = 0; k < held.size(); ++k) {
+      const bool holds_first = is_up_to(holding[k]) && is_from(failing[k]);
+      if (!holds_first && !(is_from(holding[k]) && is_up_to(failing[k]))) continue;
+      const Interval &low = holds_first ? holding[k] : failing[k],
+                     &high = holds_first ? failing[k] : holding[k];
+      const Expr begin = analyzer_.simplify(low.greatest + one), &end = high.least;
+      const ConstBound middle = analyzer_.const_bound(analyzer_.simplify(end - begin));
+      if (as_const_int(begin) || middle.least < 1 || middle.greatest > *extent / 2) continue;
+      return pieces_of(op, self, {begin, end}, held, holding, failing, leaves);
+    }
+    return {};
+  }
+  // The loop in pieces that end at the points, each without the conditions that are known in it.
+  Stmt pieces_of(const For& op, const Stmt& self, const std::vector<Expr>& points,
+                 const std::vector<Expr>& held, const std::vector<Interval>& holding,
+                 const std::vector<Interval>& failing, int leaves) {
+    const Expr one = make_const(op.var.dtype(), 1);
+    const Expr end = analyzer_.simplify(op.min + op.extent);
+    const auto covers = [&](const Interval& i, const Expr& from, const Expr& to) {
+      return (i.least.defined() || i.greatest.defined()) &&
+             (!i.least.defined() || analyzer_.can_prove(i.least <= from)) &&
+             (!i.greatest.defined() || analyzer_.can_prove(to - one <= i.greatest));
+    };
+    Expr from = op.min;
+    std::vector<Stmt> parts;
+    budget_ -= leaves * static_cast<int>(points.size());
+    for (size_t k = 0; k <= points.size(); ++k) {
+      const Expr to = k == points.size() ? end : analyzer_.simplify(min(max(points[k], from), end));
+      std::vector<Expr> known, wrong;
+      for (size_t c = 0; c < held.size(); ++c) {
+        if (covers(holding[c], from, to)) known.push_back(held[c]);
+        if (covers(failing[c], from, to)) wrong.push_back(held[c]);
+      }
+      const Stmt body = Drop(wrong, false).mutate(Drop(known, true).mutate(op.body));
+      if (!does_nothing(body)) parts.push_back(part(op, self, from, to, body, /*again=*/true));
+      from = to;
+    }
+    return parts.empty() ? make(Evaluate{.value = 0}) : block(parts);
+  }
+
   // No iteration has them all. Where the loops inside cannot be cut instead, a loop of constant
   // extent is: at the ends of where one of them holds, and of where it fails, and its parts at the
   // others.
@@ -240,10 +320,23 @@ class Partition : public ScopedMutator {
     const Stmt whole = ScopedMutator::on(op, self);
     if (!min || !extent || !asks_for(whole, op.var)) return whole;
     const int64_t begin = *min, end = *min + *extent;
+    using Iterations = std::pair<int64_t, int64_t>;
+    struct Known {
+      Expr condition;
+      Iterations holds, fails;
+      int64_t count;
+    };
+    std::vector<Known> all;
     for (const Expr& condition : held) {
       const Expr plain = as<Call>(condition)->args[0];
-      const auto holds = within(deduce_bound(op.var, plain, relaxed), begin, end);
-      const auto fails = within(deduce_bound(op.var, !plain, relaxed), begin, end);
+      const Iterations holds = within(deduce_bound(op.var, plain, relaxed), begin, end),
+                       fails = within(deduce_bound(op.var, !plain, relaxed), begin, end);
+      all.push_back(
+          {condition, holds, fails, holds.second - holds.first + fails.second - fails.first});
+    }
+    // What is known of most iterations leaves the fewest questions.
+    std::ranges::stable_sort(all, std::ranges::greater(), &Known::count);
+    for (const auto& [condition, holds, fails, count] : all) {
       std::set<int64_t> points = {begin, end};
       for (const auto& [from, to] : {holds, fails}) {
         if (from < to) points.insert({from, to});
@@ -334,12 +427,12 @@ class Partition : public ScopedMutator {
            analyzer_.can_prove_equal(begin, up ? limit + one : limit - one);
   }
 
-  // A loop over [begin, end), from zero, with variables of its own; cut `again` at what is left, if
-  // its extent is constant.
+  // A loop over [begin, end), from zero, with variables of its own; cut `again` at what is left.
   Stmt part(const For& op, const Stmt& self, const Expr& begin, const Expr& end, const Stmt& body,
             bool again = false) {
     const Expr extent = analyzer_.simplify(end - begin);
     const Var var(op.var.name(), op.var.dtype());
+    if (is_zero(extent)) return make(Evaluate{.value = 0});
     if (is_one(extent)) return mutate(rename_bindings(substitute(body, VarMap{{op.var, begin}})));
     const Stmt copy = rename_bindings(substitute(body, VarMap{{op.var, begin + var}}));
     const Stmt loop = with(self, [&](For& f) {
@@ -351,7 +444,7 @@ class Partition : public ScopedMutator {
     analyzer_.bind(var, Range{make_zero(var.dtype()), extent});
     const int budget = budget_;
     const Stmt inner = mutate(copy);
-    if (again && as_const_int(extent) && asks_for(inner, var)) {
+    if (again && asks_for(inner, var)) {
       budget_ = budget;
       return mutate(loop);
     }

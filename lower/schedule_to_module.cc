@@ -14,6 +14,7 @@
 #include "schedule/infer_bound.h"
 #include "schedule/kernel_part.h"
 #include "schedule/normalize.h"
+#include "schedule/scan_stages.h"
 #include "schedule/schedule_data.h"
 #include "schedule/schedule_error.h"
 #include "schedule/schedule_ops.h"
@@ -67,7 +68,7 @@ void check_arguments(const Schedule& schedule, const std::vector<LowerArgument>&
     const Slot slot = slot_of(schedule, tensor);
     if (slot.stage == nullptr) {
       const bool namesake = std::ranges::any_of(
-          schedule.data().stages, [&](const auto& s) { return s->name() == tensor.name(); });
+          schedule.data().stages, [&](const auto& s) { return s->op->name == tensor.name(); });
       not_in_program(fmt::format("argument '{}' is not in the program{}", tensor.name(),
                                  namesake ? ", but another tensor of that name" : ""),
                      fmt::format("the inputs and outputs: {}", interface_names(schedule)));
@@ -258,13 +259,44 @@ KernelModule schedule_to_module(const Schedule& schedule, const std::vector<Lowe
   }
 }
 
+namespace {
+
+// The stage that calls an intrinsic and stores into memory of that name: its own, or a scan's.
+const StageData* tensorized_stage(const ScheduleData& schedule, const std::string& memory) {
+  for (const auto& stage : schedule.stages) {
+    if (!intrin_of(*stage).defined()) continue;
+    const StageData* holder = holder_of(schedule, *stage);
+    if (stage->op->name == memory || (holder != nullptr && holder->op->name == memory))
+      return stage.get();
+  }
+  return nullptr;
+}
+
+// Passes know the memory that an intrinsic does not take, and not the stage that it is about.
+[[noreturn]] void raise_of_stage(const ScheduleData& schedule, ErrorInfo info) {
+  const StageData* stage = tensorized_stage(schedule, info.stage);
+  if (stage == nullptr) raise(std::move(info));
+  info.stage = stage->name();
+  const size_t position = intrin_of(*stage).position;
+  if (position < stage->leaf_axes.size()) info.axis = stage->leaf_axes[position].name();
+  info.where = line_of(schedule, *stage, "tensorize");
+  raise_in(schedule, std::move(info));
+}
+
+}  // namespace
+
 KernelModule lower_module(const Schedule& schedule, const std::vector<LowerArgument>& arguments,
                           const std::vector<te::Tensor>& constants, const Target& target,
                           const LowerOptions& options, LowerReport* report,
                           const PassObserver& observer) {
   KernelModule module = schedule_to_module(schedule, arguments, constants, options);
   if (options.constants_as_arguments) module = constants_to_arguments(std::move(module));
-  return run_passes(std::move(module), target, options, report, observer);
+  try {
+    return run_passes(std::move(module), target, options, report, observer);
+  } catch (const UserError& error) {
+    if (error.code() == ErrorCode::CannotTensorize) raise_of_stage(schedule.data(), error.info());
+    throw;
+  }
 }
 
 Kernel lower(const Schedule& schedule, const std::vector<LowerArgument>& arguments,

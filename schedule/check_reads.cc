@@ -102,6 +102,7 @@ void check_reads(const Schedule& normalized, const DomainMap& domains) {
       if (doubt && !regions.doubt_in_loops(*stage)) continue;
     }
     if (!doubt) continue;
+    doubt->error.stage = stage->name();
     doubt->error.where = stage->where;
     raise(std::move(doubt->error));
   }

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "ir/equal.h"
 #include "ir/expr.h"
 
 namespace tw {
@@ -26,11 +27,19 @@ Range scale(const Range& a, int64_t by) {
   return {a.min * factor, (a.extent - 1) * factor + 1};
 }
 
-Expr larger(const Expr& a, const Expr& b) { return a.same_as(b) ? a : max(a, b); }
+Expr larger(const Expr& a, const Expr& b) { return equal(a, b) ? a : max(a, b); }
 
 }  // namespace
 
 bool is_single(const Range& r) { return r.extent.defined() && is_one(r.extent); }
+
+bool is_same(const Range& a, const Range& b) {
+  return equal(a.min, b.min) && equal(a.extent, b.extent);
+}
+
+Expr divisor_of(const Expr& extent) {
+  return is_zero(extent) ? make_const(extent.dtype(), 1) : extent;
+}
 
 Range unite(const Range& a, const Range& b, Analyzer& analyzer) {
   if (!is_known(a) || !is_known(b)) return {};
@@ -53,7 +62,7 @@ Range clip(const Range& r, const Range& whole) {
   if (!is_known(r)) return whole;
   const auto extent = as_const_int(r.extent), limit = as_const_int(whole.extent);
   if (extent && limit) return *extent >= *limit ? whole : r;
-  return r.extent.same_as(whole.extent) ? whole : r;
+  return equal(r.extent, whole.extent) ? whole : r;
 }
 
 Range floor_div(const Range& r, const Expr& divisor, Analyzer& analyzer) {

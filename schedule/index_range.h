@@ -12,6 +12,12 @@ namespace tw {
 // Undefined members: nothing is known.
 inline bool is_known(const Range& r) { return r.min.defined() && r.extent.defined(); }
 bool is_single(const Range& r);
+// Whether both are written alike, be it in nodes of their own: a program that was read from text
+// has an expression for each place that names a size.
+bool is_same(const Range& a, const Range& b);
+// What positions of an axis of that extent are divided by. An empty axis has none, and anything but
+// zero will do.
+Expr divisor_of(const Expr& extent);
 
 class IndexRange {
  public:

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/substitute.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_options.h"
 
 namespace tw {
 namespace {
@@ -48,12 +50,14 @@ class Split {
   }
 
  private:
-  // Whether all placeholders that the stage depends on are bound.
+  // Whether all placeholders that the stage depends on are bound, and it depends on nothing else
+  // that a call brings.
   bool has_values(const StageData& stage, const std::vector<te::Tensor>& bound) const {
     if (is_placeholder(stage)) return std::ranges::find(bound, stage.op.output(0)) != bound.end();
-    return std::ranges::all_of(stage.inputs, [&](const te::Tensor& t) {
-      return known_.contains(find_stage(schedule_, t.op().get()));
-    });
+    return !symbol_of(stage).defined() &&
+           std::ranges::all_of(stage.inputs, [&](const te::Tensor& t) {
+             return known_.contains(find_stage(schedule_, t.op().get()));
+           });
   }
 
   void need(const StageData& stage, StageSet& needed) const {
@@ -81,6 +85,30 @@ class Split {
 };
 
 }  // namespace
+
+Var symbol_of(const StageData& stage) {
+  const te::Operation& op = stage.op;
+  DomainMap domains;
+  Analyzer analyzer;
+  for (const IterVar& root : op->root_axes()) domains[root->var] = root->domain;
+  for (const RelationRef& relation : stage.relations)
+    relation->domain_down(domains, analyzer, ScheduleOptions());
+  std::vector<Expr> parts = op->evaluated();
+  for (int k = 0; k < op->num_outputs(); ++k) {
+    const std::vector<Expr> shape = op->output_shape(k);
+    parts.insert(parts.end(), shape.begin(), shape.end());
+  }
+  for (const IterVar& axis : stage.all_axes) {
+    const Range& domain = domains.at(axis->var);
+    parts.insert(parts.end(), {domain.min, domain.extent});
+  }
+  for (const Expr& part : parts) {
+    for (const Var& v : free_vars(part)) {
+      if (!domains.contains(v)) return v;
+    }
+  }
+  return {};
+}
 
 ScheduleParts parts_of(const Schedule& normalized, const std::vector<te::Tensor>& bound) {
   return Split(normalized.data(), bound).run();

@@ -8,6 +8,10 @@
 
 namespace tw {
 
+// A variable that the stage's size, loops or elements depend on, and that is no axis of it: only a
+// call has its value. Undefined where there is none.
+Var symbol_of(const StageData& stage);
+
 // The stages that one of several kernels of a schedule computes: those at the outermost level, with
 // all that is inside their loops.
 struct KernelPart {

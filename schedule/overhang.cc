@@ -131,7 +131,7 @@ bool Overhang::is_register_tile(const StageData& stage, size_t d) const {
 
 bool Overhang::contains(const Range& outer, const Range& inner) {
   if (!is_known(inner)) return false;
-  if (inner.min.same_as(outer.min) && inner.extent.same_as(outer.extent)) return true;
+  if (is_same(inner, outer)) return true;
   return analyzer_.can_prove(inner.min >= outer.min) &&
          analyzer_.can_prove(inner.min + inner.extent <= outer.min + outer.extent);
 }

@@ -7,6 +7,7 @@
 
 #include "ir/expr.h"
 #include "schedule/dependence.h"
+#include "schedule/index_range.h"
 #include "schedule/te/ragged.h"
 
 namespace tw {
@@ -93,7 +94,7 @@ RaggedDomain ragged_domain(const StageData& stage, const IterVar& axis, const Do
            .where = stage.where,
            .legal = fmt::format("an order with {} outside of {}", names(moving), first->name())});
   }
-  const bool exact = range.min.same_as(own.min) && range.extent.same_as(own.extent);
+  const bool exact = is_same(range, own);
   // Fewer than none would count as some where loops are fused.
   if (!analyzer.can_prove_at_least(range.extent, 0))
     range.extent = max(range.extent, make_zero(range.extent.dtype()));

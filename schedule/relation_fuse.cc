@@ -19,7 +19,7 @@ void FuseRelation::domain_up(DomainMap& parts, const DomainMap& domains, Analyze
     parts[inner->var] = {cast(inner->var.dtype(), part.min), cast(inner->var.dtype(), part.extent)};
     return;
   }
-  const Expr& size = domains.at(inner->var).extent;
+  const Expr size = divisor_of(domains.at(inner->var).extent);
   const auto whole = [&](const IterVar& axis) {
     return Range{make_zero(axis->var.dtype()), domains.at(axis->var).extent};
   };
@@ -31,7 +31,7 @@ void FuseRelation::index_up(VarMap& offsets, const DomainMap& domains) const {
   auto f = offsets.find(fused->var);
   if (f == offsets.end()) return;
   const Expr value = f->second;
-  const Expr& size = domains.at(inner->var).extent;
+  const Expr size = divisor_of(domains.at(inner->var).extent);
   // An axis of extent one has one offset, whatever the division would say.
   const auto one = [&](const IterVar& axis) { return is_one(domains.at(axis->var).extent); };
   offsets[outer->var] =

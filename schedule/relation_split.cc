@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ir/equal.h"
 #include "ir/expr.h"
 #include "schedule/index_range.h"
 #include "schedule/relation.h"
@@ -15,7 +16,7 @@ Expr ceil_div(const Expr& a, const Expr& b, Analyzer& analyzer) {
 bool is_whole(const Range& part, const Range& domain) {
   if (!is_zero(part.min)) return false;
   const auto a = as_const_int(part.extent), b = as_const_int(domain.extent);
-  return a && b ? *a == *b : part.extent.same_as(domain.extent);
+  return a && b ? *a == *b : equal(part.extent, domain.extent);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ void SplitRelation::index_down(VarMap& offsets, const DomainMap& domains) const 
   auto p = offsets.find(parent->var);
   if (p == offsets.end()) return;
   const Expr value = p->second;
-  const Expr& size = domains.at(inner->var).extent;
+  const Expr size = divisor_of(domains.at(inner->var).extent);
   offsets[outer->var] = floor_div(value, size);
   offsets[inner->var] = floor_mod(value, size);
 }

@@ -65,10 +65,7 @@ const AxisAttributes* StageData::attributes_of(const IterVar& axis) const {
   return it == axis_attributes.end() ? nullptr : &it->second;
 }
 
-const std::string& StageData::name() const {
-  static const std::string kGroup = "group";
-  return is_group() ? kGroup : op->name;
-}
+const std::string& StageData::name() const { return label; }
 
 // ---------------------------------------------------------------------------------------------
 // Stage
@@ -321,7 +318,7 @@ Stage Schedule::operator[](const te::Operation& op) const {
     bool namesake = false;
     for (const auto& s : data_->stages) {
       all.push_back(s.get());
-      namesake |= op.defined() && s->name() == op->name;
+      namesake |= op.defined() && s->op->name == op->name;
     }
     raise({.code = ErrorCode::UnknownStage,
            .what = fmt::format("operation '{}' is not in this schedule{}",

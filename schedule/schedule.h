@@ -79,6 +79,7 @@ struct StageData {
   te::Operation origin_op;         // as the program has it; undefined for stages that a step made
   std::vector<te::Tensor> inputs;  // of op, each once
   StageRef ref;                    // how a trace names this stage
+  std::string label;               // how people do: as its operation, or "compute_1" of namesakes
   std::vector<IterVar> all_axes;
   std::vector<IterVar> leaf_axes;  // loop order, outermost first
   std::vector<RelationRef> relations;

@@ -22,6 +22,16 @@ const StepResults& results_of(const ScheduleData& schedule, const R& ref,
   return schedule.results[static_cast<size_t>(ref.step)];
 }
 
+// The name, with a number where another stage has it: messages tell the stages apart.
+std::string label_for(const ScheduleData& schedule, const std::string& name) {
+  const auto taken = [&](const std::string& label) {
+    return std::ranges::any_of(schedule.stages, [&](const auto& s) { return s->label == label; });
+  };
+  std::string label = name;
+  for (int k = 1; taken(label); ++k) label = fmt::format("{}_{}", name, k);
+  return label;
+}
+
 // What was said of a loop: "vectorized".
 std::string mark_of(const AxisAttributes& marks) {
   if (marks.intrin.defined()) return fmt::format("computed by '{}'", marks.intrin->name);
@@ -149,6 +159,7 @@ bool is_region(const StageData& stage) {
 }
 
 void set_operation(ScheduleData& schedule, StageData& stage, te::Operation op) {
+  if (stage.label.empty()) stage.label = label_for(schedule, op->name);
   for (te::Tensor& output : schedule.outputs) {
     if (output.op().same_as(stage.op)) output = op.output(output.value_index());
   }
@@ -230,6 +241,19 @@ const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis
     if (is_leaf(*stage, axis)) return stage.get();
   }
   return nullptr;
+}
+
+std::string line_of(const ScheduleData& schedule, const StageData& stage,
+                    std::string_view primitive) {
+  for (const StageData* of = &stage; of != nullptr; of = of->group) {
+    for (size_t k = schedule.trace.steps.size(); k-- > 0;) {
+      const Step& step = schedule.trace.steps[k];
+      if (step.primitive != primitive || step.where.empty()) continue;
+      const StageRef* on = std::get_if<StageRef>(&step.arguments[0]);
+      if (on != nullptr && *on == of->ref) return step.where;
+    }
+  }
+  return stage.where;
 }
 
 void add_relation(StageData& stage, RelationRef relation, int step) {

@@ -78,6 +78,11 @@ bool is_of_call(const StageData& stage, const IterVar& leaf);
 // The stage that the axis is a leaf of; null when there is none.
 const StageData* stage_of_leaf(const ScheduleData& schedule, const IterVar& axis);
 
+// The script line of the last step of the primitive on the stage, or on the innermost of its groups
+// that there is one on; else of the last of all on the stage.
+std::string line_of(const ScheduleData& schedule, const StageData& stage,
+                    std::string_view primitive);
+
 // Replaces the relation's parents, which are adjacent leaf axes, by its children.
 void add_relation(StageData& stage, RelationRef relation, int step);
 // What is computed at `from` is computed at `to`, another axis of the stage.

@@ -11,7 +11,7 @@ ScheduleError::~ScheduleError() = default;
 
 void raise_in(const ScheduleData& schedule, ErrorInfo info) {
   if (kind_of(info.code) != ErrorKind::User || info.stage.empty()) raise(std::move(info));
-  std::string nest = to_text(nest_rows(schedule, {.stage = info.stage, .axis = info.axis}));
+  std::string nest = to_text(nest_rows(schedule, culprit_of(info)));
   throw ScheduleError(std::move(info), std::move(nest));
 }
 

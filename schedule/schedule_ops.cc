@@ -293,8 +293,7 @@ class NestBuilder {
       const IterVar& axis = axes[d];
       const Range& domain = domains_.at(axis->var);
       if (axis->kind == IterKind::Opaque || overhang_->is_free(stage, d)) continue;
-      if (domain.min.same_as(axis->domain.min) && domain.extent.same_as(axis->domain.extent))
-        continue;
+      if (is_same(domain, axis->domain)) continue;
       const Range range = range_of_(offsets.at(axis->var) + domain.min);
       if (!is_at_least(range, axis->domain.min)) tests.above.push_back(axis);
       if (!is_below(range, axis->domain.min + axis->domain.extent)) tests.below.push_back(axis);

@@ -16,6 +16,18 @@
 namespace tw {
 namespace {
 
+bool has_loop(const StageData& stage, const std::string& name) {
+  return std::ranges::any_of(stage.leaf_axes, [&](const IterVar& a) { return a.name() == name; });
+}
+
+// Whether the stage is what is wrong, or in the group that is.
+bool is_wrong(const StageData& stage, const Culprit& culprit) {
+  for (const StageData* s = &stage; s != nullptr; s = s->group) {
+    if (s->name() == culprit.stage) return true;
+  }
+  return false;
+}
+
 std::string type_and_shape(DType type, const std::vector<Expr>& shape) {
   std::string list;
   for (const Expr& e : shape) list += (list.empty() ? "" : ", ") + to_string(e);
@@ -91,7 +103,7 @@ class Rows {
       head.notes.push_back(
           fmt::format("pitch of dimension {} = {} mod {}", p.dimension, p.offset, p.factor));
     }
-    head.is_marked = culprit_ && culprit_->axis.empty() && culprit_->stage == stage.name();
+    head.is_marked = culprit_ && is_wrong(stage, *culprit_) && !has_loop(stage, culprit_->axis);
     rows_.push_back(std::move(head));
     if (const auto here = before_.find(&stage); here != before_.end()) {
       for (const StageData* s : here->second) nest(*s, depth + 1);
@@ -180,6 +192,10 @@ std::string shortened(std::string line, size_t width) {
 
 }  // namespace
 
+Culprit culprit_of(const ErrorInfo& error) {
+  return {.stage = error.stage, .axis = error.code == ErrorCode::BadAttach ? "" : error.axis};
+}
+
 std::vector<NestRow> nest_rows(const Schedule& schedule) {
   Schedule shown = schedule;
   DomainMap domains;
@@ -199,7 +215,7 @@ std::vector<NestRow> nest_rows(const ScheduleData& schedule, const Culprit& culp
   DomainMap domains;
   std::unordered_set<const StageData*> wanted;
   for (const auto& stage : schedule.stages) {
-    if (stage->name() != culprit.stage) continue;
+    if (!is_wrong(*stage, culprit)) continue;
     wanted.insert(outermost(stage.get()));
     for (const StageData* consumer : consumers_of(schedule, *stage))
       wanted.insert(outermost(consumer));

@@ -30,10 +30,14 @@ struct NestRow {
   bool is_marked = false;
 };
 
-// What a rendering points at, by name; an empty axis: the stage itself.
+// What a rendering points at, by name: a loop of the stage, or the stage itself where it has no
+// loop of that name.
 struct Culprit {
   std::string stage, axis;
 };
+// That of an error. An axis that a stage may not be computed at is a loop of another one: the stage
+// itself is wrong.
+Culprit culprit_of(const ErrorInfo& error);
 
 // The rows of the whole schedule, with regions and extents where bounds can be inferred.
 std::vector<NestRow> nest_rows(const Schedule& schedule);

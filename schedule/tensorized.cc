@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "ir/visit.h"
@@ -85,21 +86,17 @@ class Check {
     for (size_t k = 0; k < operands.size(); ++k) {
       const StageData* source = find_stage(schedule_, operands[k].tensor.op().get());
       const std::string& wanted = intrin_.buffers[k].scope;
-      if (memory(source->storage.scope) == memory(wanted)) continue;
+      // All but tile registers is memory, which can be addressed alike.
+      const std::string& scope = source->storage.scope;
+      if ((scope == attr::kTileScope) == (wanted == attr::kTileScope)) continue;
       fail(fmt::format("'{}' is stored in scope {}, and '{}' takes it from {}", source->name(),
-                       source->storage.scope.empty() ? "global" : source->storage.scope,
-                       intrin_.name, wanted),
+                       scope.empty() ? "global" : scope, intrin_.name, wanted),
            fmt::format("set_scope, cache_read or cache_write with scope {}", wanted));
     }
   }
 
  private:
   const IterVar& leaf(size_t k) const { return stage_.leaf_axes[k]; }
-
-  // What can be addressed alike.
-  static std::string_view memory(const std::string& scope) {
-    return scope.empty() || scope == "local" ? std::string_view("global") : scope;
-  }
 
   void unmarked(const IterVar& loop) const {
     const AxisAttributes* marks = stage_.attributes_of(loop);
@@ -134,7 +131,7 @@ class Check {
            .what = std::move(what),
            .stage = stage_.name(),
            .axis = position_ < stage_.leaf_axes.size() ? leaf(position_).name() : "",
-           .where = stage_.where,
+           .where = line_of(schedule_, stage_, "tensorize"),
            .legal = std::move(legal)});
   }
 

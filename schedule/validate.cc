@@ -26,21 +26,6 @@ namespace {
 
 bool has_loops(const StageData& stage) { return !is_placeholder(stage) && !is_inlined(stage); }
 
-// The line of the last step of the primitive on the stage, or on the innermost of its groups that
-// there is one on; else of the last of all on the stage.
-std::string line_of(const ScheduleData& schedule, const StageData& stage,
-                    std::string_view primitive) {
-  for (const StageData* of = &stage; of != nullptr; of = of->group) {
-    for (size_t k = schedule.trace.steps.size(); k-- > 0;) {
-      const Step& step = schedule.trace.steps[k];
-      if (step.primitive != primitive || step.where.empty()) continue;
-      const StageRef* on = std::get_if<StageRef>(&step.arguments[0]);
-      if (on != nullptr && *on == of->ref) return step.where;
-    }
-  }
-  return stage.where;
-}
-
 // A vector type among what the operation stores and reads; else a scalar.
 DType vector_in(const te::OperationNode& op) {
   for (int k = 0; k < op.num_outputs(); ++k) {
@@ -331,7 +316,7 @@ class Validation {
 };
 
 Finding finding_of(const ScheduleData& schedule, ErrorInfo error) {
-  std::string nest = to_text(nest_rows(schedule, {.stage = error.stage, .axis = error.axis}));
+  std::string nest = to_text(nest_rows(schedule, culprit_of(error)));
   return {std::move(error), std::move(nest)};
 }
 

@@ -118,6 +118,12 @@ class IRBuilder:
         with self._block(lambda body: _core.if_statement(cond, then_case, body)):
             yield
 
+    @contextmanager
+    def new_scope(self):
+        """A block of its own: what is allocated or named in it ends with it."""
+        with self._block(lambda body: body):
+            yield
+
     def allocate(self, dtype, shape, name="buf", scope="local"):
         """Memory of its own for the statements that follow in this block."""
         shape = list(shape) if isinstance(shape, (tuple, list)) else [shape]

@@ -2,6 +2,8 @@
 // vectorize, parallel, unroll, pragma: marks on a leaf axis
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "runtime/nearest_word.h"
@@ -57,6 +59,11 @@ void refuse_dependent(const PrimitiveCall& call, const IterVar& axis) {
              .legal = "a data axis"});
 }
 
+// Those of TVM that every parallel loop fulfils, whose values they do not change: it launches its
+// threads, deals its iterations out to them, and ends when all of them have.
+constexpr std::string_view kFulfilled[] = {"parallel_launch_point", "parallel_stride_pattern",
+                                           "parallel_barrier_when_finish"};
+
 // Those of TVM that are none here, and what to write in their place.
 struct OtherPragma {
   std::string_view name, why, instead;
@@ -65,14 +72,6 @@ constexpr std::string_view kLinked =
     "ctypes.CDLL(library, ctypes.RTLD_GLOBAL) of a library that has the function, and "
     "tir.call_extern of its name";
 constexpr OtherPragma kOtherPragmas[] = {
-    {"parallel_launch_point", "each parallel loop launches the threads itself",
-     "no such pragma; or one parallel loop with the other stages computed inside it (compute_at), "
-     "for a single launch"},
-    {"parallel_stride_pattern", "iterations are dealt out in blocks",
-     "the pragma parallel_dynamic of the parallel axis, with value 1: threads take iteration by "
-     "iteration"},
-    {"parallel_barrier_when_finish", "a parallel loop ends when all of its iterations have",
-     "no such pragma"},
     {"debug_skip_region", "what a stage computes is computed",
      "a placeholder in place of the stage, to time the rest without it"},
     {"import_llvm", "kernels take no code of others along", kLinked},
@@ -128,6 +127,7 @@ StepResults apply_unroll(const PrimitiveCall& call) {
 
 StepResults apply_pragma(const PrimitiveCall& call) {
   const std::string& name = call.text(2);
+  if (std::ranges::find(kFulfilled, name) != std::end(kFulfilled)) return {};
   require_known_pragma(call, name);
   if (call.given(3) && call.is_text(3)) {
     call.fail({.code = ErrorCode::BadArgument,

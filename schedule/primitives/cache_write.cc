@@ -78,15 +78,16 @@ StepResults apply_cache_write(const PrimitiveCall& call) {
   const std::string& scope = call.text(1);
   require_scope(call, scope);
   if (stage.op->intrin().empty()) require_compute(call);
-  const std::string name = name_in_scope(stage.name(), scope);
+  const std::string name = name_in_scope(stage.op->name, scope);
   const Cached cached =
       has_data_axes_in_order(stage) ? same_layout(stage, name) : layout_of_loops(call, stage, name);
 
   std::vector<Expr> copies;
   for (int k = 0; k < cached.op->num_outputs(); ++k)
     copies.push_back(cached.op.output(k)(cached.indices));
-  const te::Operation copy_op = te::compute_op(
-      stage.name(), stage.op->data_axes(), std::move(copies), stage.op->tag, stage.op->attributes);
+  const te::Operation copy_op =
+      te::compute_op(stage.op->name, stage.op->data_axes(), std::move(copies), stage.op->tag,
+                     stage.op->attributes);
 
   auto owned = std::make_unique<StageData>();
   owned->storage.scope = scope;

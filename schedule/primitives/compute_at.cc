@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ir/expr.h"
+#include "schedule/kernel_part.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/scan_stages.h"
@@ -65,20 +66,21 @@ void require_group(const PrimitiveCall& call, const StageData& stage, const Stag
   }
 }
 
-// A placeholder that the stage depends on and whose values only a call has; null if there is none.
-// `seen` are the stages that depend on none.
-const StageData* variable_input(const ScheduleData& schedule, const StageData& stage,
-                                std::unordered_set<const StageData*>& seen) {
+// The name of a placeholder, or a variable, that the stage depends on and whose value only a call
+// has; empty if there is none. `seen` are the stages that depend on none.
+std::string variable_input(const ScheduleData& schedule, const StageData& stage,
+                           std::unordered_set<const StageData*>& seen) {
+  if (const Var symbol = symbol_of(stage); symbol.defined()) return symbol.name();
   for (const te::Tensor& t : stage.inputs) {
     const StageData* source = find_stage(schedule, t.op().get());
     if (!seen.insert(source).second) continue;
     if (is_placeholder(*source)) {
-      if (!te::is_constant(t)) return source;
-    } else if (const StageData* found = variable_input(schedule, *source, seen)) {
+      if (!te::is_constant(t)) return source->name();
+    } else if (std::string found = variable_input(schedule, *source, seen); !found.empty()) {
       return found;
     }
   }
-  return nullptr;
+  return "";
 }
 
 }  // namespace
@@ -164,11 +166,10 @@ StepResults apply_precompute(const PrimitiveCall& call) {
                         "cache_read gives"});
   }
   std::unordered_set<const StageData*> seen;
-  if (const StageData* input = variable_input(call.schedule(), stage, seen)) {
-    call.fail(
-        {.code = ErrorCode::NotConstant,
-         .what = fmt::format("it depends on '{}', whose values only a call has", input->name()),
-         .legal = "a stage that depends on placeholders with constant=True only"});
+  if (const std::string input = variable_input(call.schedule(), stage, seen); !input.empty()) {
+    call.fail({.code = ErrorCode::NotConstant,
+               .what = fmt::format("it depends on '{}', whose values only a call has", input),
+               .legal = "a stage that depends on placeholders with constant=True only"});
   }
   if (!is_global(stage.storage.scope)) {
     call.fail({.code = ErrorCode::BadArgument,

@@ -86,6 +86,8 @@ StepResults apply_create_group(const PrimitiveCall& call) {
                .legal = "groups inside one another, or apart"});
   }
   auto group = std::make_unique<StageData>();
+  group->label =
+      schedule.groups.empty() ? "group" : fmt::format("group_{}", schedule.groups.size());
   group->where = call.where();
   group->group = parent;
   for (StageData* part : parts) part->group = group.get();

@@ -209,7 +209,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
     }
   }
   const te::Operation factor_op =
-      te::compute_op(stage.name() + ".rf", std::move(axes), std::move(partial));
+      te::compute_op(stage.op->name + ".rf", std::move(axes), std::move(partial));
 
   const IterVar rest(parts, Var(axis.name() + ".v", axis->var.dtype()), IterKind::Reduction);
   std::vector<Expr> indices;
@@ -219,7 +219,7 @@ StepResults apply_rfactor(const PrimitiveCall& call) {
   for (size_t c = 0; c < components; ++c)
     reads.push_back(factor_op.output(static_cast<int>(c))(indices));
   const te::Operation rest_op =
-      te::compute_op(stage.name(), compute.axis,
+      te::compute_op(stage.op->name, compute.axis,
                      te::starting_from(te::reduce(reduce.combiner, reads, {rest}), compute.init),
                      stage.op->tag, stage.op->attributes);
 

@@ -22,6 +22,7 @@
 #include "ir/arithmetic/analyzer.h"
 #include "ir/constant.h"
 #include "ir/expr.h"
+#include "schedule/index_range.h"
 #include "schedule/primitives/apply.h"
 #include "schedule/primitives/checks.h"
 #include "schedule/primitives/split.h"
@@ -233,7 +234,7 @@ StepResults apply_collapse_layout(const PrimitiveCall& call) {
   Expr rest = axes[first]->var;
   for (size_t d = end; d-- > first;) {
     const IterVar& axis = compute.axis[d];
-    const Expr& size = sizes[d - first];
+    const Expr size = divisor_of(sizes[d - first]);
     values[axis->var] = cast(axis->var.dtype(), d == first ? rest : floor_mod(rest, size));
     rest = simplify(floor_div(rest, size));
   }

@@ -139,6 +139,9 @@ def condition(draw, places, depth=2):
         return (tir.all(a, b), x & y) if draw.random() < 0.5 else (tir.any(a, b), x | y)
     axis, array, extent = draw.choice(places)
     limit = draw.randint(-1, extent + 1)
+    if draw.random() < 0.3:  # a diagonal
+        other, values, _ = draw.choice(places)
+        axis, array, limit = axis - other, array - values, draw.randint(-2, 2)
     compare = draw.choice([lambda p: p < limit, lambda p: p >= limit, lambda p: p == limit, lambda p: p != limit])
     return compare(axis), compare(array)
 

@@ -1,6 +1,7 @@
 """Extents of 0: loops that do not run, reductions that give what they begin with, arrays without elements."""
 
 import numpy as np
+import pytest
 
 import tilewright as tw
 from tilewright import te, topi
@@ -40,6 +41,36 @@ def test_by_hand():
     s[product].compute_at(s[c], inner)
     s[product].unroll(s[product].split(s[product].op.reduce_axis[0], nparts=4)[1])
     run(tw.build(s, [a, b, c]), 5, 0, 0)
+
+
+CACHED = {
+    "split into parts": lambda s, t: (s[t].split(t.op.axis[0], nparts=4), s.cache_write(t, "local")),
+    "reordered and fused": lambda s, t: (s[t].reorder(*t.op.axis[::-1]), s[t].fuse(*t.op.axis[::-1]), s.cache_write(t, "local")),
+    "stored as one dimension": lambda s, t: s[t].collapse_layout(*t.op.axis),
+}
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+@pytest.mark.parametrize("step", CACHED)
+def test_positions_of_an_axis_without_any(shape, step):
+    x = te.placeholder(shape, name="x")
+    y = te.compute(shape, lambda i, j: x[i, j] * 2, name="y")
+    z = te.compute(shape, lambda i, j: y[i, j] + 1, name="z")
+    s = te.create_schedule(z.op)
+    CACHED[step](s, y)
+    assert s.check() == []
+    tw.build(s, [x, z])(np.zeros(shape, "float32"), np.zeros(shape, "float32"))
+
+
+def test_parts_of_a_reduction_over_nothing():
+    x = te.placeholder((4, 0), name="x")
+    k, l = te.reduce_axis((0, 4), name="k"), te.reduce_axis((0, 0), name="l")
+    y = te.compute((2,), lambda i: te.sum(x[k, l], axis=[k, l]), name="y")
+    s = te.create_schedule(y.op)
+    s.rfactor(y, s[y].split(s[y].fuse(k, l), factor=3)[0])
+    out = np.full(2, 7, "float32")
+    tw.build(s, [x, y])(np.zeros((4, 0), "float32"), out)
+    assert (out == 0).all()
 
 
 def test_what_reductions_begin_with():

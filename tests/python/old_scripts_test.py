@@ -47,13 +47,28 @@ def test_pragmas_of_tvm_say_what_to_write_instead():
     for name, value, instead in (
         ("import_llvm", "; ModuleID = 'gemv.cc'\n" * 50, "ctypes.CDLL"),
         ("import_c", "void f(void) {}", "tir.call_extern"),
-        ("parallel_stride_pattern", None, "parallel_dynamic"),
+        ("debug_skip_region", 1, "a placeholder in place of the stage"),
     ):
         with pytest.raises(tw.UserError, match=f"the pragma '{name}' is none here") as error:
             s[C].pragma(C.op.axis[0], name, value)
         assert instead in error.value.legal
         assert error.value.where.startswith("old_scripts_test.py:")
         assert len(str(error.value)) < 400
+
+
+def test_pragmas_of_parallel_loops_ask_for_what_each_does():
+    """As TVM's test of its LLVM target has them, with two parallel loops in one that launches."""
+    A, B, C, s = chain()
+    outer, inner = s[C].split(C.op.axis[0], factor=4)
+    rows, _ = s[C].split(inner, factor=2)
+    s[C].parallel(rows)
+    plain = str(tw.lower(s, [A, C]))
+    s[C].pragma(outer, "parallel_launch_point")
+    s[C].pragma(rows, "parallel_stride_pattern")
+    s[C].pragma(rows, "parallel_barrier_when_finish")
+    assert str(s.trace).count("pragma") == 3 and str(tw.lower(s, [A, C])) == plain
+    a = np.arange(64, dtype="float32").reshape(8, 8)
+    expect(s, [A, C], [a], (a[:, ::-1] + 1) * 2)
 
 
 def extern(body, n, shape=None):

@@ -38,12 +38,39 @@ def test_findings_say_what_where_and_what_would_be_legal():
     assert finding.where == line
     assert finding.what == "computed inside 'i' of 'D', where its consumer 'E' cannot see it"
     assert finding.legal == "compute_root; or 'E' computed inside that loop too"
-    assert len(re.findall("^> ", finding.nest, re.MULTILINE)) == 1
+    assert re.findall("^>.*", finding.nest, re.MULTILINE) == [">     produce C  int32[20]"]  # not the loop of D
     assert str(finding).startswith("stage 'C'")
     with pytest.raises(tw.UserError) as error:
         tw.lower(s, [a, e])
     assert (error.value.what, error.value.where, error.value.legal) == (finding.what, finding.where, finding.legal)
     assert error.value.nest == finding.nest
+
+
+def test_stages_of_one_name_are_told_apart():
+    a = te.placeholder((8, 8))
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1)
+    c = te.compute((8, 8), lambda i, j: b[i, j] * 2)
+    d = te.compute((8, 8), lambda i, j: c[i, j] + b[i, j])
+    s = te.create_schedule(d.op)
+    assert [stage.name for stage in s.stages] == ["placeholder", "compute", "compute_1", "compute_2"]
+    assert [stage.op.name for stage in s.stages] == ["placeholder", "compute", "compute", "compute"]
+    s[b].compute_at(s[c], c.op.axis[0])
+    (finding,) = s.check()
+    assert finding.stage == "compute"
+    assert finding.what == "computed inside 'i' of 'compute_1', where its consumer 'compute_2' cannot see it"
+    assert re.findall("^>.*", finding.nest, re.MULTILINE) == [">     produce compute  float32[8, 8]"]
+    assert s[s.cache_write(c, "local")].name == "compute.local"
+    assert s[s.cache_write(d, "local")].name == "compute.local_1"
+    assert len(te.schedule_from_trace(te.Program([a, d]), s.trace).check()) == 1
+
+
+def test_a_loop_that_is_gone_is_marked_by_its_stage():
+    _, c, d, _ = programs()
+    s = te.create_schedule(d.op)
+    s[d].split(d.op.axis[0], 4)
+    with pytest.raises(tw.UserError) as error:
+        s[c].compute_at(s[d], d.op.axis[0])
+    assert re.findall("^>.*", error.value.nest, re.MULTILINE) == ["> produce D  int32[18], output"]
 
 
 def test_a_traceback_shows_the_loops():
@@ -104,6 +131,20 @@ def test_a_stage_that_its_group_misplaces():
                                  if text.endswith("# of the group\n"))
 
 
+def test_a_group_is_shown_by_its_stages():
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2, name="C")
+    d = te.compute((8,), lambda i: c[i] + 1, name="D")
+    s = te.create_schedule(d.op)
+    group = s.create_group(outputs=c, inputs=a)
+    with pytest.raises(tw.UserError) as error:
+        group.compute_at(s[c], c.op.axis[0])
+    assert error.value.stage == "group"
+    assert re.findall("^>.*", error.value.nest, re.MULTILINE) == ["> produce B  float32[8]", "> produce C  float32[8]"]
+    assert s.create_group(outputs=b, inputs=a).name == "group_1"
+
+
 def test_what_is_wrong_beside_a_misplaced_stage():
     a = te.placeholder((16,), name="A")
     b = te.compute((16,), lambda i: a[i] + 1, name="B")
@@ -140,7 +181,9 @@ def test_memory_that_an_intrinsic_does_not_take():
     assert finding.where.startswith("schedule_check_test.py:")
     with pytest.raises(tw.UserError) as error:
         tw.lower(s, [a, c, d])
-    assert (error.value.stage, error.value.what) == ("C", finding.what)
+    assert (error.value.stage, error.value.axis, error.value.what) == ("C", "j.inner", finding.what)
+    assert error.value.where == finding.where  # the line of the primitive, not of tw.lower
+    assert re.search(r"^>.*j.inner.*tensorize check_twice", error.value.nest, re.MULTILINE)
 
     # What a scan's update stores is the scan's memory.
     state = te.placeholder((16, 4), name="state")

@@ -164,6 +164,28 @@ def test_the_builder_evaluates_a_condition_once():
     assert (b == -2).all()
 
 
+def test_memory_ends_with_its_scope():
+    """Two blocks with memory and names of their own, beside one another."""
+    def body(ins, outs):
+        ib = tir.ir_builder.create()
+        c = ib.buffer_ptr(outs[0])
+        for k in range(2):
+            with ib.new_scope():
+                t = ib.allocate("float32", 4, name="t")
+                two = ib.let("two", te.const(2.0 + k))
+                with ib.for_range(0, 4, "i") as i:
+                    t[i] = two * i
+                with ib.for_range(0, 4, "i") as i:
+                    c[k * 4 + i] = t[3 - i]
+        return ib.get()
+
+    C = te.extern((8,), [], body, name="C", dtype="float32")
+    c = np.zeros(8, "float32")
+    tw.build(te.create_schedule(C.op), [C])(c)
+    np.testing.assert_array_equal(c, [6, 4, 2, 0, 9, 6, 3, 0])
+    assert str(C.op.body).startswith("{\n") and str(C.op.body).count("allocate t") == 2  # the first ends before the second
+
+
 def test_an_else_follows_its_if():
     ib = tir.ir_builder.create()
     p = ib.allocate("float32", 4)
@@ -329,3 +351,29 @@ def test_a_scalar_of_a_block():
     for scale in (lambda i, j: S[i, j // 4 % 4], lambda i, j: S[i, j % 4], lambda i, j: S[i, (j + 1) // 16]):
         _, s = tensorized(scale)
         assert [f.code for f in s.check()] == ["cannot-tensorize"]
+
+
+@pytest.mark.parametrize("scope", ["shared", "warp", "local", "global:tag", ""])
+def test_memory_of_any_scope_is_addressed_alike(scope):
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2, name="y")
+
+    def twice(ins, outs):
+        ib = tir.ir_builder.create()
+        with ib.for_range(0, 8, "i") as i:
+            ib.emit(outs[0].vstore(i, ins[0].vload(i) * 2))
+        return ib.get()
+
+    intrin = te.decl_tensor_intrin(y.op, twice, name="twice_of_scopes", default_buffer_params={"offset_factor": 1})
+    A = te.placeholder((4, 16), name="A")
+    B = te.compute((4, 16), lambda i, j: A[i, j] * 2, name="B")
+    C = te.compute((4, 16), lambda i, j: B[i, j] + 1, name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[B].split(B.op.axis[1], factor=8)
+    s[B].tensorize(inner, intrin)
+    s[B].set_scope(scope)
+    s[s.cache_read(A, scope, [B])].compute_at(s[B], outer)
+    assert s.check() == []
+    a, c = np.random.default_rng(0).random((4, 16), dtype="float32"), np.zeros((4, 16), "float32")
+    tw.build(s, [A, C])(a, c)
+    np.testing.assert_allclose(c, a * 2 + 1, rtol=1e-6)

@@ -109,6 +109,21 @@ TEST(Interpret, VectorLets) {
   EXPECT_EQ(lanes[3].i, 9);
 }
 
+// A lane that the mask leaves out is not evaluated, nor what a let names in it.
+TEST(Interpret, VectorLetsUnderAMask) {
+  InterpreterBuffer in(int_type(32), 4), out(int_type(32), 4);
+  for (int64_t k = 0; k < 3; ++k) in.set(k, {.type = int_type(32), .i = k + 1});
+  run(R"(declare A: int32*
+      declare B: int32*
+      B[ramp(0, 1, 4)] = (let v = A[ramp(0, 1, 4)] in (v*v)) if (ramp(0, 1, 4) < x4(3)))",
+      {{"A", &in}, {"B", &out}});
+  EXPECT_EQ(integers(out), "1 4 9 ? ");
+  const char* reversed = R"(declare A: int32*
+      declare B: int32*
+      B[ramp(0, 1, 4)] = (let v = A[ramp(0, 1, 4)] in shuffle([v], [3, 2, 1, 0])))";
+  EXPECT_THROW(run(reversed, {{"A", &in}, {"B", &out}}), UserError);
+}
+
 TEST(Interpret, ProducersBeforeFlattening) {
   const Var i("i"), n("n");
   const ProducerRef A = producer("A", {{int_type(32), {n, 3}}});

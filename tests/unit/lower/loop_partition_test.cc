@@ -184,7 +184,9 @@ TEST(LoopPartition, NoConditionIsLeftOfTiles) {
        {std::pair("{i} < 30", 1), std::pair("{i} < 30", 5), std::pair("3 <= {i}) && ({j} < 50", 1),
         std::pair("(3 <= {i}) && ({i} < 97)) && (2 <= {j}", 1), std::pair("{i} == 50", 1),
         std::pair("{i} != 7", 1), std::pair("{i} != 7) && ({j} != 59", 1),
-        std::pair("{i} == 0) || ({j} == 59", 1)}) {
+        std::pair("{i} == 0) || ({j} == 59", 1), std::pair("{i} == {j}", 1),
+        std::pair("{i} <= {j}", 1), std::pair("{i} == ({j} + 3)", 1),
+        std::pair("({i} - {j}) <= 2) && (({j} - {i}) <= 2", 1)}) {
     const auto i = fmt::arg("i", "((a*7) + b)"), j = fmt::arg("j", "((c*8) + d)");
     const std::string test = fmt::format(fmt::runtime(condition), i, j);
     std::string stores;
@@ -206,6 +208,68 @@ TEST(LoopPartition, NoConditionIsLeftOfTiles) {
     EXPECT_EQ(result.find("if"), std::string::npos) << condition << "\n" << result;
     EXPECT_EQ(values(kernel.body, before), values(before, before)) << condition;
   }
+}
+
+// Tiles beside the diagonal keep their extents; only those on it are cut.
+TEST(LoopPartition, TheDiagonalOfTiles) {
+  EXPECT_EQ(partitioned(R"(declare A: int32*
+for (a, 0, 4) {
+  for (c, 0, 4) {
+    for (b, 0, 8) {
+      for (d, 0, 8) {
+        if (likely((((a*8) + b) == ((c*8) + d)))) {
+          A[((((a*8) + b)*32) + ((c*8) + d))] = 1
+        }
+      }
+    }
+  }
+}
+)",
+                        true),
+            R"(for (a, 0, 4) {
+  for (b, 0, 8) {
+    A[((((a*8) + b)*32) + ((a*8) + b))] = 1
+  }
+}
+)");
+  EXPECT_EQ(partitioned(R"(declare A: int32*
+for (a, 0, 4) {
+  for (c, 0, 4) {
+    for (b, 0, 8) {
+      for (d, 0, 8) {
+        A[((((a*8) + b)*32) + ((c*8) + d))] = tvm_if_then_else(likely((((c*8) + d) == ((a*8) + b))), 1, 0)
+      }
+    }
+  }
+}
+)",
+                        true),
+            R"(for (a, 0, 4) {
+  for (c, 0, a) {
+    for (b, 0, 8) {
+      for (d, 0, 8) {
+        A[((((a*8) + b)*32) + ((c*8) + d))] = 0
+      }
+    }
+  }
+  for (b_1, 0, 8) {
+    for (d_1, 0, b_1) {
+      A[((((a*8) + b_1)*32) + ((a*8) + d_1))] = 0
+    }
+    A[((((a*8) + b_1)*32) + ((a*8) + b_1))] = 1
+    for (d_2, 0, (7 - b_1)) {
+      A[((((a*8) + b_1)*32) + ((a*8) + ((b_1 + 1) + d_2)))] = 0
+    }
+  }
+  for (c_1, 0, (3 - a)) {
+    for (b_2, 0, 8) {
+      for (d_3, 0, 8) {
+        A[((((a*8) + b_2)*32) + ((((a + 1) + c_1)*8) + d_3))] = 0
+      }
+    }
+  }
+}
+)");
 }
 
 TEST(LoopPartition, AllButOne) {

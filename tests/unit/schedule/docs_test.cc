@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documentation of primitives says what is so.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,10 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "schedule/kernel_part.h"
 #include "schedule/primitive.h"
+#include "schedule/te/placeholder.h"
 #include "schedule/tensor_intrin.h"
 #include "schedule/topi/operator.h"
+#include "tests/support/scheduled.h"
 #include "tests/support/source_dir.h"
+#include "tests/unit/schedule/primitive_examples.h"
 
 namespace tw {
 namespace {
@@ -151,6 +156,44 @@ TEST(OperatorDocs, ThePageIsTheTable) {
   EXPECT_EQ(contents("docs/operators.md"), page) << "TILEWRIGHT_UPDATE_GOLDEN=1 writes the page";
 }
 
+// The loop nest after the steps; of what is computed once when the kernel is built, a nest before.
+std::string nest_after(const test::PrimitiveExample& example, std::string_view steps) {
+  const Schedule s = normalize(test::scheduled(example.program, steps));
+  std::vector<te::Tensor> constants = te::placeholders(s.outputs());
+  std::erase_if(constants, [](const te::Tensor& t) { return !te::is_constant(t); });
+  const DomainMap domains = infer_bound(s);
+  const ScheduleParts parts = parts_of(s, constants);
+  const auto nest = [&](const KernelPart& part) {
+    return to_string(schedule_ops(s, domains, {}, part));
+  };
+  if (!parts.is_split()) return nest(parts.main);
+  return "// once, when the kernel is built\n" + nest(parts.preparation) + "// in each call\n" +
+         nest(parts.main);
+}
+
+// "`split@1(…)` and `vectorize@1(…)`"
+std::string in_line(std::string_view steps) {
+  return "`" + std::regex_replace(std::string(steps), std::regex("\n"), "` and `") + "`";
+}
+
+std::string shown(const test::PrimitiveExample& example) {
+  const std::string first = example.before.empty() ? "" : fmt::format("{}\n", example.before);
+  return fmt::format("## {}\n\nBefore{}:\n\n```\n{}```\n\nAfter {}:\n\n```\n{}```\n\n",
+                     example.primitive, first.empty() ? "" : ", with " + in_line(example.before),
+                     nest_after(example, first), in_line(example.steps),
+                     nest_after(example, first + std::string(example.steps)));
+}
+
+TEST(PrimitiveDocs, EachHasAnExample) {
+  ASSERT_EQ(std::size(test::kPrimitiveExamples), primitives().size());
+  for (size_t k = 0; k < primitives().size(); ++k) {
+    const test::PrimitiveExample& example = test::kPrimitiveExamples[k];
+    EXPECT_EQ(example.primitive, primitives()[k].name);
+    EXPECT_NE(("\n" + std::string(example.steps)).find(fmt::format("\n{}@", example.primitive)),
+              std::string::npos);
+  }
+}
+
 TEST(PrimitiveDocs, ThePageIsTheTable) {
   std::string page =
       "# Schedule primitives\n\n"
@@ -168,6 +211,13 @@ TEST(PrimitiveDocs, ThePageIsTheTable) {
     page += "| `" + std::string(p.name) + "` | " + std::to_string(p.version) + " | " + arguments +
             " | " + results + " | " + std::string(p.doc) + " |\n";
   }
+  page +=
+      "\nBelow, each as a step of a trace, with the loop nest that scheduling gives lowering, "
+      "before the "
+      "step and after it. `s1:0` is the first axis of operation 1, `t0.1` the second result of "
+      "step 0.\n\n";
+  for (const test::PrimitiveExample& example : test::kPrimitiveExamples) page += shown(example);
+  page.pop_back();  // no empty line at the end
   if (std::getenv("TILEWRIGHT_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(kRoot + "docs/primitives.md") << page;
     return;
