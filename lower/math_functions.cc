@@ -125,10 +125,11 @@ ExpParts exp_parts(Steps& s, const Expr& x, double limit) {
           s.step("scale", s.power_of_two(s.bits(whole) - half))};
 }
 
-// A product comes last, but behind a choice: no sum of the program's may be contracted with it.
+// With a sum of nothing: a product would be contracted with a sum of the program's, here and not
+// there.
 Expr exp(const Expr& x, Steps& s) {
   const ExpParts e = exp_parts(s, x, 89);
-  return select(x < s.number(kLeastExp), s.number(0), e.rest * e.scale);
+  return select(x < s.number(kLeastExp), s.number(0), s.fma(e.rest, e.scale, -0.0));
 }
 
 // e / (1 + e), e = exp x: where e is great its error does not matter, up to the greatest.
