@@ -117,12 +117,12 @@ ExpParts exp_parts(Steps& s, const Expr& x, double limit) {
   constexpr double kTwice = kRoundExponent + kExponentBias;
   const Expr a = s.step("a", s.at_most(limit, x));
   const Expr whole = s.step("whole", s.fma(a, kLog2E, kTwice));
-  const Expr half = s.step("half", s.bits(s.fma(a, kLog2E / 2, kRoundExponent)));
+  const Expr both = s.step("both", s.bits(whole));
+  const Expr half = s.step("half", call("shift_right", {both, make_const(both.dtype(), 1)}));
   const Expr n = s.step("n", whole - s.number(kTwice));
   const Expr r = s.step("r", s.fma(n, -kLn2Low, s.fma(n, -kLn2High, a)));
   const Expr p = s.fma(s.fma(s.polynomial(kExp, r), r, 1), r, 1);
-  return {s.step("rest", p * s.power_of_two(half)),
-          s.step("scale", s.power_of_two(s.bits(whole) - half))};
+  return {s.step("rest", p * s.power_of_two(half)), s.step("scale", s.power_of_two(both - half))};
 }
 
 // With a sum of nothing: a product would be contracted with a sum of the program's, here and not
@@ -193,21 +193,21 @@ Expr log(const Expr& x, Steps& s) {
       select(x == zero, s.number(-kInfinity), s.number(std::numeric_limits<double>::quiet_NaN())));
 }
 
-struct Row {
-  std::string_view name;
-  Expr (*of)(const Expr& x, Steps& s);
-};
-constexpr Row kFunctions[] = {
-    {"exp", exp}, {"log", log}, {"sigmoid", sigmoid}, {"tanh", tanh}, {"erf", erf}};
+constexpr std::string_view kNames[] = {"exp", "log", "sigmoid", "tanh", "erf"};
+constexpr Expr (*kFunctions[])(const Expr& x, Steps& s) = {exp, log, sigmoid, tanh, erf};
 
 }  // namespace
 
+std::span<const std::string_view> math_functions() { return kNames; }
+
+bool is_arithmetic(DType type) { return type.is_float() && type.bits <= 32; }
+
 Expr math_function(std::string_view name, const Expr& x) {
-  const auto* row = std::ranges::find(kFunctions, name, &Row::name);
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == std::end(kNames) || !is_arithmetic(x.dtype())) return {};
   const DType type = x.dtype(), wide = float_type(32, type.lanes);
-  if (row == std::end(kFunctions) || !type.is_float() || type.bits > 32) return {};
   Steps s(wide);
-  const Expr value = row->of(s.step("x", cast(wide, x)), s);
+  const Expr value = kFunctions[found - kNames](s.step("x", cast(wide, x)), s);
   return cast(type, s.result(value));
 }
 

@@ -14,12 +14,17 @@
 // that contraction finds nothing to change.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "ir/expr.h"
 
 namespace tw {
 
+// Their names.
+std::span<const std::string_view> math_functions();
+// Whether they are arithmetic for this type, on processors with such multiply-adds.
+bool is_arithmetic(DType type);
 // The function of that name of `x`, a float32 or of 16 bits, which are widened and round once;
 // undefined where there is none.
 Expr math_function(std::string_view name, const Expr& x);
