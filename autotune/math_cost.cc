@@ -31,7 +31,7 @@ MathCost math_cost(std::string_view name, DType type) {
   static const std::vector<MathCost> costs = [] {
     std::vector<MathCost> result;
     for (std::string_view function : math_functions())
-      result.push_back(cost_of(math_function(function, Var("x", float_type(32)))));
+      result.push_back(cost_of(math_function(function, Var("x", float_type(32)), false)));
     return result;
   }();
   const auto names = math_functions();

@@ -3,8 +3,7 @@
 //
 // before:                 after:
 //   A[x] = sigmoid(B[x])    A[x] = (let x = B[x] in (let a = min(88.000000f, x) in …
-//                                   select((x < -104.000000f), 0.000000f,
-//                                          ((rest*scale)/fma(rest, scale, 1.000000f)))))
+//                                   select((x < -104.000000f), 0.000000f, (e/(1.000000f + e)))))
 //
 // exp, log, sigmoid, tanh and erf of float32 and narrower floats, on processors with multiply-adds
 // of one rounding (math_functions.h). Elsewhere, and of float64, calls stay.
@@ -16,6 +15,9 @@ namespace tw::pass {
 namespace {
 
 class ExpandMath : public Mutator {
+ public:
+  explicit ExpandMath(const Target& target) : target_(target) {}
+
  protected:
   using Mutator::on;
 
@@ -23,15 +25,18 @@ class ExpandMath : public Mutator {
     const Expr e = Mutator::on(op, self);
     const Call* call = as<Call>(e);
     if (call->call_kind != CallKind::PureIntrinsic || call->args.size() != 1) return e;
-    const Expr expanded = math_function(call->name, call->args[0]);
+    const Expr expanded = math_function(call->name, call->args[0], target_.has_ldexp);
     return expanded.defined() ? expanded : e;
   }
+
+ private:
+  const Target& target_;
 };
 
 }  // namespace
 
 Kernel expand_math(Kernel kernel, const PassContext& context) {
-  if (context.target.has_fma) kernel.body = ExpandMath().mutate(kernel.body);
+  if (context.target.has_fma) kernel.body = ExpandMath(context.target).mutate(kernel.body);
   return kernel;
 }
 

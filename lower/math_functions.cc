@@ -45,8 +45,10 @@ constexpr double kRoundExponent = kRound + kExponentBias;
 // An expression made in steps, each of which is computed once.
 class Steps {
  public:
-  explicit Steps(DType type) : type_(type) {}
+  Steps(DType type, bool scales) : type_(type), scales_(scales) {}
 
+  // Whether the target has an instruction for ldexp.
+  bool scales() const { return scales_; }
   Expr number(double value) const { return make_const_float(type_, value); }
   Expr step(const char* name, const Expr& value) {
     lets_.emplace_back(Var(name, value.dtype()), value);
@@ -104,39 +106,43 @@ class Steps {
 
  private:
   DType type_;
+  bool scales_;
   std::vector<std::pair<Var, Expr>> lets_;
 };
 
-// exp x is rest · scale. Of an x between `kLeastExp` and `limit`, at most 89: the power of two is
-// taken in halves, as it may be greater than the greatest number or less than the least.
+// exp x is power · 2^n. Of an x between `kLeastExp` and `limit`, at most 89.
 struct ExpParts {
-  Expr rest, scale;
+  Expr power, whole, n;  // n + 2 kExponentBias in the bits of `whole`
 };
 constexpr double kLeastExp = -104;  // of less, exp rounds to 0
 ExpParts exp_parts(Steps& s, const Expr& x, double limit) {
   constexpr double kTwice = kRoundExponent + kExponentBias;
   const Expr a = s.step("a", s.at_most(limit, x));
   const Expr whole = s.step("whole", s.fma(a, kLog2E, kTwice));
-  const Expr both = s.step("both", s.bits(whole));
-  const Expr half = s.step("half", call("shift_right", {both, make_const(both.dtype(), 1)}));
   const Expr n = s.step("n", whole - s.number(kTwice));
   const Expr r = s.step("r", s.fma(n, -kLn2Low, s.fma(n, -kLn2High, a)));
-  const Expr p = s.fma(s.fma(s.polynomial(kExp, r), r, 1), r, 1);
-  return {s.step("rest", p * s.power_of_two(half)), s.step("scale", s.power_of_two(both - half))};
+  return {s.fma(s.fma(s.polynomial(kExp, r), r, 1), r, 1), whole, n};
 }
 
-// With a sum of nothing: a product would be contracted with a sum of the program's, here and not
-// there.
+// Without an instruction the power of two is taken in halves, as it may be greater than the
+// greatest number or less than the least. The last product is a sum with nothing: a product would
+// be contracted with a sum of the program's, here and not there.
+Expr scaled(Steps& s, const ExpParts& e) {
+  if (s.scales()) return call("ldexp", {e.power, e.n});
+  const Expr both = s.step("both", s.bits(e.whole));
+  const Expr half = s.step("half", call("shift_right", {both, make_const(both.dtype(), 1)}));
+  return s.fma(e.power * s.power_of_two(half), s.power_of_two(both - half), -0.0);
+}
+
 Expr exp(const Expr& x, Steps& s) {
-  const ExpParts e = exp_parts(s, x, 89);
-  return select(x < s.number(kLeastExp), s.number(0), s.fma(e.rest, e.scale, -0.0));
+  const Expr value = scaled(s, exp_parts(s, x, 89));
+  return select(x < s.number(kLeastExp), s.number(0), value);
 }
 
 // e / (1 + e), e = exp x: where e is great its error does not matter, up to the greatest.
 Expr sigmoid(const Expr& x, Steps& s) {
-  const ExpParts e = exp_parts(s, x, 88);
-  const Expr quotient = div(e.rest * e.scale, s.fma(e.rest, e.scale, 1));
-  return select(x < s.number(kLeastExp), s.number(0), quotient);
+  const Expr e = s.step("e", scaled(s, exp_parts(s, x, 88)));
+  return select(x < s.number(kLeastExp), s.number(0), div(e, s.number(1) + e));
 }
 
 // exp(-g) = scale · (1 - gone), of a g of 0 to 20. ln 2 takes one step: what that is wrong grows
@@ -202,11 +208,11 @@ std::span<const std::string_view> math_functions() { return kNames; }
 
 bool is_arithmetic(DType type) { return type.is_float() && type.bits <= 32; }
 
-Expr math_function(std::string_view name, const Expr& x) {
+Expr math_function(std::string_view name, const Expr& x, bool scales) {
   const auto* found = std::ranges::find(kNames, name);
   if (found == std::end(kNames) || !is_arithmetic(x.dtype())) return {};
   const DType type = x.dtype(), wide = float_type(32, type.lanes);
-  Steps s(wide);
+  Steps s(wide, scales);
   const Expr value = kFunctions[found - kNames](s.step("x", cast(wide, x)), s);
   return cast(type, s.result(value));
 }

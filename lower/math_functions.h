@@ -26,7 +26,8 @@ std::span<const std::string_view> math_functions();
 // Whether they are arithmetic for this type, on processors with such multiply-adds.
 bool is_arithmetic(DType type);
 // The function of that name of `x`, a float32 or of 16 bits, which are widened and round once;
-// undefined where there is none.
-Expr math_function(std::string_view name, const Expr& x);
+// undefined where there is none. `scales`: with ldexp, which is one instruction on some
+// processors, and gives the same.
+Expr math_function(std::string_view name, const Expr& x, bool scales);
 
 }  // namespace tw

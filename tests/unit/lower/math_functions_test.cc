@@ -34,7 +34,8 @@ const Function kFunctions[] = {
 
 std::vector<Target> targets() {
   std::vector<Target> result;
-  for (const char* text : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v4"}) {
+  for (const char* text : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64-v4",
+                           "llvm -mcpu=x86-64-v3 -mattr=+avx512f,+avx512vl"}) {
     const Target target = Target::parse(text);
     if (target.has_fma && target.features_missing_on_host().empty()) result.push_back(target);
   }
@@ -177,6 +178,22 @@ TEST_P(MathFunctions, InterpreterAndAnyNumberOfLanesGiveTheSameBits) {
       }
     }
   }
+}
+
+// With an instruction for powers of two and without it.
+TEST_P(MathFunctions, ProcessorsGiveTheSameBits) {
+  const std::string body = fmt::format("{}(@)", GetParam().name);
+  std::vector<float> values = corners();
+  const std::vector<float> more = all_kinds(4096);
+  values.insert(values.end(), more.begin(), more.end());
+  const auto count = static_cast<int>(values.size());
+  const auto on = [&](const char* target) {
+    return interpreted(map(body, 1, count, Target::parse(target)), values);
+  };
+  const std::vector<float> with = on("llvm -mcpu=x86-64-v4"), without = on("llvm -mcpu=x86-64-v3");
+  for (size_t k = 0; k < values.size(); ++k)
+    ASSERT_TRUE(same_bits(with[k], without[k]))
+        << fmt::format("{:a}: {:a} and {:a}", values[k], with[k], without[k]);
 }
 
 // Contraction finds nothing in them, nor between them and the program around.
