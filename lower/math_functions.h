@@ -3,11 +3,11 @@
 // code for scalars and for vectors of any number of lanes find the same bits.
 //
 //            most error, in units of the last place, over all 2³² inputs (./tw bench math --full)
-//   exp      0.88
-//   log      0.93
-//   sigmoid  2.31
-//   tanh     1.91
-//   erf      1.87
+//   exp      0.90
+//   log      0.94
+//   sigmoid  2.41
+//   tanh     1.96
+//   erf      1.89
 //
 // Results that are too great are infinite, those that are too small round to subnormal numbers and
 // to zero. It takes multiply-adds of one rounding; their products are never summed otherwise, so

@@ -27,8 +27,8 @@ struct Function {
 const Function kFunctions[] = {
     {"exp", [](double x) { return std::exp(x); }, 0.9},
     {"log", [](double x) { return std::log(x); }, 0.95},
-    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 2.4},
-    {"tanh", [](double x) { return std::tanh(x); }, 1.95},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 2.41},
+    {"tanh", [](double x) { return std::tanh(x); }, 1.96},
     {"erf", [](double x) { return std::erf(x); }, 1.9},
 };
 
