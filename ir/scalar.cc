@@ -223,6 +223,10 @@ Scalar apply_float(Id id, DType type, const Scalar* args) {
             static_cast<float>(x), static_cast<float>(args[1].f), static_cast<float>(args[2].f))));
       }
       return rounded(std::fma(x, args[1].f, args[2].f));
+    case Id::ldexp:
+      // Far beyond all exponents, where it makes no difference any more.
+      if (std::isnan(args[1].f)) return args[1];
+      return rounded(std::ldexp(x, static_cast<int>(std::clamp(args[1].f, -5000.0, 5000.0))));
     case Id::isnan:
       return of_bool(std::isnan(x));
     case Id::isinf:

@@ -34,6 +34,7 @@ Kernel share_arguments(Kernel kernel, const PassContext& context);
 Kernel make_api(Kernel kernel, const PassContext& context);
 Kernel lower_parallel(Kernel kernel, const PassContext& context);
 Kernel place_allocations(Kernel kernel, const PassContext& context);
+Kernel expand_math(Kernel kernel, const PassContext& context);
 Kernel lower_intrin(Kernel kernel, const PassContext& context);
 
 }  // namespace tw::pass

@@ -49,6 +49,8 @@ using enum Property;
 // - make_api after all that depends on the arguments as buffers; lower_parallel after it, so that a
 //   task is a function inside the compute scope.
 // - place_allocations after lower_parallel: the functions that buffers live in are known then.
+// - expand_math late: what passes ask about a call they need not ask about arithmetic. Before
+//   lower_intrin, which spells sigmoid with exp.
 // - lower_intrin last: what is simplified before must still be floor division.
 const std::vector<Pass>& table() {
   // clang-format off
@@ -103,6 +105,8 @@ const std::vector<Pass>& table() {
        "parallel loops become tasks for the thread pool"},
       {"place_allocations", pass::place_allocations, {Flat, NoParallelLoops}, {}, false,
        "buffers go to the stack, as far as it is theirs, or to workspace"},
+      {"expand_math", pass::expand_math, {Flat}, {}, true,
+       "functions become arithmetic, where the target has multiply-adds of one rounding"},
       {"lower_intrin", pass::lower_intrin, {Flat}, {Legalised}, false,
        "spells intrinsics with what code generation knows"},
   };

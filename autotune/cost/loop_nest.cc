@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "autotune/cost/index_sum.h"
+#include "autotune/cost/math_cost.h"
 #include "ir/attributes.h"
 #include "ir/expr.h"
 #include "ir/visit.h"
@@ -372,7 +373,11 @@ class NestWalk : public Visitor {
         if (call->name == "saturating_cast") {
           c.convert += 1;
         } else if (call->name != "if_then_else" && call->name != "likely") {
+          const MathCost cost = math_cost(call->name, e.dtype());
           c.math += 1;
+          c.expanded += cost.operations > 0 ? 1 : 0;
+          c.expanded_operations += cost.operations;
+          c.expanded_divide += cost.divisions;
         }
         break;
       }

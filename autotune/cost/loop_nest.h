@@ -68,6 +68,9 @@ struct OperationCounts {
   double condition = 0;
   // Multiplications whose product is added at once: what becomes one fma.
   double fused = 0;
+  // Of the functions in `math`, those that are arithmetic on processors with multiply-adds, and
+  // what that is.
+  double expanded = 0, expanded_operations = 0, expanded_divide = 0;
   double floating() const { return add + multiply + divide + compare + math; }
 };
 

@@ -70,7 +70,7 @@ constexpr MachineConstant kConstants[] = {
      [](MachineModel& m) -> double& { return m.window; }, 16, 512},
     {"divide_cycles", "cycles", "a vector divided by another", kFit,
      [](MachineModel& m) -> double& { return m.divide_cycles; }, 5, 64},
-    {"math_cycles", "cycles", "a mathematical function of a vector", kFit,
+    {"math_cycles", "cycles", "a call of a mathematical function of a vector", kFit,
      [](MachineModel& m) -> double& { return m.math_cycles; }, 2, 80},
     {"bfloat_dot_slots", "operations", "of two products at once; four of bytes take one", kFog,
      [](MachineModel& m) -> double& { return m.bfloat_dot_slots; }, 4, 4},
@@ -104,6 +104,7 @@ MachineModel machine_model(const Target& target, int threads) {
   MachineModel m{.vector_bits = target.vector_bits,
                  .vector_registers = target.vector_registers,
                  .threads = threads,
+                 .fma = target.has_fma,
                  .int8_dot = target.has_int8_dot,
                  .bf16_dot = target.has_bf16_dot};
   // Others have the sizes that the structure begins with.

@@ -18,6 +18,7 @@ namespace tw::autotune {
 struct MachineModel {
   int vector_bits = 128, vector_registers = 16;
   int threads = 1;
+  bool fma = false;  // of one rounding: some functions are arithmetic then (math_cost.h)
   bool int8_dot = false, bf16_dot = false;  // adds groups of narrow products at once
   double clock = 2.5e9;                     // Hz, nominal
 

@@ -16,9 +16,15 @@ namespace {
 constexpr int kMemory = 2;  // the level whose misses go to memory
 
 double arithmetic_slots(const OperationCounts& c, const MachineModel& machine) {
-  return c.add + c.multiply - c.fused + c.compare + c.select + c.convert +
-         machine.arithmetic_per_cycle *
-             (c.divide * machine.divide_cycles + c.math * machine.math_cycles);
+  double slots = c.add + c.multiply - c.fused + c.compare + c.select + c.convert;
+  double divide = c.divide, called = c.math;
+  if (machine.fma) {
+    slots += c.expanded_operations;
+    divide += c.expanded_divide;
+    called -= c.expanded;
+  }
+  return slots + machine.arithmetic_per_cycle *
+                     (divide * machine.divide_cycles + called * machine.math_cycles);
 }
 
 // Runs whose distance is a multiple of a large power of two fall on few sets of a cache.

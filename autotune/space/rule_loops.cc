@@ -12,6 +12,8 @@
 //     vectors of sums; lanes                             to the result
 //   }
 //
+// Rows that end inside of a vector follow each other as one row where all that is read lies so.
+//
 // What reads results of reductions takes its rows as wholes,
 //
 //   parallel over chunks of rows; for rows; for vectors; lanes
@@ -28,6 +30,7 @@
 #include <functional>
 #include <numeric>
 
+#include "autotune/space/data_axes.h"
 #include "autotune/space/rules.h"
 #include "autotune/space/tiles.h"
 #include "ir/expr.h"
@@ -119,6 +122,24 @@ Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar&
   return pair;
 }
 
+// The last data axes as one, of an operation that nothing else's loops move into, where their rows
+// end inside of a vector and need not; else the last alone. Gives its extent, and takes the others
+// from `axes`.
+IterVar last_axis(Builder& b, const Stage& stage, const OperationFacts& f,
+                  std::vector<IterVar>& axes, int64_t& extent) {
+  const int lanes = b.target().vector_lanes(f.op->output_dtype(0).bits);
+  size_t count = 1;
+  const bool as_written = te::as_op<te::ComputeNode>(stage.op()) == f.compute;
+  if (as_written && f.is_output && f.consumers.empty() && !f.is_reduction && extent % lanes != 0) {
+    const DataAxis whole = data_axes(f).back();
+    count = whole.axes.size();
+    extent = whole.extent;
+  }
+  const std::vector<IterVar> last(axes.end() - static_cast<std::ptrdiff_t>(count), axes.end());
+  axes.resize(axes.size() - count);
+  return count > 1 ? stage.fuse(last) : last[0];
+}
+
 void apply(Builder& b, size_t op, int) {
   const OperationFacts& f = b.facts(op);
   b.describe("loops", op);
@@ -161,11 +182,11 @@ void apply(Builder& b, size_t op, int) {
     outer.push_back(chunk);
     inner.push_back(row);
   } else {
-    if (extents.back() > 1) {
-      last = split_last(b, stage, f, compute->axis.back(), extents.back(),
-                        has_sums ? &partial : nullptr);
-    }
-    outer.push_back(last.chunk.defined() ? last.chunk : compute->axis.back());
+    outer = compute->axis;
+    int64_t extent = extents.back();
+    const IterVar axis = last_axis(b, stage, f, outer, extent);
+    if (extent > 1) last = split_last(b, stage, f, axis, extent, has_sums ? &partial : nullptr);
+    outer.push_back(last.chunk.defined() ? last.chunk : axis);
   }
   const size_t rows = inner.size();
   if (last.vectors.defined()) inner.push_back(last.vectors);

@@ -271,6 +271,10 @@ class FunctionEmitter {
   llvm::Value* narrow_half(llvm::Value* v, int lanes);  // float32 to float16 without F16C
   llvm::Value* call_lanewise(llvm::StringRef scalar_name, llvm::ArrayRef<llvm::Value*> args);
   llvm::Value* call_vector(std::string_view name, llvm::ArrayRef<llvm::Value*> args);
+  llvm::Value* scale(llvm::Value* x, llvm::Value* exponent, DType type);  // x · 2^exponent
+  // What `part` computes of `width` lanes, for vectors of any number of lanes.
+  llvm::Value* in_parts(int width, llvm::ArrayRef<llvm::Value*> args,
+                        llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> part);
 
   // emit_address.cc: integers in 64 bits
   Linear linear(const Expr& e);

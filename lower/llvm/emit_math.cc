@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls: mathematics, bits, C functions; and conversions between types.
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Support/ModRef.h>
 
 #include <cmath>
@@ -204,8 +205,7 @@ llvm::Value* FunctionEmitter::call_lanewise(llvm::StringRef name,
   return result;
 }
 
-// Vectors wider than the function's are cut, narrower ones filled up with their first lane, which
-// can be no more special than it is already. Null where there is no such function.
+// Null where there is no such function.
 llvm::Value* FunctionEmitter::call_vector(std::string_view name,
                                           llvm::ArrayRef<llvm::Value*> args) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(args[0]->getType());
@@ -232,7 +232,19 @@ llvm::Value* FunctionEmitter::call_vector(std::string_view name,
   if (aligned > function_->getFnStackAlign().value_or(layout.getStackAlignment())) {
     function_->addFnAttr(llvm::Attribute::getWithStackAlignment(b_.getContext(), aligned));
   }
-  if (lanes == width) return b_.CreateCall(callee, args);
+  return in_parts(width, args, [&](llvm::ArrayRef<llvm::Value*> part) -> llvm::Value* {
+    return b_.CreateCall(callee, part);
+  });
+}
+
+// Vectors that are wider are cut, narrower ones filled up with their first lane, which can be no
+// more special than it is already.
+llvm::Value* FunctionEmitter::in_parts(
+    int width, llvm::ArrayRef<llvm::Value*> args,
+    llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)> part_of) {
+  const auto lanes =
+      static_cast<int>(llvm::cast<llvm::FixedVectorType>(args[0]->getType())->getNumElements());
+  if (lanes == width) return part_of(args);
   // Lanes begin … begin + count of `v`, the rest lane `otherwise`.
   const auto lanes_of = [&](llvm::Value* v, int begin, int end, int count, int otherwise) {
     llvm::SmallVector<int, 32> mask;
@@ -244,8 +256,8 @@ llvm::Value* FunctionEmitter::call_vector(std::string_view name,
     llvm::SmallVector<llvm::Value*, 2> part;
     for (llvm::Value* a : args) part.push_back(lanes_of(a, begin, lanes, width, begin));
     // As wide as the whole, so that the parts can be put together.
-    llvm::Value* value = lanes_of(b_.CreateCall(callee, part), 0, std::min(width, lanes), lanes,
-                                  llvm::PoisonMaskElem);
+    llvm::Value* value =
+        lanes_of(part_of(part), 0, std::min(width, lanes), lanes, llvm::PoisonMaskElem);
     if (result == nullptr) {
       result = value;
       continue;
@@ -256,6 +268,51 @@ llvm::Value* FunctionEmitter::call_vector(std::string_view name,
     result = b_.CreateShuffleVector(result, value, both);
   }
   return result;
+}
+
+// x · 2^exponent
+llvm::Value* FunctionEmitter::scale(llvm::Value* x, llvm::Value* exponent, DType type) {
+  if (type.bits != 32 || !k_.target.has_ldexp) {
+    const DType integer = int_type(32, type.lanes);
+    llvm::Value* n = saturate(exponent, type, integer);
+    // Code generation does not take vectors of these apart.
+    const auto scaled = [&](llvm::Value* lane, llvm::Value* by) {
+      return b_.CreateIntrinsic(llvm::Intrinsic::ldexp, {lane->getType(), by->getType()},
+                                {lane, by});
+    };
+    if (type.lanes == 1) return scaled(x, n);
+    llvm::Value* result = llvm::PoisonValue::get(x->getType());
+    for (uint64_t i = 0; i < static_cast<uint64_t>(type.lanes); ++i) {
+      llvm::Value* lane = scaled(b_.CreateExtractElement(x, i), b_.CreateExtractElement(n, i));
+      result = b_.CreateInsertElement(result, lane, i);
+    }
+    return result;
+  }
+  const auto as_vector = [&](llvm::Value* v) -> llvm::Value* {
+    if (v->getType()->isVectorTy()) return v;
+    auto* single = llvm::FixedVectorType::get(v->getType(), 1);
+    return b_.CreateInsertElement(llvm::PoisonValue::get(single), v, uint64_t{0});
+  };
+  struct Width {
+    int lanes;
+    llvm::Intrinsic::ID id;
+  };
+  constexpr Width kWidths[] = {{4, llvm::Intrinsic::x86_avx512_mask_scalef_ps_128},
+                               {8, llvm::Intrinsic::x86_avx512_mask_scalef_ps_256},
+                               {16, llvm::Intrinsic::x86_avx512_mask_scalef_ps_512}};
+  size_t w = 0;
+  while (w < 2 && kWidths[w].lanes < type.lanes) ++w;
+  llvm::Value* result =
+      in_parts(kWidths[w].lanes, {as_vector(x), as_vector(exponent)},
+               [&](llvm::ArrayRef<llvm::Value*> part) -> llvm::Value* {
+                 constexpr unsigned kCurrentRounding = 4;
+                 llvm::SmallVector<llvm::Value*, 5> args(part);
+                 args.push_back(llvm::PoisonValue::get(part[0]->getType()));
+                 args.push_back(llvm::Constant::getAllOnesValue(b_.getIntNTy(w == 2 ? 16 : 8)));
+                 if (w == 2) args.push_back(b_.getInt32(kCurrentRounding));
+                 return b_.CreateIntrinsic(kWidths[w].id, {}, args);
+               });
+  return type.lanes > 1 ? result : b_.CreateExtractElement(result, uint64_t{0});
 }
 
 llvm::Value* FunctionEmitter::emit_call(const Call& op) {
@@ -330,6 +387,7 @@ llvm::Value* FunctionEmitter::emit_math(const Call& op) {
     llvm::Value* magnitude = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, args[0]);
     return b_.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(type(wide)));
   }
+  if (name == "ldexp") return rounded(scale(args[0], args[1], wide));
   if (llvm::Value* v = call_vector(name, args)) return rounded(v);
   for (const NamedIntrinsic& row : kFloatIntrinsics) {
     if (row.name != name) continue;

@@ -82,6 +82,8 @@ void* runtime_symbol(std::string_view name) {
       TW_BINARY(hypot),
       TW_BINARY(fmin),
       TW_BINARY(fmax),
+      {"ldexp", pointer<double(double, int)>(&::ldexp)},
+      {"ldexpf", pointer<float(float, int)>(&::ldexpf)},
       {"fma", pointer<Ternary>(&::fma)},
       {"fmaf", pointer<TernaryF>(&::fmaf)},
       {"memcpy", pointer<void*(void*, const void*, size_t)>(&std::memcpy)},

@@ -125,6 +125,9 @@ void derive(Target& t) {
   t.has_fma = x86 && (has(*info, "fma") || wide);
   t.has_masks = wide;
   t.has_byte_masks = wide && has(*info, "avx512bw") && has(*info, "avx512vl");
+  // Where features add AVX-512 to a processor, LLVM does not take its registers of 512 bits for
+  // legal, nor the instruction apart.
+  t.has_ldexp = wide && has(*info, "avx512vl") && has(*subtarget(t.triple, t.cpu, {}), "avx512f");
   t.has_f16c = x86 && has(*info, "f16c");
   t.has_int8_dot = (wide && has(*info, "avx512vnni") && has(*info, "avx512vl")) ||
                    (x86 && !wide && has(*info, "avxvnni"));

@@ -21,6 +21,7 @@ struct Target {
   bool has_fma = false;
   bool has_masks = false;       // AVX-512 style predicate registers
   bool has_byte_masks = false;  // of lanes of 8 and 16 bits, too
+  bool has_ldexp = false;       // floats times powers of two in one instruction
   bool has_f16c = false;        // conversions of float16
   bool has_int8_dot = false;    // groups of four 8-bit products added to 32 bits
   bool has_bf16_dot = false;    // groups of two bfloat16 products added to a float32

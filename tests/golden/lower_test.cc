@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lowering prints.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "lower/passes.h"
 #include "lower/pipeline.h"
 #include "schedule/topi/broadcast.h"
 #include "schedule/topi/nn/conv.h"
@@ -93,6 +95,20 @@ TEST(Golden, TiledMatmul) {
                     return lower(s, {a, b, c}, Target{}, options, nullptr, observer);
                   }));
   }
+}
+
+// What functions become where there are multiply-adds, a scalar and a vector.
+TEST(Golden, Mathematics) {
+  const Target target = Target::parse("llvm -mcpu=x86-64-v3");
+  std::string text;
+  for (const char* name : {"exp", "log", "sigmoid", "tanh", "erf"}) {
+    const Kernel kernel{.body = parse_stmt(fmt::format("declare A: float32*\nA[0] = {0}(A[0])\n"
+                                                       "A[ramp(0, 1, 8)] = {0}(A[ramp(0, 1, 8)])\n",
+                                                       name))};
+    text += fmt::format("// {}\n{}\n", name,
+                        to_string(pass::expand_math(kernel, {PassOptions{}, target}).body));
+  }
+  expect_golden("math_functions.txt", text);
 }
 
 // Two stages of blocks and threads, with memory that a block shares: what becomes of each.

@@ -300,6 +300,31 @@ TEST(Space, SumsWithoutReuseDoNotStandInTheResult) {
   }
 }
 
+// The loops of the first schedule of exp(A) + B as text; A is [3, 8, columns].
+std::string loops_of_sum(int columns, std::string_view other, std::string_view index) {
+  const Space space(task_of_te(fmt::format(
+      "A = placeholder(float32, [3, 8, {0}])\nB = placeholder(float32, {1})\n"
+      "C = compute([c: 3, y: 8, x: {0}], (exp(A(c, y, x)) + B({2})))\narguments A B C\noutputs C\n",
+      columns, other, index)));
+  std::mt19937_64 rng(1);
+  const Schedule s = normalize(space.schedule(space.random(rng)));
+  return to_string(schedule_ops(s, infer_bound(s)));
+}
+
+// Rows of 55 elements follow each other as one; where they do not in one operand, or are whole
+// vectors, they stay.
+TEST(Space, RowsThatEndInsideAVectorAreOne) {
+  const auto fuses = [](const std::string& loops, const char* axes) {
+    return loops.find(axes) != std::string::npos;
+  };
+  EXPECT_TRUE(fuses(loops_of_sum(55, "[3, 8, 55]", "c, y, x"), "c.y.fused.x.fused"));
+  const std::string planes = loops_of_sum(55, "[3, 1, 1]", "c, 0, 0");
+  EXPECT_TRUE(fuses(planes, "y.x.fused")) << planes;
+  EXPECT_FALSE(fuses(planes, "y.fused.x.fused")) << planes;
+  EXPECT_FALSE(fuses(loops_of_sum(55, "[3, 8, 56]", "c, y, x"), "x.fused"));
+  EXPECT_FALSE(fuses(loops_of_sum(64, "[3, 8, 64]", "c, y, x"), "x.fused"));
+}
+
 // Windows of one element leave positions as they are: images are packed along their rows, and
 // along no other axis. Wider windows overlap, and nothing is packed.
 TEST(Space, ImagesArePackedWhereWindowsHaveOneElement) {

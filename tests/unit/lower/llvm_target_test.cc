@@ -39,6 +39,8 @@ TEST(Target, VectorFacts) {
   EXPECT_TRUE(znver4.has_fma);
   EXPECT_TRUE(znver4.has_masks);
   EXPECT_TRUE(znver4.masks(8) && znver4.masks(32));
+  EXPECT_TRUE(znver4.has_ldexp);
+  EXPECT_FALSE(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+avx512f,+avx512vl").has_ldexp);
   EXPECT_FALSE(Target::parse("llvm -mcpu=x86-64-v3 -mattr=+avx512f").masks(8));
   const Target v3 = Target::parse("llvm -mcpu=x86-64-v3");
   EXPECT_EQ(v3.vector_bits, 256);

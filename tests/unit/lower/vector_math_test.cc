@@ -150,6 +150,51 @@ TEST(VectorFunctions, RemaindersAreExact) {
   }
 }
 
+// x times 2 to the n, into and out of the subnormal numbers, rounded once.
+template <class T>
+void check_ldexp(int lanes, const Target& target) {
+  const DType type = float_type(sizeof(T) * 8);
+  std::vector<T> x, n;
+  for (T a : inputs<T>(20)) {
+    for (int e : {0, 1, -1, 24, -24, 127, -126, -149, -150, 250, -277, 1023, -1100, 3000, -3000})
+      x.push_back(a), n.push_back(static_cast<T>(e));
+  }
+  const int count = static_cast<int>(x.size()) / lanes * lanes;
+  const std::string at = lanes == 1 ? "[i]" : fmt::format("[ramp(i*{0}, 1, {0})]", lanes);
+  const Kernel kernel = make_kernel(
+      fmt::format("for (i, 0, {}) {{ z{} = ldexp(x{}, n{}) }}", count / lanes, at, at, at),
+      {{"x", type, {count}}, {"n", type, {count}}, {"z", type, {count}, true}}, "map");
+  std::vector<NDArray> arrays(3);
+  for (NDArray& a : arrays) a = NDArray::zeros({count}, type);
+  arrays[0].copy_from_bytes(x.data());
+  arrays[1].copy_from_bytes(n.data());
+  const NDArray interpreted = interpret_on(kernel, arrays)[2];
+  call(compile_function(kernel, target), arrays);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const T exact = std::ldexp(x[i], static_cast<int>(n[i]));
+    for (const NDArray& z : {arrays[2], interpreted}) {
+      const T got = z.data_as<T>()[i];
+      const bool same = std::isnan(exact)
+                            ? std::isnan(got)
+                            : got == exact && std::signbit(got) == std::signbit(exact);
+      EXPECT_TRUE(same) << fmt::format("ldexp({:a}, {}) is {:a}, not {:a}, {} lanes of {}, {}",
+                                       x[i], n[i], got, exact, lanes, to_string(type),
+                                       target.text());
+    }
+  }
+}
+
+TEST(VectorFunctions, PowersOfTwoAreExact) {
+  for (const char* text : {"llvm", "llvm -mcpu=x86-64-v3", "llvm -mcpu=x86-64"}) {
+    const Target target = Target::parse(text);
+    if (!target.features_missing_on_host().empty()) continue;
+    for (const int lanes : {1, 2, 5, 8, 16, 37}) {
+      check_ldexp<float>(lanes, target);
+      check_ldexp<double>(lanes, target);
+    }
+  }
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> result;
   for (const auto& [name, exact] : kFunctions) result.push_back(name);
