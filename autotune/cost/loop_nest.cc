@@ -222,20 +222,19 @@ class NestWalk : public Visitor {
   void on(const For& op) override {
     const int64_t extent = extent_of(op);
     index_.push(op.var, extent);
-    loops_.push_back({.extent = extent, .kind = op.for_kind, .id = next_id_++});
+    loops_.push_back({.extent = extent,
+                      .kind = op.for_kind,
+                      .id = next_id_++,
+                      .auto_unroll_max_step = unroll_});
     visit(op.body);
     loops_.pop_back();
     index_.pop();
   }
   void on(const AttrStmt& op) override {
     const int64_t unroll = unroll_;
-    const size_t unroll_depth = unroll_depth_;
     const bool nontemporal = nontemporal_;
     const std::string intrin = intrin_;
-    if (op.key == attr::kAutoUnrollMaxStep) {
-      unroll_ = constant_or_one(op.value);
-      unroll_depth_ = loops_.size();
-    }
+    if (op.key == attr::kAutoUnrollMaxStep) unroll_ = constant_or_one(op.value);
     if (op.key == attr::kStoreNontemporal) nontemporal_ = constant_or_one(op.value) != 0;
     if (op.key == attr::kTensorIntrin) {
       intrin_ = as<StringImm>(op.value)->value;
@@ -243,7 +242,6 @@ class NestWalk : public Visitor {
     }
     visit(op.body);
     unroll_ = unroll;
-    unroll_depth_ = unroll_depth;
     nontemporal_ = nontemporal;
     intrin_ = intrin;
   }
@@ -272,8 +270,6 @@ class NestWalk : public Visitor {
   }
   void on(const Provide& op) override {
     NestStatement s{.loops = loops_,
-                    .auto_unroll_max_step = unroll_,
-                    .auto_unroll_depth = unroll_depth_,
                     .dtype = op.value.dtype(),
                     .intrin = intrin_,
                     .intrin_depth = intrin_.empty() ? 0 : intrin_depth_};
@@ -469,7 +465,6 @@ class NestWalk : public Visitor {
   std::vector<NestLoop> loops_;
   std::map<std::pair<const Producer*, int>, BufferShape> shapes_;
   int64_t unroll_ = 0;
-  size_t unroll_depth_ = 0;
   bool nontemporal_ = false;
   const Producers& cold_;
   Producers fetched_;                             // for writing

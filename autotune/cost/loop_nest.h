@@ -22,6 +22,8 @@ struct NestLoop {
   ForKind kind = ForKind::Serial;
   bool reduces = false;  // the store's position does not depend on it
   int id = -1;           // the same in all statements below one loop
+  // Statements that it may become where it is serial: what the nearest pragma around it allows.
+  int64_t auto_unroll_max_step = 0;
 };
 
 // A box of a buffer as addresses: runs of bytes, and steps from one to the next, inner ones first.
@@ -82,8 +84,6 @@ struct NestStatement {
   bool nontemporal = false;          // its vectors are stored around the caches
   bool prefetched = false;           // lines that it stores, or reads from memory, were fetched
   double prefetches = 0;             // instructions that fetch what it reads
-  int64_t auto_unroll_max_step = 0;  // of serial loops that are unrolled together
-  size_t auto_unroll_depth = 0;      // the first of them
   DType dtype;
   // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.
   std::string intrin = {};

@@ -91,8 +91,8 @@ RegisterTile register_tile(const NestStatement& s, const MachineModel& machine) 
       tile.lanes = std::min(width, extent);
       tile.efficiency = extent / (copies * tile.lanes);
     } else if (loop.kind == ForKind::Unrolled || extent == 1 ||
-               (loop.kind == ForKind::Serial && tile.code > s.auto_unroll_depth &&
-                unrolled * extent <= double(s.auto_unroll_max_step))) {
+               (loop.kind == ForKind::Serial &&
+                unrolled * extent <= double(loop.auto_unroll_max_step))) {
       unrolled *= extent;
     } else {
       break;

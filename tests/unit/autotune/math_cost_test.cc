@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "autotune/loop_nest.h"
-#include "autotune/prior.h"
+#include "autotune/cost/loop_nest.h"
+#include "autotune/cost/prior.h"
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
 #include "schedule/schedule.h"

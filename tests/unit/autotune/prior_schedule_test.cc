@@ -50,5 +50,18 @@ TEST(PriorSchedule, BeatsTheBestOfManyRandomPoints) {
   }
 }
 
+// The gradient of a strided convolution is four reductions, whose knobs add up. It multiplies as
+// often as that of one with stride 1 over the small image.
+TEST(PriorSchedule, LooksLongerWhereKnobsAreMany) {
+  const auto found = [](const char* text) {
+    return prior_choice(make_task(parse_workload(text).program, Target::parse("llvm -mcpu=znver4"),
+                                  1, text));
+  };
+  const PriorChoice one = found("conv2d_data_gradient:n=1,ci=128,h=28,w=28,co=128,k=3,s=1,p=1"),
+                    four = found("conv2d_data_gradient:n=1,ci=128,h=56,w=56,co=128,k=3,s=2,p=1");
+  EXPECT_GT(four.points, 2 * one.points);
+  EXPECT_LT(four.seconds, 3 * one.seconds);
+}
+
 }  // namespace
 }  // namespace tw::autotune

@@ -372,9 +372,29 @@ TEST(Prior, LoopsOutsideAPragmaAreNotUnrolled) {
   stage.vectorize(stage.axis(2));
   stage.pragma(stage.reduce_axis(0), "auto_unroll_max_step", 256);
   const NestStatement sums = nest_of(s).back();
-  EXPECT_EQ(sums.auto_unroll_depth, 2u);
   const StatementCost cost = statement_cost(sums, kMachine, warm_accesses({sums}, kMachine)[0]);
   EXPECT_EQ(cost.overhead, 8 * 4 * 2);
+}
+
+// As unroll_loop has it: the nearest pragma around a loop decides, and one further inside leaves
+// the loops around it to theirs.
+TEST(Prior, APragmaInsideLeavesLoopsAroundToTheirs) {
+  const Windows w(8, 4, 1);
+  const auto overhead = [&](int outer, int inner) {
+    const Schedule s = Schedule::create({w.out});
+    const Stage stage = s[w.out];
+    const auto [vectors, lanes] = stage.split(stage.axis(2), 8);
+    stage.reorder({stage.axis(0), stage.axis(1), stage.reduce_axis(0), stage.reduce_axis(1),
+                   vectors, lanes});
+    stage.vectorize(lanes);
+    stage.pragma(stage.reduce_axis(0), "auto_unroll_max_step", outer);
+    stage.pragma(vectors, "auto_unroll_max_step", inner);
+    const NestStatement sums = nest_of(s).back();
+    return statement_cost(sums, kMachine, warm_accesses({sums}, kMachine)[0]).overhead;
+  };
+  EXPECT_EQ(overhead(256, 16), 8 * 4 * 2);
+  EXPECT_GT(overhead(0, 16), overhead(256, 16));
+  EXPECT_GT(overhead(256, 0), 8 * 4 * 2);
 }
 
 // Two dimensions that one loop walks through lie in memory as one.
