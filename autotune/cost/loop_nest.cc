@@ -222,10 +222,8 @@ class NestWalk : public Visitor {
   void on(const For& op) override {
     const int64_t extent = extent_of(op);
     index_.push(op.var, extent);
-    loops_.push_back({.extent = extent,
-                      .kind = op.for_kind,
-                      .id = next_id_++,
-                      .auto_unroll_max_step = unroll_});
+    loops_.push_back(
+        {.extent = extent, .kind = op.for_kind, .id = next_id_++, .auto_unroll_max_step = unroll_});
     visit(op.body);
     loops_.pop_back();
     index_.pop();

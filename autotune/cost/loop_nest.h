@@ -80,10 +80,10 @@ struct NestStatement {
   std::vector<NestLoop> loops;   // outermost first
   std::vector<Access> accesses;  // the store first
   OperationCounts operations;
-  bool is_init = false;              // initialises a reduction
-  bool nontemporal = false;          // its vectors are stored around the caches
-  bool prefetched = false;           // lines that it stores, or reads from memory, were fetched
-  double prefetches = 0;             // instructions that fetch what it reads
+  bool is_init = false;      // initialises a reduction
+  bool nontemporal = false;  // its vectors are stored around the caches
+  bool prefetched = false;   // lines that it stores, or reads from memory, were fetched
+  double prefetches = 0;     // instructions that fetch what it reads
   DType dtype;
   // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.
   std::string intrin = {};

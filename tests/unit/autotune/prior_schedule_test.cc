@@ -54,8 +54,8 @@ TEST(PriorSchedule, BeatsTheBestOfManyRandomPoints) {
 // often as that of one with stride 1 over the small image.
 TEST(PriorSchedule, LooksLongerWhereKnobsAreMany) {
   const auto found = [](const char* text) {
-    return prior_choice(make_task(parse_workload(text).program, Target::parse("llvm -mcpu=znver4"),
-                                  1, text));
+    return prior_choice(
+        make_task(parse_workload(text).program, Target::parse("llvm -mcpu=znver4"), 1, text));
   };
   const PriorChoice one = found("conv2d_data_gradient:n=1,ci=128,h=28,w=28,co=128,k=3,s=1,p=1"),
                     four = found("conv2d_data_gradient:n=1,ci=128,h=56,w=56,co=128,k=3,s=2,p=1");

@@ -384,8 +384,8 @@ TEST(Prior, APragmaInsideLeavesLoopsAroundToTheirs) {
     const Schedule s = Schedule::create({w.out});
     const Stage stage = s[w.out];
     const auto [vectors, lanes] = stage.split(stage.axis(2), 8);
-    stage.reorder({stage.axis(0), stage.axis(1), stage.reduce_axis(0), stage.reduce_axis(1),
-                   vectors, lanes});
+    stage.reorder(
+        {stage.axis(0), stage.axis(1), stage.reduce_axis(0), stage.reduce_axis(1), vectors, lanes});
     stage.vectorize(lanes);
     stage.pragma(stage.reduce_axis(0), "auto_unroll_max_step", outer);
     stage.pragma(vectors, "auto_unroll_max_step", inner);
