@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/task/task.h"
+#include "autotune/task/workloads.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
