@@ -5,6 +5,7 @@
 import json
 import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 from contextlib import closing
@@ -50,13 +51,23 @@ def test_the_sample_is_small():
     assert model.SAMPLE.stat().st_size < 300_000
 
 
-def test_the_sample_holds_what_was_recorded(study):
+# What a candidate takes is the median of its visits.
+def least_seconds(log, workload):
+    visits = {}
+    with closing(sqlite3.connect(log)) as records:
+        query = "SELECT trace, median FROM trials JOIN tasks ON trials.task = tasks.id WHERE name = ? AND median IS NOT NULL"
+        for trace, median in records.execute(query, (workload,)):
+            visits.setdefault(trace, []).append(median)
+    return min(statistics.median(times) for times in visits.values())
+
+
+def test_the_sample_holds_what_was_recorded(study, log):
     facts = {w["workload"]: w for w in study["facts"]["workloads"]}
     assert len(facts) == WORKLOADS
     softmax = facts["softmax:m=1536,n=128"]
     assert 50 <= softmax["candidates"] <= 60
     assert softmax["visits"] <= 3 * softmax["candidates"]
-    assert softmax["best"] == pytest.approx(44e-6, rel=0.05)
+    assert softmax["best"] == pytest.approx(least_seconds(log, "softmax:m=1536,n=128"), rel=0.01)
 
 
 def test_the_prior_ranks_and_chance_does_not(study):
