@@ -36,7 +36,7 @@ bool runs_once(const DomainMap& domains, const IterVar& leaf) {
   return extent && *extent <= 1;
 }
 
-bool is_same(const IterVar& a, const IterVar& b) { return a->var.same_as(b->var); }
+bool same_variable(const IterVar& a, const IterVar& b) { return a->var.same_as(b->var); }
 
 // Those of the axes that walk several terms of a reduction.
 std::vector<IterVar> loops_over_terms(std::vector<IterVar> axes, const DomainMap& domains) {
@@ -52,7 +52,7 @@ std::vector<IterVar> loops_in_order_of_terms(const StageData& stage, const Domai
     const std::vector<IterVar> parents = loops_over_terms(relation->parents(), domains);
     const std::vector<IterVar> children = loops_over_terms(relation->children(), domains);
     if (parents.empty()) continue;
-    const auto at = std::ranges::search(loops, parents, is_same).begin();
+    const auto at = std::ranges::search(loops, parents, same_variable).begin();
     if (at == loops.end()) return {};
     const auto place = loops.erase(at, at + static_cast<std::ptrdiff_t>(parents.size()));
     loops.insert(place, children.begin(), children.end());
@@ -109,7 +109,7 @@ std::vector<IterVar> loops_in_order_of_terms(const StageData& stage) {
 bool takes_terms_in_order(const StageData& stage) {
   const DomainMap domains = whole_domains(stage);
   return std::ranges::equal(loops_over_terms(stage.leaf_axes, domains),
-                            loops_in_order_of_terms(stage, domains), is_same);
+                            loops_in_order_of_terms(stage, domains), same_variable);
 }
 
 bool regions_are_apart(const StageData& stage, const IterVar& loop,
