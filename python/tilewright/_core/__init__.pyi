@@ -1139,7 +1139,7 @@ class Stage:
     def set_store_predicate(self, predicate: PrimExpr) -> None:
         """Of threads that compute the same element, only those store it for which a condition over thread axes holds; refused where an element would not be stored."""
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: int | PrimExpr | None = None) -> None:
-        """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time)."""
+        """Attaches a pragma to a leaf axis: auto_unroll_max_step, unroll_explicit, store_nontemporal, or parallel_dynamic (threads take pragma_value iterations of a parallel axis at a time). TVM's parallel_launch_point, parallel_stride_pattern and parallel_barrier_when_finish change nothing: each parallel loop does as they ask."""
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Computes the stage inside a leaf axis of a stage that consumes it."""
     def compute_inline(self) -> None:
