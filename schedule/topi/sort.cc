@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows are sorted bottom up. A chunk of a few dozen elements is sorted by counting, for each
+// Rows are sorted bottom up. A chunk of some dozen elements is sorted by counting, for each
 // element, those that go before it, all of them at once in vectors and without a branch; then
 // chunks are merged two by two. Of each no more than the first `keep` elements are looked at, which
 // is all that can be among the first `keep` of the row. Where those are few, they are kept in order
@@ -21,10 +21,12 @@
 namespace tw::topi {
 namespace {
 
-constexpr int64_t kMostInChunk = 32, kLeastInChunk = 8;
+constexpr int64_t kMostInChunk = 64, kLeastInChunk = 8;
+constexpr int64_t kChunkOfFew = 32;  // asked at once whether any is among the first few
 // Up to so many, of four times as many or more, are kept in order: a step for each of them at
 // worst.
 constexpr int64_t kFew = 64, kShareOfFew = 4;
+constexpr int64_t kSideBySide = 4;  // parts of a merge
 
 // As what elements are compared: integers, of which the processor knows at once which goes first.
 DType key_type(DType type) {
@@ -66,7 +68,7 @@ class RowSort {
   RowSort(int64_t extent, int64_t keep, bool ascending)
       : extent_(extent), keep_(keep), ascending_(ascending) {
     chunk_ = std::clamp(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))),
-                        kLeastInChunk, kMostInChunk);
+                        kLeastInChunk, are_few() ? kChunkOfFew : kMostInChunk);
     capacity_ = (extent + chunk_ - 1) / chunk_ * chunk_;
     for (int64_t width = chunk_; width < extent; width *= 2) ++merges_;
   }
@@ -219,39 +221,94 @@ class RowSort {
             const Stmt alone = loop("t", left, [&](const Expr& t) {
               return block({out.first.store(t, a.first[t]), out.second.store(t, a.second[t])});
             });
-            return when(right > number(0), zip(a, left, b, right, out), alone);
+            return when(right > number(0), zip(a, left, b, right, out, width), alone);
           });
         });
       });
     });
   }
 
-  // Without branches: which of two elements goes first is not to be foreseen.
-  Stmt zip(const Parts& a, const Expr& left, const Parts& b, const Expr& right,
-           const Parts& out) const {
-    const Expr most = min(left + right, number(keep_));
+  // Without branches: which of two elements goes first is not to be foreseen. Each step waits for
+  // the one before it, so several parts of the result are made side by side.
+  Stmt zip(const Parts& a, const Expr& left, const Parts& b, const Expr& right, const Parts& out,
+           int64_t width) const {
+    const auto parts = [&](const Expr& most, const Expr& part, const Memory& taken) {
+      const auto step = [&](int64_t k, const Expr& t) {
+        return let("i", taken[number(k)], [&](const Expr& i) {
+          const Expr j = t - i;
+          const Expr at_a = min(i, left - number(1)), at_b = min(j, right - number(1));
+          return let("x", a.first[at_a], [&](const Expr& x) {
+            return let("y", b.first[at_b], [&](const Expr& y) {
+              const Expr first = j >= right || (i < left && !before(y, x, ascending_));
+              return let("first", cast(int_type(32), first), [&](const Expr& one) {
+                const Expr is_first = one != number(0);
+                return block({out.first.store(t, select(is_first, x, y)),
+                              out.second.store(t, select(is_first, a.second[at_a], b.second[at_b])),
+                              taken.store(number(k), i + one)});
+              });
+            });
+          });
+        });
+      };
+      const Stmt together = loop("t", part, [&](const Expr& t) {
+        std::vector<Stmt> steps;
+        for (int64_t k = 0; k < kSideBySide; ++k) steps.push_back(step(k, part * number(k) + t));
+        return block(steps);
+      });
+      const Expr whole = part * number(kSideBySide);
+      const Stmt rest =
+          loop("t", most - whole, [&](const Expr& t) { return step(kSideBySide - 1, whole + t); });
+      return block({bisect(a.first, left, b.first, right, width, part, taken), together, rest});
+    };
+    return let("most", min(left + right, number(keep_)), [&](const Expr& most) {
+      return let("part", floor_div(most, number(kSideBySide)), [&](const Expr& part) {
+        return allocate(
+            "taken", int_type(32), number(kSideBySide),
+            [&](const Memory& taken) { return parts(most, part, taken); }, "local");
+      });
+    });
+  }
+
+  // How many of the first k * part elements of the merged are of `a`: so many that none of them
+  // goes behind the rest of `b` (S. Odeh et al., Merge Path, 2012).
+  Stmt bisect(const Memory& a, const Expr& left, const Memory& b, const Expr& right, int64_t width,
+              const Expr& part, const Memory& least) const {
     return allocate(
-        "taken", int_type(32), number(1),
-        [&](const Memory& taken) {
-          const auto step = [&](const Expr& t) {
-            return let("i", taken[number(0)], [&](const Expr& i) {
-              const Expr j = t - i;
-              const Expr at_a = min(i, left - number(1)), at_b = min(j, right - number(1));
-              return let("x", a.first[at_a], [&](const Expr& x) {
-                return let("y", b.first[at_b], [&](const Expr& y) {
-                  const Expr first = j >= right || (i < left && !before(y, x, ascending_));
-                  return let("first", cast(int_type(32), first), [&](const Expr& one) {
-                    const Expr is_first = one != number(0);
-                    return block(
-                        {out.first.store(t, select(is_first, x, y)),
-                         out.second.store(t, select(is_first, a.second[at_a], b.second[at_b])),
-                         taken.store(number(0), i + one)});
-                  });
+        "most_taken", int_type(32), number(kSideBySide),
+        [&](const Memory& most) {
+          std::vector<Stmt> begin;
+          for (int64_t k = 0; k < kSideBySide; ++k) {
+            const Expr count = part * number(k);
+            begin.push_back(least.store(number(k), max(count - right, number(0))));
+            begin.push_back(most.store(number(k), min(count, left)));
+          }
+          const auto halve = [&](const Expr& k) {
+            return let("low", least[k], [&](const Expr& low) {
+              return let("high", most[k], [&](const Expr& high) {
+                return let("middle", floor_div(low + high, number(2)), [&](const Expr& middle) {
+                  const Expr other = max(part * k - number(1) - middle, number(0));
+                  const Expr x = a[min(middle, left - number(1))],
+                             y = b[min(other, right - number(1))];
+                  return let(
+                      "taken", cast(int_type(32), !before(y, x, ascending_)),
+                      [&](const Expr& taken) {
+                        const Expr open = low < high, is_taken = taken != number(0);
+                        return block(
+                            {least.store(k, select(open && is_taken, middle + number(1), low)),
+                             most.store(k, select(open && !is_taken, middle, high))});
+                      });
                 });
               });
             });
           };
-          return block({taken.store(number(0), number(0)), loop("t", most, step)});
+          const auto steps = std::bit_width(static_cast<uint64_t>(std::min(width, keep_)));
+          const Stmt search = loop("s", number(steps), [&](const Expr&) {
+            std::vector<Stmt> all;
+            for (int64_t k = 1; k < kSideBySide; ++k) all.push_back(halve(number(k)));
+            return block(all);
+          });
+          begin.push_back(search);
+          return block(begin);
         },
         "local");
   }
@@ -353,41 +410,41 @@ class RowTop {
     });
   }
 
-  // Appends, without a branch for each, those of a block of which one or more go before the edge.
-  // Blocks but the last are of one length, so that the question is one of vectors.
+  // Appends, without a branch for each, those of a block that go before the edge, or all where
+  // there is none. Blocks but the last are of one length, so that keys and the question are
+  // vectors'.
   Stmt gather_block(const Row& row, const State& state, const Expr& first,
                     const Expr& is_last) const {
     return let("edge", state.edge[number(0)], [&](const Expr& edge) {
-      return let("all", !state.has_edge() || is_last, [&](const Expr& all) {
-        const auto passes = [&](const Expr& key) {
-          return cast(int_type(32), before(key, edge, ascending_));
-        };
-        const Memory &passing = row.ranks, &any = state.numbers;
-        const auto of_all = [&](const StatementOf& f) {
-          return loop("l", number(chunk()), f, ForKind::Vectorized);
-        };
-        const Stmt none = of_all([&](const Expr& l) { return passing.store(l, number(0)); });
-        const Stmt test = loop("v", number(kBlock / chunk()), [&](const Expr& v) {
-          return of_all([&](const Expr& l) {
-            return passing.add(l, passes(row.key_at(first + v * number(chunk()) + l)));
-          });
-        });
-        const Stmt sum =
-            block({add_up(passing, chunk()), any.store(number(2), passing[number(0)])});
-        const Expr count = min(number(kBlock), number(extent_) - first);
-        const Stmt append = loop("l", count, [&](const Expr& l) {
-          return let("key", row.key_at(first + l), [&](const Expr& key) {
-            return let("at", state.held(), [&](const Expr& at) {
-              const Expr one = select(state.has_edge(), passes(key), number(1));
-              return block({row.held_keys.store(at, key), row.held_places.store(at, first + l),
-                            state.hold(at + one)});
-            });
-          });
-        });
-        return block({any.store(number(2), cast(int_type(32), all)),
-                      when(!all, block({none, test, sum})),
-                      when(any[number(2)] > number(0), append)});
+      const Memory &keys = row.keys, &taken = row.places, &sums = row.ranks, &any = state.numbers;
+      const auto fetch = [&](const Expr& j) { return keys.store(j, row.key_at(first + j)); };
+      const auto ask = [&](const Expr& j) {
+        const Expr goes = !state.has_edge() || before(keys[j], edge, ascending_);
+        return taken.store(j, cast(int_type(32), goes));
+      };
+      const auto of_all = [&](const StatementOf& f) {
+        return loop("l", number(chunk()), f, ForKind::Vectorized);
+      };
+      const Stmt vectors = loop("v", number(kBlock / chunk()), [&](const Expr& v) {
+        const Expr begin = v * number(chunk());
+        return block({of_all([&](const Expr& l) { return fetch(begin + l); }),
+                      of_all([&](const Expr& l) { return ask(begin + l); }),
+                      of_all([&](const Expr& l) { return sums.add(l, taken[begin + l]); })});
       });
+      const Stmt of_whole =
+          block({of_all([&](const Expr& l) { return sums.store(l, number(0)); }), vectors,
+                 add_up(sums, chunk()), any.store(number(2), sums[number(0)])});
+      const Expr count = min(number(kBlock), number(extent_) - first);
+      const Stmt of_last =
+          block({loop("j", count, [&](const Expr& j) { return block({fetch(j), ask(j)}); }),
+                 any.store(number(2), number(1))});
+      const Stmt append = loop("l", count, [&](const Expr& l) {
+        return let("at", state.held(), [&](const Expr& at) {
+          return block({row.held_keys.store(at, keys[l]), row.held_places.store(at, first + l),
+                        state.hold(at + taken[l])});
+        });
+      });
+      return block({when(is_last, of_last, of_whole), when(any[number(2)] > number(0), append)});
     });
   }
 
