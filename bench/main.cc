@@ -40,7 +40,7 @@ constexpr Section kSections[] = {
      "one run of the tuner: curve, throughput, memory"},
     {"tasks", measure_tasks, "workload threads logs lists batch",
      "rules of spending trials over tasks, on recorded runs"},
-    {"winners", measure_winners, "workload threads logs",
+    {"winners", measure_winners, "workload threads logs after",
      "the best schedules of several logs, side by side"},
     {"collect", collect_candidates,
      "workload threads log random search visits seed time-limit run-budget",

@@ -325,6 +325,27 @@ TEST(Space, RowsThatEndInsideAVectorAreOne) {
   EXPECT_FALSE(fuses(loops_of_sum(64, "[3, 8, 64]", "c, y, x"), "x.fused"));
 }
 
+// Channels that were in blocks behind the image go before it: blocks are transposed in registers,
+// pixels are lanes whatever the width of the image.
+TEST(Space, ChannelsInBlocksAreTransposed) {
+  const auto space_of = [](int block) {
+    return Space(task_of_te(fmt::format(
+        "A = placeholder(float32, [4, 14, 14, {0}])\n"
+        "B = compute([c: {1}, y: 14, x: 14], (A(floordiv(c, {0}), y, x, floormod(c, {0})) + 1f))\n"
+        "arguments A B\noutputs B\n",
+        block, 4 * block)));
+  };
+  const Space space = space_of(16);
+  EXPECT_EQ(sketches_with(space, "transpose"), 1u);
+  EXPECT_EQ(sketches_with(space_of(6), "transpose"), 0u);
+  std::mt19937_64 rng(1);
+  for (int i = 0; i < 20; ++i) {
+    const Schedule s = normalize(space.schedule(space.random(rng)));
+    const std::string loops = to_string(schedule_ops(s, infer_bound(s)));
+    EXPECT_NE(loops.find("y.x.fused"), std::string::npos) << loops;
+  }
+}
+
 // Windows of one element leave positions as they are: images are packed along their rows, and
 // along no other axis. Wider windows overlap, and nothing is packed.
 TEST(Space, ImagesArePackedWhereWindowsHaveOneElement) {
