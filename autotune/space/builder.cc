@@ -243,6 +243,10 @@ int64_t covering_lanes(const Target& target, int64_t extent) {
   return std::min<int64_t>(lanes, target.vector_lanes(32));
 }
 
+IterVar fuse_all(const Stage& stage, const std::vector<IterVar>& axes) {
+  return axes.size() > 1 ? stage.fuse(axes) : axes[0];
+}
+
 std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent) {
   const int64_t lanes = target.vector_lanes(32);
   if (!target.has_masks) {

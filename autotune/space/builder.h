@@ -112,6 +112,9 @@ int64_t covering_lanes(const Target& target, int64_t extent);
 // whole even if the extent is not; without, lanes and vectors divide it.
 std::vector<std::vector<int64_t>> chunk_choices(const Target& target, int64_t extent);
 
+// The axes as one, which a single one is already.
+IterVar fuse_all(const Stage& stage, const std::vector<IterVar>& axes);
+
 // The argument numbers of a factor in split and transform_layout; see primitives.def.
 inline constexpr size_t kFactorArgument = 2;
 

@@ -93,6 +93,12 @@ std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts) {
   return result;
 }
 
+DataAxis last_as_one(const OperationFacts& f) {
+  const bool stays_whole = f.is_output && f.consumers.empty();
+  if (stays_whole) return data_axes(f).back();
+  return {{f.extents.size() - 1}, f.extents.back(), f.compute->axis.back().name()};
+}
+
 std::vector<bool> axes_of_vectors(const te::ComputeNode& compute, std::span<const DataAxis> axes,
                                   size_t vector_axis) {
   const auto moves = [&compute](const Expr& load, const DataAxis& axis) {

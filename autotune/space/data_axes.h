@@ -25,6 +25,9 @@ std::vector<DataAxis> data_axes(const OperationFacts& facts);
 // the first one's.
 std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts);
 
+// The last of them, of an operation that nothing else's loops move into; else the last axis alone.
+DataAxis last_as_one(const OperationFacts& facts);
+
 // An operand that one data axis moves along one dimension, by itself; along `dimensions` of them
 // that follow each other where the axis is several.
 struct Operand {

@@ -165,7 +165,7 @@ class Packing {
     pack.vectorize(lanes);
     std::vector<IterVar> outer;
     for (int k = 0; k + 1 < rank; ++k) outer.push_back(pack.axis(k));
-    pack.parallel(outer.size() > 1 ? pack.fuse(outer) : outer[0]);
+    pack.parallel(fuse_all(pack, outer));
   }
 
   // What nobody else reads, and no tile computes.

@@ -147,7 +147,7 @@ void apply(Builder& b, size_t op, int) {
   for (size_t k = walk.first; k <= walk.last; ++k) {
     walked.push_back(stage.reduce_axis(static_cast<int>(k)));
   }
-  const IterVar whole = walked.size() > 1 ? stage.fuse(walked) : walked[0];
+  const IterVar whole = fuse_all(stage, walked);
   const IterVar lane = b.split(vectors, stage, whole).inner;
   const Schedule& s = b.schedule();
   const Stage partial = s[s.rfactor(f.op.output(0), lane, static_cast<int>(rank))];
@@ -169,7 +169,7 @@ void apply(Builder& b, size_t op, int) {
     // The columns of what the lanes hold, which lower/transpose_loads.cc makes of its rows.
     stage.unroll(stage.reduce_axis(0));
     stage.vectorize(row);
-    const IterVar fused = rank > 1 ? stage.fuse(outer) : chunk;
+    const IterVar fused = fuse_all(stage, outer);
     stage.parallel(fused);
     partial.compute_at(stage, fused);
     const auto [rows, at_once] = b.split(knob, partial, sums->axis[rank - 1]);

@@ -130,14 +130,14 @@ IterVar last_axis(Builder& b, const Stage& stage, const OperationFacts& f,
   const int lanes = b.target().vector_lanes(f.op->output_dtype(0).bits);
   size_t count = 1;
   const bool as_written = te::as_op<te::ComputeNode>(stage.op()) == f.compute;
-  if (as_written && f.is_output && f.consumers.empty() && !f.is_reduction && extent % lanes != 0) {
-    const DataAxis whole = data_axes(f).back();
+  if (as_written && !f.is_reduction && extent % lanes != 0) {
+    const DataAxis whole = last_as_one(f);
     count = whole.axes.size();
     extent = whole.extent;
   }
   const std::vector<IterVar> last(axes.end() - static_cast<std::ptrdiff_t>(count), axes.end());
   axes.resize(axes.size() - count);
-  return count > 1 ? stage.fuse(last) : last[0];
+  return fuse_all(stage, last);
 }
 
 void apply(Builder& b, size_t op, int) {
@@ -199,7 +199,7 @@ void apply(Builder& b, size_t op, int) {
   all.insert(all.end(), inner.begin(), inner.end());
   stage.reorder(all);
   if (last.lanes.defined()) stage.vectorize(last.lanes);
-  const IterVar fused = outer.size() > 1 ? stage.fuse(outer) : outer[0];
+  const IterVar fused = fuse_all(stage, outer);
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
   for (size_t k = 0; k < rows; ++k) b.add_attach_point(op, stage, inner[k]);

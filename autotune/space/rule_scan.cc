@@ -43,7 +43,7 @@ void apply(Builder& b, size_t op, int) {
   order.push_back(lanes);
   stage.reorder(order);
   stage.vectorize(lanes);
-  const IterVar fused = shared.size() > 1 ? stage.fuse(shared) : chunk;
+  const IterVar fused = fuse_all(stage, shared);
   b.add_parallel_knob(stage, fused);
   if (f.is_reduction) b.add_unroll_knob(stage, {f.compute->reduce_axis[0]});
 }

@@ -62,8 +62,10 @@ int variants(const Builder& b, size_t op) {
   const OperationFacts& f = b.facts(op);
   if (f.is_reduction || f.op->num_outputs() != 1 || f.extents.size() < 2) return 0;
   const std::optional<ReadAlong> along = axis_read_along(*f.compute);
-  if (!along || along->axis >= data_axes(f).back().axes.front()) return 0;
-  return std::min(data_axes(f).back().extent, f.extents[along->axis]) >= kLeastExtent ? 1 : 0;
+  if (!along) return 0;
+  const DataAxis lanes = last_as_one(f);
+  if (along->axis >= lanes.axes.front()) return 0;
+  return std::min(lanes.extent, f.extents[along->axis]) >= kLeastExtent ? 1 : 0;
 }
 
 // (tiles of a chunk, columns of a tile), which end where blocks do.
@@ -87,20 +89,19 @@ void apply(Builder& b, size_t op, int) {
   b.mark_done(op);
   b.place(op, stage);
 
-  const std::vector<IterVar>& stage_axes = f.compute->axis;
   const ReadAlong along = *axis_read_along(*f.compute);
   // Lanes go along the last axes as one, where all that is read lies so.
-  const DataAxis lanes = data_axes(f).back();
+  const DataAxis lanes = last_as_one(f);
   const size_t last = lanes.axes.front();
   std::vector<IterVar> outer, chunks, inner, tile;
   // Threads share chunks of columns, which they go along; of lanes too where those are few.
   int64_t columns = 1;
   for (size_t k = 0; k < last; ++k) columns *= f.extents[k];
   const bool few = columns < kEnoughColumns;
-  std::vector<IterVar> axes(stage_axes.begin(), stage_axes.begin() + std::ptrdiff_t(last));
-  axes.push_back(lanes.axes.size() > 1
-                     ? stage.fuse({stage_axes.begin() + std::ptrdiff_t(last), stage_axes.end()})
-                     : stage_axes.back());
+  std::vector<IterVar> axes, of_lanes;
+  for (size_t k = 0; k < f.extents.size(); ++k)
+    (k < last ? axes : of_lanes).push_back(stage.axis(static_cast<int>(k)));
+  axes.push_back(fuse_all(stage, of_lanes));
   for (size_t k = 0; k <= last; ++k) {
     const IterVar& axis = axes[k];
     if (k != along.axis && k != last) {
@@ -124,7 +125,7 @@ void apply(Builder& b, size_t op, int) {
   stage.reorder(all);
   stage.unroll(tile[0]);
   stage.vectorize(tile[1]);
-  const IterVar fused = outer.size() > 1 ? stage.fuse(outer) : outer[0];
+  const IterVar fused = fuse_all(stage, outer);
   stage.parallel(fused);
   b.add_attach_point(op, stage, fused);
   b.add_store_knob(op, stage, inner[0]);

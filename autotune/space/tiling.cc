@@ -164,7 +164,7 @@ class TiledLoops {
   IterVar output_root(const DataAxis& axis) const {
     std::vector<IterVar> parts;
     for (size_t k : axis.axes) parts.push_back(output_.axis(static_cast<int>(k)));
-    return parts.size() > 1 ? output_.fuse(parts) : parts[0];
+    return fuse_all(output_, parts);
   }
 
   void split_output() {
@@ -218,7 +218,7 @@ class TiledLoops {
     const IterVar lanes = axes_.back().o_lanes;
     if (lanes.defined()) order.push_back(lanes);
     output_.reorder(order);
-    fused_ = o0.size() > 1 ? output_.fuse(o0) : o0[0];
+    fused_ = fuse_all(output_, o0);
     output_.parallel(fused_);
     // Where the tile is one of registers, its copy takes them as they are. A transposition is long
     // enough as it is.

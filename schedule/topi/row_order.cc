@@ -390,7 +390,8 @@ class RowTop {
 
   // Appends, without a branch for each, those of a block that go before the edge, or all where
   // there is none. Blocks but the last are of one length, so that keys and the question are
-  // vectors'.
+  // vectors'. Until the buffer is full, the memory to sort in holds the block's keys and which of
+  // them go in.
   Stmt gather_block(const Row& row, const State& state, const Expr& first,
                     const Expr& is_last) const {
     return let("edge", state.edge[number(0)], [&](const Expr& edge) {
