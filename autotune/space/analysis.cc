@@ -52,6 +52,28 @@ bool reads_own_position(const ProducerLoad& load, const te::ComputeNode& consume
   return true;
 }
 
+// Where the load reads all of its producer's result, of those extents, each element once: which of
+// the operation's data axes moves along each dimension, if any. Else nothing.
+std::vector<std::optional<size_t>> permutation_of(const ProducerLoad& load,
+                                                  const OperationFacts& consumer,
+                                                  const std::vector<int64_t>& extents) {
+  std::vector<std::optional<size_t>> result(extents.size());
+  std::vector<bool> moved(consumer.extents.size());
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 1) continue;
+    for (size_t k = 0; k < moved.size() && !result[d]; ++k) {
+      const bool along = load.indices[d].same_as(consumer.compute->axis[k].var());
+      if (along && !moved[k] && consumer.extents[k] == extents[d]) result[d] = k;
+    }
+    if (!result[d]) return {};
+    moved[*result[d]] = true;
+  }
+  for (size_t k = 0; k < moved.size(); ++k) {
+    if (!moved[k] && consumer.extents[k] > 1) return {};
+  }
+  return result;
+}
+
 // The load moves with every data axis of the operation.
 bool moves_with_all_axes(const ProducerLoad& load, const te::ComputeNode& consumer,
                          const std::vector<int64_t>& extents) {
@@ -109,8 +131,10 @@ struct ReadsOf {
 
 // By producer, in the order of operations.
 std::map<size_t, ReadsOf> reads_by_producer(
-    const std::vector<const ProducerLoad*>& loads, size_t op, const OperationFacts& f,
+    const std::vector<const ProducerLoad*>& loads, size_t op,
+    const std::vector<OperationFacts>& facts,
     const std::unordered_map<const Producer*, size_t>& numbers) {
+  const OperationFacts& f = facts[op];
   std::map<size_t, ReadsOf> result;
   for (const ProducerLoad* load : loads) {
     ReadsOf& r = result[numbers.at(load->producer.get())];
@@ -119,6 +143,10 @@ std::map<size_t, ReadsOf> reads_by_producer(
     r.consumer.repeats |= repeats(*load, f);
     r.own_position &= reads_own_position(*load, *f.compute, f.extents);
     r.anew &= moves_with_all_axes(*load, *f.compute, f.extents);
+    const std::vector<int64_t>& extents = facts[numbers.at(load->producer.get())].extents;
+    auto permutation = permutation_of(*load, f, extents);
+    if (r.consumer.reads > 1 && permutation != r.consumer.permutation) permutation.clear();
+    r.consumer.permutation = std::move(permutation);
   }
   return result;
 }
@@ -184,14 +212,16 @@ std::vector<OperationFacts> analyze(const te::Program& program) {
     f.has_math = f.carries_math = reads.has_math;
     f.has_reuse = f.is_reduction && !f.order_matters && !f.is_ragged() && !f.in_scan &&
                   reuses_input(*f.compute, f.extents, reads);
-    for (const auto& [producer, r] : reads_by_producer(reads.loads, i, f, numbers)) {
+    for (const auto& [producer, r] : reads_by_producer(reads.loads, i, facts, numbers)) {
       OperationFacts& p = facts[producer];
       if (p.in_scan != f.in_scan) continue;
       p.consumers.push_back(r.consumer);
       p.read_anew = r.anew && p.consumers.size() == 1;
-      if (!r.own_position || f.is_reduction || f.op->num_outputs() != 1 || p.extents != f.extents) {
+      if (f.is_reduction || f.op->num_outputs() != 1) {
+        p.consumers.back().permutation.clear();
         elementwise[producer] = false;
       }
+      if (!r.own_position || p.extents != f.extents) elementwise[producer] = false;
       f.reads_reduction |= p.is_reduction || p.reads_reduction;
     }
   }

@@ -4,6 +4,7 @@
 // rule walks it again.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "schedule/te/compute.h"
@@ -18,6 +19,9 @@ struct Consumer {
   // A reduction that reads an element for several of its points: what is computed where it is read
   // is computed again and again.
   bool repeats;
+  // It reads all of the other, each element once, and in the same place in each read: which of its
+  // axes moves along each dimension, if any. Empty where it reads otherwise.
+  std::vector<std::optional<size_t>> permutation = {};
 };
 
 struct OperationFacts {
@@ -60,6 +64,11 @@ struct OperationFacts {
   std::vector<size_t> tail;     // of a reduction: its own, in order; the last is stored
   std::vector<size_t> company;  // of a reduction: those whose tails end in its own
   std::vector<size_t> way;      // of one in company: what is between its tail and the owner's
+  // Behind a tail that one operation alone reads, with the axes in another order: that operation
+  // and what follows point for point, which tiles may compute too. `permutation` says of each data
+  // axis which one of theirs it is; nothing where there is but one position.
+  std::vector<size_t> permuted_tail;
+  std::vector<std::optional<size_t>> permutation;
 };
 
 // In the program's canonical order of operations. NoDesignSpace when an extent is symbolic.

@@ -5,6 +5,9 @@
 //   parallel over o0; for o1; { local: for r0; for s2; for r1; s3 in registers }; copy out, in
 //   vectors
 //
+// Where what reads the end of the tail turns its axes, as layouts are, tiles store the result of
+// that, too, or what is to be turned afterwards.
+//
 // Where other such reductions lead into the tail, there are two ways: their sums are computed in
 // the same tiles, one after the other before the copy; or each has its own loops and is stored, and
 // the tail reads it.
@@ -60,12 +63,48 @@ Tiling tiling_of(const Builder& b, const std::vector<size_t>& ops,
   return tiling;
 }
 
+// Behind the sums of the owner, and which way what is stored lies.
+struct Behind {
+  std::vector<size_t> tail;
+  std::vector<std::optional<size_t>> places;
+};
+
+Behind as_summed(const OperationFacts& f) {
+  Behind behind{.tail = f.tail, .places = {}};
+  for (size_t k = 0; k < f.extents.size(); ++k) behind.places.emplace_back(k);
+  return behind;
+}
+
+Behind turned(const OperationFacts& f) {
+  Behind behind{.tail = f.tail, .places = f.permutation};
+  behind.tail.insert(behind.tail.end(), f.permuted_tail.begin(), f.permuted_tail.end());
+  return behind;
+}
+
+// Axes that are one to a tile, where they follow each other in what is stored as well.
+std::vector<DataAxis> neighbours(const OperationFacts& f, std::vector<DataAxis> axes,
+                                 const std::vector<std::optional<size_t>>& places) {
+  std::vector<DataAxis> result;
+  for (DataAxis& axis : axes) {
+    const bool together = std::ranges::adjacent_find(axis.axes, [&](size_t a, size_t b) {
+                            return !places[a] || !places[b] || *places[b] != *places[a] + 1;
+                          }) == axis.axes.end();
+    if (together) {
+      result.push_back(std::move(axis));
+      continue;
+    }
+    for (size_t k : axis.axes) result.push_back({{k}, f.extents[k], f.compute->axis[k].name()});
+  }
+  return result;
+}
+
 // Ways to tile these in the same loops, the owner of the tail first.
-void add_tilings(const Builder& b, const std::vector<size_t>& ops, std::vector<Tiling>& result) {
+void add_tilings(const Builder& b, const std::vector<size_t>& ops, const Behind& behind,
+                 std::vector<Tiling>& result) {
   std::vector<const OperationFacts*> facts;
   for (size_t op : ops) facts.push_back(&b.facts(op));
   const OperationFacts& f = *facts[0];
-  const std::vector<DataAxis> axes = data_axes(facts);
+  const std::vector<DataAxis> axes = neighbours(f, data_axes(facts), behind.places);
   const size_t first = result.size();
   result.push_back(tiling_of(b, ops, axes, axes.size() - 1, /*packed=*/false, /*grouped=*/false));
   const int64_t lanes = b.target().vector_lanes(32);
@@ -84,6 +123,10 @@ void add_tilings(const Builder& b, const std::vector<size_t>& ops, std::vector<T
     }
     result.push_back(std::move(plain));
   }
+  for (size_t k = first; k < result.size(); ++k) {
+    result[k].tail = behind.tail;
+    result[k].places = behind.places;
+  }
 }
 
 // All reductions whose tails lead into the operation's own.
@@ -97,8 +140,10 @@ std::vector<Tiling> tilings_of(const Builder& b, size_t op) {
   if (!b.facts(op).is_tiled()) return result;
   std::vector<size_t> all;
   add_company(b, op, all);
-  if (all.size() > 1) add_tilings(b, all, result);
-  add_tilings(b, {op}, result);
+  const OperationFacts& f = b.facts(op);
+  if (all.size() > 1) add_tilings(b, all, as_summed(f), result);
+  if (!f.permuted_tail.empty()) add_tilings(b, {op}, turned(f), result);
+  add_tilings(b, {op}, as_summed(f), result);
   return result;
 }
 

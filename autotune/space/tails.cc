@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <ranges>
 
 namespace tw::autotune {
@@ -29,7 +30,10 @@ struct Step {
 class Tails {
  public:
   Tails(std::vector<OperationFacts>& facts, const std::vector<bool>& elementwise)
-      : facts_(facts), meets_(facts.size(), kNone), claims_(facts.size()) {
+      : facts_(facts),
+        meets_(facts.size(), kNone),
+        claims_(facts.size()),
+        copies_of_tail_(facts.size(), 1) {
     for (size_t op = facts.size(); op-- > 0;) {
       if (elementwise[op]) meets_[op] = meeting_place(op);
     }
@@ -43,6 +47,7 @@ class Tails {
     std::ranges::stable_sort(reductions, std::ranges::greater(),
                              [&](size_t op) { return arithmetic(facts_[op]); });
     for (size_t op : reductions) claim_tail(op);
+    for (size_t op : reductions) claim_permuted(op);
     for (size_t op = 0; op < facts_.size(); ++op) facts_[op].tail_owner = claims_[op].owner;
   }
 
@@ -94,15 +99,19 @@ class Tails {
     return step;
   }
 
-  void claim_tail(size_t reduction) {
-    if (facts_[reduction].op->num_outputs() != 1) return;
+  // What follows an operation point for point and no tiles compute yet.
+  struct Walk {
     std::vector<Step> steps;
-    int64_t copies = 1;  // of what the first step leads to, in what the last one leads to
-    size_t end = reduction;
+    int64_t copies = 1;         // of what the first step leads to, in what the last one leads to
+    std::optional<Step> meets;  // the next step, where it leads into another's tail
+  };
+
+  Walk walk_from(size_t op, int64_t copies) const {
+    Walk walk{.steps = {}, .copies = copies, .meets = {}};
     while (true) {
-      Step step = step_from(end);
-      copies *= step.copies;
-      if (step.to == kNone || copies > kMostCopies) break;
+      Step step = step_from(op);
+      walk.copies *= step.copies;
+      if (step.to == kNone || walk.copies > kMostCopies) break;
       const int owner = claims_[static_cast<size_t>(step.to)].owner;
       const bool free = std::ranges::all_of(step.on_the_way, [&](const auto& between) {
         const int other = claims_[between.first].owner;
@@ -110,16 +119,44 @@ class Tails {
       });
       if (!free) break;
       if (owner != kNone) {
-        join(reduction, static_cast<size_t>(owner), step, copies);
+        walk.meets = std::move(step);
         break;
       }
-      end = static_cast<size_t>(step.to);
-      steps.push_back(std::move(step));
+      op = static_cast<size_t>(step.to);
+      walk.steps.push_back(std::move(step));
     }
-    claim(reduction, steps);
+    return walk;
   }
 
-  void claim(size_t reduction, const std::vector<Step>& steps) {
+  void claim_tail(size_t reduction) {
+    if (facts_[reduction].op->num_outputs() != 1) return;
+    const Walk walk = walk_from(reduction, 1);
+    if (walk.meets) {
+      const int owner = claims_[static_cast<size_t>(walk.meets->to)].owner;
+      join(reduction, static_cast<size_t>(owner), *walk.meets, walk.copies);
+    }
+    for (const Step& step : walk.steps) copies_of_tail_[reduction] *= step.copies;
+    claim(reduction, walk.steps, facts_[reduction].tail);
+  }
+
+  // What reads the end of the tail with the axes in another order, and what follows.
+  void claim_permuted(size_t reduction) {
+    OperationFacts& f = facts_[reduction];
+    const OperationFacts& end = f.tail.empty() ? f : facts_[f.tail.back()];
+    if (end.is_output || end.op->num_outputs() != 1 || end.consumers.size() != 1) return;
+    const Consumer& reader = end.consumers[0];
+    if (reader.permutation.empty() || claims_[reader.op].owner != kNone) return;
+    // The expressions of company are counted to the end of the tail.
+    const int64_t copies = copies_of_tail_[reduction] * reader.reads;
+    if (copies > kMostCopies || !f.company.empty()) return;
+    const Walk walk = walk_from(reader.op, copies);
+    f.permutation = reader.permutation;
+    f.permuted_tail = {reader.op};
+    claims_[reader.op] = {static_cast<int>(reduction), 1};
+    claim(reduction, walk.steps, f.permuted_tail);
+  }
+
+  void claim(size_t reduction, const std::vector<Step>& steps, std::vector<size_t>& tail) {
     int64_t copies = 1;  // of what a step leads to, in the end
     for (const Step& step : std::views::reverse(steps)) {
       mark(reduction, step, copies);
@@ -127,9 +164,8 @@ class Tails {
       copies *= step.copies;
     }
     for (const Step& step : steps) {
-      std::ranges::copy(std::views::keys(step.on_the_way),
-                        std::back_inserter(facts_[reduction].tail));
-      facts_[reduction].tail.push_back(static_cast<size_t>(step.to));
+      std::ranges::copy(std::views::keys(step.on_the_way), std::back_inserter(tail));
+      tail.push_back(static_cast<size_t>(step.to));
     }
   }
 
@@ -153,6 +189,7 @@ class Tails {
   std::vector<OperationFacts>& facts_;
   std::vector<int> meets_;
   std::vector<Claim> claims_;
+  std::vector<int64_t> copies_of_tail_;  // of a reduction in the end of its tail
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace tw::autotune {
 
 // `elementwise[p]`: all that read operation p do so at their own position, point for point. Fills
-// tail_owner, tail and company.
+// tail_owner, tail, company and what follows in another order.
 void assign_tails(std::vector<OperationFacts>& facts, const std::vector<bool>& elementwise);
 
 }  // namespace tw::autotune

@@ -2,8 +2,11 @@
 #include "autotune/space/tiling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "autotune/space/pack_operand.h"
 #include "autotune/space/tiles.h"
@@ -44,8 +47,7 @@ class TiledLoops {
  public:
   TiledLoops(Builder& b, const Tiling& tiling)
       : b_(b), tiling_(tiling), owner_(tiling.members[0].op), end_(owner_) {
-    const std::vector<size_t>& tail = b.facts(owner_).tail;
-    if (!tail.empty()) end_ = tail.back();
+    if (!tiling.tail.empty()) end_ = tiling.tail.back();
   }
 
   void apply() {
@@ -82,14 +84,15 @@ class TiledLoops {
   };
 
   void describe() {
-    std::string rule = "tile";
+    std::vector<std::string> ways;
     if (tiling_.packed) {
       const std::string& axis = tiling_.axes[tiling_.vector_axis].name;
       const auto& group = tiling_.members[0].group;
-      rule = group ? fmt::format("tile[packed {} in groups of {}]", axis, group->terms)
-                   : fmt::format("tile[packed {}]", axis);
+      ways.push_back(group ? fmt::format("packed {} in groups of {}", axis, group->terms)
+                           : fmt::format("packed {}", axis));
     }
-    b_.describe(rule, owner_);
+    if (tiling_.tail != facts(0).tail) ways.emplace_back("stored permuted");
+    b_.describe(ways.empty() ? "tile" : fmt::format("tile[{}]", fmt::join(ways, ", ")), owner_);
     for (size_t m = 1; m < tiling_.members.size(); ++m) {
       b_.describe("beside", tiling_.members[m].op);
     }
@@ -133,10 +136,11 @@ class TiledLoops {
 
   // All that leads from the members to the end is computed there.
   void take_tails() {
-    for (size_t m = 0; m < tiling_.members.size(); ++m) {
+    tail_ = tiling_.tail;
+    for (size_t m = 1; m < tiling_.members.size(); ++m) {
       const OperationFacts& f = facts(m);
       tail_.insert(tail_.end(), f.tail.begin(), f.tail.end());
-      if (m > 0) tail_.insert(tail_.end(), f.way.begin(), f.way.end());
+      tail_.insert(tail_.end(), f.way.begin(), f.way.end());
     }
     b_.take_tail(tail_);
   }
@@ -163,21 +167,47 @@ class TiledLoops {
 
   IterVar output_root(const DataAxis& axis) const {
     std::vector<IterVar> parts;
-    for (size_t k : axis.axes) parts.push_back(output_.axis(static_cast<int>(k)));
+    for (size_t k : axis.axes) parts.push_back(output_.axis(static_cast<int>(*tiling_.places[k])));
     return fuse_all(output_, parts);
   }
 
+  // What is stored along each of its dimensions: a data axis of the tiles, outermost first, or one
+  // position. Axes that are one to the tiles stand where the first of them does.
+  struct Dimension {
+    IterVar root;
+    std::optional<size_t> axis;
+  };
+  std::vector<Dimension> dimensions_stored() const {
+    std::map<size_t, std::optional<size_t>> at;
+    for (size_t d = 0; d < b_.facts(end_).extents.size(); ++d) at[d] = std::nullopt;
+    for (size_t k = 0; k < tiling_.axes.size(); ++k) {
+      const DataAxis& axis = tiling_.axes[k];
+      if (axis.extent == 1) continue;
+      for (size_t each : axis.axes) at.erase(*tiling_.places[each]);
+      at[*tiling_.places[axis.axes[0]]] = k;
+    }
+    std::vector<Dimension> result;
+    for (const auto& [d, axis] : at) {
+      result.push_back(
+          {axis ? output_root(tiling_.axes[*axis]) : output_.axis(static_cast<int>(d)), axis});
+    }
+    return result;
+  }
+
   void split_output() {
-    const size_t rank = tiling_.axes.size();
-    axes_.resize(rank);
+    axes_.resize(tiling_.axes.size());
     std::vector<IterVar> o0, o2;
-    for (size_t k = 0; k < rank; ++k) {
-      TiledAxis& a = axes_[k];
-      const IterVar root = output_root(tiling_.axes[k]);
-      if (tiling_.axes[k].extent == 1) {
+    const std::vector<Dimension> dimensions = dimensions_stored();
+    for (const Dimension& dimension : dimensions) {
+      if (dimension.axis) last_ = *dimension.axis;
+    }
+    for (const auto& [root, axis] : dimensions) {
+      if (!axis) {
         o0.push_back(root);
         continue;
       }
+      const size_t k = *axis;
+      TiledAxis& a = axes_[k];
       Knob knob = tile_knob(k);
       const auto [outer, tile] = b_.split(knob, output_, root);
       add_values(knob, [](const Tiles& t) { return t[0] * t[1] * t[2]; });
@@ -187,14 +217,14 @@ class TiledLoops {
       o1_.push_back(middle);
       a.o1 = middle;
       o2.push_back(inner);
-      if (k + 1 == rank) {
+      if (k == last_) {
         const auto [vectors, lanes] = b_.split(knob, output_, inner);
         add_values(knob,
                    [this](const Tiles& t) { return covering_lanes(b_.target(), t[1] * t[2]); });
         o2.back() = vectors;
         a.o_lanes = lanes;
       }
-      if (is_vector_axis(k) && k + 1 != rank) {
+      if (is_vector_axis(k) && k != last_) {
         // Several columns of the accumulators are transposed at once: see lower/transpose_loads.cc.
         const auto [tiles, columns] = b_.split(knob, output_, inner);
         add_values(knob, [this](const Tiles& t) { return std::min(kColumns, lanes_of(t[2])); });
@@ -215,7 +245,7 @@ class TiledLoops {
     order.insert(order.end(), o2.begin(), o2.end());
     const IterVar columns = axes_[tiling_.vector_axis].o_columns;
     if (columns.defined()) order.push_back(columns);
-    const IterVar lanes = axes_.back().o_lanes;
+    const IterVar lanes = axes_[last_].o_lanes;
     if (lanes.defined()) order.push_back(lanes);
     output_.reorder(order);
     fused_ = fuse_all(output_, o0);
@@ -370,6 +400,7 @@ class TiledLoops {
   Builder& b_;
   const Tiling& tiling_;
   size_t owner_, end_;  // what is stored: the last operation of the tail, or the reduction itself
+  size_t last_ = 0;     // of the tiled axes the innermost one of what is stored
   Stage output_;
   std::vector<Stage> sums_;     // of each member
   std::vector<size_t> tail_;    // all operations that the tiles compute behind the sums

@@ -31,6 +31,11 @@ struct Tiling {
   size_t vector_axis;          // of those
   bool packed;
   std::vector<TileMember> members;  // first the one that owns the tail
+  // What the tiles compute behind the first one's sums, in order; the last of it is stored.
+  std::vector<size_t> tail = {};
+  // The dimension of what is stored that each data axis of the first one is; nothing for some of
+  // one position.
+  std::vector<std::optional<size_t>> places = {};
 };
 
 void apply_tiling(Builder& b, const Tiling& tiling);

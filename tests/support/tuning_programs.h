@@ -514,6 +514,35 @@ z = compute([i: 20, j: 35], max(y(i, j), 0))
 arguments N K V X z
 outputs z
 )"},
+    {"product stored transposed, biased by row", R"(te 1
+A = placeholder(int32, [12, 20])
+B = placeholder(int32, [20, 37])
+bias = placeholder(int32, [37])
+C = compute([i: 12, j: 37], reduce [k: 20], sum((A(i, k)*B(k, j))))
+D = compute([i: 12, j: 37], (C(i, j) + bias(j)))
+T = compute([j: 37, i: 12], (D(i, j)*D(i, j)))
+E = compute([j: 37, i: 12], max(T(j, i), 0))
+arguments A B bias E
+outputs E
+)"},
+    {"convolution stored with channels last, and one of those positions only", R"(te 1
+x = placeholder(int32, [2, 5, 6, 7])
+w = placeholder(int32, [18, 5, 1, 1], constant)
+r = placeholder(int32, [2, 6, 7, 18])
+o = compute([n: 2, f: 18, y: 6, z: 7], reduce [c: 5, i: 1, j: 1], sum((x(n, c, (y + i), (z + j))*w(f, c, i, j))))
+t = compute([n: 2, y: 6, z: 7, f: 18, one: 1], (o(n, f, y, z) + r(n, y, z, f)))
+arguments x w r t
+outputs t
+)"},
+    {"gradient of a weight", R"(te 1
+g = placeholder(int32, [2, 6, 5, 4])
+x = placeholder(int32, [2, 17, 7, 6])
+l = compute([n: 2, y: 7, z: 6, c: 17], x(n, c, y, z))
+s = compute([i: 3, j: 3, f: 6, c: 17], reduce [n: 2, y: 5, z: 4], sum((g(n, f, y, z)*l(n, (y + i), (z + j), c))))
+w = compute([f: 6, c: 17, i: 3, j: 3], s(i, j, f, c))
+arguments g x w
+outputs w
+)"},
     {"terms that have an order", R"(te 1
 A = placeholder(int32, [12, 40])
 B = placeholder(int32, [40, 18])

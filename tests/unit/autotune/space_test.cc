@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "autotune/cost/features.h"
 #include "autotune/cost/loop_nest.h"
@@ -399,39 +400,44 @@ TEST(Space, AxesThatAreWalkedTogetherAreOne) {
             (Names{"c", "y", "x"}));
 }
 
+// With those tiles; the first choice where a knob has no such label.
+Point point_with(const Space& space, size_t sketch,
+                 const std::map<std::string, std::vector<int64_t>>& tiles) {
+  const std::vector<Knob>& knobs = space.sketches()[sketch].knobs;
+  Point point{.sketch = sketch, .choice = std::vector<size_t>(knobs.size())};
+  for (size_t k = 0; k < knobs.size(); ++k) {
+    const auto wanted = tiles.find(knobs[k].label);
+    if (wanted == tiles.end()) continue;
+    const auto at = std::ranges::find(knobs[k].choices, wanted->second);
+    EXPECT_NE(at, knobs[k].choices.end()) << knobs[k].label;
+    point.choice[k] = size_t(at - knobs[k].choices.begin());
+  }
+  return point;
+}
+
+// The extents of the three innermost loops around the first statement that sums.
+std::vector<int64_t> inner_loops_of_sums(const Space& space, const Point& point) {
+  const Schedule normal = normalize(space.schedule(point));
+  for (const NestStatement& s : analyze_nest(schedule_ops(normal, infer_bound(normal)))) {
+    if (std::ranges::none_of(s.loops, &NestLoop::reduces)) continue;
+    std::vector<int64_t> extents;
+    for (const NestLoop& loop : s.loops) extents.push_back(loop.extent);
+    return {extents.end() - 3, extents.end()};
+  }
+  return {};
+}
+
 // Of a tile in straight code the inner loop is the one over its few vectors, in whichever order the
 // axes were written: the outer one then needs one element at a time, and registers hold sums.
 TEST(Space, VectorsOfATileStayWhileElementsPass) {
-  const Task task = make_task(
-      te::parse_program("te 1\nx = placeholder(float32, [4, 6, 6, 16])\n"
-                        "w = placeholder(float32, [4, 4, 16, 16])\n"
-                        "o = compute([f: 4, y: 6, z: 6, b: 16], reduce [c: 4, d: 16], "
-                        "sum((x(c, y, z, d)*w(f, c, d, b))))\narguments x w o\noutputs o\n"),
-      Target::parse("llvm -mcpu=x86-64-v4"), 1);
-  const Space space(task);
-  const Sketch& sketch = space.sketches()[0];
-  Point point{.sketch = 0, .choice = std::vector<size_t>(sketch.knobs.size())};
-  for (size_t k = 0; k < sketch.knobs.size(); ++k) {
-    const auto choose = [&](std::string_view label, const std::vector<int64_t>& tiles) {
-      const auto at = std::ranges::find(sketch.knobs[k].choices, tiles);
-      if (sketch.knobs[k].label == label)
-        point.choice[k] = size_t(at - sketch.knobs[k].choices.begin());
-    };
-    choose("o.f", {1, 1, 2});
-    choose("o.y.z", {1, 1, 12});
-    choose("o.b", {1, 1, 16});
-    choose("o.d", {16});
-  }
-  const Schedule normal = normalize(space.schedule(point));
-  const std::vector<NestStatement> nest = analyze_nest(schedule_ops(normal, infer_bound(normal)));
-  const auto sums = std::ranges::find_if(nest, [](const NestStatement& s) {
-    return std::ranges::any_of(s.loops, &NestLoop::reduces);
-  });
-  ASSERT_NE(sums, nest.end());
-  std::vector<int64_t> inner;
-  for (const NestLoop& loop : sums->loops) inner.push_back(loop.extent);
-  inner.erase(inner.begin(), inner.end() - 3);
-  EXPECT_EQ(inner, (std::vector<int64_t>{12, 2, 16}));
+  const Space space(
+      task_of_te("x = placeholder(float32, [4, 6, 6, 16])\n"
+                 "w = placeholder(float32, [4, 4, 16, 16])\n"
+                 "o = compute([f: 4, y: 6, z: 6, b: 16], reduce [c: 4, d: 16], "
+                 "sum((x(c, y, z, d)*w(f, c, d, b))))\narguments x w o\noutputs o\n"));
+  const Point point = point_with(
+      space, 0, {{"o.f", {1, 1, 2}}, {"o.y.z", {1, 1, 12}}, {"o.b", {1, 1, 16}}, {"o.d", {16}}});
+  EXPECT_EQ(inner_loops_of_sums(space, point), (std::vector<int64_t>{12, 2, 16}));
 }
 
 // What is packed in the call is packed as a whole, or inside a loop of what reads it; constants
@@ -474,6 +480,23 @@ TEST(Space, ProductsThatMeetShareTilesOrAreStored) {
     const std::string text = to_text(space.trace(space.random(k, rng)));
     EXPECT_TRUE(applies(task, space.trace(space.random(k, rng)))) << text;
   }
+}
+
+// What is stored in another order than it is summed in is summed in the tiles that the knobs say.
+TEST(Space, TilesOfWhatIsStoredPermutedAreTheKnobs) {
+  const Space space(
+      task_of_te("A = placeholder(float32, [48, 32])\nB = placeholder(float32, [32, 64])\n"
+                 "P = compute([i: 48, j: 64], reduce [k: 32], sum((A(i, k)*B(k, j))))\n"
+                 "T = compute([j: 64, i: 48], (P(i, j)*P(i, j)))\narguments A B T\noutputs T\n"));
+  EXPECT_EQ(sketches_with(space, "tile(P) "), 1u) << "the product is stored, then turned";
+  ASSERT_EQ(sketches_with(space, "tile[stored permuted](P)"), 1u);
+  const auto permuted = std::ranges::find_if(space.sketches(), [](const Sketch& sketch) {
+    return sketch.description.find("tile[stored permuted](P)") != std::string::npos;
+  });
+  EXPECT_EQ(
+      inner_loops_of_sums(space, point_with(space, size_t(permuted - space.sketches().begin()),
+                                            {{"P.i", {1, 1, 4}}, {"P.j", {1, 1, 32}}})),
+      (std::vector<int64_t>{4, 2, 16}));
 }
 
 // x = exp(x) + tanh(x) and the like, again and again: what is read twice is computed once.

@@ -17,6 +17,12 @@ class Facts {
     for (size_t op = 0; op < facts_.size(); ++op) numbers_[facts_[op].op.name()] = op;
   }
   std::string tail(const std::string& name) const { return names(of(name).tail); }
+  // Behind the tail, and which axis of theirs each of the operation's own is.
+  std::string permuted(const std::string& name) const {
+    std::string text = names(of(name).permuted_tail);
+    for (const auto& axis : of(name).permutation) text += axis ? ' ' + std::to_string(*axis) : " -";
+    return text;
+  }
   std::string company(const std::string& name) const { return names(of(name).company); }
   std::string way(const std::string& name) const { return names(of(name).way); }
   std::string order() const { return names(tiling_order(facts_)); }
@@ -105,6 +111,51 @@ TEST(Tails, OtherPositionsAndShapesEndThem) {
   const Facts part(product("P", 4) +
                    "t = compute([i: 8, j: 15], P(i, j))\narguments Pa Pb t\noutputs t\n");
   EXPECT_EQ(part.tail("P"), "");
+}
+
+TEST(Tails, WhatReadsTheirEndInAnotherOrderFollows) {
+  const std::string p = product("P", 4) + pointwise("r", "max(P(i, j), 0)");
+  const std::string turned = "t = compute([i: 16, one: 1, j: 8], (r(j, i)*r(j, i)))\n";
+  const Facts f(p + turned +
+                "u = compute([i: 16, one: 1, j: 8], (t(i, one, j)*t(i, one, j)))\n"
+                "arguments Pa Pb u\noutputs u\n");
+  EXPECT_EQ(f.tail("P"), "r");
+  EXPECT_EQ(f.permuted("P"), "t u 2 0");
+  EXPECT_EQ(Facts(p + turned + "arguments Pa Pb t r\noutputs t r\n").permuted("P"), "");
+}
+
+TEST(Tails, OneOfSeveralPositionsIsNoPermutation) {
+  const auto permuted = [](const std::string& shape, const std::string& value) {
+    return Facts(product("P", 4) + "t = compute([" + shape + "], " + value +
+                 ")\narguments Pa Pb t\noutputs t\n")
+        .permuted("P");
+  };
+  EXPECT_EQ(permuted("i: 16, j: 8", "P(j, i)"), "t 1 0");
+  EXPECT_EQ(permuted("i: 16, j: 7", "P(j, i)"), "");
+  EXPECT_EQ(permuted("i: 16, j: 8, k: 2", "P(j, i)"), "");
+  EXPECT_EQ(permuted("i: 8, j: 8", "P(i, j)"), "");
+  EXPECT_EQ(permuted("i: 8, j: 16, k: 1", "(P(i, j) + P(i, (15 - j)))"), "");
+  EXPECT_EQ(permuted("i: 8, j: 16, k: 1", "P(i, j)"), "t 0 1");
+}
+
+// What stands behind is written eight times into an expression at most.
+TEST(Tails, PermutedOnesEndWhereExpressionsGrow) {
+  std::string text = product("P", 4) + "y0 = compute([j: 16, i: 8], (P(i, j)*P(i, j)))\n";
+  for (int k = 1; k <= 4; ++k) {
+    const std::string before = "y" + std::to_string(k - 1) + "(j, i)";
+    text +=
+        "y" + std::to_string(k) + " = compute([j: 16, i: 8], (" + before + "*" + before + "))\n";
+  }
+  EXPECT_EQ(Facts(text + "arguments Pa Pb y4\noutputs y4\n").permuted("P"), "y0 y1 y2 1 0");
+}
+
+// Sums of one tile lie alike, so that what follows two of them keeps their order.
+TEST(Tails, CompanyKeepsItsOrder) {
+  const Facts f(product("P", 4) + product("Q", 9) + pointwise("s", "(P(i, j) + Q(i, j))") +
+                "t = compute([i: 16, j: 8], s(j, i))\narguments Pa Pb Qa Qb t\noutputs t\n");
+  EXPECT_EQ(f.tail("Q"), "s");
+  EXPECT_EQ(f.company("Q"), "P");
+  EXPECT_EQ(f.permuted("Q"), "");
 }
 
 }  // namespace
