@@ -1,6 +1,7 @@
 """The wheel in an empty virtual environment, with the sources gone."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,13 @@ assert (b == 2).all()
 """
 
 
+def options_of_release():
+    """Those that decide what is compiled, as the release build has them: the wheel's objects are then in the cache."""
+    cache = (ROOT / "build" / "release" / "CMakeCache.txt").read_text()
+    names = "TW_JOIN|CMAKE_COMPILE_WARNING_AS_ERROR"
+    return [f"-D{name}={value}" for name, value in re.findall(rf"^({names}):\w+=(.*)$", cache, re.MULTILINE)]
+
+
 def run(*arguments, **options):
     result = subprocess.run(arguments, capture_output=True, text=True, **options)
     assert result.returncode == 0, f"{arguments}\n{result.stdout[-4000:]}\n{result.stderr[-4000:]}"
@@ -54,7 +62,7 @@ def wheel(tmp_path_factory):
     run(
         sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(source),
         env=os.environ | {"CMAKE_BUILD_PARALLEL_LEVEL": os.environ.get("TW_JOBS", "2"), "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-                          "SKBUILD_CMAKE_ARGS": f"-Dpybind11_DIR={pybind11}"})
+                          "SKBUILD_CMAKE_ARGS": ";".join([f"-Dpybind11_DIR={pybind11}", *options_of_release()])})
     shutil.rmtree(source)
     (path,) = folder.glob("tilewright-*.whl")
     return path
