@@ -99,6 +99,26 @@ DataAxis last_as_one(const OperationFacts& f) {
   return {{f.extents.size() - 1}, f.extents.back(), f.compute->axis.back().name()};
 }
 
+std::optional<int64_t> period_of(const OperationFacts& f, size_t axis) {
+  const Var var = f.compute->axis[axis].var();
+  std::optional<int64_t> period;
+  size_t all = 0, repeated = 0;
+  for (const Expr& body : f.compute->body) {
+    all += occurrences(body, var);
+    for_each_expr(body, [&](const Expr& e) {
+      const auto* mod = as<FloorMod>(e);
+      if (mod == nullptr || !mod->a.same_as(var)) return;
+      const std::optional<int64_t> divisor = as_const_int(mod->b);
+      if (divisor && period.value_or(*divisor) == *divisor) ++repeated;
+      period = divisor;
+    });
+  }
+  const bool divides =
+      period && *period > 1 && *period < f.extents[axis] && f.extents[axis] % *period == 0;
+  if (!divides || repeated != all) return std::nullopt;
+  return period;
+}
+
 std::vector<bool> axes_of_vectors(const te::ComputeNode& compute, std::span<const DataAxis> axes,
                                   size_t vector_axis) {
   const auto moves = [&compute](const Expr& load, const DataAxis& axis) {

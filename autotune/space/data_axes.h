@@ -28,6 +28,10 @@ std::vector<DataAxis> data_axes(std::span<const OperationFacts* const> facts);
 // The last of them, of an operation that nothing else's loops move into; else the last axis alone.
 DataAxis last_as_one(const OperationFacts& facts);
 
+// After how many positions along a data axis all that is read is read again: those of copies of a
+// tensor behind one another. Nothing where some read moves on, and for the axis as a whole.
+std::optional<int64_t> period_of(const OperationFacts& facts, size_t axis);
+
 // An operand that one data axis moves along one dimension, by itself; along `dimensions` of them
 // that follow each other where the axis is several.
 struct Operand {

@@ -14,6 +14,12 @@
 //
 // Rows that end inside of a vector follow each other as one row where all that is read lies so.
 //
+// Of copies of a tensor behind one another there are two ways: one after the other, or
+//
+//   parallel over the outer axes of one copy and chunks of the last; for copies; for vectors; lanes
+//
+// which reads each vector once, or from the nearest cache.
+//
 // What reads results of reductions takes its rows as wholes,
 //
 //   parallel over chunks of rows; for rows; for vectors; lanes
@@ -28,6 +34,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include "autotune/space/data_axes.h"
@@ -45,7 +52,20 @@ constexpr int64_t kMostSums = 32;   // vectors of sums side by side, whole rows 
 // Up to so many are straight code, so that they stay in registers.
 constexpr int64_t kSumsUnrolled = 16;
 
-int variants(const Builder&, size_t) { return 1; }
+// The data axes but the last along which all that is read is read again, and after how many
+// positions.
+std::map<size_t, int64_t> repeated_axes(const OperationFacts& f) {
+  std::map<size_t, int64_t> periods;
+  if (f.is_reduction || f.reads_reduction) return periods;
+  for (size_t k = 0; k + 1 < f.extents.size(); ++k) {
+    if (const auto period = period_of(f, k)) periods.emplace(k, *period);
+  }
+  return periods;
+}
+
+enum Variant : int { kAsWritten, kCopiesInside };
+
+int variants(const Builder& b, size_t op) { return repeated_axes(b.facts(op)).empty() ? 1 : 2; }
 
 // (vectors of a chunk, vectors of sums, lanes): chunks in parts whose sums are taken together.
 std::vector<std::vector<int64_t>> sum_choices(const Target& target, int64_t extent) {
@@ -140,9 +160,9 @@ IterVar last_axis(Builder& b, const Stage& stage, const OperationFacts& f,
   return fuse_all(stage, last);
 }
 
-void apply(Builder& b, size_t op, int) {
+void apply(Builder& b, size_t op, int variant) {
   const OperationFacts& f = b.facts(op);
-  b.describe("loops", op);
+  b.describe(variant == kCopiesInside ? "loops[copies inside]" : "loops", op);
   const bool ragged_rows = f.is_ragged() && f.decides_length.back();
   const bool has_sums =
       f.is_reduction && !ragged_rows && !f.extents.empty() && f.extents.back() > 1;
@@ -167,6 +187,7 @@ void apply(Builder& b, size_t op, int) {
   // Results of reductions are wanted for whole rows at once.
   const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && f.reads_reduction;
   std::vector<IterVar> inner;  // inside the parallel loop
+  std::vector<IterVar> copies_inside;
   LastAxis last;
   if (in_rows) {
     if (extents.end()[-2] > 1) {
@@ -187,8 +208,16 @@ void apply(Builder& b, size_t op, int) {
     const IterVar axis = last_axis(b, stage, f, outer, extent);
     if (extent > 1) last = split_last(b, stage, f, axis, extent, has_sums ? &partial : nullptr);
     outer.push_back(last.chunk.defined() ? last.chunk : axis);
+    if (variant == kCopiesInside && compute == f.compute) {
+      for (const auto& [k, period] : repeated_axes(f)) {
+        const auto [copies, once] = stage.split(outer[k], period);
+        outer[k] = once;
+        copies_inside.push_back(copies);
+      }
+    }
   }
   const size_t rows = inner.size();
+  inner.insert(inner.end(), copies_inside.begin(), copies_inside.end());
   if (last.vectors.defined()) inner.push_back(last.vectors);
   if (!has_sums) {
     inner.insert(inner.end(), compute->reduce_axis.begin(), compute->reduce_axis.end());

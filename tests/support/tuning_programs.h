@@ -534,6 +534,12 @@ t = compute([n: 2, y: 6, z: 7, f: 18, one: 1], (o(n, f, y, z) + r(n, y, z, f)))
 arguments x w r t
 outputs t
 )"},
+    {"copies of an image behind one another", R"(te 1
+x = placeholder(int32, [3, 5, 37])
+t = compute([c: 3, i: 20, j: 37], (x(c, floormod(i, 5), j) + floormod(i, 5)))
+arguments x t
+outputs t
+)"},
     {"gradient of a weight", R"(te 1
 g = placeholder(int32, [2, 6, 5, 4])
 x = placeholder(int32, [2, 17, 7, 6])

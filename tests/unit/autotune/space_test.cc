@@ -427,6 +427,24 @@ std::vector<int64_t> inner_loops_of_sums(const Space& space, const Point& point)
   return {};
 }
 
+// Copies of a tensor behind one another may be written together, so that it is read once; the last
+// axis is in vectors anyway, and where anything else moves along the axis nothing is read again.
+TEST(Space, CopiesMayBeWrittenTogether) {
+  const auto sketches = [](const std::string& value) {
+    return sketches_with(Space(task_of_te("x = placeholder(float32, [8, 64])\n"
+                                          "y = placeholder(float32, [32, 192])\n"
+                                          "t = compute([i: 32, j: 192], " +
+                                          value + ")\narguments x y t\noutputs t\n")),
+                         "copies inside");
+  };
+  EXPECT_EQ(sketches("x(floormod(i, 8), floormod(j, 64))"), 1u);
+  EXPECT_EQ(sketches("(x(floormod(i, 8), 3)*x(floormod(i, 8), 5))"), 1u);
+  EXPECT_EQ(sketches("x(0, floormod(j, 64))"), 0u);
+  EXPECT_EQ(sketches("(x(floormod(i, 8), 0)*y(i, j))"), 0u);
+  EXPECT_EQ(sketches("(x(floormod(i, 8), 0)*x(floormod(i, 4), 0))"), 0u);
+  EXPECT_EQ(sketches("x(floormod(i, 5), 0)"), 0u) << "copies do not divide the axis";
+}
+
 // Of a tile in straight code the inner loop is the one over its few vectors, in whichever order the
 // axes were written: the outer one then needs one element at a time, and registers hold sums.
 TEST(Space, VectorsOfATileStayWhileElementsPass) {
