@@ -31,6 +31,16 @@ size_t axis_of(const ShapeInference& s, int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + n : axis);
 }
 
+int64_t times(int64_t a, int64_t b) { return a == kUnknown || b == kUnknown ? kUnknown : a * b; }
+
+int64_t divided(const ShapeInference& s, int64_t extent, int64_t factor) {
+  if (extent == kUnknown || factor == 0) return kUnknown;
+  if (extent % factor != 0) {
+    s.fail(fmt::format("an extent of {}", extent), fmt::format("a multiple of {}", factor));
+  }
+  return extent / factor;
+}
+
 void require_word(const ShapeInference& s, std::string_view attribute,
                   std::initializer_list<std::string_view> legal) {
   const std::string& word = s.attributes().text(attribute);

@@ -92,6 +92,10 @@ te::Tensor as_bool(const te::Tensor& x);
 
 // Extent k; unknown where the rank is.
 int64_t extent(const Shape& shape, size_t k);
+// The product of extents; unknown where one is.
+int64_t times(int64_t a, int64_t b);
+// What times the factor is the extent, if that follows; the inference's error where nothing is.
+int64_t divided(const ShapeInference& s, int64_t extent, int64_t factor);
 // The attribute `axis`, where it names one.
 std::optional<int> axis_or_none(const AttributeValues& a);
 // What is known of a tensor's shape.

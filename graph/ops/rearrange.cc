@@ -10,18 +10,6 @@
 namespace tw::graph {
 namespace {
 
-int64_t times(int64_t extent, int64_t factor) {
-  return extent == kUnknown ? kUnknown : extent * factor;
-}
-// What times the factor is the extent, if that follows.
-int64_t divided(const ShapeInference& s, int64_t extent, int64_t factor) {
-  if (extent == kUnknown || factor == 0) return kUnknown;
-  if (extent % factor != 0) {
-    s.fail(fmt::format("an extent of {}", extent), fmt::format("a multiple of {}", factor));
-  }
-  return extent / factor;
-}
-
 void infer_tile(ShapeInference& s) {
   const Extents& reps = s.attributes().tuple("reps");
   if (std::ranges::any_of(reps, [](int64_t r) { return r < 0; })) {
@@ -163,49 +151,6 @@ std::vector<te::Tensor> compute_slice_like_gradient(const AttributeValues&, Tens
       "slice_like_grad", topi::kInjective)};
 }
 
-struct ImageDimensions {
-  size_t channels, rows, columns;
-};
-ImageDimensions image_dimensions(const ShapeInference& s) {
-  const std::string& layout = s.attributes().text("layout");
-  if (layout == "NCHW") return {1, 2, 3};
-  if (layout == "NHWC") return {3, 1, 2};
-  s.fail(fmt::format("layout '{}'", layout), "NCHW, NHWC");
-}
-
-// `depth` has the channels of `space` in blocks.
-std::pair<Shape, Shape> blocked(const ShapeInference& s, const Shape& depth, const Shape& space) {
-  const auto [c, h, w] = image_dimensions(s);
-  const int64_t block = s.attributes().integer("block_size");
-  if (block < 1) s.fail(fmt::format("a block_size of {}", block), "1 or more");
-  const std::string& mode = s.attributes().text("mode");
-  if (mode != "DCR" && mode != "CRD") s.fail(fmt::format("mode '{}'", mode), "DCR, CRD");
-  Shape to_space = *unify(depth, Shape::of_rank(4)), to_depth = *unify(space, Shape::of_rank(4));
-  (*to_space.extents)[c] = divided(s, to_space[c], block * block);
-  (*to_depth.extents)[c] = times(to_depth[c], block * block);
-  for (size_t d : {h, w}) {
-    (*to_space.extents)[d] = times(to_space[d], block);
-    (*to_depth.extents)[d] = divided(s, to_depth[d], block);
-  }
-  return {to_depth, to_space};
-}
-
-void infer_depth_to_space(ShapeInference& s) {
-  s.narrow_input(0, Shape::of_rank(4));
-  s.narrow_output(0, Shape::of_rank(4));
-  const auto [depth, space] = blocked(s, s.input(0), s.output(0));
-  s.narrow_output(0, space);
-  s.narrow_input(0, depth);
-}
-
-void infer_space_to_depth(ShapeInference& s) {
-  s.narrow_input(0, Shape::of_rank(4));
-  s.narrow_output(0, Shape::of_rank(4));
-  const auto [depth, space] = blocked(s, s.output(0), s.input(0));
-  s.narrow_output(0, depth);
-  s.narrow_input(0, space);
-}
-
 void infer_compress(ShapeInference& s) {
   const Extents& condition = s.attributes().tuple("condition");
   const int64_t taken = topi::compressed_extent(condition);
@@ -245,8 +190,7 @@ Entries forward_again(const NodeRef& node, const Entries& g) {
 }
 constexpr const char *kTile = "tile", *kTileGrad = "_tile_grad", *kRepeat = "repeat",
                      *kRepeatGrad = "_repeat_grad", *kSliceLikeGrad = "_slice_like_grad",
-                     *kCompress = "compress", *kCompressGrad = "_compress_grad",
-                     *kDepthToSpace = "depth_to_space", *kSpaceToDepth = "space_to_depth";
+                     *kCompress = "compress", *kCompressGrad = "_compress_grad";
 
 Entries stack_gradient(const NodeRef& node, const Entries& g) {
   const GradientOf n(node);
@@ -297,12 +241,7 @@ std::vector<Op> rearrange_ops() {
   const std::vector<AttributeSpec> compress_attributes = {
       {"condition", Tuple, {}, "what is not 0 is taken; what is missing is not"},
       {"axis", OptionalInt, "None", "a dimension; None: all elements in row-major order"}};
-  const std::vector<AttributeSpec> block_attributes = {
-      {"block_size", Int, {}, "rows and columns of a block"},
-      {"layout", Text, "NCHW", "NCHW or NHWC"},
-      {"mode", Text, "DCR", "DCR: blocks before channels; CRD: behind"}};
-  const Op move{.inputs = {data}, .infer_type = same_type, .pattern = Pattern::Injective};
-  std::vector<Op> ops = {
+  return {
       {.name = "tile",
        .doc = "data as a whole several times along its dimensions.",
        .inputs = {data},
@@ -431,27 +370,6 @@ std::vector<Op> rearrange_ops() {
           },
           forward_again<kCompress>),
   };
-  Op to_space = move, to_depth = move;
-  to_space.name = "depth_to_space";
-  to_space.doc = "Channels of images as rows and columns of blocks.";
-  to_depth.name = "space_to_depth";
-  to_depth.doc = "Rows and columns of blocks of images as channels.";
-  to_space.attributes = to_depth.attributes = block_attributes;
-  to_space.infer_shape = infer_depth_to_space;
-  to_depth.infer_shape = infer_space_to_depth;
-  to_space.compute = [](const AttributeValues& a, Tensors in) {
-    return std::vector{
-        topi::nn::depth_to_space(in[0], a.integer("block_size"), a.text("layout"), a.text("mode"))};
-  };
-  to_depth.compute = [](const AttributeValues& a, Tensors in) {
-    return std::vector{
-        topi::nn::space_to_depth(in[0], a.integer("block_size"), a.text("layout"), a.text("mode"))};
-  };
-  to_space.gradient = forward_again<kSpaceToDepth>;
-  to_depth.gradient = forward_again<kDepthToSpace>;
-  ops.push_back(std::move(to_space));
-  ops.push_back(std::move(to_depth));
-  return ops;
 }
 
 }  // namespace tw::graph

@@ -13,14 +13,6 @@ using enum AttributeType;
 const InputSpec kImages{"data", "(n, c, h, w), floating"};
 const AttributeSpec kNum{"num", Int, {}, "anchors"}, kClasses{"classes", Int, {}, "of an anchor"};
 
-int64_t times(int64_t extent, int64_t by) { return extent == kUnknown ? kUnknown : extent * by; }
-int64_t parts(const ShapeInference& s, int64_t extent, int64_t of) {
-  if (extent == kUnknown) return kUnknown;
-  if (extent % of != 0)
-    s.fail(fmt::format("an extent of {}", extent), fmt::format("a multiple of {}", of));
-  return extent / of;
-}
-
 // Few channels of a large image, and many of a small one.
 void infer_reorg(ShapeInference& s, bool inverse) {
   const int64_t stride = s.attributes().integer("stride");
@@ -28,18 +20,19 @@ void infer_reorg(ShapeInference& s, bool inverse) {
   s.narrow_input(0, Shape::of_rank(4));
   s.narrow_output(0, Shape::of_rank(4));
   const auto fewer = [&](const Shape& x) {
-    return Shape({x[0], parts(s, x[1], stride * stride), times(x[2], stride), times(x[3], stride)});
+    return Shape(
+        {x[0], divided(s, x[1], stride * stride), times(x[2], stride), times(x[3], stride)});
   };
   const auto more = [&](const Shape& x) {
     return Shape(
-        {x[0], times(x[1], stride * stride), parts(s, x[2], stride), parts(s, x[3], stride)});
+        {x[0], times(x[1], stride * stride), divided(s, x[2], stride), divided(s, x[3], stride)});
   };
   const Shape out = inverse ? fewer(s.input(0)) : more(s.input(0));
   const Shape in = inverse ? more(s.output(0)) : fewer(s.output(0));
   s.narrow_output(0, out);
   s.narrow_input(0, in);
   // The channels of the large image are those of a larger one.
-  parts(s, inverse ? s.output(0)[1] : s.input(0)[1], stride * stride);
+  divided(s, inverse ? s.output(0)[1] : s.input(0)[1], stride * stride);
 }
 
 Op reorg(std::string_view name, std::string_view doc, std::string_view gradient, bool inverse) {

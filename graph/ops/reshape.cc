@@ -9,7 +9,6 @@
 namespace tw::graph {
 namespace {
 
-int64_t times(int64_t a, int64_t b) { return a == kUnknown || b == kUnknown ? kUnknown : a * b; }
 int64_t count(const Extents& extents) {
   int64_t n = 1;
   for (int64_t e : extents) n = times(n, e);

@@ -48,6 +48,9 @@ def inferred(operator, shapes, attributes, dtypes=()):
     ("space_to_depth", [(1, 1, 3, 2)], {"block_size": 2}, "an extent of 3"),
     ("space_to_depth", [(1, 1, 2, 2)], {"block_size": 2, "layout": "HWNC"}, "layout 'HWNC'"),
     ("space_to_depth", [(1, 1, 2, 2)], {"block_size": 2, "mode": "X"}, "mode 'X'"),
+    ("pixel_shuffle", [(1, 6, 2, 2)], {"upscale_factor": 2}, "an extent of 6"),
+    ("pixel_shuffle", [(1, 4, 2, 2)], {"upscale_factor": 0}, "upscale_factor 0"),
+    ("pixel_unshuffle", [(1, 1, 2, 3)], {"downscale_factor": 2}, "an extent of 3"),
     ("arange", [], {"stop": 4, "step": 0}, "a step of 0"),
     ("eye", [], {"N": -1}, "-1 rows"),
     ("diag", [()], {}, "rank 0"),
@@ -90,6 +93,7 @@ def test_where_nothing_is():
     ("stack", [None, (3,)], {}, None, [(3,), (3,)]),
     ("diag", [(-1,)], {"k": 1}, (4, 4), [(3,)]),
     ("depth_to_space", [None], {"block_size": 2}, (1, 2, 4, 6), [(1, 8, 2, 3)]),
+    ("pixel_unshuffle", [None], {"downscale_factor": 2}, (1, 8, 2, 3), [(1, 2, 4, 6)]),
 ])
 def test_shapes_that_follow_from_the_output(operator, shapes, attributes, output, expected):
     xs = [sym.Variable(f"x{k}", **({"shape": shape} if shape else {})) for k, shape in enumerate(shapes)]

@@ -380,6 +380,8 @@ OPERATORS |= {
     "tile": lambda a, x: x.tile(a.ints("reps")),
     "repeat": lambda a, x: torch.repeat_interleave(x, a.repeats, a.axis),
     "stack": lambda a, *parts: torch.stack(parts, a.axis),
+    "pixel_shuffle": lambda a, x: relayout(F.pixel_shuffle(relayout(x, a.layout, "NCHW"), a.upscale_factor), "NCHW", a.layout),
+    "pixel_unshuffle": lambda a, x: relayout(F.pixel_unshuffle(relayout(x, a.layout, "NCHW"), a.downscale_factor), "NCHW", a.layout),
     "roll": lambda a, x: torch.roll(x, a.ints("shift"), a.ints("axis")),
     "diag": lambda a, x: torch.diag(x, a.k) if x.dim() == 1 else torch.diagonal(x, a.k, -2, -1),
     "trilu": lambda a, x: (torch.triu if a.upper else torch.tril)(x, a.k),

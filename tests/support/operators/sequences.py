@@ -160,10 +160,10 @@ def _compress(a, x):
     return np.compress(holds, x, None if a.axis is None else a.axis)
 
 
-def _images(function):
+def _images(function, size="block_size", mode=None):
     def compute(a, x):
         last = a.layout == "NHWC"
-        y = function(x.transpose(0, 3, 1, 2) if last else x, a.block_size, a.mode)
+        y = function(x.transpose(0, 3, 1, 2) if last else x, getattr(a, size), mode or a.mode)
         return y.transpose(0, 2, 3, 1) if last else y
 
     return compute
@@ -222,13 +222,13 @@ def _grow_slice_like(network):
     network.keep(network.call("slice_like", x, network.variable([network.one_of(range(1, e + 1)) for e in x.shape])))
 
 
-def _grow_blocks(op, channels, extents):
+def _grow_blocks(op, channels, extents, size="block_size", modes=({"mode": "DCR"}, {"mode": "CRD"})):
     """Images that are made of blocks, in the layout of the network's."""
 
     def grown(network):
         shape = (1, channels, *extents) if network.layout == "NCHW" else (1, *extents, channels)
         x = network.pick(lambda v: v.shape == shape) or network.variable(shape)
-        network.keep(network.call(op, network.call("tanh", x), block_size=2, layout=network.layout, mode=network.one_of(("DCR", "CRD"))))
+        network.keep(network.call(op, network.call("tanh", x), **{size: 2}, layout=network.layout, **network.one_of(modes)))
 
     return grown
 
@@ -334,8 +334,14 @@ OPERATORS = {
     "_slice_like_grad": Operator(_slice_like_grad, [([(2, 3), (4, 5)], {}), ([(4, 3), (4, 5)], {"axis": 1})]),
     "compress": Operator(_compress, COMPRESS, grow=_grow_moved("compress")),
     "_compress_grad": Operator(_transposed(_compress), [([np.compress(np.array(a["condition"]) != 0, np.zeros(x), a.get("axis")).shape, x], a) for (x,), a in COMPRESS]),
-    "depth_to_space": Operator(_images(_depth_to_space), list(zip([[(2, 8, 2, 3)], [(1, 12, 1, 3)], [(1, 2, 3, 18)]], BLOCKS)), grow=_grow_blocks("depth_to_space", 8, (2, 3))),
-    "space_to_depth": Operator(_images(_space_to_depth), list(zip([[(2, 2, 4, 6)], [(1, 3, 2, 6)], [(1, 6, 9, 2)]], BLOCKS)), grow=_grow_blocks("space_to_depth", 2, (4, 6))),
+    "depth_to_space": Operator(_images(_depth_to_space), [*zip([[(2, 8, 2, 3)], [(1, 12, 1, 3)], [(1, 2, 3, 18)]], BLOCKS), ([(0, 4, 2, 3)], {"block_size": 2})], grow=_grow_blocks("depth_to_space", 8, (2, 3))),
+    "space_to_depth": Operator(_images(_space_to_depth), [*zip([[(2, 2, 4, 6)], [(1, 3, 2, 6)], [(1, 6, 9, 2)]], BLOCKS), ([(1, 2, 0, 4)], {"block_size": 2})], grow=_grow_blocks("space_to_depth", 2, (4, 6))),
+    "pixel_shuffle": Operator(_images(_depth_to_space, "upscale_factor", "CRD"),
+                              [([(2, 8, 2, 3)], {"upscale_factor": 2}), ([(1, 2, 3, 18)], {"upscale_factor": 3, "layout": "NHWC"}), ([(1, 3, 2, 2)], {"upscale_factor": 1})],
+                              grow=_grow_blocks("pixel_shuffle", 8, (2, 3), "upscale_factor", [{}])),
+    "pixel_unshuffle": Operator(_images(_space_to_depth, "downscale_factor", "CRD"),
+                                [([(2, 2, 4, 6)], {"downscale_factor": 2}), ([(1, 6, 9, 2)], {"downscale_factor": 3, "layout": "NHWC"})],
+                                grow=_grow_blocks("pixel_unshuffle", 2, (4, 6), "downscale_factor", [{}])),
     "arange": Operator(_arange, [([], {"stop": 5}), ([], {"start": 1, "stop": 4, "step": 0.75}), ([], {"start": 5, "stop": -3, "step": -2, "dtype": "int32"}), ([], {"start": 3, "stop": 1}), ([], {"start": 4, "step": 0.75})], gradient="source", grow=_grow_source("arange", start=(0, 1), stop=(3, 5), step=(1, 0.75))),
     "eye": Operator(lambda a: np.eye(a.N, a.M, a.k, dtype=a.element_type("dtype")), [([], {"N": 3}), ([], {"N": 2, "M": 5, "k": -1, "dtype": "int8"}), ([], {"N": 3, "M": 4, "k": 2})], gradient="source", grow=_grow_source("eye", N=(2, 3), M=(3, 4), k=(-1, 0, 1))),
     "diag": Operator(_diag, DIAGONALS, grow=_grow_matrix),
