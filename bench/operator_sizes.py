@@ -32,6 +32,7 @@ class Case:
     # Nodes of ONNX: (operator, inputs, outputs, attributes), of x0, x1, … and initializers, giving y0 first.
     nodes: list[tuple] = field(default_factory=list)
     initializers: dict[str, object] = field(default_factory=dict)
+    opset: int = 18  # in which these nodes are
 
     @property
     def name(self) -> str:
@@ -71,6 +72,45 @@ def _conv_of_bytes(c, size, channels, kernel):
 
 def _node(op, inputs=1, **attributes):
     return [(op, [f"x{k}" for k in range(inputs)], ["y0"], attributes)]
+
+
+def _affine(operator, op, *shapes, axis=1, opset=18, beta=True, attributes=None, **of_node):
+    """Normalisations, with a factor and a term for each element along an axis."""
+    return [Case(operator, [shape, *[(shape[axis],)] * (1 + beta)], attributes or {}, weights=1 + beta, positive=True, nodes=_node(op, 2 + beta, epsilon=1e-5, **of_node), opset=opset)
+            for shape in shapes]
+
+
+def _convolution(operator, op, data, weight, channels, stride=1, padding=0):
+    spatial = len(data) - 2
+    attributes = {"channels": channels, "kernel_size": weight[2:], "strides": (stride,) * spatial, "padding": (padding,) * spatial}
+    node = _node(op, 3, strides=(stride,) * spatial, pads=(padding,) * 2 * spatial)
+    return Case(operator, [data, weight, (channels,)], attributes, weights=2, nodes=node)
+
+
+def _recurrent(operator, op, gates, steps, batch, width, hidden):
+    shapes = [(steps, batch, width), (1, gates * hidden, width), (1, gates * hidden, hidden), (1, 2 * gates * hidden)]
+    node = [(op, [f"x{k}" for k in range(4)], ["y0"], {"hidden_size": hidden})]
+    return Case(operator, shapes, {"hidden_size": hidden}, weights=3, nodes=node, values={k: _small for k in (1, 2, 3)})
+
+
+def _small(shape):
+    return np.random.default_rng(len(shape)).uniform(-0.1, 0.1, shape).astype("float32")
+
+
+def _regions(shape):
+    """Boxes on an image of 800 × 1088 pixels, of which `_ROIS` splits off the number of the image."""
+    random = np.random.default_rng(0)
+    corner, size = random.uniform(0, 600, (shape[0], 2)), random.uniform(20, 200, (shape[0], 2))
+    return np.concatenate([np.zeros((shape[0], 1)), corner, corner + size], 1).astype("float32")
+
+
+_ROIS = [
+    ("Split", ["x1", "parts"], ["number", "boxes"], {"axis": 1}), ("Squeeze", ["number", "one"], ["flat"], {}), ("Cast", ["flat"], ["numbers"], {"to": 7}),
+    ("RoiAlign", ["x0", "boxes", "numbers"], ["y0"], {"output_height": 7, "output_width": 7, "sampling_ratio": 2, "spatial_scale": 0.0625, "coordinate_transformation_mode": "output_half_pixel"})]
+
+
+def _scale(_):
+    return np.float32(0.05)
 
 
 def _positions(shape):
@@ -127,6 +167,38 @@ CASES = [
     *(Case("grid_sample", [shape, (1, 2, *shape[2:])], {"method": method}, values={1: _positions},
            nodes=[("Transpose", ["x1"], ["grid"], {"perm": (0, 2, 3, 1)}), ("GridSample", ["x0", "grid"], ["y0"], {"mode": method, "align_corners": 1})])
       for method in ("bilinear", "nearest") for shape in (IMAGE, (1, 3, 224, 224))),
+    *(case for name, op in (("tan", "Tan"), ("atan", "Atan"), ("sinh", "Sinh"), ("cosh", "Cosh"), ("asinh", "Asinh"), ("rint", "Round"), ("sign", "Sign"), ("softplus", "Softplus"),
+                            ("elu", "Elu"), ("selu", "Selu"), ("celu", "Celu"), ("mish", "Mish"), ("thresholded_relu", "ThresholdedRelu")) for case in _both(name, nodes=_node(op))),
+    *_both("gelu", nodes=_node("Gelu"), opset=23), *_both("hard_sigmoid", nodes=_node("HardSigmoid")),
+    *_both("silu", nodes=[("Sigmoid", ["x0"], ["s"], {}), ("Mul", ["x0", "s"], ["y0"], {})]),
+    *(Case("broadcast_pow", shapes, positive=True) for shapes in ([IMAGE, (64, 1, 1)], [TOKENS, (768,)])),
+    *(case for name, op in (("broadcast_greater", "Greater"), ("broadcast_less_equal", "LessOrEqual"), ("broadcast_equal", "Equal")) for case in _both(name, inputs=2, nodes=_node(op, 2))),
+    *(case for name, op in (("logical_and", "And"), ("logical_or", "Or")) for case in _both(name, inputs=2, dtypes={0: "bool", 1: "bool"}, nodes=_node(op, 2))),
+    *_affine("layer_norm", "LayerNormalization", TOKENS, (384, 1024), axis=-1), *_affine("instance_norm", "InstanceNormalization", IMAGE, (1, 128, 128, 128)),
+    *_affine("group_norm", "GroupNormalization", IMAGE, (1, 320, 32, 32), opset=23, attributes={"num_groups": 32}, num_groups=32),
+    *_affine("rms_norm", "RMSNormalization", TOKENS, (384, 1024), axis=-1, opset=23, beta=False),
+    *(Case("lp_normalize", [shape], {"axis": axis}, nodes=_node("LpNormalization", axis=axis)) for shape, axis in ((TOKENS, -1), (IMAGE, 1))),
+    *(Case("logsumexp", [shape], {"axis": axis, "keepdims": True}, nodes=_node("ReduceLogSumExp", 2), initializers={"x1": np.asarray([axis])}) for shape, axis in (((1536, 128), -1), ((64, 1000), -1))),
+    *(Case("norm", [shape], {"axis": axis, "keepdims": True}, nodes=_node("ReduceL2", 2), initializers={"x1": np.asarray([axis])}) for shape, axis in ((TOKENS, -1), (ROWS, -1))),
+    Case("batch_matmul", [(12, 128, 64), (12, 128, 64)]), Case("batch_matmul", [(12, 128, 128), (12, 64, 128)]),
+    *(Case("einsum", [shape] * 2, {"equation": "bhid,bhjd->bhij"}, nodes=_node("Einsum", 2, equation="bhid,bhjd->bhij")) for shape in ((1, 12, 128, 64), (1, 16, 384, 64))),
+    *(Case("scaled_dot_product_attention", [shape] * 3, nodes=_node("Attention", 3), opset=23) for shape in ((1, 12, 128, 64), (1, 16, 384, 64))),
+    _convolution("conv1d", "Conv", (1, 80, 3000), (384, 80, 3), 384, padding=1), _convolution("conv1d", "Conv", (1, 512, 500), (512, 512, 3), 512, stride=2),
+    _convolution("conv3d", "Conv", (1, 3, 8, 112, 112), (64, 3, 3, 7, 7), 64, padding=1), _convolution("conv3d", "Conv", (1, 64, 8, 28, 28), (64, 64, 3, 3, 3), 64, padding=1),
+    _convolution("conv2d_transpose", "ConvTranspose", (1, 256, 16, 16), (256, 128, 4, 4), 128, stride=2, padding=1),
+    _convolution("conv2d_transpose", "ConvTranspose", (1, 64, 64, 64), (64, 32, 2, 2), 32, stride=2),
+    *(Case("depth_to_space", [shape], {"block_size": block}, nodes=_node("DepthToSpace", blocksize=block)) for shape, block in (((1, 27, 128, 128), 3), ((1, 256, 32, 32), 2))),
+    *(Case("space_to_depth", [shape], {"block_size": 2}, nodes=_node("SpaceToDepth", blocksize=2)) for shape in ((1, 64, 52, 52), (1, 3, 416, 416))),
+    _recurrent("lstm", "LSTM", 4, 128, 1, 128, 128), _recurrent("lstm", "LSTM", 4, 35, 20, 200, 200),
+    _recurrent("gru", "GRU", 3, 128, 1, 128, 128), _recurrent("gru", "GRU", 3, 35, 20, 200, 200),
+    *(Case("roi_align", [(1, 256, 50, 68), (count, 5)], {"pooled_size": (7, 7), "spatial_scale": 0.0625, "sample_ratio": 2}, values={1: _regions}, nodes=_ROIS,
+           initializers={"parts": np.asarray([1, 4]), "one": np.asarray([1])}) for count in (16, 256)),
+    *(Case("one_hot", [(8, count)], {"depth": depth}, dtypes={0: "int64"}, nodes=[("OneHot", ["x0", "depth", "values"], ["y0"], {})], initializers={"depth": np.int64(depth), "values": np.float32([0, 1])})
+      for count, depth in ((16, 1000), (128, 128))),
+    *(Case("scatter_elements", [shape, places, places], {"axis": 1}, dtypes={1: "int64"}, nodes=_node("ScatterElements", 3, axis=1)) for shape, places in ((ROWS, (1024, 100)), ((8, 8732), (8, 400)))),
+    *(Case("quantize", [shape, (), ()], weights=2, dtypes={2: "int8"}, values={1: _scale, 2: lambda _: np.int8(3)}, nodes=_node("QuantizeLinear", 3)) for shape in (IMAGE, TOKENS)),
+    *(Case("dequantize", [shape, (), ()], weights=2, dtypes={0: "int8", 2: "int8"}, values={1: _scale, 2: lambda _: np.int8(3)}, nodes=_node("DequantizeLinear", 3)) for shape in (IMAGE, TOKENS)),
+    *(Case("trilu", [shape], {"upper": False}, nodes=_node("Trilu", upper=0)) for shape in ((12, 128, 128), (16, 384, 384))),
 ]
 
 
@@ -168,4 +240,4 @@ def model_of(case: Case, workload: SimpleNamespace):
     graph = helper.make_graph(
         [helper.make_node(op, ins, outs, **attributes) for op, ins, outs, attributes in case.nodes], case.operator, inputs,
         [onnx.ValueInfoProto(name="y0")], [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", onnx_export.OPSET)], ir_version=8)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8 if case.opset == 18 else 11)

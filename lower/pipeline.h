@@ -24,6 +24,7 @@ struct PassOptions {
   int auto_unroll_max_depth = 8;
   bool unroll_explicit = true;       // false: leave `unrolled` loops to code generation
   bool partition_const_loop = true;  // loop_partition also on loops of constant extent
+  bool vectorize = true;             // false: vectorized loops are serial ones
   bool predicate_tail = true;        // vectorize_loop: masked lanes instead of scalar tails
   bool check_bounds = false;         // test indices that are not proven inside when they are used
   // What buffers of one kernel take of a thread's stack at a time; the others are workspace.

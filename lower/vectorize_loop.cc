@@ -56,7 +56,7 @@ class VectorizeLoops : public ScopedMutator {
     found_ = beside || inside || op.for_kind == ForKind::Vectorized;
     if (op.for_kind != ForKind::Vectorized) return s;
     // Vectors do not nest: around a vectorized loop another one is serial.
-    if (inside) return with(s, [](For& f) { f.for_kind = ForKind::Serial; });
+    if (inside || !options_.vectorize) return with(s, [](For& f) { f.for_kind = ForKind::Serial; });
     return vectorize(*as<For>(s), s);
   }
 

@@ -52,6 +52,8 @@ std::string describe(py::handle object);
 
 // The operators of Python on a class of expressions or tensors.
 void bind_operators(py::object cls);
+// A function of topi/elementwise.def: of a tensor a tensor, of an expression an expression.
+py::object unary(std::string_view name, py::handle a);
 
 // Sets Python's exception to the class of the error's kind.
 void raise_in_python(const Error& error);

@@ -415,6 +415,7 @@ void bind_functions(py::module_& m) {
   m.def("logical_not", [](const Expr& a) { return !condition(a, "not"); });
   m.def("structural_equal",
         [](const Expr& a, const Expr& b) { return equal(a, b, {.map_free_vars = true}); });
+  m.def("unary", &unary);
   // A pure intrinsic with the type of its first argument; arguments of two come to one type.
   m.def("intrinsic", [](const std::string& name, std::vector<Expr> arguments) {
     const Intrinsic* row = find_intrinsic(name);

@@ -25,6 +25,7 @@ namespace {
   OPTION(auto_unroll_max_depth, passes, "of nested loops, when unrolling automatically")     \
   OPTION(unroll_explicit, passes, "False leaves unrolled loops to code generation")          \
   OPTION(partition_const_loop, passes, "partition loops of constant extent too")             \
+  OPTION(vectorize, passes, "False makes vectorized loops serial")                           \
   OPTION(predicate_tail, passes, "masked lanes instead of scalar tails")                     \
   OPTION(check_bounds, passes, "test indices that are not proven inside when used")          \
   OPTION(max_stack_bytes, passes, "what buffers may take of a thread's stack at a time")     \
@@ -51,27 +52,12 @@ void set_option(T& to, const std::string& name, py::handle value) {
          .legal = std::is_same_v<T, bool> ? "True or False" : "an integer of at least 0"});
 }
 
-// Options of TVM 0.8, and what says the same here.
-struct OtherOption {
-  std::string_view name, instead;
-};
-constexpr OtherOption kOtherOptions[] = {
-    {"tir.UnrollLoop", "auto_unroll_max_step, auto_unroll_max_depth and unroll_explicit"},
-    {"tir.LoopPartition", "partition_const_loop"},
-    {"tir.instrument_bound_checkers", "check_bounds"},
-    {"tir.debug_keep_trivial_loop", "keep_trivial_loops"},
-    {"tir.disable_vectorize", "disabled_pass=[\"vectorize_loop\"]"},
-    {"tir.disable_storage_rewrite", "disabled_pass=[\"storage_rewrite\"]"},
-    {"tir.add_lower_pass", "observer=f, which sees each kernel after each pass"},
-};
-
 [[noreturn]] void unknown_option(const std::string& name,
                                  const std::vector<std::string_view>& names) {
-  for (const OtherOption& other : kOtherOptions) {
-    if (name != other.name) continue;
+  if (name == "tir.add_lower_pass") {
     raise({.code = ErrorCode::BadArgument,
            .what = fmt::format("the option '{}' is none here", name),
-           .legal = std::string(other.instead)});
+           .legal = "observer=f, which sees each kernel after each pass"});
   }
   raise({.code = ErrorCode::BadArgument,
          .what = fmt::format("unknown option '{}'{}", name, suggestion(nearest_word(name, names))),

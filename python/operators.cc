@@ -82,19 +82,14 @@ const BinaryOperator& row_for(const Operator& op, py::handle a, py::handle b) {
 
 py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
 
-py::object unary(std::string_view name, py::handle a) {
-  if (py::isinstance<te::Tensor>(a)) {
-    const topi::UnaryOperator* row = topi::find_unary(name);
-    return py::cast(
-        row->apply(a.cast<const te::Tensor&>(), fmt::format("T_{}", name), topi::kElementwise));
-  }
-  const Expr x = to_expr(a);
-  if (name == "negative") return wrap(-x);
-  if (name == "logical_not") return wrap(!x);
-  return wrap(x.dtype().is_uint() ? x : call("fabs", {x}));
-}
-
 }  // namespace
+
+py::object unary(std::string_view name, py::handle a) {
+  const topi::UnaryOperator& row = *topi::find_unary(name);
+  if (!py::isinstance<te::Tensor>(a)) return wrap(row.of(to_expr(a)));
+  return py::cast(
+      row.apply(a.cast<const te::Tensor&>(), fmt::format("T_{}", name), topi::kElementwise));
+}
 
 void bind_operators(py::object cls) {
   const auto def = [&cls](const char* name, auto f) {

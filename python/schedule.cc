@@ -185,7 +185,9 @@ class Recorder {
           return *constant;
         }
         const SourceScope here(step_.where);
-        return symbolic_text(on_.schedule.data(), *e);
+        ScheduleData& schedule = on_.schedule.data();
+        return p.type == ParameterType::Size ? size_text(schedule, *e)
+                                             : condition_text(schedule, *e);
       }
       case ParameterType::Thread:
         return thread(p, object);
@@ -413,6 +415,10 @@ void bind_schedule(py::module_& m) {
           },
           "The stage of each operation.")
       .def_property_readonly("outputs", [](const Schedule& s) { return s.outputs(); })
+      .def_property_readonly(
+          "parameters", [](const Schedule& s) { return s.data().parameters; },
+          "Variables of the sizes of splits that are in no shape, p0 first: arguments of what is "
+          "built.")
       .def_property_readonly("trace", [](const Schedule& s) { return ScheduleTrace{s.trace(), s}; })
       .def(
           "apply", [](const Schedule& s, const Trace& trace) { s.apply(trace); }, py::arg("trace"),

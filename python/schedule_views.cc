@@ -5,6 +5,7 @@
 #include "schedule/infer_bound.h"
 #include "schedule/normalize.h"
 #include "schedule/schedule_data.h"
+#include "schedule/schedule_ops.h"
 
 namespace tw::python {
 namespace {
@@ -94,6 +95,10 @@ void bind_schedule_views(py::module_& m) {
         return values;
       });
   m.def("infer_bound", &infer_bound_of);
+  m.def("schedule_ops", [](const Schedule& schedule, bool keep_trivial_loops) {
+    const Schedule normal = normalize(schedule);
+    return schedule_ops(normal, infer_bound(normal), {.keep_trivial_loops = keep_trivial_loops});
+  });
 }
 
 }  // namespace tw::python

@@ -183,7 +183,7 @@ Stage::Pair Stage::split_nparts(const IterVar& axis, int64_t nparts) const {
 }
 Stage::Pair Stage::split_by(const IterVar& axis, const Expr& factor) const {
   const StepResults& r =
-      Recorder(schedule_, data_, "split")(axis)(symbolic_text(*schedule_, factor)).apply();
+      Recorder(schedule_, data_, "split")(axis)(size_text(*schedule_, factor)).apply();
   return {r[0].axis, r[1].axis};
 }
 IterVar Stage::fuse(const std::vector<IterVar>& axes) const {
@@ -442,6 +442,7 @@ Schedule Schedule::copy() const {
   to.stage_of = data_->stage_of;
   for (auto& entry : to.stage_of) entry.second = moved.at(entry.second);
   to.operations_kept = data_->operations_kept;
+  to.parameters = data_->parameters;
   to.trace = data_->trace;
   to.results = data_->results;
   for (StepResults& results : to.results) {

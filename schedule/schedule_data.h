@@ -20,6 +20,7 @@ struct ScheduleData {
   // Every operation that a stage has or had; `operations_kept` keeps their addresses theirs.
   std::unordered_map<const Producer*, StageData*> stage_of;
   std::vector<te::Operation> operations_kept;
+  std::vector<Var> parameters;  // variables of steps that are in no shape (symbols.h)
   Trace trace;
   std::vector<StepResults> results;                                         // of each step
   std::unordered_map<Var, AxisRef, IdentityHash, IdentityEqual> axis_refs;  // axes that steps made

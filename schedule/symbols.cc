@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "ir/expr.h"
@@ -48,19 +49,89 @@ std::vector<Var> symbols_of(const ScheduleData& schedule) {
 
 std::string symbol_name(size_t k) { return fmt::format("v{}", k); }
 
-}  // namespace
+constexpr DType kParameterTypes[] = {int_type(32), int_type(64)};
 
-std::string symbolic_text(const ScheduleData& schedule, const Expr& e) {
-  const std::vector<Var> symbols = symbols_of(schedule);
+std::string parameter_name(size_t k, DType type) {
+  return type == int_type(32) ? fmt::format("p{}", k) : fmt::format("p{}.{}", k, to_string(type));
+}
+
+bool is_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
+
+// Whether the name stands in the text as a whole.
+bool mentions(std::string_view text, std::string_view name) {
+  for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    const bool begins = at == 0 || !is_of_name(text[at - 1]);
+    if (begins && (end == text.size() || !is_of_name(text[end]))) return true;
+  }
+  return false;
+}
+
+// Those of a trace from elsewhere are made where a text first has them.
+void add_parameters(ScheduleData& schedule, std::string_view text) {
+  const auto next = [&](DType type) { return parameter_name(schedule.parameters.size(), type); };
+  const auto has_next = [&](DType type) { return mentions(text, next(type)); };
+  for (;;) {
+    const auto* type = std::ranges::find_if(kParameterTypes, has_next);
+    if (type == std::end(kParameterTypes)) return;
+    schedule.parameters.emplace_back(next(*type), *type);
+  }
+}
+
+// By the names that they have in texts.
+VarMap names_of(const ScheduleData& schedule) {
   VarMap named;
+  const std::vector<Var> symbols = symbols_of(schedule);
   for (size_t k = 0; k < symbols.size(); ++k)
     named[symbols[k]] = Var(symbol_name(k), symbols[k].dtype());
+  for (size_t k = 0; k < schedule.parameters.size(); ++k) {
+    const Var& v = schedule.parameters[k];
+    named[v] = Var(parameter_name(k, v.dtype()), v.dtype());
+  }
+  return named;
+}
+
+bool is_of_axis(const ScheduleData& schedule, const Var& v) {
+  const auto is_v = [&](const IterVar& axis) { return axis->var.same_as(v); };
+  return schedule.axis_refs.contains(v) ||
+         std::ranges::any_of(schedule.program_stages, [&](const StageData* stage) {
+           return std::ranges::any_of(stage->origin_op->root_axes(), is_v);
+         });
+}
+
+[[noreturn]] void raise_no_variable(const std::string& what, const std::string& legal) {
+  raise({.code = ErrorCode::BadArgument,
+         .what = what,
+         .where = SourceScope::current(),
+         .legal = legal});
+}
+
+}  // namespace
+
+std::string size_text(ScheduleData& schedule, const Expr& e) {
+  const VarMap named = names_of(schedule);
+  for (const Var& v : free_vars(e)) {
+    if (named.contains(v)) continue;
+    if (is_of_axis(schedule, v) || !std::ranges::count(kParameterTypes, v.dtype())) {
+      raise_no_variable(fmt::format("variable '{}', {}, in a size", v.name(),
+                                    is_of_axis(schedule, v) ? "which is that of an axis"
+                                                            : "of type " + to_string(v.dtype())),
+                        "variables of the program's shapes, and others of type int32 or int64 "
+                        "that are arguments of what is built");
+    }
+    schedule.parameters.push_back(v);
+  }
+  return to_string(substitute(e, names_of(schedule)));
+}
+
+std::string condition_text(const ScheduleData& schedule, const Expr& e) {
+  const VarMap named = names_of(schedule);
   for (const Var& v : free_vars(e)) {
     if (named.contains(v) || is_thread_tag(v.name())) continue;
-    raise({.code = ErrorCode::BadArgument,
-           .what = fmt::format("variable '{}' is in no shape of the program", v.name()),
-           .where = SourceScope::current(),
-           .legal = "variables of the program's shapes"});
+    raise_no_variable(fmt::format("variable '{}' in a condition of threads", v.name()),
+                      "thread axes, and variables of the program's shapes");
   }
   return to_string(substitute(e, named));
 }
@@ -70,6 +141,10 @@ Expr parse_symbolic(const PrimitiveCall& call, std::string_view text,
   ParseScope scope;
   const std::vector<Var> symbols = symbols_of(call.schedule());
   for (size_t k = 0; k < symbols.size(); ++k) scope.variables.emplace(symbol_name(k), symbols[k]);
+  std::vector<Var>& parameters = call.schedule().parameters;
+  if (threads == nullptr) add_parameters(call.schedule(), text);
+  for (size_t k = 0; k < parameters.size(); ++k)
+    scope.variables.emplace(parameter_name(k, parameters[k].dtype()), parameters[k]);
   std::vector<ThreadVar> known;
   for (std::string_view tag : kThreadTags) {
     if (threads == nullptr) break;
@@ -85,6 +160,7 @@ Expr parse_symbolic(const PrimitiveCall& call, std::string_view text,
                .legal = error.info().legal});
   }
   VarSet of_program(symbols.begin(), symbols.end());
+  of_program.insert(parameters.begin(), parameters.end());
   for (const Var& v : free_vars(e)) {
     const auto it = std::find_if(known.begin(), known.end(),
                                  [&](const ThreadVar& t) { return t.var.same_as(v); });

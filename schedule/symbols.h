@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions in arguments of steps, as text: by a trace alone, whatever variables are called.
 // `v0`, `v1`, … are the variables of the program's shapes, in the order in which its operations
-// first use them; thread axes have their tags, such as `threadIdx.x`.
+// first use them; `p0`, `p1`, … are variables of sizes alone, in the order in which steps use them,
+// with their type behind a dot unless it is int32: arguments of what is built. Thread axes have
+// their tags, such as `threadIdx.x`.
 #pragma once
 
 #include <optional>
@@ -14,11 +16,15 @@
 
 namespace tw {
 
-// The text of an expression over the program's variables and variables named like thread axes.
-// BadArgument for any other.
-std::string symbolic_text(const ScheduleData& schedule, const Expr& e);
-// The inverse, raising through `call`. Thread axes that it uses are added to `threads`; where that
-// is null they are refused.
+// The text of a size. What is in no shape becomes a parameter of the schedule, and BadArgument is
+// raised for variables of axes.
+std::string size_text(ScheduleData& schedule, const Expr& e);
+// The text of a condition over variables of shapes, parameters and variables named like thread
+// axes. BadArgument for any other.
+std::string condition_text(const ScheduleData& schedule, const Expr& e);
+// The inverse of both, raising through `call`. Thread axes that it uses are added to `threads`;
+// where that is null, as for sizes, they are refused, and parameters that the schedule does not
+// have yet are made.
 Expr parse_symbolic(const PrimitiveCall& call, std::string_view text,
                     std::vector<ThreadVar>* threads = nullptr);
 

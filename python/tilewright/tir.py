@@ -99,6 +99,48 @@ isinf = _unary("isinf", "Whether x is an infinity")
 popcount = _unary("popcount", "Number of one bits")
 
 
+def _composed(name, doc):
+    """What is an expression of several intrinsics."""
+    def function(x):
+        return _core.unary(name, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}; of a tensor: of each element."
+    return function
+
+
+asinh = _composed("asinh", "Inverse hyperbolic sine")
+acosh = _composed("acosh", "Inverse hyperbolic cosine")
+atanh = _composed("atanh", "Inverse hyperbolic tangent")
+log1p = _composed("log1p", "log(1 + x), exact near 0")
+
+
+def exp10(x):
+    """10 to the x; of a tensor: of each element."""
+    return power(const(10.0, _operand(x).dtype), x)
+
+
+def ldexp(x1, x2):
+    """x1 times 2 to the x2 with one rounding; x2 is an integer."""
+    return _core.intrinsic("ldexp", [const(x1), _core.cast(const(x1).dtype, const(x2))])
+
+
+def hypot(x1, x2):
+    """The square root of x1 * x1 + x2 * x2, which is finite where only the squares are not."""
+    a, b = abs(x1), abs(x2)
+    large, small = _core.max(a, b), _core.min(a, b)
+    ratio = small / large
+    finite = if_then_else(large == 0, large, large * sqrt(1 + ratio * ratio))
+    with_nan = if_then_else(isnan(a + b), a + b, finite)  # which of the two max and min would lose
+    return if_then_else(isinf(a), a, if_then_else(isinf(b), b, with_nan))
+
+
+def copysign(x1, x2):
+    """x1 with the sign of x2, a zero's too."""
+    negative = _core.logical_or(x2 < 0, 1 / const(x2) < 0)
+    return Select(negative, -abs(x1), abs(x1))
+
+
 def abs(x):
     """Absolute value; of a tensor: of each element."""
     return x.__abs__() if isinstance(x, (_core.PrimExpr, _core.Tensor, _core.IterVar)) else const(x).__abs__()
@@ -222,14 +264,22 @@ def saturating_cast(value, dtype):
     return _core.saturating_cast(dtype, value)
 
 
-def max(a, b):
-    """The greater of two expressions; `te.max` with an axis reduces."""
-    return _core.max(a, b)
+def _of_te(name):
+    def function(*args, **kwargs):
+        from . import te  # which needs this module
+
+        return getattr(te, name)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"te.{name}."
+    return function
 
 
-def min(a, b):
-    """The lesser of two expressions; `te.min` with an axis reduces."""
-    return _core.min(a, b)
+max = _of_te("max")
+min = _of_te("min")
+sum = _of_te("sum")
+comm_reducer = _of_te("comm_reducer")
+decl_buffer = _of_te("decl_buffer")
 
 
 def reinterpret(dtype, value):
@@ -278,10 +328,3 @@ def _llvm(dtype, name, args, pure):
 
 def _arguments(args):
     return [StringImm(a) if isinstance(a, str) else const(a) for a in args]
-
-
-def decl_buffer(*args, **kwargs):
-    """te.decl_buffer."""
-    from .te.intrin import decl_buffer as declare
-
-    return declare(*args, **kwargs)

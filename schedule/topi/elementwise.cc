@@ -94,7 +94,9 @@ Expr asinh_of(const Expr& x) {
 
 Expr acosh_of(const Expr& x) {
   const Expr above = x - one(x);
-  const Expr near = log1p_of(above + call("sqrt", {above * (x + one(x))}));
+  // The product of the roots: below 1 one of them is NaN, also where their product is infinite.
+  const Expr root = call("sqrt", {above}) * call("sqrt", {x + one(x)});
+  const Expr near = log1p_of(above + root);
   return select(x > large(x.dtype()), log_of_twice(x), near);
 }
 
@@ -121,7 +123,11 @@ Tensor map(const Tensor& x, const std::string& label, const std::string& tag, F 
 
 const std::vector<UnaryOperator>& unary_operators() {
   static const std::vector<UnaryOperator> rows = {
-#define UNARY(name, elements, expression, doc) {#name, #elements, doc, &topi::name},
+#define UNARY(name, elements, expression, doc)             \
+  {#name, #elements, doc, &topi::name, [](const Expr& x) { \
+     check_elements(#name, Elements::elements, x.dtype()); \
+     return Expr(expression);                              \
+   }},
 #include "schedule/topi/elementwise.def"
 #undef UNARY
   };

@@ -24,6 +24,7 @@ struct UnaryOperator {
   std::string_view elements;  // "Any", "Number", "Float", "Bool"
   std::string_view doc;
   Tensor (*apply)(const Tensor& x, const std::string& label, const std::string& tag);
+  Expr (*of)(const Expr& x);  // of one element
 };
 const std::vector<UnaryOperator>& unary_operators();
 // Null when there is no such row.

@@ -58,3 +58,36 @@ def test_what_is_read_as_memory_is_not_inlined():
     init = te.compute((1, 16), lambda _, i: A[0, i], name="init")
     R = te.scan(init, te.compute((4, 16), lambda t, i: S[t - 1, i] + A[t, i], name="update"), S, inputs=[A], name="R")
     assert tw.topi.generic.default_schedule(R).check() == []
+
+
+def test_a_schedule_by_the_functions_of_tvm():
+    """As TVM's tests of bounds have it: a fused axis, split by a variable that only the schedule knows."""
+    m, l, factor = te.var("m"), te.var("l"), te.var("factor")
+    A = te.placeholder((m, l), name="A")
+    B = te.compute((m, l), lambda i, j: A[i, j] + 1.0, name="B")
+    C = te.compute((m, l), lambda i, j: B[i, j] * B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    outer, inner = s[C].split(s[C].fuse(*C.op.axis), factor)
+    s[B].compute_at(s[C], outer)
+    s = s.normalize()
+    bounds = te.schedule.InferBound(s)
+    text = str(te.schedule.ScheduleOps(s, bounds))
+    assert text.index("produce C {") < text.index("produce B {") and "realize B" in text
+    assert str(bounds[inner].extent) in text
+    function = tw.build(s, [factor, A, C])
+    for size, of in ((1, 1), (3, 4), (7, 100)):
+        x = np.arange(size * 5, dtype="float32").reshape(size, 5)
+        y = tw.nd.array(np.zeros_like(x))
+        function(of, tw.nd.array(x), y)
+        np.testing.assert_array_equal(y.numpy(), (x + 1) ** 2)
+    graph = te.schedule.CreateReadGraph([C.op])
+    assert graph == {C.op: [B], B.op: [A], A.op: []}
+    assert te.schedule.PostDFSOrder([C.op], graph) == [A.op, B.op, C.op]
+
+
+def test_loops_of_one_iteration_stay_where_asked_for():
+    A = te.placeholder((1, 4), name="A")
+    B = te.compute((1, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    s = te.create_schedule(B.op)
+    assert "for (i, 0, 1)" in str(te.schedule.ScheduleOps(s, te.schedule.InferBound(s), True))
+    assert "for (i" not in str(te.schedule.ScheduleOps(s, te.schedule.InferBound(s)))

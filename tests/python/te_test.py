@@ -163,6 +163,46 @@ def test_numbers_of_numpy_keep_their_type_and_value(dtype):
     np.testing.assert_array_equal(y, np.full(2, value))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_that_are_several_intrinsics(dtype):
+    tiny, huge, inf = np.finfo(dtype).tiny, np.finfo(dtype).max, np.inf
+    values = np.array([-inf, -huge, -3, -1.5, -0.5, -1e-9, -0.0, 0.0, tiny, 1e-9, 0.5, 1, 1.5, 3, huge, inf, np.nan], dtype)
+    n, powers = len(values), np.arange(-8, 9).astype("int32")
+    x, y, k = te.placeholder((n,), dtype, name="x"), te.placeholder((n,), dtype, name="y"), te.placeholder((n,), "int32", name="k")
+    functions = {
+        "asinh": lambda i: te.asinh(x[i]), "acosh": lambda i: te.acosh(x[i]), "atanh": lambda i: te.atanh(x[i]), "log1p": lambda i: tir.log1p(x[i]),
+        "exp10": lambda i: tir.exp10(x[i]), "ldexp": lambda i: tir.ldexp(x[i], k[i]), "hypot": lambda i: tir.hypot(x[i], y[i]), "copysign": lambda i: tir.copysign(x[i], y[i])}
+    for name, function in functions.items():
+        out = te.compute((n,), function, name=name)
+        assert out.dtype == dtype
+        built = tw.build(te.create_schedule(out.op), [x, y, k, out])
+        for other in (values[::-1].copy(), np.roll(values, 4)):
+            found = tw.nd.array(np.zeros(n, dtype))
+            built(tw.nd.array(values), tw.nd.array(other), tw.nd.array(powers), found)
+            with np.errstate(all="ignore"):
+                expected = {"exp10": lambda: 10 ** values, "ldexp": lambda: np.ldexp(values, powers), "hypot": lambda: np.hypot(values, other),
+                            "copysign": lambda: np.copysign(values, np.where(np.isnan(other), 1, other))}.get(name, lambda: getattr(np, {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}.get(name, name))(values))()
+            np.testing.assert_allclose(found.numpy(), expected, rtol=2e-5 if dtype == "float32" else 1e-12, err_msg=name)
+            if name == "copysign":
+                np.testing.assert_array_equal(np.signbit(found.numpy()[:-1]), np.signbit(expected[:-1]))
+    assert te.asinh(x).shape == x.shape and isinstance(te.asinh(x), te.Tensor)
+    with pytest.raises(tw.UserError, match="asinh of int32"):
+        te.asinh(te.var("n"))
+
+
+def test_reducers_stand_in_tir_as_well():
+    a = te.placeholder((5, 7), "int32", name="a")
+    r = te.reduce_axis((0, 7), "r")
+    first = tir.comm_reducer(lambda p, q: p + q, lambda t: tir.const(0, t), name="mine")
+    values = np.random.default_rng(0).integers(-9, 9, (5, 7)).astype("int32")
+    for reducer, expected in ((tir.sum, values.sum(1)), (tir.max, values.max(1)), (tir.min, values.min(1)), (first, values.sum(1))):
+        b = te.compute((5,), lambda i: reducer(a[i, r], axis=r), name="b")
+        found = tw.nd.array(np.zeros(5, "int32"))
+        tw.build(te.create_schedule(b.op), [a, b])(tw.nd.array(values), found)
+        np.testing.assert_array_equal(found.numpy(), expected)
+    assert str(tir.max(te.var("n"), 3)) == "max(n, 3)"
+
+
 def test_fmod_is_exact_and_knows_infinities():
     values = [0.0, -0.0, 1.5, -7.25, 1e30, -3e38, 0.1, 16777219.0, np.inf, -np.inf, np.nan]
     x, y = (a.ravel().astype("float32") for a in np.meshgrid(values, values))
@@ -316,8 +356,10 @@ def test_options_of_lowering():
     ({"config": {"partition_const_lop": True}}, "bad-argument", "the nearest is 'partition_const_loop'", "check_bounds"),
     ({"config": {"check_bounds": "yes"}}, "bad-argument", "option 'check_bounds' is", "True or False"),
     ({"config": {3: True}}, "bad-argument", "an option is named", "names"),
-    ({"config": {"tir.UnrollLoop": {"auto_max_step": 8}}}, "bad-argument", "is none here", "auto_unroll_max_step"),
-    ({"config": {"tir.disable_vectorize": True}}, "bad-argument", "is none here", "vectorize_loop"),
+    ({"config": {"tir.UnrollLoop": {"auto_max_steps": 8}}}, "bad-argument", "option 'tir.UnrollLoop' has no 'auto_max_steps'", "auto_max_step, auto_max_depth"),
+    ({"config": {"tir.UnrollLoop": 8}}, "bad-argument", "option 'tir.UnrollLoop' is 8", "a dict of auto_max_step"),
+    ({"config": {"tir.UnrollLoop": {"explicit_unroll": 1}}}, "bad-argument", "option 'unroll_explicit' is", "True or False"),
+    ({"config": {"tir.add_lower_pass": []}}, "bad-argument", "is none here", "observer"),
     ({"disabled_pass": ["unrol"]}, "unknown-pass", "the nearest is 'unroll_loop'", "unroll_loop"),
     ({"disabled_pass": ["storage_flatten"]}, "pass-requirement", "cannot be disabled", "unroll_loop"),
     ({"stop_after": "make_apis"}, "unknown-pass", "the nearest is 'make_api'", "simplify"),
@@ -328,6 +370,27 @@ def test_what_pass_contexts_do_not_have_is_refused_where_it_is_given(given, code
         tw.transform.PassContext(**given)
     assert error.value.code == code and what in error.value.what and legal in error.value.legal, error.value
     assert error.value.where.startswith("te_test.py:")
+
+
+def test_options_by_the_names_of_tvm():
+    A = te.placeholder((64,), name="A")
+    B = te.compute((64,), lambda i: A[i] + 1.0, name="B")
+
+    def lowered(**config):
+        s = te.create_schedule(B.op)
+        outer, inner = s[B].split(B.op.axis[0], factor=4)
+        s[B].vectorize(inner)
+        with tw.transform.PassContext(config=config):
+            return str(tw.lower(s, [A, B]))
+
+    plain = lowered()
+    assert "ramp" in plain and "ramp" not in lowered(**{"tir.disable_vectorize": True})
+    assert plain == lowered(**{"tir.disable_vectorize": False, "tir.noalias": True})
+    unrolled = lowered(**{"tir.UnrollLoop": {"auto_max_step": 128, "auto_max_depth": 4}})
+    assert unrolled == lowered(auto_unroll_max_step=128, auto_unroll_max_depth=4) != plain
+    config = {"tir.instrument_bound_checkers": True, "tir.disable_assert": False, "tir.disable_storage_rewrite": True}
+    context = tw.transform.PassContext(config=config, disabled_pass=["unroll_loop"])
+    assert context.config == {"check_bounds": True} and context.disabled_pass == ["unroll_loop", "storage_rewrite"]
 
 
 def test_an_observer_may_raise():

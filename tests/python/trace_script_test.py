@@ -3,6 +3,7 @@
 
 import random
 
+import numpy as np
 import pytest
 import tilewright as tw
 from tilewright import _core, te
@@ -115,3 +116,51 @@ def test_what_is_no_trace():
     assert error.value.code == "bad-trace" and error.value.where == "steps[0].arguments.stage"
     with pytest.raises(tw.UserError, match="not JSON"):
         te.Trace.from_json("{")
+
+
+def shifted(extent):
+    a = te.placeholder((extent,), name="A")
+    return a, te.compute((extent,), lambda i: a[i] + 1, name="B")
+
+
+def check_shifted(schedule, args, sizes):
+    built = tw.build(schedule, args)
+    for size in (1, 5, 16, 37):
+        x, y = np.arange(size, dtype="float32"), np.zeros(size, "float32")
+        built(*sizes, tw.nd.array(x), found := tw.nd.array(y))
+        np.testing.assert_array_equal(found.numpy(), x + 1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_sizes_that_are_in_no_shape_are_arguments(dtype):
+    """As in TVM's test of bounds behind a fused axis that is split by a variable."""
+    n, f, g = (te.var(name, dtype) for name in "nfg")
+    a, b = shifted(n)
+    schedule = te.create_schedule(b.op)
+    _, inner = schedule[b].split(b.op.axis[0], factor=f * 2 + n)
+    schedule[b].split(inner, nparts=g)
+    schedule[b].split(schedule[b].leaf_iter_vars[-1], factor=f)
+    assert [p.name for p in schedule.parameters] == ["f", "g"]
+    for sizes in ((1, 1), (3, 100), (0, -7)):
+        check_shifted(schedule, [f, g, a, b], sizes)
+        check_shifted(schedule.copy(), [f, g, a, b], sizes)
+    names = {}
+    exec(compile(schedule.trace.as_python(), "script", "exec"), names)
+    for apply in (names["apply"], lambda s: s.apply(te.Trace.from_json(schedule.trace.as_json()))):
+        again = te.create_schedule(b.op)
+        apply(again)
+        assert again.trace == schedule.trace and [p.dtype for p in again.parameters] == [dtype, dtype]
+        check_shifted(again, [*again.parameters, a, b], (3, 2))
+    with pytest.raises(tw.UserError, match="gives 'g'"):
+        tw.build(schedule, [f, a, b])
+
+
+def test_a_size_is_of_no_axis():
+    a, b = shifted(te.var("n"))
+    schedule = te.create_schedule(b.op)
+    outer, inner = schedule[b].split(b.op.axis[0], factor=4)
+    for size, what in ((outer.var, "'i.outer', which is that of an axis"), (b.op.axis[0].var + 1, "'i', which is that of an axis"), (te.var("x", "int16"), "'x', of type int16")):
+        with pytest.raises(tw.UserError) as error:
+            schedule[b].split(inner, factor=size)
+        assert what in error.value.what and error.value.where.startswith("trace_script_test.py:"), error.value
+    assert schedule.parameters == []

@@ -28,6 +28,7 @@ inline LowerOptions random_lower_options(uint64_t seed, bool disable) {
   options.schedule.clamp_split_factor = random.chance(70);
   options.schedule.keep_trivial_loops = random.chance(20);
   options.passes.predicate_tail = random.chance(60);
+  options.passes.vectorize = random.chance(95);
   options.passes.partition_const_loop = random.chance(50);
   options.passes.auto_unroll_max_step = random.chance(50) ? 0 : 16;
   options.passes.unroll_explicit = random.chance(80);

@@ -937,9 +937,14 @@ class Schedule:
         """All that is wrong with the schedule; an empty list for one that can be lowered. `stored` are tensors between inputs and outputs that lowering gets as arguments."""
     def copy(self) -> tilewright._core.Schedule:
         """An independent schedule in the same state."""
+    def normalize(self) -> typing.Any:
+        """The schedule itself: InferBound, ScheduleOps and lowering normalise a copy."""
     @property
     def outputs(self) -> list[tilewright._core.Tensor]:
         ...
+    @property
+    def parameters(self) -> list[tilewright._core.Var]:
+        """Variables of the sizes of splits that are in no shape, p0 first: arguments of what is built."""
     def show(self, width: int = 80) -> None:
         """Prints the stages as a nest of loops, with what is marked on them, in lines of at most `width` columns."""
     @property
@@ -1119,7 +1124,7 @@ class Stage:
     def scope(self) -> str:
         ...
     def split(self, parent: IterVar, factor: int | PrimExpr | None = None, nparts: int | PrimExpr | None = None) -> tuple[IterVar, IterVar]:
-        """Splits an axis of any extent into outer and inner; give factor (extent of inner) or nparts (extent of outer), which may be an expression of the program's symbolic extents: one below 1 is 1. What is computed at the axis is computed at the inner one."""
+        """Splits an axis of any extent into outer and inner; give factor (extent of inner) or nparts (extent of outer), which may be an expression of the program's symbolic extents and of other variables, which are arguments of what is built: one below 1 is 1. What is computed at the axis is computed at the inner one."""
     def fuse(self, *axes: IterVar) -> IterVar:
         """Fuses adjacent leaf axes of one kind, outermost first, into one; none, of a stage of rank 0, into a loop of one iteration. What is computed at one of them is computed at the fused one."""
     def reorder(self, *axes: IterVar) -> None:
@@ -2022,6 +2027,10 @@ def scan(arg0: collections.abc.Sequence[tilewright._core.Tensor], arg1: collecti
     ...
 
 
+def schedule_ops(arg0: tilewright._core.Schedule, arg1: bool) -> tilewright._core.Stmt:
+    ...
+
+
 def select(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike, arg2: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
     ...
 
@@ -2063,6 +2072,10 @@ def trunc_div(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) 
 
 
 def trunc_mod(arg0: tilewright._core.ExprLike, arg1: tilewright._core.ExprLike) -> tilewright._core.PrimExpr:
+    ...
+
+
+def unary(arg0: str, arg1: typing.Any) -> typing.Any:
     ...
 
 

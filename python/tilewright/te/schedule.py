@@ -27,6 +27,42 @@ def InferBound(sch):
     return _core.infer_bound(sch)
 
 
+def ScheduleOps(sch, bounds=None, debug_keep_trivial_loop=False):
+    """The loops of a schedule as a statement, before any pass.
+
+    bounds: what InferBound gives, as TVM takes it; they are inferred here. debug_keep_trivial_loop: loops of one iteration
+    stay.
+    """
+    del bounds
+    return _core.schedule_ops(sch, bool(debug_keep_trivial_loop))
+
+
+def CreateReadGraph(ops):
+    """What each operation reads that these need, them among them: {operation: [tensor]}."""
+    graph, waiting = {}, list(ops)
+    while waiting:
+        op = waiting.pop()
+        if op not in graph:
+            graph[op] = list(op.input_tensors)
+            waiting += [tensor.op for tensor in graph[op]]
+    return graph
+
+
+def PostDFSOrder(outputs, graph):
+    """The operations of a read graph that these need, each behind those that it reads."""
+    order, seen = [], set()
+    waiting = [(op, False) for op in reversed(list(outputs))]
+    while waiting:
+        op, has_all = waiting.pop()
+        if has_all:
+            order.append(op)
+        elif op not in seen:
+            seen.add(op)
+            waiting.append((op, True))
+            waiting += [(tensor.op, False) for tensor in reversed(graph[op])]
+    return order
+
+
 def AutoInlineInjective(sch):
     """Inlines all stages that compute an element from elements, but for outputs, those that have a place or loops of
     their own already, and what externs, scans and calls of intrinsics read.
@@ -77,6 +113,11 @@ def create_group(self, outputs, inputs, include_inputs=False):
     return self[outputs[0]]._apply("create_group", (outputs, inputs, int(bool(include_inputs)) or None))
 
 
+def normalize(self):
+    """The schedule itself: InferBound, ScheduleOps and lowering normalise a copy."""
+    return self
+
+
 def _first(tensor):
     """The tensor, or the first of a list, which must be outputs of one operation."""
     if not isinstance(tensor, (tuple, list)):
@@ -123,6 +164,7 @@ def _install():
         function.__qualname__ = f"{owners[name].__name__}.{name}"
         setattr(owners[name], name, function)
     _core.Schedule.create_group = create_group
+    _core.Schedule.normalize = normalize
     _core.Stage.__getattr__ = _core.Schedule.__getattr__ = _unknown
 
 

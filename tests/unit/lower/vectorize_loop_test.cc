@@ -26,6 +26,13 @@ vectorized (x, 0, 8) {
             "C[ramp((y*8), 1, 8)] = (A[ramp((y*8), 1, 8)] + x8(B[y]))\n");
 }
 
+TEST(VectorizeLoop, LoopsAreSerialWhereNothingIsVectorized) {
+  const Kernel kernel{
+      .body = parse_stmt("declare A: float32*\nvectorized (x, 0, 8) {\n  A[x] = 1f\n}\n")};
+  const Stmt body = run_pass(pass::vectorize_loop, kernel, {.vectorize = false}, Target{}).body;
+  EXPECT_EQ(as<For>(body)->for_kind, ForKind::Serial);
+}
+
 TEST(VectorizeLoop, StridedAndGatheredIndices) {
   EXPECT_EQ(vectorized(R"(declare A: float32*
 declare B: int32*
