@@ -50,7 +50,7 @@ def network_of(options) -> SimpleNamespace:
     data = np.random.default_rng(0).standard_normal(shape).astype(row.dtype)
     return SimpleNamespace(
         name=options.network, symbol=symbol, params=params, shape={"data": shape}, dtype=row.dtype, inputs={"data": data},
-        tolerance=INT8_TOLERANCE if quantized else TOLERANCE)
+        tolerance=INT8_TOLERANCE if quantized else TOLERANCE, caches="cold-constants")
 
 
 def model_path(options) -> Path:
@@ -276,7 +276,7 @@ def tune_kernels(network, options) -> dict:
     (threads,) = options.threads
     tw.set_num_threads(threads)
     tasks, weights = tw.autotune.extract_tasks(
-        network.symbol, network.params, shape=network.shape, dtype=network.dtype, threads=threads)
+        network.symbol, network.params, shape=network.shape, dtype=network.dtype, threads=threads, caches=network.caches)
     start = time.monotonic()
     report = tw.autotune.tune(
         tasks, options.log, options.trials * len(tasks), threads=threads, task_weights=weights, resume=options.resume, seed=1)

@@ -222,7 +222,7 @@ def workload_of(case: Case) -> SimpleNamespace:
     return SimpleNamespace(
         name=case.name, symbol=symbol[0] if len(symbol) > 1 else symbol, params={name: arrays[name] for name in names if name not in given},
         shape={name: arrays[name].shape for name in given}, dtype={name: str(arrays[name].dtype) for name in given},
-        inputs={name: arrays[name] for name in given}, tolerance=1e-4)
+        inputs={name: arrays[name] for name in given}, tolerance=1e-4, caches="hot")
 
 
 def model_of(case: Case, workload: SimpleNamespace):

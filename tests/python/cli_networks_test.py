@@ -128,6 +128,9 @@ def test_equal_kernels_are_one_task_that_counts_more():
     # Without values, weights are packed in each run: another kernel.
     others, _ = autotune.extract_tasks(z, shape={"x": (8, 32)}, threads=1)
     assert others[0].workload != tasks[0].workload
+    assert (tasks[0].caches, others[0].caches) == ("cold-constants", "hot")  # of no constants none is cold
+    (alone,), _ = autotune.extract_tasks(z, params, shape={"x": (8, 32)}, threads=1, caches="hot")
+    assert (alone.caches, alone.workload) == ("hot", tasks[0].workload)
 
 
 def test_one_line_says_what_is_untuned(tmp_path, caplog):

@@ -151,7 +151,7 @@ def kernels(graph, params=None, target=None, shape=None, dtype="float32", opt_le
     return list(found.values())
 
 
-def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32", threads=None, opt_level=3):
+def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32", threads=None, opt_level=3, caches=CACHES):
     """The different kernels of a network as tasks, and how often each is called.
 
     Parameters
@@ -167,14 +167,16 @@ def extract_tasks(graph, params=None, target=None, *, shape=None, dtype="float32
         That the kernels may use, by default those of the thread pool.
     opt_level: int
         That of the builds to come: see compiler.build_config, whose other options are those that are active.
+    caches: str
+        See make_task. By default constants are cold, as those of networks are; "hot" suits what runs again and again by itself.
 
     Returns
     -------
     (list of Task, list of int)
-        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records. Candidates are
-        timed with cold constants: see make_task.
+        For `tune(tasks, task_weights=weights)`; `compiler.build` inside `apply_best` then finds the records, and those that
+        were timed with cold constants first.
     """
     from . import make_task
 
     found = kernels(graph, params, target, shape, dtype, opt_level)
-    return [make_task(k.program, target, threads, k.name, CACHES) for k in found], [k.calls for k in found]
+    return [make_task(k.program, target, threads, k.name, caches) for k in found], [k.calls for k in found]
