@@ -427,3 +427,137 @@ def test_what_is_no_function_of_def():
                                                1)[0])(A)):
         with pytest.raises(tvm.UserError, match="is no function of `def`"):
             scripted()
+
+
+@te.hybrid.script
+def product(a, b, x):
+    c = output_tensor((a.shape[0], b.shape[1]), "float32")
+    for i in range(a.shape[0]):
+        for j in serial(b.shape[1]):
+            c[i, j] = x
+            for k in range(b.shape[0]):
+                c[i, j] += a[i, k] * b[k, j] if k > 0 else 0.0
+    return c
+
+
+def test_loops_over_the_dimensions_are_axes_of_a_schedule():
+    """Split evenly and not, reordered, fused, bound, marked, as TVM's test of schedules of hybrid functions has them."""
+    A, B = te.placeholder((64,), name="A"), te.placeholder((64,), name="B")
+    a, b = random(64), random(64)[::-1].copy()
+    C = outer_product(A, B)
+    assert [axis.var.name for axis in C.op.axis] == ["i", "j"]
+
+    def ordered(s, i, j):
+        io, ii = s[C].split(i, 4)
+        s[C].parallel(ii)
+        jo, ji = s[C].split(j, 4)
+        joo, joi = s[C].split(jo, 4)
+        s[C].vectorize(ji)
+        s[C].reorder(ii, io, joo, joi, ji)
+
+    schedules = [
+        ordered, lambda s, i, j: s[C].fuse(i, j), lambda s, i, j: s[C].split(i, 3),
+        lambda s, i, j: s[C].bind(i, te.thread_axis("threadIdx.x")), lambda s, i, j: s.cache_write(C, "local")]
+    for schedule in schedules:
+        s = te.create_schedule(C.op)
+        schedule(s, *C.op.axis)
+        found = tvm.nd.array(numpy.zeros((64, 64), "float32"))
+        tvm.build(s, [A, B, C])(tvm.nd.array(a), tvm.nd.array(b), found)
+        numpy.testing.assert_array_equal(found.numpy(), numpy.outer(a, b))
+
+
+def test_a_sum_in_loops_is_a_reduction():
+    n, x = te.var("n"), te.var("x", "float32")
+    A, B = te.placeholder((n, 5), name="A"), te.placeholder((5, 7), name="B")
+    for start in (x, 0.0):
+        C = product(A, B, start)
+        assert [axis.var.name for axis in C.op.reduce_axis] == ["k"]
+        s = te.create_schedule(C.op)
+        _, inner = s[C].split(C.op.reduce_axis[0], factor=2)
+        if start is not x:
+            s.rfactor(C, inner)
+        f = tvm.build(s, [A, B, x, C])
+        a, b = random(6, 5), random(5, 7)
+        found = tvm.nd.array(numpy.zeros((6, 7), "float32"))
+        f(tvm.nd.array(a), tvm.nd.array(b), 2.5, found)
+        expected = a[:, 1:] @ b[1:] + (2.5 if start is x else 0)
+        numpy.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-5)
+        numpy.testing.assert_allclose(product(a, b, 2.5 if start is x else 0.0), expected, rtol=1e-5, atol=1e-5)
+
+
+@te.hybrid.script
+def other_order(a):
+    c = output_tensor((3, 3), "float32")
+    for j in range(3):
+        for i in range(3):
+            c[i, j] = a[i, j]
+    return c
+
+
+@te.hybrid.script
+def not_all(a):
+    c = output_tensor((3, 3), "float32")
+    for i in range(3):
+        for j in range(2):
+            c[i, j] = a[i, j]
+    return c
+
+
+@te.hybrid.script
+def ragged(a):
+    c = output_tensor((3,), "float32")
+    for i in range(3):
+        c[i] = 0.0
+        for j in range(i):
+            c[i] += a[i, j]
+    return c
+
+
+@te.hybrid.script
+def marked(a):
+    c = output_tensor((3, 3), "float32")
+    for i in parallel(3):
+        for j in range(3):
+            c[i, j] = a[i, j]
+    return c
+
+
+@te.hybrid.script
+def running(a):
+    c = output_tensor((3, 3), "float32")
+    for i in range(3):
+        for j in range(3):
+            c[i, j] = a[i, j] + (c[i, j - 1] if j > 0 else 0.0)
+    return c
+
+
+@te.hybrid.script
+def subtracted(a):
+    c = output_tensor((3,), "float32")
+    for i in range(3):
+        c[i] = 1.0
+        for j in range(3):
+            c[i] = a[i, j] - c[i]
+    return c
+
+
+@te.hybrid.script
+def diagonal(a):
+    c = output_tensor((3, 3), "float32")
+    for i in range(3):
+        for j in range(3):
+            c[j, i] = a[i, j]
+    return c
+
+
+@pytest.mark.parametrize("function", [other_order, not_all, ragged, marked, running, subtracted, diagonal])
+def test_other_loops_stay_statements(function):
+    A = te.placeholder((3, 3), name="A")
+    C = function(A)
+    assert isinstance(C.op, te.ExternOp)
+    a = random(3, 3)
+    found = run([A], [C], a)[0]
+    expected = function(a)
+    if function is not_all:
+        found, expected = found[:, :2], expected[:, :2]
+    numpy.testing.assert_allclose(found, expected, rtol=1e-6)

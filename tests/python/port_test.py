@@ -21,11 +21,11 @@ def test_the_page_is_current():
 
 def test_what_is_said_of_a_name():
     port = make_port()
-    row, text = port.section("te", {"names": "compute exp10 no_such_name sum", "changed": {"sum": "differs"},
-                                    "instead": {"exp10": "power"}})
+    row, text = port.section("te", {"names": "compute gradient no_such_name sum", "changed": {"sum": "differs"},
+                                    "instead": {"gradient": "the graph"}})
     assert row == "| [te](#te) | 1 | 1 | 2 |\n"
     assert "Have:\n`compute`\n" in text and "| `sum` | differs |" in text
-    assert "| `exp10` | power |" in text and "Lack:\n`no_such_name`\n" in text
+    assert "| `gradient` | the graph |" in text and "Lack:\n`no_such_name`\n" in text
     assert "`create_schedule`" in text.split("Ours:")[1]
 
 

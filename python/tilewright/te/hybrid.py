@@ -15,6 +15,9 @@ In the function stand loops over `range`, `serial`, `parallel`, `vectorize`, `un
 `bind("threadIdx.x", n)`, whose iterations are threads (`ir_builder.scope_attr`), `while`, `if`,
 assignments to elements and to scalars, `output_tensor` and `allocate`, arithmetic, comparisons, mathematical functions, `assert`,
 and one `return` of outputs at the end.
+
+A function that only gives each element of one output its value or its sum, in loops of `range` over the dimensions in
+their order, is a stage of `te.compute`, whose axes are these loops. Any other is one of statements, as of `te.extern`.
 """
 
 import ast
@@ -25,8 +28,12 @@ import textwrap
 import types
 
 from .. import _core, ir_builder, tir
+from ..error import UserError
 from .extern import extern
+from .hybrid_nest import nest_of
 from .intrin import decl_buffer
+from .operation import compute, reduce_axis
+from .operation import sum as sum_over
 from .thread import thread_axis
 
 _RANGES = "range, serial, parallel, vectorize, unroll, const_range or bind"
@@ -62,11 +69,13 @@ def script(function):
     if not isinstance(tree, ast.FunctionDef):
         _core.raise_error("bad-argument", f"{function!r} is no function of `def`", "a function of `def`, as te.hybrid.script before its definition")
     path = os.path.basename(inspect.getsourcefile(function) or "?")
+    nest = nest_of(tree)
 
     @functools.wraps(function)
     def stage(*args):
         if any(isinstance(a, (_core.Tensor, _core.PrimExpr)) for a in args):
-            return _Function(function, tree, path, first).stage(args)
+            computed = nest and _Function(function, tree, path, first).computed(args, nest)
+            return _Function(function, tree, path, first).stage(args) if computed is None else computed
         emulated = types.FunctionType(
             function.__code__, {**function.__globals__, **_emulation()}, function.__name__, function.__defaults__,
             function.__closure__)
@@ -111,18 +120,54 @@ class _Function:
         changed = [n.target.id for n in ast.walk(tree) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
         self._changed = {name for name in stores if stores.count(name) > 1} | set(changed)
 
-    def stage(self, args):
+    def computed(self, args, nest):
+        """The stage of te.compute that a nest is. None where loops do not run over the dimensions, and where anything is
+        wrong, of which `stage` says what."""
+        try:
+            return self._computed(args, nest)
+        except UserError:
+            return None
+
+    def _computed(self, args, nest):
+        self._bind(args, lambda tensor, name: tensor)
+        shape, dtype = self._declared(nest.declaration)
+        self._scopes[0][nest.output] = _Array(None, shape, dtype, "output")
+        extents = [self._value(loop.iter.args[0]) for loop in nest.loops]
+        same = [tir.structural_equal(_core.const(a), _core.const(b)) for a, b in zip(extents, shape)]
+        if len(extents) != len(shape) or not all(same):
+            return None
+        axes = [reduce_axis((0, self._value(loop.iter.args[0])), loop.target.id) for loop in nest.reductions]
+        names = [loop.target.id for loop in nest.loops]
+
+        def element(*index):
+            scope = dict(zip(names, index)) | {axis.var.name: axis.var for axis in axes}
+            self._scopes.append(scope)
+            start = self._value(nest.start)
+            if nest.term is None:
+                return _core.cast(dtype, start)
+            init = None if _is_python(start) and start == 0 else _core.cast(dtype, start)
+            return sum_over(_core.cast(dtype, self._value(nest.term)), axes, init=init)
+
+        return compute(shape, element, self._function.__name__, varargs_names=names)
+
+    def _bind(self, args, pointer_of):
         parameters = [a.arg for a in self._tree.args.args]
         if len(args) != len(parameters):
             self._fail(self._tree, f"{len(args)} arguments for {len(parameters)} parameters", "one for each", "type-mismatch")
-        inputs, buffers = [], []
         for name, value in zip(parameters, args):
             if isinstance(value, _core.Tensor):
-                buffer = decl_buffer(value.shape, value.dtype, name)
-                inputs.append(value)
-                buffers.append(buffer)
-                value = _Array(self._ib.buffer_ptr(buffer), value.shape, str(value.dtype), "input")
+                value = _Array(pointer_of(value, name), value.shape, str(value.dtype), "input")
             self._scopes[0][name] = value
+
+    def stage(self, args):
+        inputs, buffers = [], []
+
+        def pointer_of(tensor, name):
+            inputs.append(tensor)
+            buffers.append(decl_buffer(tensor.shape, tensor.dtype, name))
+            return self._ib.buffer_ptr(buffers[-1])
+
+        self._bind(args, pointer_of)
         body = self._tree.body
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):  # its docstring
             body = body[1:]
@@ -313,7 +358,8 @@ class _Function:
             value = self._ib.let(target.id, value)
         self._scopes[-1][target.id] = value
 
-    def _declare(self, name, call):
+    def _declared(self, call):
+        """Its shape and element type."""
         kind = call.func.id
         given = [self._value(a) for a in call.args]
         if not 1 <= len(given) <= (3 if kind == "allocate" else 2) or call.keywords:
@@ -322,8 +368,13 @@ class _Function:
         dtype = given[1] if len(given) > 1 else "float32"
         if not isinstance(dtype, str) or dtype not in _TYPES:
             self._fail(call, f"an element type {dtype!r}", ", ".join(_TYPES), "unknown-dtype")
+        return shape, dtype
+
+    def _declare(self, name, call):
+        kind = call.func.id
+        shape, dtype = self._declared(call)
         if kind == "allocate":
-            pointer = self._ib.allocate(dtype, shape, name, *given[2:])
+            pointer = self._ib.allocate(dtype, shape, name, *[self._value(a) for a in call.args[2:]])
             self._scopes[-1][name] = _Array(pointer, shape, dtype, kind)
             return
         if len(self._scopes) != 1:
