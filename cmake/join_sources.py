@@ -23,6 +23,7 @@ DECLARED = (
     re.compile(r"^[A-Za-z_][^\n;={]*?(?:[ &*>])(\w+)\(", re.MULTILINE),  # functions
     re.compile(r"^(?:const|constexpr|static|thread_local|inline|std::|[A-Z]\w*)[^\n(;]*?[ &*>](\w+)(?:\[[^\n]*?\])*(?: =|\{|;)",
                re.MULTILINE),  # constants and variables
+    re.compile(r"\b(k[A-Z]\w*)(?: =|\{)"),  # constants that share a declaration, wherever they stand in it
     re.compile(r"^#define (\w+)", re.MULTILINE),
 )
 STATIC = re.compile(r"^static [^\n;={]*?[ &*>](\w+)(?:\(| =|\{)", re.MULTILINE)

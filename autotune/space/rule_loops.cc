@@ -142,6 +142,18 @@ Stage::Pair split_rows(Builder& b, const Stage& stage, size_t op, const IterVar&
   return pair;
 }
 
+int64_t product_of(std::span<const int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+// The last so many, which `axes` then lacks.
+std::vector<IterVar> take_last(std::vector<IterVar>& axes, size_t count) {
+  const auto begin = axes.end() - static_cast<std::ptrdiff_t>(count);
+  std::vector<IterVar> last(begin, axes.end());
+  axes.erase(begin, axes.end());
+  return last;
+}
+
 // The last data axes as one, of an operation that nothing else's loops move into, where their rows
 // end inside of a vector and need not; else the last alone. Gives its extent, and takes the others
 // from `axes`.
@@ -155,9 +167,18 @@ IterVar last_axis(Builder& b, const Stage& stage, const OperationFacts& f,
     count = whole.axes.size();
     extent = whole.extent;
   }
-  const std::vector<IterVar> last(axes.end() - static_cast<std::ptrdiff_t>(count), axes.end());
-  axes.resize(axes.size() - count);
-  return fuse_all(stage, last);
+  return fuse_all(stage, take_last(axes, count));
+}
+
+// Of what reads results of reductions: how many axes, the last, are a row, which needs one result
+// of each where nothing else's loops move into it. None where there are few rows.
+size_t axes_of_row(const OperationFacts& f, const te::ComputeNode& compute,
+                   std::span<const int64_t> extents) {
+  const bool as_written = &compute == f.compute;
+  for (size_t row : {as_written ? last_as_one(f).axes.size() : 1, size_t{1}}) {
+    if (product_of(extents.first(extents.size() - row)) >= kLeastRows) return row;
+  }
+  return 0;
 }
 
 void apply(Builder& b, size_t op, int variant) {
@@ -179,31 +200,29 @@ void apply(Builder& b, size_t op, int variant) {
   const auto* compute = te::as_op<te::ComputeNode>(stage.op());
   if (compute->axis.empty()) return;
 
-  std::vector<IterVar> outer(compute->axis.begin(), compute->axis.end() - 1);
+  std::vector<IterVar> outer = compute->axis;
   std::vector<int64_t> extents;
   for (const IterVar& axis : compute->axis) extents.push_back(*as_const_int(axis->domain.extent));
-  const int64_t all_rows =
-      std::accumulate(extents.begin(), extents.end() - 1, int64_t{1}, std::multiplies<>());
   // Results of reductions are wanted for whole rows at once.
-  const bool in_rows = !f.is_reduction && all_rows >= kLeastRows && f.reads_reduction;
+  const size_t row = !f.is_reduction && f.reads_reduction ? axes_of_row(f, *compute, extents) : 0;
   std::vector<IterVar> inner;  // inside the parallel loop
   std::vector<IterVar> copies_inside;
   LastAxis last;
-  if (in_rows) {
-    if (extents.end()[-2] > 1) {
-      const auto [chunk, row] = split_rows(b, stage, op, outer.back(), extents.end()[-2]);
+  if (row > 0) {
+    const IterVar whole = fuse_all(stage, take_last(outer, row));
+    const int64_t extent = product_of(std::span(extents).last(row));
+    if (const int64_t rows = extents[outer.size() - 1]; rows > 1) {
+      const auto [chunk, one] = split_rows(b, stage, op, outer.back(), rows);
       outer.back() = chunk;
-      inner.push_back(row);
+      inner.push_back(one);
     }
-    const auto [vectors, lanes] =
-        stage.split(compute->axis.back(), covering_lanes(b.target(), extents.back()));
+    const auto [vectors, lanes] = stage.split(whole, covering_lanes(b.target(), extent));
     last = {.vectors = vectors, .lanes = lanes};
   } else if (ragged_rows) {
-    const auto [chunk, row] = split_rows(b, stage, op, compute->axis.back(), extents.back());
-    outer.push_back(chunk);
-    inner.push_back(row);
+    const auto [chunk, one] = split_rows(b, stage, op, outer.back(), extents.back());
+    outer.back() = chunk;
+    inner.push_back(one);
   } else {
-    outer = compute->axis;
     int64_t extent = extents.back();
     const IterVar axis = last_axis(b, stage, f, outer, extent);
     if (extent > 1) last = split_last(b, stage, f, axis, extent, has_sums ? &partial : nullptr);

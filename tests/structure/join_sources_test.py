@@ -39,6 +39,8 @@ def test_private_names_of_two_sources_keep_them_apart(tmp_path: Path) -> None:
                  "std::vector<int> table(const Row& r,\n                       int x) {\n  return {};\n}",
                  "class Walk : public Visitor {\n};", "using Json = std::map<int, int>;"):
         assert joined(tmp_path, a=private(text), b=private(text), c="int third();") == [{"a", "c"}, {"b"}], text
+    assert joined(tmp_path, a=private('constexpr const char *kA = "a", *kB = "b",\n                     *kC = "c";'),
+                  b=private("constexpr int kC{3};")) == [{"a"}, {"b"}]
     assert joined(tmp_path, a="static int count(int x) { return x; }", b=private("int count(int x) { return x; }")) == [{"a"}, {"b"}]
 
 

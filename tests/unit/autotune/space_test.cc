@@ -326,6 +326,27 @@ TEST(Space, RowsThatEndInsideAVectorAreOne) {
   EXPECT_FALSE(fuses(loops_of_sum(64, "[3, 8, 64]", "c, y, x"), "x.fused"));
 }
 
+// What subtracts a mean of planes computes the mean once a plane, and the plane as one row.
+TEST(Space, RowsThatNeedOneSumAreSeveralAxesAsOne) {
+  const Space space(
+      task_of_te("A = placeholder(float32, [4, 16, 8, 24])\n"
+                 "M = compute([n: 4, c: 16], reduce [i: 8, j: 24], sum(A(n, c, i, j)))\n"
+                 "B = compute([n: 4, c: 16, y: 8, x: 24], (A(n, c, y, x) - M(n, c)))\n"
+                 "arguments A B\noutputs B\n"));
+  std::mt19937_64 rng(1);
+  size_t inside = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Schedule s = normalize(space.schedule(space.random(rng)));
+    const std::string loops = to_string(schedule_ops(s, infer_bound(s)));
+    if (!loops.starts_with("produce B")) continue;  // all means first
+    ++inside;
+    const size_t row = loops.find("(y.x.fused.outer");
+    EXPECT_NE(row, std::string::npos) << loops;
+    EXPECT_LT(loops.find("produce M "), row) << loops;
+  }
+  EXPECT_GT(inside, 0u);
+}
+
 // Channels that were in blocks behind the image go before it: blocks are transposed in registers,
 // pixels are lanes whatever the width of the image.
 TEST(Space, ChannelsInBlocksAreTransposed) {
