@@ -173,11 +173,7 @@ class TiledLoops {
 
   // What is stored along each of its dimensions: a data axis of the tiles, outermost first, or one
   // position. Axes that are one to the tiles stand where the first of them does.
-  struct Dimension {
-    IterVar root;
-    std::optional<size_t> axis;
-  };
-  std::vector<Dimension> dimensions_stored() const {
+  std::map<size_t, std::optional<size_t>> axes_stored() const {
     std::map<size_t, std::optional<size_t>> at;
     for (size_t d = 0; d < b_.facts(end_).extents.size(); ++d) at[d] = std::nullopt;
     for (size_t k = 0; k < tiling_.axes.size(); ++k) {
@@ -186,27 +182,23 @@ class TiledLoops {
       for (size_t each : axis.axes) at.erase(*tiling_.places[each]);
       at[*tiling_.places[axis.axes[0]]] = k;
     }
-    std::vector<Dimension> result;
-    for (const auto& [d, axis] : at) {
-      result.push_back(
-          {axis ? output_root(tiling_.axes[*axis]) : output_.axis(static_cast<int>(d)), axis});
-    }
-    return result;
+    return at;
   }
 
   void split_output() {
     axes_.resize(tiling_.axes.size());
     std::vector<IterVar> o0, o2;
-    const std::vector<Dimension> dimensions = dimensions_stored();
-    for (const Dimension& dimension : dimensions) {
-      if (dimension.axis) last_ = *dimension.axis;
+    const std::map<size_t, std::optional<size_t>> stored = axes_stored();
+    for (const auto& [dimension, axis] : stored) {
+      if (axis) last_ = *axis;
     }
-    for (const auto& [root, axis] : dimensions) {
+    for (const auto& [dimension, axis] : stored) {
       if (!axis) {
-        o0.push_back(root);
+        o0.push_back(output_.axis(static_cast<int>(dimension)));
         continue;
       }
       const size_t k = *axis;
+      const IterVar root = output_root(tiling_.axes[k]);
       TiledAxis& a = axes_[k];
       Knob knob = tile_knob(k);
       const auto [outer, tile] = b_.split(knob, output_, root);

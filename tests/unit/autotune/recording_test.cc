@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
+#include "autotune/log/log.h"
 #include "autotune/task/workloads.h"
 #include "runtime/error.h"
+#include "tests/support/source_dir.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/autotune/made_times.h"
 
 namespace tw::autotune {
@@ -80,6 +84,29 @@ TEST_F(RecordingTest, EveryStepEndsAtARecordedPoint) {
   }
   EXPECT_EQ(met.size(), count);
   EXPECT_GT(steps.size(), 3u);
+}
+
+// The sample that studies of the cost model start from was recorded once: a space that no longer
+// has its points, or whose schedules have other steps, makes it worthless, and every user's log
+// with it.
+TEST(Recording, OfTheTreeIsOfPointsOfTodaysSpaces) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("sample.db");
+  const std::string unpack =
+      "gzip -dc '" + source_dir() + "/bench/study_sample.db.gz' > '" + file + "'";
+  ASSERT_EQ(std::system(unpack.c_str()), 0);
+  const Log log(file, Log::Mode::Read);
+  EXPECT_GE(log.workloads().size(), 15u);
+  for (const Log::Workload& w : log.workloads()) {
+    const std::vector<Record> records = log.records(w.id);
+    const Record& first = records.at(0);
+    const Space space(make_task(w.te_text, Target::parse(first.target), first.threads, w.name));
+    std::set<std::string> traces;
+    for (const Record& r : records) traces.insert(r.trace);
+    size_t lost = 0;
+    for (const std::string& trace : traces) lost += !space.find(parse_trace(trace));
+    EXPECT_EQ(lost, 0u) << "of " << traces.size() << " of " << w.name;
+  }
 }
 
 }  // namespace
