@@ -137,7 +137,10 @@ def hypot(x1, x2):
 
 def copysign(x1, x2):
     """x1 with the sign of x2, a zero's too."""
-    negative = _core.logical_or(x2 < 0, 1 / const(x2) < 0)
+    x2 = const(x2)
+    negative = x2 < 0
+    if "float" in x2.dtype:  # of a zero only the reciprocal shows its sign
+        negative = _core.logical_or(negative, 1 / x2 < 0)
     return Select(negative, -abs(x1), abs(x1))
 
 

@@ -185,6 +185,10 @@ def test_functions_that_are_several_intrinsics(dtype):
             np.testing.assert_allclose(found.numpy(), expected, rtol=2e-5 if dtype == "float32" else 1e-12, err_msg=name)
             if name == "copysign":
                 np.testing.assert_array_equal(np.signbit(found.numpy()[:-1]), np.signbit(expected[:-1]))
+    signs = te.compute((n,), lambda i: tir.copysign(te.const(2, dtype), k[i]), name="signs")
+    found = tw.nd.array(np.zeros(n, dtype))
+    tw.build(te.create_schedule(signs.op), [k, signs])(tw.nd.array(powers), found)
+    np.testing.assert_array_equal(found.numpy(), np.where(powers < 0, -2, 2))
     assert te.asinh(x).shape == x.shape and isinstance(te.asinh(x), te.Tensor)
     with pytest.raises(tw.UserError, match="asinh of int32"):
         te.asinh(te.var("n"))
