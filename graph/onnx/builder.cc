@@ -136,7 +136,7 @@ Value Builder::constant(const std::string& name, NDArray array) {
 }
 
 Entry Builder::entry_of(const Value& value) {
-  Value::Body& body = *value.body_;
+  Value::Body& body = value.body();
   if (!body.entry.node) {
     const std::string name = unique(body.name);
     Attributes attributes{{"shape", tuple_text(body.shape)}, {"dtype", to_string(body.dtype)}};

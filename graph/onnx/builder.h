@@ -15,6 +15,7 @@
 
 #include "graph/node.h"
 #include "runtime/dtype.h"
+#include "runtime/error.h"
 #include "runtime/ndarray.h"
 
 namespace tw::graph::onnx {
@@ -24,14 +25,14 @@ class Value {
  public:
   Value() = default;  // none: an input that was left out
   explicit operator bool() const { return body_ != nullptr; }
-  const std::vector<int64_t>& shape() const { return body_->shape; }
-  int64_t rank() const { return static_cast<int64_t>(body_->shape.size()); }
-  int64_t extent(size_t axis) const { return body_->shape[axis]; }
+  const std::vector<int64_t>& shape() const { return body().shape; }
+  int64_t rank() const { return static_cast<int64_t>(shape().size()); }
+  int64_t extent(size_t axis) const { return shape()[axis]; }
   int64_t elements() const;
-  DType dtype() const { return body_->dtype; }
+  DType dtype() const { return body().dtype; }
   // What it is, where that is known: constants, and what was folded.
-  bool is_constant() const { return body_->constant.defined(); }
-  const NDArray& constant() const { return body_->constant; }
+  bool is_constant() const { return body().constant.defined(); }
+  const NDArray& constant() const { return body().constant; }
   bool is(const Value& other) const { return body_ == other.body_; }
 
  private:
@@ -43,6 +44,10 @@ class Value {
     std::string name;  // that a constant has as a parameter
     Entry entry;       // a constant has none until a node reads it
   };
+  Body& body() const {
+    TW_CHECK(body_ != nullptr, "an input that was left out is read");
+    return *body_;
+  }
   std::shared_ptr<Body> body_;
 };
 using Values = std::vector<Value>;

@@ -134,6 +134,11 @@ const Value& Call::input(size_t k) const {
   return inputs_[k];
 }
 
+const Values& Call::inputs() const {
+  for (size_t k = 0; k < inputs_.size(); ++k) input(k);
+  return inputs_;
+}
+
 bool Call::knows(std::string_view name) const { return !kind_in(row_.attributes, name).empty(); }
 
 const NodeAttribute* Call::find(std::string_view name) const {

@@ -72,7 +72,8 @@ class Call {
   bool has(size_t k) const { return k < inputs_.size() && inputs_[k]; }
   // BadGraph where it is left out.
   const Value& input(size_t k) const;
-  const Values& inputs() const { return inputs_; }
+  // All of them; BadGraph where one is left out in front of others.
+  const Values& inputs() const;
   size_t num_outputs() const { return node_.outputs.size(); }
   // Whether somebody names output k.
   bool wants(size_t k) const { return k < node_.outputs.size() && !node_.outputs[k].empty(); }

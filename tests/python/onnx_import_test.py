@@ -193,6 +193,16 @@ def test_functions_are_inlined():
     assert np.array_equal(computed(net, params, {"x": x})[0], -np.where(m > 0, m, m * 0.25))
 
 
+def test_inputs_left_out_in_front_of_others():
+    """An empty name in the middle, of an operator and of a function that gives out what it was not given."""
+    model = model_of([helper.make_node("Max", ["x", "", "x"], ["y"])], {"x": (2,)}, {"y": (2,)})
+    refused("bad-graph", model, "Max 'y'", "input 1 is left out")
+    second = helper.make_function("local", "Second", ["a", "b"], ["b"], [], [helper.make_opsetid("", 17)])
+    call = helper.make_node("Second", ["x", ""], ["y"], name="call", domain="local")
+    model = model_of([call], {"x": (2,)}, {"y": (2,)}, functions=[second], opsets=[("local", 1)])
+    refused("bad-graph", model, "Second 'call'", "output 0 is input 'b', which is left out")
+
+
 def test_functions_that_explode():
     """Each calls the one before twice: 2 to the 60 nodes, and one that calls itself."""
     def of(name, nodes):

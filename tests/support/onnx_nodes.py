@@ -68,7 +68,7 @@ def _array(value) -> np.ndarray:
     return numpy_helper.to_array(value) if hasattr(value, "data_type") else np.asarray(value)
 
 
-def _arrays(values, infos) -> dict:
+def arrays(values, infos) -> dict:
     return {info.name: _array(value) for info, value in zip(infos, values, strict=False)}
 
 
@@ -147,7 +147,7 @@ def operators_of_ours() -> dict[str, set[str]]:
         nodes = case.model.graph.node
         if len(nodes) != 1:
             continue
-        inputs = _arrays(case.data_sets[0][0], case.model.graph.input)
+        inputs = arrays(case.data_sets[0][0], case.model.graph.input)
         names = list(inputs)
         # As few constants as may be, and as files have them: parameters behind the data.
         for importing in (
@@ -167,7 +167,7 @@ def operators_of_ours() -> dict[str, set[str]]:
 def run(case: Case, opt_level=3) -> None:
     """UserError where it is not supported, AssertionError where the result is wrong."""
     for given, expected in case.data_sets:
-        inputs = _arrays(given, case.model.graph.input)
+        inputs = arrays(given, case.model.graph.input)
         net, params = imported(case, inputs)
         with tw.compiler.build_config(opt_level=opt_level):
             graph, lib, built = tw.compiler.build(net, params=params)
