@@ -311,11 +311,30 @@ def theirs(first: int, count: int, seed: int, folder: str) -> None:
         if any(np.isnan(w.astype("float64")).any() for w in wanted):  # which of two a maximum is, where one is no number
             _say(k=k, result="unknown", error="NaN")
             continue
-        same = all(
-            w.shape == arrays[f"output{o}"].shape and w.dtype == arrays[f"output{o}"].dtype
-            and np.allclose(w.astype("float64"), arrays[f"output{o}"].astype("float64"), rtol=1e-3, atol=1e-4, equal_nan=True)
-            for o, w in enumerate(wanted))
-        _say(k=k, result="same" if same else "wrong")
+        _say(k=k, result="same" if _same(arrays, wanted) or _same(arrays, _by_the_standard(arrays)) else "wrong")
+
+
+def _same(arrays: dict, wanted: list) -> bool:
+    import numpy as np
+
+    return bool(wanted) and all(
+        w.shape == arrays[f"output{o}"].shape and w.dtype == arrays[f"output{o}"].dtype
+        and np.allclose(w.astype("float64"), arrays[f"output{o}"].astype("float64"), rtol=1e-3, atol=1e-4, equal_nan=True)
+        for o, w in enumerate(wanted))
+
+
+def _by_the_standard(arrays: dict) -> list:
+    """What ONNX's own evaluator gives; nothing where it cannot. ONNX Runtime is at times alone with its answer: on the way of
+    NaN through pooling, say, or with bytes of a bool that are neither 0 nor 1."""
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load_from_string(arrays["model"].tobytes())
+    try:
+        given = {v.name: arrays[f"input {v.name}"] for v in model.graph.input if f"input {v.name}" in arrays}
+        return ReferenceEvaluator(model).run(None, given)
+    except Exception:
+        return []
 
 
 def run_children(role: str, count: int, seed: int, folder: str):
