@@ -257,6 +257,19 @@ class Rows : public GuardedVisitor {
   bool always_ = true;  // whether it is read whatever the conditions are
 };
 
+// A cache that is made of fused loops has their order, in which rows of a step lie among others.
+std::string legal_rows(const StageData& reader, bool is_late) {
+  if (!is_late) {
+    return "rows that are of earlier steps whatever is read: te.min(…, t - 1) of an index in step "
+           "t";
+  }
+  const bool has_fused = std::ranges::any_of(reader.op->root_axes(), [](const IterVar& axis) {
+    return axis->kind != IterKind::Reduction && axis.name().find(".fused") != std::string::npos;
+  });
+  return has_fused ? "rows of earlier steps; cache_write before loops over steps are fused"
+                   : "rows of earlier steps";
+}
+
 }  // namespace
 
 void check_states(const ScheduleData& schedule, const DomainMap& domains, Analyzer& analyzer) {
@@ -281,9 +294,7 @@ void check_states(const ScheduleData& schedule, const DomainMap& domains, Analyz
                .stage = reader->name(),
                .axis = time.name(),
                .where = reader->where,
-               .legal = is_late ? "rows of earlier steps"
-                                : "rows that are of earlier steps whatever is read: te.min(…, t - "
-                                  "1) of an index in step t"});
+               .legal = legal_rows(*reader, is_late)});
       }
     }
   }

@@ -513,6 +513,35 @@ def test_rows_of_data_are_read():
     tvm.testing.assert_allclose(out.numpy(), expected)
 
 
+def test_a_cache_of_loops_fused_over_steps():
+    """In its order rows of other steps lie between those of one. What would be legal is said, and is: the cache first."""
+    def scan_of():
+        A, init, state = te.placeholder((7, 9), "int32"), te.placeholder((1, 9), "int32"), te.placeholder((7, 9), "int32")
+        k = te.reduce_axis((0, 9), "k")
+        total = te.compute((7, 9), lambda t, i: te.sum(state[te.max(t - 1, 0), k], axis=k), "total")
+        update = te.compute((7, 9), lambda t, i: (total[t, i] + A[t, i]) % 97)
+        scan = te.scan(init, update, state, [A])
+        s = te.create_schedule(scan.op)
+        partial = s.rfactor(total, s[total].split(s[total].op.reduce_axis[0], 3)[0])
+        return A, init, scan, s, partial
+
+    A, init, scan, s, partial = scan_of()
+    s[partial].fuse(*s[partial].op.axis[:2])
+    s.cache_write(partial, "local")
+    (finding,) = s.check()
+    assert finding.code == "uninitialized-read" and finding.legal.endswith("cache_write before loops over steps are fused")
+    A, init, scan, s, partial = scan_of()
+    s.cache_write(partial, "local")
+    s[partial].fuse(*s[partial].op.axis[:2])
+    a, first = (numpy.random.default_rng(0).integers(0, 50, shape).astype("int32") for shape in ((7, 9), (1, 9)))
+    expected = numpy.concatenate([first, numpy.zeros((6, 9), "int32")])
+    for t in range(1, 7):
+        expected[t] = (expected[t - 1].sum() + a[t]) % 97
+    out = tvm.nd.array(numpy.zeros((7, 9), "int32"))
+    tvm.build(s, [A, init, scan])(tvm.nd.array(a), tvm.nd.array(first), out)
+    assert numpy.array_equal(out.numpy(), expected)
+
+
 def test_a_cache_may_hold_more_rows_than_are_read():
     X, I, scan, s = reading(lambda s, t, i, I: s[t - 1, i] + s[te.max(t - 2, 0), i])
     update = next(st for st in s.stages if st.name == "update")
