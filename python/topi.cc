@@ -3,6 +3,8 @@
 // operators. tilewright/topi makes the functions.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ir/expr.h"
 #include "python/bind.h"
 #include "runtime/nearest_word.h"
@@ -69,7 +71,7 @@ std::optional<bool> to_bool(py::handle object) {
 std::optional<Expr> to_extent(py::handle object) {
   if (PyFloat_Check(object.ptr())) {
     const double value = PyFloat_AsDouble(object.ptr());
-    if (value != static_cast<double>(static_cast<int32_t>(value))) return std::nullopt;
+    if (!(std::abs(value) <= INT32_MAX) || value != std::trunc(value)) return std::nullopt;
     return Expr(static_cast<int>(value));
   }
   return try_expr(object);

@@ -143,8 +143,10 @@ std::map<size_t, ReadsOf> reads_by_producer(
     r.consumer.repeats |= repeats(*load, f);
     r.own_position &= reads_own_position(*load, *f.compute, f.extents);
     r.anew &= moves_with_all_axes(*load, *f.compute, f.extents);
-    const std::vector<int64_t>& extents = facts[numbers.at(load->producer.get())].extents;
-    auto permutation = permutation_of(*load, f, extents);
+    // Of a computation, all of whose results have one shape.
+    const OperationFacts& read = facts[numbers.at(load->producer.get())];
+    auto permutation = read.compute != nullptr ? permutation_of(*load, f, read.extents)
+                                               : std::vector<std::optional<size_t>>();
     if (r.consumer.reads > 1 && permutation != r.consumer.permutation) permutation.clear();
     r.consumer.permutation = std::move(permutation);
   }

@@ -94,11 +94,13 @@ Tensor diag(const Tensor& a, int k, const std::string& name, const std::string& 
   const Expr extent = diagonal_extent_of(a, {"diag", "a"}, k);
   shape.pop_back();
   shape.back() = extent;
+  // The least integer has no opposite; so far down nothing is left of the diagonal.
+  const int rows = k < 0 ? -std::max(k, -INT32_MAX) : 0;
   return te::compute(
       shape,
       [&](const std::vector<Var>& i) {
         std::vector<Expr> at = to_exprs(i);
-        at.back() = i.back() + Expr(std::max(-k, 0));
+        at.back() = i.back() + Expr(rows);
         at.push_back(i.back() + Expr(std::max(k, 0)));
         return a(at);
       },

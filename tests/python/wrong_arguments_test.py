@@ -20,7 +20,8 @@ RIGHT = {
 ANNOTATED = {
     "Tensor": A, "collections.abc.Sequence[Tensor]": [A], "int": 1, "float": 1.0, "bool": True, "str": "float32", "None": None,
     "ExprLike": 1, "Tensor | ExprLike": A}
-WRONG = [None, 3, 2.5, "x", [1], (), {}, object(), A, te.var("v"), k, 2**70, float("nan"), np.float32, np.zeros(2), b"x", lambda: 1]
+WRONG = [
+    None, 3, 0, -1, 2**31, -(2**63), 2**70, 2.5, 1e300, float("nan"), float("inf"), "", "x", [1], [-1], (), {}, object(), A, te.var("v"), k, np.float32, np.zeros(2), b"x", lambda: 1]
 MODULES = {"te": te, "tir": tir, "topi": topi, "topi.nn": topi.nn, "topi.utils": topi.utils}
 ANNOTATIONS = {
     f"{module}.{name}": {p[0]: p[1] for p in parameters} for module, name, parameters, _ in tw._core.topi.operators()}

@@ -48,6 +48,20 @@ std::string pointwise(const std::string& name, const std::string& value) {
   return name + " = compute([i: 8, j: 16], " + value + ")\n";
 }
 
+// An extern's outputs have shapes of their own, and what is read of it is not of the first one's
+// rank.
+TEST(Tails, OutputsOfSeveralRanksAreRead) {
+  const Facts facts(
+      "A = placeholder(int32, [4])\n"
+      "E = extern(inputs=[A], outputs=[int32: [4, 3], int32: [4], int32: []], memory=[a, e, f, g], "
+      "body=\"e[0] = a[0]\\nf[0] = a[1]\\ng[0] = a[2]\\n\")\n"
+      "D = compute([i: 4], ((E.v1(i) + E.v2()) + E.v0(i, 2)))\n"
+      "arguments A D\noutputs D\n");
+  EXPECT_EQ(facts.tail("E"), "");
+  EXPECT_EQ(facts.permuted("E"), "");
+  EXPECT_EQ(facts.order(), "");
+}
+
 TEST(Tails, OneHasAllBehindIt) {
   const Facts f(product("P", 4) + pointwise("r", "max(P(i, j), 0)") +
                 pointwise("s", "(r(i, j) + 1)") + "arguments Pa Pb s\noutputs s\n");
