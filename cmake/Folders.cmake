@@ -105,8 +105,11 @@ function(tw_link folder)
   endif()
 endfunction()
 
-# tw_package_binary(<target>): put it into the Python package, in the build tree and in the wheel.
+# tw_package_binary(<target>): put it into the Python package, in the build tree and in the wheel. The target `package` is
+# all of them.
+add_custom_target(package)
 function(tw_package_binary target)
+  add_dependencies(package ${target})
   set_target_properties(${target} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY "${TW_PACKAGE_DIR}"
     RUNTIME_OUTPUT_DIRECTORY "${TW_PACKAGE_DIR}"

@@ -33,6 +33,13 @@ endif()
 if(TW_SANITIZE)
   add_compile_options(-fsanitize=${TW_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TW_SANITIZE})
+  if(TW_PYTHON)
+    # The interpreter knows nothing of sanitizers: their library is loaded before it (tests/run.py), and so is one for all.
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+                    OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
+    cmake_path(GET library PARENT_PATH libraries)
+    add_link_options(-shared-libsan "-Wl,-rpath,${libraries}")
+  endif()
   if(TW_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -29,6 +30,7 @@ PYTHON_FOLDERS = ("structure", "python")
 HEADERS = "headers"
 CPP_FOLDERS = tuple(f for f in BUDGETS["folders"] if f not in PYTHON_FOLDERS and f != HEADERS)
 SANITIZERS = tuple(BUDGETS["sanitizers"])
+ASAN_PYTHON = "asan-python"  # the Python tests on an instrumented extension module, where the words name it
 LAST_LINES = 60  # of the output of a process that failed
 PATIENCE = 4  # budgets after which a process is taken to hang; a busy machine makes slow ones, and fails none
 
@@ -130,8 +132,8 @@ def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[st
     ]
 
 
-def pytest_processes(folder: str, selection: Selection, environment: dict[str, str]) -> list[Process]:
-    logs = ROOT / "build" / "release" / "test-logs"
+def pytest_processes(folder: str, preset: str, selection: Selection, environment: dict[str, str]) -> list[Process]:
+    logs = ROOT / "build" / preset / "test-logs"
     processes = []
     for file in selection.files_of(folder):
         report = logs / f"{folder}.{file.stem}.xml"
@@ -147,10 +149,10 @@ def pytest_processes(folder: str, selection: Selection, environment: dict[str, s
 # Building -----------------------------------------------------------------------------------------------------------
 
 
-def build(preset: str, targets: list[str]) -> Row:
+def build(preset: str, targets: list[str], minutes: float = 0) -> Row:
     start = time.monotonic()
     status = subprocess.run([str(ROOT / "tw"), "build", preset, *targets], stdin=subprocess.DEVNULL).returncode
-    row = Row(f"build {preset}", time.monotonic() - start, 60 * BUDGETS["builds"][preset])
+    row = Row(f"build {preset}", time.monotonic() - start, 60 * (minutes or BUDGETS["builds"][preset]))
     if status != 0:
         row.note = "FAILED"
     print(f"{row.name}: {row.seconds:.1f} s, {row.result}", flush=True)
@@ -189,10 +191,40 @@ def sanitizer_environment(scale: float) -> dict[str, str]:
     }
 
 
+def asan_python_environment() -> dict[str, str]:
+    """The interpreter is not instrumented: the sanitizer's library goes in front of it, and the C++ library with it, whose
+    exceptions it looks for. What it finds stands in files, since pytest keeps what goes to the terminal."""
+    libraries = [
+        subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        for compiler, name in (("clang++-19", f"libclang_rt.asan-{platform.machine()}.so"), ("g++", "libstdc++.so.6"))]
+    build = ROOT / "build" / ASAN_PYTHON
+    common = f"log_path={build / 'test-logs' / 'found'}:external_symbolizer_path=/usr/bin/llvm-symbolizer-19"
+    return {
+        "PYTHONPATH": str(build / "python"),
+        "LD_PRELOAD": " ".join(libraries),
+        # Python keeps what it allocates; containers of libraries that are not instrumented do not say what they hold.
+        "ASAN_OPTIONS": f"{common}:detect_leaks=0:allocator_may_return_null=1:detect_container_overflow=0",
+        "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
+        "TW_SANITIZED": "1",
+    }
+
+
+def run_asan_python(selection: Selection, environment: dict[str, str], jobs: int) -> list[Row]:
+    budgets = BUDGETS[ASAN_PYTHON]
+    rows = [build(ASAN_PYTHON, ["package"], budgets["build"])]
+    if rows[0].ok:
+        processes = pytest_processes("python", ASAN_PYTHON, selection, environment | asan_python_environment())
+        rows.append(run_row(ASAN_PYTHON, budgets["tests"], processes, jobs))
+    return rows
+
+
 def run(options: argparse.Namespace, jobs: int) -> list[Row]:
-    selection = select(options.filter, (*CPP_FOLDERS, *PYTHON_FOLDERS), (HEADERS,), SANITIZERS)
+    words = options.filter
+    selection = select(words, (*CPP_FOLDERS, *PYTHON_FOLDERS), (HEADERS,), (*SANITIZERS, ASAN_PYTHON))
     scale = BUDGETS["fuzz_scale"]["long" if options.long else "default"]
     environment = {"TW_FUZZ_SCALE": str(scale), "TW_FUZZ_SEED": str(options.seed)}
+    if ASAN_PYTHON in words:
+        return run_asan_python(selection, environment, jobs)
     cpp = [folder for folder in CPP_FOLDERS if has_sources(folder)]
     chosen = [folder for folder in cpp if folder in selection.rows]
     # Python tests need all of the package; a C++ program what it is linked from.
@@ -209,7 +241,7 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
         if folder == HEADERS:
             rows.append(check_headers(jobs))
         elif folder in PYTHON_FOLDERS:
-            rows.append(run_row(folder, minutes, pytest_processes(folder, selection, environment), jobs))
+            rows.append(run_row(folder, minutes, pytest_processes(folder, "release", selection, environment), jobs))
         elif folder in chosen:
             minutes *= scale if folder == "fuzz" else 1
             rows.append(run_row(folder, minutes, gtest_processes(folder, "release", selection.pattern(folder), environment, jobs), jobs))

@@ -85,7 +85,7 @@ def test_a_wrong_word_prints_the_nearest_command_and_usage(checkout, machine):
 
 def test_a_wrong_preset_names_the_presets(checkout, machine):
     status, lines = tw(checkout, machine, "build", "quick")
-    assert status == 2 and lines == ["tw: unknown preset 'quick': choose release, debug, gcc, asan or tsan"]
+    assert status == 2 and lines == ["tw: unknown preset 'quick': choose release, debug, gcc, asan, asan-python or tsan"]
 
 
 def test_no_package_server(checkout, machine):

@@ -57,9 +57,9 @@ class Products final : public Kernel {
  private:
   Product product_of(const Composite& composite) const {
     const Step& s = composite.steps.front();
-    const auto &a = region_.values[s.inputs[0]].shape, &b = region_.values[s.inputs[1]].shape;
     const bool dense = s.op == "dense";
     if (!dense && s.op != "matmul") throw std::runtime_error("OpenBLAS here has no " + s.op);
+    const auto &a = region_.values[s.inputs[0]].shape, &b = region_.values[s.inputs[1]].shape;
     Product p{.transpose_a = !dense && s.flag("transpose_a"),
               .transpose_b = dense || s.flag("transpose_b"),
               .a = s.inputs[0],
