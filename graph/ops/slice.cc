@@ -227,6 +227,7 @@ std::vector<Op> slice_ops() {
       {"stride", Tuple, "()", "from one element to the next; missing ones: 1"}};
   return {
       {.name = "strided_slice",
+       .aliases = {"slice"},
        .doc = "The elements begin:end:stride of each dimension, as NumPy has it; dimensions behind "
               "the "
               "tuples are taken whole.",
