@@ -197,6 +197,7 @@ def test_inputs_left_out_in_front_of_others():
     """An empty name in the middle, of an operator and of a function that gives out what it was not given."""
     model = model_of([helper.make_node("Max", ["x", "", "x"], ["y"])], {"x": (2,)}, {"y": (2,)})
     refused("bad-graph", model, "Max 'y'", "input 1 is left out")
+    refused("bad-graph", model_of([helper.make_node("Add", ["", "x"], ["y"])], {"x": (2,)}, {"y": (2,)}), "Add 'y'", "input 0 is left out")
     second = helper.make_function("local", "Second", ["a", "b"], ["b"], [], [helper.make_opsetid("", 17)])
     call = helper.make_node("Second", ["x", ""], ["y"], name="call", domain="local")
     model = model_of([call], {"x": (2,)}, {"y": (2,)}, functions=[second], opsets=[("local", 1)])
