@@ -16,7 +16,7 @@ import time
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from processes import (Reader, Tally, end_all, exit_status, gtest, pytest, read_gtest, read_pytest,
@@ -31,6 +31,7 @@ HEADERS = "headers"
 CPP_FOLDERS = tuple(f for f in BUDGETS["folders"] if f not in PYTHON_FOLDERS and f != HEADERS)
 SANITIZERS = tuple(BUDGETS["sanitizers"])
 ASAN_PYTHON = "asan-python"  # the Python tests on an instrumented extension module, where the words name it
+SYMBOLIZER = "external_symbolizer_path=/usr/bin/llvm-symbolizer-19"
 LAST_LINES = 60  # of the output of a process that failed
 PATIENCE = 4  # budgets after which a process is taken to hang; a busy machine makes slow ones, and fails none
 
@@ -149,10 +150,10 @@ def pytest_processes(folder: str, preset: str, selection: Selection, environment
 # Building -----------------------------------------------------------------------------------------------------------
 
 
-def build(preset: str, targets: list[str], minutes: float = 0) -> Row:
+def build(preset: str, targets: list[str], minutes: float) -> Row:
     start = time.monotonic()
     status = subprocess.run([str(ROOT / "tw"), "build", preset, *targets], stdin=subprocess.DEVNULL).returncode
-    row = Row(f"build {preset}", time.monotonic() - start, 60 * (minutes or BUDGETS["builds"][preset]))
+    row = Row(f"build {preset}", time.monotonic() - start, 60 * minutes)
     if status != 0:
         row.note = "FAILED"
     print(f"{row.name}: {row.seconds:.1f} s, {row.result}", flush=True)
@@ -181,13 +182,12 @@ def check_headers(jobs: int) -> Row:
 
 
 def sanitizer_environment(scale: float) -> dict[str, str]:
-    symbolizer = "/usr/bin/llvm-symbolizer-19"
     return {
         "TW_FUZZ_SCALE": str(scale * BUDGETS["fuzz_scale"]["sanitizer"]),
-        "ASAN_OPTIONS": f"external_symbolizer_path={symbolizer}",
+        "ASAN_OPTIONS": SYMBOLIZER,
         "LSAN_OPTIONS": "suppressions=tests/support/lsan.supp:print_suppressions=0",
-        "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:external_symbolizer_path={symbolizer}",
-        "TSAN_OPTIONS": f"suppressions=tests/support/tsan.supp:halt_on_error=1:external_symbolizer_path={symbolizer}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:halt_on_error=1:{SYMBOLIZER}",
+        "TSAN_OPTIONS": f"suppressions=tests/support/tsan.supp:halt_on_error=1:{SYMBOLIZER}",
     }
 
 
@@ -198,7 +198,7 @@ def asan_python_environment() -> dict[str, str]:
         subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
         for compiler, name in (("clang++-19", f"libclang_rt.asan-{platform.machine()}.so"), ("g++", "libstdc++.so.6"))]
     build = ROOT / "build" / ASAN_PYTHON
-    common = f"log_path={build / 'test-logs' / 'found'}:external_symbolizer_path=/usr/bin/llvm-symbolizer-19"
+    common = f"log_path={build / 'test-logs' / 'found'}:{SYMBOLIZER}"
     return {
         "PYTHONPATH": str(build / "python"),
         "LD_PRELOAD": " ".join(libraries),
@@ -219,19 +219,19 @@ def run_asan_python(selection: Selection, environment: dict[str, str], jobs: int
 
 
 def run(options: argparse.Namespace, jobs: int) -> list[Row]:
-    words = options.filter
-    selection = select(words, (*CPP_FOLDERS, *PYTHON_FOLDERS), (HEADERS,), (*SANITIZERS, ASAN_PYTHON))
+    selection = select(options.filter, (*CPP_FOLDERS, *PYTHON_FOLDERS), (HEADERS,), (*SANITIZERS, ASAN_PYTHON))
+    # Where it is named, Python's tests run there and not on the release build.
+    left_out = "python" if ASAN_PYTHON in options.filter else ASAN_PYTHON
+    selection = replace(selection, rows=selection.rows - {left_out})
     scale = BUDGETS["fuzz_scale"]["long" if options.long else "default"]
     environment = {"TW_FUZZ_SCALE": str(scale), "TW_FUZZ_SEED": str(options.seed)}
-    if ASAN_PYTHON in words:
-        return run_asan_python(selection, environment, jobs)
     cpp = [folder for folder in CPP_FOLDERS if has_sources(folder)]
     chosen = [folder for folder in cpp if folder in selection.rows]
     # Python tests need all of the package; a C++ program what it is linked from.
     targets = [*(["all"] if "python" in selection.rows else []), *map(program, chosen)]
     if HEADERS in selection.rows and not targets:
         targets = ["build.ninja"]
-    rows = [build("release", targets)] if targets else []
+    rows = [build("release", targets, BUDGETS["builds"]["release"])] if targets else []
     if not all(row.ok for row in rows):
         return rows
 
@@ -255,7 +255,7 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
         tested = selection.narrowed([folder for folder in cpp if preset != "tsan" or concurrent(folder)])
         if not tested:
             continue
-        rows.append(build(preset, [program(folder) for folder in tested]))
+        rows.append(build(preset, [program(folder) for folder in tested], BUDGETS["builds"][preset]))
         if not rows[-1].ok:
             continue
         processes: list[Process] = []
@@ -264,6 +264,8 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
             processes += gtest_processes(folder, preset, pattern, sanitizer_environment(scale), jobs)
         minutes = BUDGETS["sanitizers"][preset] * (scale if options.long else 1)
         rows.append(run_row(preset, minutes, processes, jobs))
+    if ASAN_PYTHON in selection.rows:
+        rows += run_asan_python(selection, environment, jobs)
     return rows
 
 

@@ -137,14 +137,15 @@ std::map<size_t, ReadsOf> reads_by_producer(
   const OperationFacts& f = facts[op];
   std::map<size_t, ReadsOf> result;
   for (const ProducerLoad* load : loads) {
-    ReadsOf& r = result[numbers.at(load->producer.get())];
+    const size_t producer = numbers.at(load->producer.get());
+    ReadsOf& r = result[producer];
     r.consumer.op = op;
     ++r.consumer.reads;
     r.consumer.repeats |= repeats(*load, f);
     r.own_position &= reads_own_position(*load, *f.compute, f.extents);
     r.anew &= moves_with_all_axes(*load, *f.compute, f.extents);
     // Of a computation, all of whose results have one shape.
-    const OperationFacts& read = facts[numbers.at(load->producer.get())];
+    const OperationFacts& read = facts[producer];
     auto permutation = read.compute != nullptr ? permutation_of(*load, f, read.extents)
                                                : std::vector<std::optional<size_t>>();
     if (r.consumer.reads > 1 && permutation != r.consumer.permutation) permutation.clear();

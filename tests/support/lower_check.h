@@ -126,7 +126,7 @@ inline std::string check_every_pass(const ScheduleCase& c, const CaseData& data,
   try {
     lower_module(c.schedule(), lower_arguments(c), {}, Target{}, options, nullptr, observer);
   } catch (const Error& error) {
-    if (is_refusal(error, c.trace)) throw;
+    if (is_refusal(error)) throw;
     if (wrong.empty()) {
       wrong = std::string(error.what()) + "\n---- last\n" + text_of(last);
     }
