@@ -213,6 +213,8 @@ def run_asan_python(selection: Selection, environment: dict[str, str], jobs: int
     budgets = BUDGETS[ASAN_PYTHON]
     rows = [build(ASAN_PYTHON, ["package"], budgets["build"])]
     if rows[0].ok:
+        for old in (ROOT / "build" / ASAN_PYTHON / "test-logs").glob("found.*"):
+            old.unlink()
         processes = pytest_processes("python", ASAN_PYTHON, selection, environment | asan_python_environment())
         rows.append(run_row(ASAN_PYTHON, budgets["tests"], processes, jobs))
     return rows

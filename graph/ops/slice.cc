@@ -33,7 +33,7 @@ void infer_strided_slice(ShapeInference& s) {
     if (d >= begin.size()) {
       in[d] = extent(s.output(0), d);
     } else if (in[d] != kUnknown) {
-      out[d] = topi::slice_extent(begin[d], end[d], d < stride.size() ? stride[d] : 1, in[d]);
+      out[d] = topi::slice_range(begin[d], end[d], d < stride.size() ? stride[d] : 1, in[d]).count;
     }
   }
   s.narrow_output(0, out);
@@ -170,20 +170,16 @@ Entries strided_slice_gradient(const NodeRef& node, const Entries& g) {
 struct Taken {
   Expr holds, at;
 };
-Taken taken(const Expr& position, int64_t begin, int64_t stride, const Expr& whole,
-            const Expr& count) {
-  const int64_t extent = *as_const_int(whole);
-  int64_t first = begin < 0 ? begin + extent : begin;
-  first = std::clamp<int64_t>(first, stride < 0 ? -1 : 0, stride < 0 ? extent - 1 : extent);
-  const Expr begins = make_const(position.dtype(), first),
-             step = make_const(position.dtype(), std::abs(stride));
-  const Expr distance = stride < 0 ? begins - position : position - begins;
+Taken taken(const Expr& position, const topi::SliceRange& range, const Expr& count) {
+  const Expr begins = make_const(position.dtype(), range.begin),
+             step = make_const(position.dtype(), std::abs(range.stride));
+  const Expr distance = range.stride < 0 ? begins - position : position - begins;
   const Expr at = floor_div(distance, step);
   return {floor_mod(distance, step) == Expr(0) && Expr(0) <= at && at < count, at};
 }
 
 std::vector<te::Tensor> compute_strided_slice_gradient(const AttributeValues& a, Tensors in) {
-  const Extents &begin = a.tuple("begin"), &stride = a.tuple("stride");
+  const Extents &begin = a.tuple("begin"), &end = a.tuple("end"), &stride = a.tuple("stride");
   const std::vector<Expr> shape = in[1].shape(), part = in[0].shape();
   return {te::compute(
       shape,
@@ -191,8 +187,9 @@ std::vector<te::Tensor> compute_strided_slice_gradient(const AttributeValues& a,
         std::vector<Expr> at(i.begin(), i.end());
         Expr inside = make_bool(true);
         for (size_t d = 0; d < begin.size(); ++d) {
-          const Taken t =
-              taken(i[d], begin[d], d < stride.size() ? stride[d] : 1, shape[d], part[d]);
+          const topi::SliceRange range = topi::slice_range(
+              begin[d], end[d], d < stride.size() ? stride[d] : 1, *as_const_int(shape[d]));
+          const Taken t = taken(i[d], range, part[d]);
           inside = inside && t.holds;
           at[d] = t.at;
         }

@@ -20,23 +20,8 @@ int64_t constant_extent(const Place& place, const Expr& extent) {
   return *constant;
 }
 
-// Elements along one dimension: the first, and from one to the next.
-struct Range {
-  int64_t begin, stride, count;
-};
-
-// Python's slice.indices: a position behind the end is the end, one before the beginning is that.
-Range range_of(int64_t begin, int64_t end, int64_t stride, int64_t extent) {
-  const int64_t low = stride < 0 ? -1 : 0, high = stride < 0 ? extent - 1 : extent;
-  const auto cut = [&](int64_t p) { return std::clamp(p < 0 ? p + extent : p, low, high); };
-  begin = cut(begin);
-  end = cut(end);
-  const int64_t way = stride < 0 ? begin - end : end - begin, step = stride < 0 ? -stride : stride;
-  return {begin, stride, way <= 0 ? 0 : (way + step - 1) / step};
-}
-
 // The elements at begin + i * stride.
-Tensor take_ranges(const Tensor& a, const std::vector<Range>& ranges, const std::string& name,
+Tensor take_ranges(const Tensor& a, const std::vector<SliceRange>& ranges, const std::string& name,
                    const std::string& tag) {
   std::vector<Expr> shape = a.shape();
   for (size_t d = 0; d < ranges.size(); ++d) {
@@ -57,8 +42,15 @@ Tensor take_ranges(const Tensor& a, const std::vector<Range>& ranges, const std:
 
 }  // namespace
 
-int64_t slice_extent(int64_t begin, int64_t end, int64_t stride, int64_t extent) {
-  return range_of(begin, end, stride, extent).count;
+SliceRange slice_range(int64_t begin, int64_t end, int64_t stride, int64_t extent) {
+  const int64_t longest = std::max<int64_t>(extent, 1);
+  stride = std::clamp(stride, -longest, longest);
+  const int64_t low = stride < 0 ? -1 : 0, high = stride < 0 ? extent - 1 : extent;
+  const auto cut = [&](int64_t p) { return std::clamp(p < 0 ? p + extent : p, low, high); };
+  begin = cut(begin);
+  end = cut(end);
+  const int64_t way = stride < 0 ? begin - end : end - begin, step = stride < 0 ? -stride : stride;
+  return {begin, stride, way <= 0 ? 0 : (way + step - 1) / step};
 }
 
 Tensor strided_slice(const Tensor& a, const std::vector<int64_t>& begin,
@@ -75,10 +67,10 @@ Tensor strided_slice(const Tensor& a, const std::vector<int64_t>& begin,
     bad_argument({"strided_slice", "strides"}, fmt::format("({})", fmt::join(strides, ", ")),
                  "at most one for each beginning, none of them 0");
   }
-  std::vector<Range> ranges;
+  std::vector<SliceRange> ranges;
   for (size_t d = 0; d < begin.size(); ++d) {
-    ranges.push_back(range_of(begin[d], end[d], d < strides.size() ? strides[d] : 1,
-                              constant_extent({"strided_slice", "a"}, a.shape()[d])));
+    ranges.push_back(slice_range(begin[d], end[d], d < strides.size() ? strides[d] : 1,
+                                 constant_extent({"strided_slice", "a"}, a.shape()[d])));
   }
   return take_ranges(a, ranges, name, tag);
 }

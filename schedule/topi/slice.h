@@ -11,8 +11,13 @@
 
 namespace tw::topi {
 
-// How many elements begin:end:stride takes of an extent, as below.
-int64_t slice_extent(int64_t begin, int64_t end, int64_t stride, int64_t extent);
+// The elements that begin:end:stride takes of an extent: the first, from one to the next, how many.
+// As Python's slice.indices: a position behind the end is the end, one before the beginning is
+// that. A stride longer than the extent takes one element, as one of its length does.
+struct SliceRange {
+  int64_t begin, stride, count;
+};
+SliceRange slice_range(int64_t begin, int64_t end, int64_t stride, int64_t extent);
 // NumPy's a[begin:end:strides] for each dimension: counted from the end where negative, cut to the
 // extent, backward where the stride is negative. What the lists do not reach is taken whole.
 // BadShape where an extent that is cut is not constant; BadArgument for strides of 0, for lists

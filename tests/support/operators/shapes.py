@@ -105,8 +105,10 @@ OPERATORS = {
     "concatenate": Operator(lambda a, *arrays: np.concatenate(arrays, a.axis), [([(2, 3), (2, 1), (2, 5)], {}), ([(3,), (1,)], {"axis": -1})]),
     "_concatenate_grad": Operator(_concatenate_grad, [([(2, 9), (2, 3), (2, 1), (2, 5)], {"num_args": 3}), ([(3,), (3,)], {"num_args": 1, "axis": -1})]),
     "split": Operator(_split, [([(2, 6)], {"indices_or_sections": 3}), ([(7, 2)], {"indices_or_sections": (1, 4), "axis": 0})]),
-    "strided_slice": Operator(_strided_slice, [([(5, 7)], {"begin": (4, 6), "end": (0, -8), "stride": (-1, -2)}), ([(5, 7)], {"begin": (1,), "end": (99,)})]),
+    "strided_slice": Operator(_strided_slice, [([(5, 7)], {"begin": (4, 6), "end": (0, -8), "stride": (-1, -2)}), ([(5, 7)], {"begin": (1,), "end": (99,)}),
+        ([(6,)], {"begin": (3,), "end": (0,), "stride": (-2**63,)}), ([(6,)], {"begin": (3,), "end": (6,), "stride": (2**40,)})]),
     "_strided_slice_grad": Operator(_strided_slice_grad, [([(5, 4), (5, 7)], {"begin": (4, 6), "end": (-6, -8), "stride": (-1, -2)}), ([(4, 7), (5, 7)], {"begin": (1,), "end": (99,)}),
+        ([(1,), (6,)], {"begin": (3,), "end": (0,), "stride": (-2**63,)}), ([(1,), (6,)], {"begin": (3,), "end": (6,), "stride": (2**40,)}),
                             ([(2, 2), (5, 7)], {"begin": (-4, 1), "end": (-1, 6), "stride": (2, 3)})]),
     "flip": Operator(lambda a, x: np.flip(x, a.axis), [([(3, 5)], {"axis": -1})]),
     "__layout_transform__": Operator(lambda a, x: relayout(x, a.src_layout, a.dst_layout), [
