@@ -38,8 +38,8 @@ def cluster(workers, folder):
     return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
 
 
-def rate(workers, folder, policy="evolutionary", model="xgboost", trials=64, first=8):
-    """Trials a second of so many workers, without the first ones, which wait for the reference result. On one machine the
+def rate(workers, folder, policy="evolutionary", model="xgboost", trials=256, first=32):
+    """Trials a second of so many workers, without the first ones, which wait for reference results. On one machine the
     search has the cores of the workers; a policy that draws points leaves them alone.
     """
     times = []

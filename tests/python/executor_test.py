@@ -101,7 +101,7 @@ def test_a_trial_that_ends_all_its_workers_counts_as_lost(tmp_path):
 
 def test_an_error_of_the_worker_ends_the_run_and_loses_no_trial(tmp_path):
     def trouble(number):
-        if number == 9:
+        if number == 5:
             raise ImportError("no module named tilewright")
 
     with Threads(2, trouble) as executor, pytest.raises(UserError) as caught:
@@ -140,6 +140,75 @@ def test_a_worker_measures_a_trial_from_its_text():
     reply = remote.measure(trial())
     assert reply["error"] == "" and min(reply["seconds"]) > 0 and len(reply["ir_hash"]) == 16
     assert reply["kind"] == remote.probe()["kind"] and reply["host"] == os.uname().nodename
+
+
+def test_quick_trials_travel_together_and_slow_ones_alone(tmp_path):
+    """The trials of each message: so many as take 0.2 s by the messages before."""
+    seconds, messages = 0.0, []
+
+    class Watched(concurrent.futures.ThreadPoolExecutor):
+        def submit(self, function, argument):
+            messages.append(len(argument["trials"]))
+            return super().submit(function, argument)
+
+    def measure(trial):
+        time.sleep(seconds)
+        return made(trial)
+
+    for seconds in (0.0, 0.06, 0.25):
+        messages.clear()
+        with Watched(2) as executor:
+            autotune.tune(SIZE, tmp_path / f"{seconds}.db", 24, threads=1, policy="random", model="prior",
+                          measurer=ExecutorMeasurer(executor, function=measure))
+        records = autotune.Log(tmp_path / f"{seconds}.db").records()
+        assert len({r.trace for r in records}) == sum(messages) == 24
+        assert messages[0] == 1 and max(messages) == {0.0: 8, 0.06: 3, 0.25: 1}[seconds]
+
+
+def test_a_message_that_is_lost_is_sent_in_parts(tmp_path):
+    """A trial that ends its worker takes those with it that travelled in its message, and no others."""
+    deadly, lost = [], []
+
+    class Watched(concurrent.futures.ThreadPoolExecutor):
+        def submit(self, function, argument):
+            traces = [t["trace"] for t in argument["trials"]]
+            if len(traces) > 1 and not deadly:
+                deadly.append(traces[1])
+            if set(traces) & set(deadly):
+                lost.append(traces)
+                future = concurrent.futures.Future()
+                future.set_exception(concurrent.futures.BrokenExecutor("the worker is gone"))
+                return future
+            return super().submit(function, argument)
+
+    with Watched(2) as executor:
+        tune(tmp_path, 30, measurer=ExecutorMeasurer(executor, function=made))
+    records = check(tmp_path, 30)
+    assert len(lost[0]) > 1 and all(traces == deadly for traces in lost[1:])
+    assert [r.trace for r in records if r.error == "worker-lost"] == deadly
+
+
+def test_what_came_with_an_error_is_kept(tmp_path):
+    """Two messages are known at once, of which the second is an error of the worker."""
+    class Known(concurrent.futures.Executor):
+        def submit(self, function, argument):
+            future = concurrent.futures.Future()
+            answered.append(argument)
+            if len(answered) == 2:
+                future.set_exception(ImportError("no module named tilewright"))
+            else:
+                future.set_result(function(argument))
+            return future
+
+    answered = []
+    with pytest.raises(UserError, match="no module named tilewright"):
+        tune(tmp_path, 20, measurer=ExecutorMeasurer(Known(), workers=1, function=made))
+    assert [r.trace for r in check(tmp_path, 1)] == [t["trace"] for t in answered[0]["trials"]]
+
+
+def test_refused_trials_are_refused_together():
+    replies, _ = remote.each({"function": remote.measure, "trials": [trial(version=99, refusal_seconds=0.0)] * 3})
+    assert len(replies) == 3 and all("version 99" in reply["refused"] for reply in replies)
 
 
 @pytest.mark.parametrize("fields, why", [

@@ -9,8 +9,12 @@ from .. import _core
 from . import remote
 from .seams import Measurement
 
-# Candidates under way for each worker: one that it measures, and one that it finds when it is done.
+# Messages under way for each worker: one that it works on, and one that it finds when it is done.
 _AHEAD = 2
+# Trials travel several in one message where they are quick: as many as take a worker so long, and no more than that. A
+# message costs Dask some milliseconds, on the machine where the search needs them.
+_MESSAGE_SECONDS = 0.2
+_MOST_TOGETHER = 8
 # Losses of its worker, by no fault of a candidate's own, before it counts as lost. A kernel that crashes ends a process
 # of its own, not the worker.
 _MOST_LOSSES = 20
@@ -40,6 +44,9 @@ class ExecutorMeasurer:
         self._function = function
         self._known = queue.SimpleQueue()  # (ticket, future)
         self._trials = {}  # ticket -> _Trial
+        self._waiting = []  # tickets that travel with the next messages
+        self._together = 1  # trials in one message
+        self._failure = None  # which ends the run once what is known has been told
         self._kind = None
         self._refusals = 0  # since the last answer
         self._counted = (0.0, 0)
@@ -60,7 +67,7 @@ class ExecutorMeasurer:
 
     def capacity(self):
         """As many candidates as keep all workers busy; workers may come and go."""
-        return max(1, _AHEAD * (self._workers or self._count_workers()))
+        return max(1, _AHEAD * self._together * (self._workers or self._count_workers()))
 
     def _count_workers(self):
         when, count = self._counted
@@ -74,14 +81,20 @@ class ExecutorMeasurer:
                  "caches": task.caches, "trace": str(trace), "best": best_seconds, "kind": self.kind, "options": self._options,
                  "refusal_seconds": _REFUSAL_SECONDS}
         self._trials[ticket] = _Trial(trial)
-        self._send(ticket)
+        self._waiting.append(ticket)
 
-    def _send(self, ticket):
-        trial = self._trials[ticket]
-        trial.sent = time.monotonic()
-        future = self._submit(self._function, trial.fields)
-        trial.futures.append(future)
-        future.add_done_callback(lambda f: self._known.put((ticket, f)))
+    def _send_waiting(self):
+        while self._waiting:
+            tickets, self._waiting = self._waiting[:self._together], self._waiting[self._together:]
+            self._send(tickets)
+
+    def _send(self, tickets):
+        trials = [self._trials[ticket] for ticket in tickets]
+        future = self._submit(remote.each, {"function": self._function, "trials": [trial.fields for trial in trials]})
+        for trial in trials:
+            trial.given_up = time.monotonic() + self._patience * len(trials)
+            trial.futures.append(future)
+        future.add_done_callback(lambda f: self._known.put((tickets, f)))
 
     def _get(self):
         if self._executor is None:
@@ -100,35 +113,58 @@ class ExecutorMeasurer:
 
     def wait(self, seconds):
         """[(ticket, Measurement)] of what has become known, after waiting for at most so many seconds."""
+        if self._failure is not None:
+            raise self._failure
+        self._send_waiting()
         answers, block = [], seconds > 0
         while True:
             try:
-                ticket, future = self._known.get(block and not answers, seconds or None)
+                tickets, future = self._known.get(block and not answers, seconds or None)
             except queue.Empty:
                 break
-            trial = self._trials.get(ticket)
-            if trial is None or future not in trial.futures:
-                continue  # another worker was faster
-            trial.futures.remove(future)
-            measurement = self._result(trial, future)
-            if measurement is not None:
-                del self._trials[ticket]
-                for other in trial.futures:
-                    other.cancel()
-                answers.append((ticket, measurement))
-            elif not trial.futures:
-                self._send(ticket)
+            # Those that another worker was not faster with.
+            open_ = [t for t in tickets if t in self._trials and future in self._trials[t].futures]
+            replies = self._replies(tickets, future) if open_ else {}
+            for ticket in open_:
+                trial = self._trials[ticket]
+                trial.futures.remove(future)
+                try:
+                    measurement = self._result(trial, replies[ticket])
+                except Exception as failure:
+                    if not answers:
+                        raise
+                    self._failure = failure
+                    return answers
+                if measurement is not None:
+                    self._forget(ticket)
+                    answers.append((ticket, measurement))
+                elif not trial.futures:
+                    self._send([ticket])  # alone, in case that it is what ends workers
         now = time.monotonic()
         for ticket, trial in list(self._trials.items()):
-            if now - trial.sent > self._patience:
-                self._send(ticket)
+            if trial.futures and now > trial.given_up:
+                self._send([ticket])
         return answers
 
-    def _result(self, trial, future):
-        """None where the trial must be made again."""
+    def _forget(self, ticket):
+        """Nobody need measure it any more, nor what travels with it alone."""
+        for future in self._trials.pop(ticket).futures:
+            if not any(future in trial.futures for trial in self._trials.values()):
+                future.cancel()
+
+    def _replies(self, tickets, future):
+        """ticket -> reply, or the error that the future ended with."""
         error = concurrent.futures.CancelledError() if future.cancelled() else future.exception()
-        if error is None:
-            reply = future.result()
+        if error is not None:
+            return dict.fromkeys(tickets, error)
+        replies, seconds = future.result()
+        if not any("refused" in reply for reply in replies):
+            self._together = max(1, min(_MOST_TOGETHER, int(_MESSAGE_SECONDS * len(replies) / max(seconds, 1e-9))))
+        return dict(zip(tickets, replies, strict=True))
+
+    def _result(self, trial, reply):
+        """None where the trial must be made again. `reply`: of the worker, or why there is none."""
+        if not isinstance(reply, BaseException):
             if "refused" not in reply:
                 self._refusals = 0
                 return Measurement(reply["seconds"], reply["error"], reply["message"], reply["compile_seconds"],
@@ -138,27 +174,28 @@ class ExecutorMeasurer:
                 _core.raise_error("target-feature", f"every worker refuses, '{reply['host']}' since: {reply['refused']}",
                                   "a worker for the target and number of threads")
             return None
-        if not _of_transport(error):
+        if not _of_transport(reply):
             # The worker itself says what is wrong: it will be wrong everywhere.
-            raise error
+            raise reply
         trial.losses += 1
         if trial.losses <= _MOST_LOSSES:
             return None
-        return Measurement(error="worker-lost", message=f"its worker was lost {trial.losses} times: {error!r}")
+        return Measurement(error="worker-lost", message=f"its worker was lost {trial.losses} times: {reply!r}")
 
     def cancel(self):
         for trial in self._trials.values():
             for future in trial.futures:
                 future.cancel()
         self._trials.clear()
+        self._waiting.clear()
 
 
 class _Trial:
-    __slots__ = ("fields", "futures", "losses", "sent")
+    __slots__ = ("fields", "futures", "given_up", "losses")
 
     def __init__(self, fields):
         self.fields, self.futures = fields, []
-        self.losses, self.sent = 0, 0.0
+        self.losses, self.given_up = 0, 0.0  # when another worker gets it as well
 
 
 # What executors call the loss of a worker, or of the way to it.

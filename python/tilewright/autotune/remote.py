@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker of an executor does: one trial, in a process of its own, alone on its cores.
+"""What a worker of an executor does: trials, in a process of their own, each alone on its cores.
 
 Nothing but this package is needed where it runs. A trial and its answer are dicts of plain values, so that processes of
 different versions understand each other or say that they do not.
@@ -26,6 +26,20 @@ _measurers, _tasks, _lock = {}, {}, threading.Lock()
 def probe(_=None):
     """What machine this is."""
     return {"version": VERSION, "host": _native.host_name(), "kind": _native.machine_kind(), "cpus": len(_cpus())}
+
+
+def each(message):
+    """([function(trial) of each], the seconds that it took) for {"function", "trials"}.
+
+    What is refused is refused once: the trials behind it are as it is.
+    """
+    start, replies, trials = time.monotonic(), [], message["trials"]
+    for trial in trials:
+        replies.append(message["function"](trial))
+        if "refused" in replies[-1]:
+            replies += [replies[-1]] * (len(trials) - len(replies))
+            break
+    return replies, time.monotonic() - start
 
 
 def measure(trial):
