@@ -217,17 +217,14 @@ class Binder {
     const IterVar axis = resolve_axis(schedule_, ref, step_.where);
     TW_CHECK(stage_ != nullptr, "an axis parameter stands after a stage parameter");
     const StageData& stage = *stage_;
-    // Of which kind the axis is depends on the stage: rfactor makes data of a reduction's loop.
-    std::vector<IterVar> loops = stage.leaf_axes;
-    loops.resize(loops.size() - stage.op->intrin_axes().size());
-    const std::string legal = fmt::format("the leaf axes of '{}': {}", stage.name(), names(loops));
     if (is_leaf(stage, axis)) {
+      // Of which kind the axis is depends on the stage: rfactor makes data of a reduction's loop.
       if (!is_of_call(stage, axis)) return stage.leaf_axes[leaf_position(stage, axis)];
       fail({.code = ErrorCode::NotALeafAxis,
             .what = fmt::format("the axis is no loop: '{}', which '{}' calls, computes all of it",
                                 stage.op->intrin(), stage.name()),
             .axis = axis.name(),
-            .legal = legal});
+            .legal = legal_axes(stage)});
     }
     for (size_t r = stage.relations.size(); r-- > 0;) {
       for (const IterVar& parent : stage.relations[r]->parents()) {
@@ -239,13 +236,19 @@ class Binder {
                   "the axis is no longer a loop: step t{} {}{} consumed it", by, consumer.primitive,
                   consumer.where.empty() ? "" : fmt::format(" ({})", consumer.where)),
               .axis = axis.name(),
-              .legal = legal});
+              .legal = legal_axes(stage)});
       }
     }
     fail({.code = ErrorCode::NotAnAxisOfStage,
           .what = "the axis belongs to another stage",
           .axis = axis.name(),
-          .legal = legal});
+          .legal = legal_axes(stage)});
+  }
+
+  static std::string legal_axes(const StageData& stage) {
+    std::vector<IterVar> loops = stage.leaf_axes;
+    loops.resize(loops.size() - stage.op->intrin_axes().size());
+    return fmt::format("the leaf axes of '{}': {}", stage.name(), names(loops));
   }
 
   const ScheduleData& schedule_;
