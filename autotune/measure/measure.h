@@ -26,14 +26,14 @@ struct MeasureOptions {
   double run_timeout = 10;      // seconds, of one candidate's timing as a whole
   double run_budget = 0.05;     // seconds spent timing one candidate (the measuring budget)
   int min_repeats = 3;
-  double relative_interval = 0.01;  // stop early when the median is known this well
+  double relative_interval = 0.03;  // stop early when the median is known this well
   // A candidate whose first timings show that its median is above that of the best so far, with at
   // most this probability of an error, is timed no further (behind.h); 0: all are timed to the end.
-  double behind_error = 0.01;
+  double behind_error = 0.05;
   // Of a race (race.h): the probability that its winner is not the fastest but for a tie, and the
   // seconds spent on its visits, at most, after which it is unsettled.
   double race_error = 0.05;
-  double race_budget = 0.4;
+  double race_budget = 0.3;
   int recycle_after = 200;  // candidates a worker handles before it is replaced
   bool verify = true;
   // Reference results of so many bytes stay in memory; those of tasks that were not measured lately
