@@ -49,7 +49,11 @@ class RandomPolicy : public SearchPolicy {
     }
     return result;
   }
-  void observe(const Point& point, double) override { proposer_.mark_tried(point); }
+  void observe(const Point& point, double) override {
+    // Walks past what an earlier run with this seed has drawn: it would be met again, each time.
+    if (!proposer_.tried(point)) proposer_.context().space.random(rng_);
+    proposer_.mark_tried(point);
+  }
 
  private:
   Proposer proposer_;

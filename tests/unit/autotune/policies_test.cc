@@ -62,6 +62,22 @@ TEST(Policies, WhatWasMeasuredBeforeIsNotProposed) {
   }
 }
 
+// An earlier run with the same seed drew the same points; a search that only meets these again is
+// not exhausted.
+TEST(Policies, AResumedSearchGoesOn) {
+  const Task task = task_of("gemm:m=48,n=96,k=64");
+  const Space space(task);
+  const auto model = cost_model("prior")({});
+  for (const PolicyRow& row : search_policies()) {
+    SCOPED_TRACE(row.name);
+    const auto earlier = row.make({task, space, {}, 1})->propose(64, *model);
+    ASSERT_EQ(earlier.size(), 64u);
+    const auto policy = row.make({task, space, {}, 1});
+    for (const Proposal& p : earlier) policy->observe(p.point, 1e-3);
+    EXPECT_EQ(policy->propose(1, *model).size(), 1u);
+  }
+}
+
 TEST(Policies, AGridMeetsEveryPointOfASmallSpace) {
   const Task task = task_of("transpose:m=4,n=4");
   const Space space(task);
