@@ -245,12 +245,6 @@ class Binder {
           .legal = legal_axes(stage)});
   }
 
-  static std::string legal_axes(const StageData& stage) {
-    std::vector<IterVar> loops = stage.leaf_axes;
-    loops.resize(loops.size() - stage.op->intrin_axes().size());
-    return fmt::format("the leaf axes of '{}': {}", stage.name(), names(loops));
-  }
-
   const ScheduleData& schedule_;
   const Primitive& primitive_;
   const Step& step_;

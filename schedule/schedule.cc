@@ -100,8 +100,7 @@ AxisRef axis_ref(const ScheduleData& schedule, const StageData& stage, const Ite
                         .stage = stage.name(),
                         .axis = axis.defined() ? axis.name() : "",
                         .where = SourceScope::current(),
-                        .legal = fmt::format("the leaf axes of '{}': {}", stage.name(),
-                                             names(stage.leaf_axes))});
+                        .legal = legal_axes(stage)});
   }
   const std::vector<IterVar>& roots = stage.op->root_axes();
   for (size_t k = 0; k < roots.size(); ++k) {

@@ -297,6 +297,12 @@ std::string names(const std::vector<IterVar>& axes) {
   return result.empty() ? "none" : result;
 }
 
+std::string legal_axes(const StageData& stage) {
+  std::vector<IterVar> loops = stage.leaf_axes;
+  loops.resize(loops.size() - stage.op->intrin_axes().size());
+  return fmt::format("the leaf axes of '{}': {}", stage.name(), names(loops));
+}
+
 std::string names(const std::vector<StageData*>& stages) {
   std::string result;
   for (const StageData* s : stages)

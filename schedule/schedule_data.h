@@ -96,5 +96,7 @@ std::string_view memory_of(std::string_view scope);
 // "i.outer, j, k"
 std::string names(const std::vector<IterVar>& axes);
 std::string names(const std::vector<StageData*>& stages);
+// "the leaf axes of 'C': i.outer, j, k", without those that a call computes: no loops to choose.
+std::string legal_axes(const StageData& stage);
 
 }  // namespace tw

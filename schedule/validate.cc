@@ -138,9 +138,8 @@ class Validation {
                  consumer);
     }
     if (!is_leaf(*parent, stage.attach_axis)) {
-      return bad(
-          fmt::format("'{}' has no such loop; it was split or fused since", parent->name()),
-          fmt::format("the leaf axes of '{}': {}", parent->name(), names(parent->leaf_axes)));
+      return bad(fmt::format("'{}' has no such loop; it was split or fused since", parent->name()),
+                 legal_axes(*parent));
     }
     if (stage.is_output || stage.storage.precomputed) {
       return bad(fmt::format("{} is computed whole, not inside '{}'",

@@ -189,7 +189,7 @@ def test_a_message_that_is_lost_is_sent_in_parts(tmp_path):
 
 
 def test_what_came_with_an_error_is_kept(tmp_path):
-    """Two messages are known at once, of which the second is an error of the worker."""
+    """Four messages are known at once, of which the second is an error of the worker."""
     class Known(concurrent.futures.Executor):
         def submit(self, function, argument):
             future = concurrent.futures.Future()
@@ -202,8 +202,9 @@ def test_what_came_with_an_error_is_kept(tmp_path):
 
     answered = []
     with pytest.raises(UserError, match="no module named tilewright"):
-        tune(tmp_path, 20, measurer=ExecutorMeasurer(Known(), workers=1, function=made))
-    assert [r.trace for r in check(tmp_path, 1)] == [t["trace"] for t in answered[0]["trials"]]
+        tune(tmp_path, 20, measurer=ExecutorMeasurer(Known(), workers=2, function=made))
+    kept = [t["trace"] for k in (0, 2, 3) for t in answered[k]["trials"]]
+    assert len(answered) == 4 and [r.trace for r in check(tmp_path, 3)] == kept
 
 
 def test_refused_trials_are_refused_together():

@@ -46,7 +46,7 @@ class ExecutorMeasurer:
         self._trials = {}  # ticket -> _Trial
         self._waiting = []  # tickets that travel with the next messages
         self._together = 1  # trials in one message
-        self._failure = None  # which ends the run once what is known has been told
+        self._answers = []  # that `wait` has found and not given: kept where an error ends it
         self._kind = None
         self._refusals = 0  # since the last answer
         self._counted = (0.0, 0)
@@ -84,9 +84,10 @@ class ExecutorMeasurer:
         self._waiting.append(ticket)
 
     def _send_waiting(self):
-        while self._waiting:
-            tickets, self._waiting = self._waiting[:self._together], self._waiting[self._together:]
-            self._send(tickets)
+        # Nothing waits any more, even if an executor takes no work: what is known can still be asked for.
+        waiting, self._waiting = self._waiting, []
+        for k in range(0, len(waiting), self._together):
+            self._send(waiting[k:k + self._together])
 
     def _send(self, tickets):
         trials = [self._trials[ticket] for ticket in tickets]
@@ -112,39 +113,39 @@ class ExecutorMeasurer:
             return self._executor.submit(function, argument)
 
     def wait(self, seconds):
-        """[(ticket, Measurement)] of what has become known, after waiting for at most so many seconds."""
-        if self._failure is not None:
-            raise self._failure
+        """[(ticket, Measurement)] of what has become known, after waiting for at most so many seconds.
+
+        An error of the workers' ends it; what was found before is what the next call gives.
+        """
         self._send_waiting()
-        answers, block = [], seconds > 0
+        block = seconds > 0
         while True:
             try:
-                tickets, future = self._known.get(block and not answers, seconds or None)
+                tickets, future = self._known.get(block and not self._answers, seconds or None)
             except queue.Empty:
                 break
-            # Those that another worker was not faster with.
-            open_ = [t for t in tickets if t in self._trials and future in self._trials[t].futures]
-            replies = self._replies(tickets, future) if open_ else {}
-            for ticket in open_:
-                trial = self._trials[ticket]
-                trial.futures.remove(future)
-                try:
-                    measurement = self._result(trial, replies[ticket])
-                except Exception as failure:
-                    if not answers:
-                        raise
-                    self._failure = failure
-                    return answers
-                if measurement is not None:
-                    self._forget(ticket)
-                    answers.append((ticket, measurement))
-                elif not trial.futures:
-                    self._send([ticket])  # alone, in case that it is what ends workers
+            self._take(tickets, future)
         now = time.monotonic()
         for ticket, trial in list(self._trials.items()):
             if trial.futures and now > trial.given_up:
                 self._send([ticket])
+        answers, self._answers = self._answers, []
         return answers
+
+    def _take(self, tickets, future):
+        """What a message brought, of those trials that another worker was not faster with."""
+        tickets = [t for t in tickets if t in self._trials and future in self._trials[t].futures]
+        if not tickets:
+            return
+        for ticket, reply in self._replies(tickets, future):
+            trial = self._trials[ticket]
+            trial.futures.remove(future)
+            measurement = self._result(trial, reply)
+            if measurement is not None:
+                self._forget(ticket)
+                self._answers.append((ticket, measurement))
+            elif not trial.futures:
+                self._send([ticket])  # alone, in case that it is what ends workers
 
     def _forget(self, ticket):
         """Nobody need measure it any more, nor what travels with it alone."""
@@ -153,14 +154,14 @@ class ExecutorMeasurer:
                 future.cancel()
 
     def _replies(self, tickets, future):
-        """ticket -> reply, or the error that the future ended with."""
+        """[(ticket, reply)], or with each the error that the future ended with."""
         error = concurrent.futures.CancelledError() if future.cancelled() else future.exception()
         if error is not None:
-            return dict.fromkeys(tickets, error)
+            return [(ticket, error) for ticket in tickets]
         replies, seconds = future.result()
         if not any("refused" in reply for reply in replies):
             self._together = max(1, min(_MOST_TOGETHER, int(_MESSAGE_SECONDS * len(replies) / max(seconds, 1e-9))))
-        return dict(zip(tickets, replies, strict=True))
+        return list(zip(tickets, replies, strict=True))
 
     def _result(self, trial, reply):
         """None where the trial must be made again. `reply`: of the worker, or why there is none."""

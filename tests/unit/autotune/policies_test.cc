@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -45,36 +46,33 @@ TEST(Policies, EachProposesLegalPointsOnce) {
   }
 }
 
+// A policy that goes on after one with the same seed, and what that one proposed.
+struct Resumed {
+  Resumed(const PolicyRow& row, const PolicyContext& context, const CostModel& model, size_t trials)
+      : policy(row.make(context)) {
+    for (const Proposal& p : row.make(context)->propose(static_cast<int>(trials), model)) {
+      policy->observe(p.point, 1e-3);
+      known.insert(p.point);
+    }
+    EXPECT_EQ(known.size(), trials);
+  }
+  std::unique_ptr<SearchPolicy> policy;
+  std::set<Point> known;
+};
+
 TEST(Policies, WhatWasMeasuredBeforeIsNotProposed) {
   const Task task = task_of("gemm:m=48,n=96,k=64");
   const Space space(task);
   const auto model = cost_model("prior")({});
   for (const PolicyRow& row : search_policies()) {
     SCOPED_TRACE(row.name);
-    const auto earlier = row.make({task, space, {}, 1})->propose(8, *model);
-    const auto policy = row.make({task, space, {}, 1});
-    std::set<Point> known;
-    for (const Proposal& p : earlier) {
-      policy->observe(p.point, 1e-3);
-      known.insert(p.point);
+    const Resumed run(row, {task, space, {}, 1}, *model, 8);
+    for (const Proposal& p : run.policy->propose(8, *model)) {
+      EXPECT_FALSE(run.known.contains(p.point));
     }
-    for (const Proposal& p : policy->propose(8, *model)) EXPECT_FALSE(known.contains(p.point));
-  }
-}
-
-// An earlier run with the same seed drew the same points; a search that only meets these again is
-// not exhausted.
-TEST(Policies, AResumedSearchGoesOn) {
-  const Task task = task_of("gemm:m=48,n=96,k=64");
-  const Space space(task);
-  const auto model = cost_model("prior")({});
-  for (const PolicyRow& row : search_policies()) {
-    SCOPED_TRACE(row.name);
-    const auto earlier = row.make({task, space, {}, 1})->propose(64, *model);
-    ASSERT_EQ(earlier.size(), 64u);
-    const auto policy = row.make({task, space, {}, 1});
-    for (const Proposal& p : earlier) policy->observe(p.point, 1e-3);
-    EXPECT_EQ(policy->propose(1, *model).size(), 1u);
+    // A search that would only meet again what the earlier one drew is not exhausted.
+    const Resumed longer(row, {task, space, {}, 1}, *model, 64);
+    EXPECT_EQ(longer.policy->propose(1, *model).size(), 1u);
   }
 }
 
