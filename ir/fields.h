@@ -5,6 +5,7 @@
 
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "ir/node.h"
 
@@ -77,5 +78,35 @@ void for_each_field(T& a, T& b, F&& f) {
   std::apply([&](auto... member) { (f(a.*member, b.*member), ...); },
              NodeFields<std::remove_const_t<T>>::value);
 }
+
+// How a generic walk meets a field: expressions, statements and what contains them; anything else
+// is data and is passed over.
+template <class F>
+struct FieldWalk {
+  F& f;
+  void operator()(const Expr& e) { f.visit(e); }
+  void operator()(const Stmt& s) { f.visit(s); }
+  void operator()(const std::vector<Expr>& list) {
+    for (const Expr& e : list) f.visit(e);
+  }
+  void operator()(const std::vector<Stmt>& list) {
+    for (const Stmt& s : list) f.visit(s);
+  }
+  void operator()(const std::vector<Range>& list) {
+    for (const Range& r : list) {
+      f.visit(r.min);
+      f.visit(r.extent);
+    }
+  }
+  void operator()(const std::vector<IterVar>& list) {
+    for (const IterVar& iv : list) {
+      f.visit(iv->domain.min);
+      f.visit(iv->domain.extent);
+    }
+  }
+  void operator()(const Var&) {}  // binding and buffer positions are not uses of a value
+  template <class T>
+  void operator()(const T&) {}
+};
 
 }  // namespace tw

@@ -7,6 +7,7 @@
 
 #include "ir/attributes.h"
 #include "ir/expr.h"
+#include "ir/fields.h"
 #include "runtime/element.h"
 #include "runtime/error.h"
 
@@ -124,50 +125,53 @@ uint64_t next_serial() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void finish(Variable& n) {
+namespace {
+
+// What is there, of which type; one overload a node.
+void infer(Variable& n) {
   n.dtype = n.type;
   n.serial = next_serial();
 }
-void finish(IntImm& n) {
+void infer(IntImm& n) {
   require(n.type.is_integer() || n.type.is_bool() || n.type.is_handle(), n.node_kind,
           "not an integer type");
   require(!n.type.is_vector(), n.node_kind, "vector constants are broadcasts");
   n.value = wrap_to(n.type, n.value);
   n.dtype = n.type;
 }
-void finish(FloatImm& n) {
+void infer(FloatImm& n) {
   require(n.type.is_float() && !n.type.is_vector(), n.node_kind, "not a scalar floating type");
   n.value = round_to(n.type, n.value);
   n.dtype = n.type;
 }
-void finish(StringImm& n) { n.dtype = handle_type(); }
-void finish(Cast& n) {
+void infer(StringImm& n) { n.dtype = handle_type(); }
+void infer(Cast& n) {
   require(n.value.defined(), n.node_kind, "operand missing");
   require(n.type.lanes == n.value.dtype().lanes, n.node_kind, "lanes differ");
   n.dtype = n.type;
 }
-void finish(Add& n) { finish_binary(n, false); }
-void finish(Sub& n) { finish_binary(n, false); }
-void finish(Mul& n) { finish_binary(n, false); }
-void finish(Div& n) { finish_binary(n, false); }
-void finish(Mod& n) { finish_binary(n, false); }
-void finish(FloorDiv& n) { finish_binary(n, false); }
-void finish(FloorMod& n) { finish_binary(n, false); }
-void finish(Min& n) { finish_binary(n, false); }
-void finish(Max& n) { finish_binary(n, false); }
-void finish(Equal& n) { finish_binary(n, true); }
-void finish(NotEqual& n) { finish_binary(n, true); }
-void finish(Less& n) { finish_binary(n, true); }
-void finish(LessEqual& n) { finish_binary(n, true); }
-void finish(Greater& n) { finish_binary(n, true); }
-void finish(GreaterEqual& n) { finish_binary(n, true); }
-void finish(And& n) { finish_logical(n); }
-void finish(Or& n) { finish_logical(n); }
-void finish(Not& n) {
+void infer(Add& n) { finish_binary(n, false); }
+void infer(Sub& n) { finish_binary(n, false); }
+void infer(Mul& n) { finish_binary(n, false); }
+void infer(Div& n) { finish_binary(n, false); }
+void infer(Mod& n) { finish_binary(n, false); }
+void infer(FloorDiv& n) { finish_binary(n, false); }
+void infer(FloorMod& n) { finish_binary(n, false); }
+void infer(Min& n) { finish_binary(n, false); }
+void infer(Max& n) { finish_binary(n, false); }
+void infer(Equal& n) { finish_binary(n, true); }
+void infer(NotEqual& n) { finish_binary(n, true); }
+void infer(Less& n) { finish_binary(n, true); }
+void infer(LessEqual& n) { finish_binary(n, true); }
+void infer(Greater& n) { finish_binary(n, true); }
+void infer(GreaterEqual& n) { finish_binary(n, true); }
+void infer(And& n) { finish_logical(n); }
+void infer(Or& n) { finish_logical(n); }
+void infer(Not& n) {
   require(n.a.defined() && n.a.dtype().is_bool(), n.node_kind, "operand is not bool");
   n.dtype = n.a.dtype();
 }
-void finish(Select& n) {
+void infer(Select& n) {
   require(n.condition.defined() && n.true_value.defined() && n.false_value.defined(), n.node_kind,
           "operand missing");
   require(n.condition.dtype().is_bool(), n.node_kind, "condition is not bool");
@@ -176,26 +180,26 @@ void finish(Select& n) {
   require(lanes == 1 || lanes == n.true_value.dtype().lanes, n.node_kind, "lanes differ");
   n.dtype = n.true_value.dtype();
 }
-void finish(Load& n) {
+void infer(Load& n) {
   require(n.buffer.defined() && n.index.defined(), n.node_kind, "operand missing");
   n.type = n.type.with_lanes(n.index.dtype().lanes);
   require(!n.predicate.defined() || n.predicate.dtype() == bool_type(n.type.lanes), n.node_kind,
           "predicate is not bool of the index's lanes");
   n.dtype = n.type;
 }
-void finish(Ramp& n) {
+void infer(Ramp& n) {
   require(n.base.defined() && n.stride.defined(), n.node_kind, "operand missing");
   require(n.base.dtype() == n.stride.dtype() && !n.base.dtype().is_vector(), n.node_kind,
           "base and stride are not of one scalar type");
   require(n.lanes > 1, n.node_kind, "fewer than two lanes");
   n.dtype = n.base.dtype().with_lanes(n.lanes);
 }
-void finish(Broadcast& n) {
+void infer(Broadcast& n) {
   require(n.value.defined() && !n.value.dtype().is_vector(), n.node_kind, "value is not a scalar");
   require(n.lanes > 1, n.node_kind, "fewer than two lanes");
   n.dtype = n.value.dtype().with_lanes(n.lanes);
 }
-void finish(Shuffle& n) {
+void infer(Shuffle& n) {
   require(!n.vectors.empty() && !n.indices.empty(), n.node_kind, "operand missing");
   int total = 0;
   for (const Expr& v : n.vectors) {
@@ -205,16 +209,16 @@ void finish(Shuffle& n) {
   for (int i : n.indices) require(0 <= i && i < total, n.node_kind, "index out of range");
   n.dtype = n.vectors[0].dtype().with_lanes(static_cast<int>(n.indices.size()));
 }
-void finish(Call& n) {
+void infer(Call& n) {
   for (const Expr& a : n.args) require(a.defined(), n.node_kind, "argument missing");
   n.dtype = n.type;
 }
-void finish(Let& n) {
+void infer(Let& n) {
   require(n.var.defined() && n.value.defined() && n.body.defined(), n.node_kind, "operand missing");
   require(n.var.dtype() == n.value.dtype(), n.node_kind, "variable and value of different types");
   n.dtype = n.body.dtype();
 }
-void finish(Reduce& n) {
+void infer(Reduce& n) {
   const size_t k = n.source.size();
   require(k > 0 && n.combiner.lhs.size() == k && n.combiner.rhs.size() == k &&
               n.combiner.result.size() == k && n.combiner.identity.size() == k,
@@ -223,31 +227,31 @@ void finish(Reduce& n) {
           "value index out of range");
   n.dtype = n.source[static_cast<size_t>(n.value_index)].dtype();
 }
-void finish(ProducerLoad& n) {
+void infer(ProducerLoad& n) {
   require(n.producer.defined(), n.node_kind, "producer missing");
   n.dtype = n.producer->output_dtype(n.value_index);
 }
 
-void finish(LetStmt& n) {
+void infer(LetStmt& n) {
   require(n.var.defined() && n.value.defined() && n.body.defined(), n.node_kind, "operand missing");
   require(n.var.dtype() == n.value.dtype(), n.node_kind, "variable and value of different types");
 }
-void finish(AttrStmt& n) { require(n.body.defined(), n.node_kind, "body missing"); }
-void finish(AssertStmt& n) {
+void infer(AttrStmt& n) { require(n.body.defined(), n.node_kind, "body missing"); }
+void infer(AssertStmt& n) {
   require(n.condition.defined() && n.condition.dtype() == bool_type(), n.node_kind,
           "condition is not a scalar bool");
 }
-void finish(For& n) {
+void infer(For& n) {
   require(n.var.defined() && n.min.defined() && n.extent.defined() && n.body.defined(), n.node_kind,
           "operand missing");
   require(n.min.dtype() == n.var.dtype() && n.extent.dtype() == n.var.dtype(), n.node_kind,
           "loop variable, minimum and extent of different types");
 }
-void finish(Allocate& n) {
+void infer(Allocate& n) {
   require(n.buffer.defined() && n.buffer.dtype().is_handle() && n.body.defined(), n.node_kind,
           "buffer or body missing");
 }
-void finish(Store& n) {
+void infer(Store& n) {
   require(n.buffer.defined() && n.value.defined() && n.index.defined(), n.node_kind,
           "operand missing");
   require(n.value.dtype().lanes == n.index.dtype().lanes, n.node_kind,
@@ -255,31 +259,65 @@ void finish(Store& n) {
   require(!n.predicate.defined() || n.predicate.dtype() == bool_type(n.index.dtype().lanes),
           n.node_kind, "predicate is not bool of the index's lanes");
 }
-void finish(Provide& n) {
+void infer(Provide& n) {
   require(n.producer.defined() && n.value.defined(), n.node_kind, "operand missing");
 }
-void finish(Realize& n) {
+void infer(Realize& n) {
   require(n.producer.defined() && n.body.defined(), n.node_kind, "operand missing");
 }
-void finish(Produce& n) {
+void infer(Produce& n) {
   require(n.producer.defined() && n.body.defined(), n.node_kind, "operand missing");
 }
-void finish(Prefetch& n) { require(n.producer.defined(), n.node_kind, "producer missing"); }
-void finish(Block& n) {
+void infer(Prefetch& n) { require(n.producer.defined(), n.node_kind, "producer missing"); }
+void infer(Block& n) {
   require(n.stmts.size() >= 2, n.node_kind, "fewer than two statements");
   for (const Stmt& s : n.stmts) {
     require(s.defined() && !is<Block>(s), n.node_kind, "undefined or nested; use block()");
   }
 }
-void finish(While& n) {
+void infer(While& n) {
   require(n.condition.defined() && n.condition.dtype() == bool_type() && n.body.defined(),
           n.node_kind, "condition is not a scalar bool, or the body is missing");
 }
-void finish(IfThenElse& n) {
+void infer(IfThenElse& n) {
   require(n.condition.defined() && n.condition.dtype() == bool_type() && n.then_case.defined(),
           n.node_kind, "condition is not a scalar bool, or the first case is missing");
 }
-void finish(Evaluate& n) { require(n.value.defined(), n.node_kind, "operand missing"); }
+void infer(Evaluate& n) { require(n.value.defined(), n.node_kind, "operand missing"); }
+
+// What is inside of a node's fields.
+struct Inside {
+  uint64_t kinds = 0;
+  template <class H>
+  void visit(const H& node) {
+    if (node.defined()) kinds |= node->inside;
+  }
+};
+
+template <class T>
+uint64_t kinds_inside(const T& node) {
+  Inside inside{KindSet{T::node_kind}.bits()};
+  FieldWalk<Inside> walk{inside};
+  for_each_field(node, walk);
+  return inside.kinds;
+}
+
+}  // namespace
+
+#define EXPR_NODE(Name)                                                                     \
+  static_assert(KindSet{NodeKind::Name}.bits() >> 32 == 0, "ExprBase::inside has no room"); \
+  void finish(Name& n) {                                                                    \
+    infer(n);                                                                               \
+    n.inside = static_cast<uint32_t>(kinds_inside(n));                                      \
+  }
+#define STMT_NODE(Name)         \
+  void finish(Name& n) {        \
+    infer(n);                   \
+    n.inside = kinds_inside(n); \
+  }
+#include "ir/nodes.def"
+#undef EXPR_NODE
+#undef STMT_NODE
 
 Stmt block(const std::vector<Stmt>& stmts) {
   std::vector<Stmt> flat;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -26,15 +27,37 @@ enum class NodeKind : uint8_t {
 };
 std::string_view to_string(NodeKind kind);
 
+// A set of kinds.
+class KindSet {
+ public:
+  constexpr KindSet() = default;
+  constexpr explicit KindSet(uint64_t bits) : bits_(bits) {}
+  constexpr KindSet(std::initializer_list<NodeKind> kinds) {
+    for (const NodeKind kind : kinds) bits_ |= uint64_t{1} << static_cast<unsigned>(kind);
+  }
+  static constexpr KindSet all() { return KindSet(~uint64_t{0}); }
+
+  constexpr uint64_t bits() const { return bits_; }
+  constexpr bool meets(KindSet other) const { return (bits_ & other.bits_) != 0; }
+
+ private:
+  uint64_t bits_ = 0;
+};
+
+// `inside`: the kinds of all nodes that a walk meets in this one, its own among them, as the bits
+// of a KindSet. A walk that looks for some kinds passes over what has none of them. `make` computes
+// it, and `dtype` where the operands decide it.
 struct ExprBase {
   RefCount refs;
   NodeKind kind;
-  DType dtype;  // `make` computes it where the operands decide it
+  DType dtype;
+  uint32_t inside = 0;  // expressions have the first kinds
   ExprBase(NodeKind k) : kind(k) {}
 };
 struct StmtBase {
   RefCount refs;
   NodeKind kind;
+  uint64_t inside = 0;
   StmtBase(NodeKind k) : kind(k) {}
 };
 void destroy(const ExprBase* node);
@@ -77,6 +100,12 @@ const T* as(const H& handle) {
 template <class T, class H>
 bool is(const H& handle) {
   return as<T>(handle) != nullptr;
+}
+
+// Whether a node of one of these kinds stands in it. Null handles have none.
+template <class H>
+bool has(const H& handle, KindSet kinds) {
+  return handle.get() != nullptr && KindSet(handle->inside).meets(kinds);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -383,7 +412,7 @@ struct Evaluate : StmtNode<NodeKind::Evaluate> {
 // ---------------------------------------------------------------------------------------------
 // Building
 
-// `finish` checks the operands and computes `dtype`; one overload a node, in node.cc.
+// `finish` checks the operands and computes `dtype` and `inside`; one overload a node, in node.cc.
 #define EXPR_NODE(Name) void finish(Name& node);
 #define STMT_NODE(Name) void finish(Name& node);
 #include "ir/nodes.def"

@@ -49,36 +49,6 @@ auto with_node(const Stmt& s, F f) {
 // Whether it may stand in several places, and is worth remembering.
 bool is_shared(const Expr& e) { return !e->refs.unique() && !is_leaf(*e); }
 
-// How a generic walk meets a field: expressions, statements and what contains them; anything else
-// is data and is passed over.
-template <class F>
-struct FieldWalk {
-  F& f;
-  void operator()(const Expr& e) { f.visit(e); }
-  void operator()(const Stmt& s) { f.visit(s); }
-  void operator()(const std::vector<Expr>& list) {
-    for (const Expr& e : list) f.visit(e);
-  }
-  void operator()(const std::vector<Stmt>& list) {
-    for (const Stmt& s : list) f.visit(s);
-  }
-  void operator()(const std::vector<Range>& list) {
-    for (const Range& r : list) {
-      f.visit(r.min);
-      f.visit(r.extent);
-    }
-  }
-  void operator()(const std::vector<IterVar>& list) {
-    for (const IterVar& iv : list) {
-      f.visit(iv->domain.min);
-      f.visit(iv->domain.extent);
-    }
-  }
-  void operator()(const Var&) {}  // binding and buffer positions are not uses of a value
-  template <class T>
-  void operator()(const T&) {}
-};
-
 // Mutates each field of a node. Most nodes do not change, so the copy waits for the first field
 // that does.
 template <class T>
@@ -143,7 +113,7 @@ Visitor::~Visitor() { count_visits(static_cast<uint64_t>(visits_)); }
 Mutator::~Mutator() { count_visits(static_cast<uint64_t>(visits_)); }
 
 void Visitor::visit(const Expr& e) {
-  if (!e.defined()) return;
+  if (!has(e, kinds_)) return;
   ++visits_;
   if (shared_ == Shared::Once && visits_ > kVisitsBeforeMemory && is_shared(e) &&
       !met_.insert(e.get()).second)
@@ -152,7 +122,7 @@ void Visitor::visit(const Expr& e) {
 }
 
 void Visitor::visit(const Stmt& s) {
-  if (!s.defined()) return;
+  if (!has(s, kinds_)) return;
   ++visits_;
   with_node(s, [this](const auto& op) { on(op); });
 }
@@ -170,7 +140,7 @@ void Visitor::visit(const Stmt& s) {
 #undef VISIT_FIELDS
 
 Expr Mutator::mutate(const Expr& e) {
-  if (!e.defined()) return e;
+  if (!has(e, kinds_)) return e;
   ++visits_;
   if (shared_ == Shared::Once && visits_ > kVisitsBeforeMemory && is_shared(e))
     return mutate_once(e);
@@ -185,7 +155,7 @@ Expr Mutator::mutate_once(const Expr& e) {
 }
 
 Stmt Mutator::mutate(const Stmt& s) {
-  if (!s.defined()) return s;
+  if (!has(s, kinds_)) return s;
   ++visits_;
   return with_node(s, [&](const auto& op) { return on(op, s); });
 }
@@ -219,10 +189,10 @@ class ForEach {
   ~ForEach() { count_visits(visits_); }
 
   void visit(const Expr& e) {
-    if (!e.defined()) return;
+    if (!e.defined() || on_expr == nullptr) return;  // no statement stands in an expression
     ++visits_;
     if (shared == Shared::Once && !e->refs.unique() && !met_.insert(e.get()).second) return;
-    if (on_expr) (*on_expr)(e);
+    (*on_expr)(e);
     descend(e);
   }
   void visit(const Stmt& s) {

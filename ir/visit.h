@@ -23,6 +23,8 @@ constexpr int kVisitsBeforeMemory = 64;
 class Visitor {
  public:
   explicit Visitor(Shared shared = Shared::EachPlace) : shared_(shared) {}
+  // Passes over what has no node of these kinds inside.
+  explicit Visitor(KindSet kinds) : kinds_(kinds) {}
   virtual ~Visitor();
   // Undefined handles are passed over.
   void visit(const Expr& e);
@@ -36,7 +38,8 @@ class Visitor {
 #undef STMT_NODE
 
  private:
-  Shared shared_;
+  Shared shared_ = Shared::EachPlace;
+  KindSet kinds_ = KindSet::all();
   int visits_ = 0;
   std::unordered_set<const ExprBase*> met_;
 };
@@ -45,6 +48,8 @@ class Visitor {
 class Mutator {
  public:
   explicit Mutator(Shared shared = Shared::EachPlace) : shared_(shared) {}
+  // Leaves what has no node of these kinds inside as it is.
+  explicit Mutator(KindSet kinds) : kinds_(kinds) {}
   virtual ~Mutator();
   Expr mutate(const Expr& e);
   Stmt mutate(const Stmt& s);
@@ -61,7 +66,8 @@ class Mutator {
 
  private:
   Expr mutate_once(const Expr& e);
-  Shared shared_;
+  Shared shared_ = Shared::EachPlace;
+  KindSet kinds_ = KindSet::all();
   int visits_ = 0;
   // By identity; what is in here is a part of what is being mutated, which lives as long.
   std::unordered_map<const ExprBase*, Expr> known_;

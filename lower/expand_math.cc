@@ -16,7 +16,7 @@ namespace {
 
 class ExpandMath : public Mutator {
  public:
-  explicit ExpandMath(const Target& target) : target_(target) {}
+  explicit ExpandMath(const Target& target) : Mutator(KindSet{NodeKind::Call}), target_(target) {}
 
  protected:
   using Mutator::on;

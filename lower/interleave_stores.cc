@@ -46,6 +46,9 @@ bool looks_at(const Expr& e, const Var& buffer) {
 }
 
 class InterleaveStores : public Mutator {
+ public:
+  InterleaveStores() : Mutator(KindSet{NodeKind::Block}) {}
+
  protected:
   using Mutator::on;
 

@@ -24,6 +24,9 @@ namespace tw::pass {
 namespace {
 
 class LowerIntrin : public ScopedMutator {
+ public:
+  LowerIntrin() : ScopedMutator(KindSet{NodeKind::FloorDiv, NodeKind::FloorMod, NodeKind::Call}) {}
+
  protected:
   using ScopedMutator::on;
 

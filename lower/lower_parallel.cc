@@ -35,6 +35,9 @@ namespace tw::pass {
 namespace {
 
 class LowerParallel : public Mutator {
+ public:
+  LowerParallel() : Mutator(KindSet{NodeKind::For, NodeKind::AttrStmt}) {}
+
  protected:
   using Mutator::on;
 

@@ -33,7 +33,8 @@ struct Stored {
 
 class NontemporalStores : public Mutator {
  public:
-  NontemporalStores(const Target& target, const Stmt& body) : target_(target) {
+  NontemporalStores(const Target& target, const Stmt& body)
+      : Mutator(KindSet{NodeKind::AttrStmt}), target_(target) {
     for_each_stmt(body, [this](const Stmt& s) {
       if (const Allocate* a = as<Allocate>(s)) own_.insert(a->buffer.operator->());
     });

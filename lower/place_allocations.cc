@@ -38,6 +38,7 @@ struct Candidate {
 
 class FindCandidates : public Visitor {
  public:
+  FindCandidates() : Visitor(KindSet{NodeKind::Allocate}) {}
   std::vector<Candidate> candidates;
   size_t functions = 1;
 
@@ -98,7 +99,8 @@ std::unordered_set<const Allocate*> on_stack(FindCandidates found, int64_t most)
 
 class Place : public Mutator {
  public:
-  explicit Place(std::unordered_set<const Allocate*> on_stack) : on_stack_(std::move(on_stack)) {}
+  explicit Place(std::unordered_set<const Allocate*> on_stack)
+      : Mutator(KindSet{NodeKind::Allocate}), on_stack_(std::move(on_stack)) {}
 
  protected:
   using Mutator::on;

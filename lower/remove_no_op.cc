@@ -6,7 +6,7 @@
 //   for (i, 0, 0) { A[i] = 1 }                    A[0] = 2
 //   if (true) { A[0] = 2 }
 //   let t = n*2 in 0
-#include <map>
+#include <unordered_set>
 
 #include "ir/expr.h"
 #include "ir/substitute.h"
@@ -17,19 +17,21 @@
 namespace tw::pass {
 namespace {
 
-class CountUses : public Visitor {
+using Variables = std::unordered_set<const Variable*>;  // look-ups only
+
+class FindUsed : public Visitor {
  public:
-  std::map<const Variable*, int> uses;  // look-ups only
+  Variables used;
 
  protected:
   using Visitor::on;
-  void on(const Variable& op) override { ++uses[&op]; }
+  void on(const Variable& op) override { used.insert(&op); }
   void on(const Load& op) override {
-    ++uses[op.buffer.operator->()];
+    used.insert(op.buffer.operator->());
     Visitor::on(op);
   }
   void on(const Store& op) override {
-    ++uses[op.buffer.operator->()];
+    used.insert(op.buffer.operator->());
     Visitor::on(op);
   }
 };
@@ -44,7 +46,7 @@ Stmt nothing() { return make(Evaluate{.value = 0}); }
 
 class RemoveNoOp : public FoldingMutator {
  public:
-  explicit RemoveNoOp(std::map<const Variable*, int> uses) : uses_(std::move(uses)) {}
+  explicit RemoveNoOp(Variables used) : used_(std::move(used)) {}
 
  protected:
   using FoldingMutator::on;
@@ -81,14 +83,14 @@ class RemoveNoOp : public FoldingMutator {
   }
 
   Stmt on(const LetStmt& op, const Stmt& self) override {
-    const bool unused = uses_.count(op.var.operator->()) == 0;
+    const bool unused = !used_.contains(op.var.operator->());
     if (unused && is_pure(op.value)) return mutate(op.body);
     Stmt s = Mutator::on(op, self);
     return is_nothing(as<LetStmt>(s)->body) && is_pure(op.value) ? nothing() : s;
   }
 
   Stmt on(const Allocate& op, const Stmt& self) override {
-    if (uses_.count(op.buffer.operator->()) == 0) return mutate(op.body);
+    if (!used_.contains(op.buffer.operator->())) return mutate(op.body);
     Stmt s = Mutator::on(op, self);
     return is_nothing(as<Allocate>(s)->body) ? nothing() : s;
   }
@@ -99,6 +101,11 @@ class RemoveNoOp : public FoldingMutator {
     if (var != nullptr && values_.count(var) != 0) return mutate(op.body);
     Stmt s = Mutator::on(op, self);
     return is_nothing(as<AttrStmt>(s)->body) ? nothing() : s;
+  }
+
+  // Nothing but loops of one iteration change expressions.
+  Stmt on(const Store& op, const Stmt& self) override {
+    return values_.empty() ? self : Mutator::on(op, self);
   }
 
   Stmt on(const Produce& op, const Stmt& self) override {
@@ -119,15 +126,15 @@ class RemoveNoOp : public FoldingMutator {
   }
 
  private:
-  std::map<const Variable*, int> uses_;
+  Variables used_;
 };
 
 }  // namespace
 
 Kernel remove_no_op(Kernel kernel, const PassContext&) {
-  CountUses count;
-  count.visit(kernel.body);
-  kernel.body = RemoveNoOp(std::move(count.uses)).mutate(kernel.body);
+  FindUsed find;
+  find.visit(kernel.body);
+  kernel.body = RemoveNoOp(std::move(find.used)).mutate(kernel.body);
   return kernel;
 }
 

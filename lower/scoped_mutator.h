@@ -10,6 +10,7 @@ namespace tw {
 
 class ScopedMutator : public Mutator {
  protected:
+  using Mutator::Mutator;
   using Mutator::on;
   Stmt on(const For& op, const Stmt& self) override;
   Stmt on(const LetStmt& op, const Stmt& self) override;

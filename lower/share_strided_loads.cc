@@ -88,6 +88,7 @@ bool are_neighbours(const Strided& a, const Strided& b) {
 // The strided loads that statements make whatever happens.
 class Collect : public Visitor {
  public:
+  Collect() : Visitor(KindSet{NodeKind::Load}) {}
   std::vector<Strided> loads;
 
  protected:
@@ -103,7 +104,8 @@ class Collect : public Visitor {
 
 class ShareStridedLoads : public Mutator {
  public:
-  explicit ShareStridedLoads(const Target& target) : target_(target) {}
+  explicit ShareStridedLoads(const Target& target)
+      : Mutator(KindSet{NodeKind::Load}), target_(target) {}
 
  protected:
   using Mutator::on;
@@ -271,7 +273,7 @@ class ShareStridedLoads : public Mutator {
   class Replace : public Mutator {
    public:
     Replace(const ShareStridedLoads& pass, const std::vector<Group>& groups)
-        : pass_(pass), groups_(groups) {}
+        : Mutator(KindSet{NodeKind::Load}), pass_(pass), groups_(groups) {}
 
    protected:
     using Mutator::on;

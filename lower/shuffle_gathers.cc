@@ -78,6 +78,7 @@ std::optional<Wrapped> wrapped(const Expr& vector) {
 // Whether only the number of an iteration says where in its row a load begins.
 bool begins_by(const Var& var, const Stmt& body) {
   bool found = false;
+  if (!has(body, {NodeKind::FloorMod})) return found;
   for_each_expr(body, [&](const Expr& e) {
     const Load* load = as<Load>(e);
     const auto w = load ? wrapped(split(load->index).lanes) : std::nullopt;
@@ -90,7 +91,8 @@ bool begins_by(const Var& var, const Stmt& body) {
 
 class ShuffleGathers : public Mutator {
  public:
-  explicit ShuffleGathers(const Target& target) : target_(target) {}
+  explicit ShuffleGathers(const Target& target)
+      : Mutator(KindSet{NodeKind::Load}), target_(target) {}
 
  protected:
   using Mutator::on;

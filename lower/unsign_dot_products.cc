@@ -125,7 +125,8 @@ Expr int32(const Expr& e) { return make(Cast{.type = int_type(32, e.dtype().lane
 
 class UnsignDotProducts : public Mutator {
  public:
-  explicit UnsignDotProducts(const Target& target) : target_(target) {}
+  explicit UnsignDotProducts(const Target& target)
+      : Mutator(KindSet{NodeKind::For}), target_(target) {}
 
  protected:
   using Mutator::on;

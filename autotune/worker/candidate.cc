@@ -45,7 +45,8 @@ CompiledCandidate::CompiledCandidate(const te::Program& program, const std::stri
     }
     bind_constants(module, values);
   }
-  function_ = compile({module.entry()}, target)->get_function(module.entry().name);
+  const CompileOptions options{.verify = false};
+  function_ = compile({module.entry()}, target, options)->get_function(module.entry().name);
   if (const Kernel* preparation = module.preparation())
     preparation_ = compile_preparation(*preparation, target);
 }

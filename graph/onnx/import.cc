@@ -346,8 +346,8 @@ class Importer {
       const auto value = lookup(scope, f.outputs[k], describe(call));
       if (!value) return std::nullopt;
       if (!*value && !call.outputs[k].empty()) {
-        bad_graph(fmt::format("{}: its output {} is input '{}', which is left out", describe(call), k,
-                              f.outputs[k]),
+        bad_graph(fmt::format("{}: its output {} is input '{}', which is left out", describe(call),
+                              k, f.outputs[k]),
                   "inputs for all that is given out");
       }
       outputs.push_back(*value);

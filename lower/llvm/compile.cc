@@ -118,7 +118,7 @@ class Compilation {
                                                       *module_);
     uses_tiles_ = emitted.uses_tiles;
     all_passes_ = options.llvm_vectorize || emitted.names_llvm_intrinsics;
-    verify_module(*module_);
+    if (options.verify || emitted.names_llvm_intrinsics) verify_module(*module_);
     timings.emit += watch.lap();
     guarded([&] {
       codegen::optimize(*module_, *machine_.llvm,

@@ -22,6 +22,10 @@ struct CompileOptions {
   // Take the code of an equal kernel, where one was compiled not long ago. For kernels without
   // arguments, compiled alone.
   bool reuse = false;
+  // Let LLVM look for mistakes in what was made for it, which are an error then. Without, they are
+  // undefined: for processes that may be lost and whose results are compared, like the tuner's
+  // workers. A kernel that names LLVM's intrinsics is looked at anyway.
+  bool verify = true;
 };
 // Seconds by phase.
 struct CompileTimings {

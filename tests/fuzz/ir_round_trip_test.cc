@@ -8,6 +8,7 @@
 #include "ir/parse.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "ir/visit.h"
 #include "runtime/error.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/random_ir.h"
@@ -128,6 +129,61 @@ TEST(IrRoundTrip, DamagedText) {
       cases.refuse();
     }
   }
+}
+
+// How many nodes of three kinds a walk over these kinds meets.
+class CountThree : public Visitor {
+ public:
+  static constexpr KindSet kKinds{NodeKind::Load, NodeKind::Let, NodeKind::For};
+  explicit CountThree(KindSet kinds) : Visitor(kinds) {}
+  int count = 0;
+
+ protected:
+  using Visitor::on;
+  void on(const Load& op) override { meet(op); }
+  void on(const Let& op) override { meet(op); }
+  void on(const For& op) override { meet(op); }
+
+ private:
+  template <class T>
+  void meet(const T& op) {
+    ++count;
+    Visitor::on(op);
+  }
+};
+
+TEST(IrRoundTrip, NodesKnowTheKindsInside) {
+  test::FuzzCases cases(300, 1);
+  int met = 0;
+  while (cases.next()) {
+    SCOPED_TRACE(cases.seed());
+    const std::vector<Var> vars = variables();
+    test::RandomIr random(cases.seed(), vars);
+    const Var out = buffer_var("out", float_type(32));
+    const Stmt s = random.statement(out, kSize, 2 + cases.index() % 4);
+    // A part at a time: a changed copy must not keep the kinds of what it was.
+    const Stmt flat = rewrite(
+        s, [](const Expr& e) { return is<Let>(e) || is<Load>(e) ? make_zero(e.dtype()) : Expr(); });
+    for (const Stmt& root : {s, flat}) {
+      for_each_stmt(root, [](const Stmt& part) {
+        uint64_t kinds = 0;
+        for_each_stmt(part, [&](const Stmt& n) { kinds |= KindSet{n->kind}.bits(); });
+        for_each_expr(part, [&](const Expr& n) { kinds |= KindSet{n->kind}.bits(); });
+        ASSERT_EQ(part->inside, kinds) << to_string(part);
+      });
+      for_each_expr(root, [](const Expr& part) {
+        uint64_t kinds = 0;
+        for_each_expr(part, [&](const Expr& n) { kinds |= KindSet{n->kind}.bits(); });
+        ASSERT_EQ(part->inside, kinds) << to_string(part);
+      });
+      CountThree all(KindSet::all()), some(CountThree::kKinds);
+      all.visit(root);
+      some.visit(root);
+      ASSERT_EQ(all.count, some.count);
+      met += all.count;
+    }
+  }
+  EXPECT_GT(met, 1000);
 }
 
 }  // namespace

@@ -34,6 +34,47 @@ TEST(Node, MakeComputesTypes) {
   EXPECT_EQ(as<FloatImm>(make(FloatImm{.value = 0.1}))->value, static_cast<double>(0.1f));
 }
 
+// Walks over some kinds do not look into what has none of them.
+TEST(Node, WalksPassOverWhatHasNoneOfTheirKinds) {
+  class Meets : public Visitor {
+   public:
+    Meets() : Visitor(KindSet{NodeKind::Load}) {}
+    std::vector<NodeKind> met;
+
+   protected:
+    using Visitor::on;
+    void on(const Variable& op) override { met.push_back(op.kind); }
+    void on(const Add& op) override {
+      met.push_back(op.kind);
+      Visitor::on(op);
+    }
+    void on(const Load& op) override {
+      met.push_back(op.kind);
+      Visitor::on(op);
+    }
+  };
+  class Zeros : public Mutator {
+   public:
+    Zeros() : Mutator(KindSet{NodeKind::Load}) {}
+
+   protected:
+    using Mutator::on;
+    Expr on(const Variable& op, const Expr&) override { return make_zero(op.type); }
+    Expr on(const Load& op, const Expr&) override { return make_zero(op.type); }
+  };
+  const Var i("i"), a = buffer_var("A", int_type(32));
+  const Expr without = i + 1;
+  const Expr load = make(Load{.type = int_type(32), .buffer = a, .index = without});
+  Meets meets;
+  meets.visit(make(Add{.a = without, .b = load}));
+  EXPECT_EQ(meets.met, (std::vector{NodeKind::Add, NodeKind::Load}));
+  EXPECT_TRUE(Zeros().mutate(without).same_as(without));
+  const Expr zeroed = Zeros().mutate(make(Add{.a = without, .b = load}));
+  EXPECT_TRUE(as<Add>(zeroed)->a.same_as(without) && is_zero(as<Add>(zeroed)->b));
+  EXPECT_FALSE(has(Expr(), KindSet::all()));
+  EXPECT_TRUE(has(load, {NodeKind::Add}) && !has(without, {NodeKind::Load, NodeKind::Sub}));
+}
+
 TEST(Node, MakeRefusesWhatDoesNotFit) {
   const Var i("i"), x("x", float_type(32));
   const Stmt nothing = make(Evaluate{.value = 0});
