@@ -54,10 +54,10 @@ class Split {
   // that a call brings.
   bool has_values(const StageData& stage, const std::vector<te::Tensor>& bound) const {
     if (is_placeholder(stage)) return std::ranges::find(bound, stage.op.output(0)) != bound.end();
-    return !symbol_of(stage).defined() &&
-           std::ranges::all_of(stage.inputs, [&](const te::Tensor& t) {
-             return known_.contains(find_stage(schedule_, t.op().get()));
-           });
+    const auto is_known = [&](const te::Tensor& t) {
+      return known_.contains(find_stage(schedule_, t.op().get()));
+    };
+    return std::ranges::all_of(stage.inputs, is_known) && !symbol_of(stage).defined();
   }
 
   void need(const StageData& stage, StageSet& needed) const {
