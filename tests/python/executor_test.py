@@ -226,6 +226,25 @@ def test_where_all_workers_refuse_the_run_ends_and_says_why(tmp_path, monkeypatc
     assert caught.value.code == "target-feature" and "4000 threads" in caught.value.what
 
 
+@pytest.mark.parametrize("answers", [
+    {"probe": remote.probe() | {"version": remote.VERSION - 1}},
+    {"each": AttributeError("Can't get attribute 'each' on <module 'tilewright.autotune.remote' from 'remote.py'>")}])
+def test_workers_of_an_earlier_version_are_named_as_such(tmp_path, answers):
+    class Earlier(concurrent.futures.Executor):
+        def submit(self, function, argument):
+            future = concurrent.futures.Future()
+            answer = answers.get(function.__name__)
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer or function(argument))
+            return future
+
+    with pytest.raises(UserError, match="another version of tilewright") as caught:
+        autotune.tune(SIZE, tmp_path / "log.db", 4, threads=1, executor=Earlier())
+    assert f"version {remote.VERSION}" in caught.value.what and "one version" in caught.value.legal
+
+
 def test_a_trial_has_its_cpus_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "_cpus", lambda: sorted(os.sched_getaffinity(os.getpid()))[:2])
     busy, most, wrong = collections.Counter(), [0], []

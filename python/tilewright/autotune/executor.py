@@ -60,10 +60,13 @@ class ExecutorMeasurer:
 
     def _ask_kind(self):
         try:
-            return self._submit(remote.probe, None).result(timeout=_PROBE_SECONDS)["kind"]
+            worker = self._submit(remote.probe, None).result(timeout=_PROBE_SECONDS)
         except Exception as error:
             _core.raise_error("worker-lost", f"no worker of the executor answered: {type(error).__name__}: {error}",
                               "an executor whose workers can import tilewright")
+        if worker["version"] != remote.VERSION:
+            _refuse_version(f"'{worker['host']}' knows trials of version {worker['version']}")
+        return worker["kind"]
 
     def capacity(self):
         """As many candidates as keep all workers busy; workers may come and go."""
@@ -175,6 +178,8 @@ class ExecutorMeasurer:
                 _core.raise_error("target-feature", f"every worker refuses, '{reply['host']}' since: {reply['refused']}",
                                   "a worker for the target and number of threads")
             return None
+        if isinstance(reply, AttributeError) and remote.__name__ in str(reply):
+            _refuse_version(f"a worker says: {reply}")  # an earlier one lacks what is to be called there
         if not _of_transport(reply):
             # The worker itself says what is wrong: it will be wrong everywhere.
             raise reply
@@ -189,6 +194,11 @@ class ExecutorMeasurer:
                 future.cancel()
         self._trials.clear()
         self._waiting.clear()
+
+
+def _refuse_version(found):
+    _core.raise_error("bad-argument", f"workers have another version of tilewright: {found}, this process version {remote.VERSION}",
+                      "one version of tilewright on all workers and here")
 
 
 class _Trial:

@@ -17,8 +17,8 @@ from .. import _core
 
 _native = _core.autotune
 
-# Raised when the meaning of a trial changes.
-VERSION = 1
+# Raised when the meaning of a trial, or of a message of several, changes.
+VERSION = 2
 
 _measurers, _tasks, _lock = {}, {}, threading.Lock()
 
