@@ -31,7 +31,7 @@ void require(bool condition, NodeKind kind, std::string_view what) {
 }
 
 template <class T>
-void finish_binary(T& n, bool comparison) {
+void infer_binary(T& n, bool comparison) {
   constexpr NodeKind K = T::node_kind;
   require(n.a.defined() && n.b.defined(), K, "operand missing");
   if (n.a.dtype() != n.b.dtype()) {
@@ -42,8 +42,8 @@ void finish_binary(T& n, bool comparison) {
 }
 
 template <class T>
-void finish_logical(T& n) {
-  finish_binary(n, false);
+void infer_logical(T& n) {
+  infer_binary(n, false);
   require(n.dtype.is_bool(), T::node_kind, "operands are not bool");
 }
 
@@ -150,23 +150,23 @@ void infer(Cast& n) {
   require(n.type.lanes == n.value.dtype().lanes, n.node_kind, "lanes differ");
   n.dtype = n.type;
 }
-void infer(Add& n) { finish_binary(n, false); }
-void infer(Sub& n) { finish_binary(n, false); }
-void infer(Mul& n) { finish_binary(n, false); }
-void infer(Div& n) { finish_binary(n, false); }
-void infer(Mod& n) { finish_binary(n, false); }
-void infer(FloorDiv& n) { finish_binary(n, false); }
-void infer(FloorMod& n) { finish_binary(n, false); }
-void infer(Min& n) { finish_binary(n, false); }
-void infer(Max& n) { finish_binary(n, false); }
-void infer(Equal& n) { finish_binary(n, true); }
-void infer(NotEqual& n) { finish_binary(n, true); }
-void infer(Less& n) { finish_binary(n, true); }
-void infer(LessEqual& n) { finish_binary(n, true); }
-void infer(Greater& n) { finish_binary(n, true); }
-void infer(GreaterEqual& n) { finish_binary(n, true); }
-void infer(And& n) { finish_logical(n); }
-void infer(Or& n) { finish_logical(n); }
+void infer(Add& n) { infer_binary(n, false); }
+void infer(Sub& n) { infer_binary(n, false); }
+void infer(Mul& n) { infer_binary(n, false); }
+void infer(Div& n) { infer_binary(n, false); }
+void infer(Mod& n) { infer_binary(n, false); }
+void infer(FloorDiv& n) { infer_binary(n, false); }
+void infer(FloorMod& n) { infer_binary(n, false); }
+void infer(Min& n) { infer_binary(n, false); }
+void infer(Max& n) { infer_binary(n, false); }
+void infer(Equal& n) { infer_binary(n, true); }
+void infer(NotEqual& n) { infer_binary(n, true); }
+void infer(Less& n) { infer_binary(n, true); }
+void infer(LessEqual& n) { infer_binary(n, true); }
+void infer(Greater& n) { infer_binary(n, true); }
+void infer(GreaterEqual& n) { infer_binary(n, true); }
+void infer(And& n) { infer_logical(n); }
+void infer(Or& n) { infer_logical(n); }
 void infer(Not& n) {
   require(n.a.defined() && n.a.dtype().is_bool(), n.node_kind, "operand is not bool");
   n.dtype = n.a.dtype();

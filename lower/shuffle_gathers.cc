@@ -77,8 +77,8 @@ std::optional<Wrapped> wrapped(const Expr& vector) {
 
 // Whether only the number of an iteration says where in its row a load begins.
 bool begins_by(const Var& var, const Stmt& body) {
+  if (!has(body, {NodeKind::FloorMod})) return false;
   bool found = false;
-  if (!has(body, {NodeKind::FloorMod})) return found;
   for_each_expr(body, [&](const Expr& e) {
     const Load* load = as<Load>(e);
     const auto w = load ? wrapped(split(load->index).lanes) : std::nullopt;
