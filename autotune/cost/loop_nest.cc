@@ -41,6 +41,14 @@ class IndexModel {
     return depth == extents_.size() ? Expr() : make_const(int_type(64), extents_[depth] / 2);
   }
 
+  // Nothing for what is no loop's variable, or that of a loop of one iteration.
+  LoopSet loop_of(const Variable& variable) const {
+    for (size_t l = 0; l < vars_.size(); ++l) {
+      if (vars_[l].get() == &variable) return extents_[l] > 1 ? loop_bit(l) : 0;
+    }
+    return 0;
+  }
+
   Spread spread(const IndexSum& sum) const {
     Spread total(extents_.size() + 1, 0);
     for (const IndexSum::Term& t : sum.terms) {
@@ -278,10 +286,11 @@ class NestWalk : public Visitor {
     for (const Reads& r : value.reads) {
       s.accesses.push_back(access(r.producer, r.value_index, r.indices, false, free));
     }
-    count_all(op.value, false, free, s.operations);
     for (size_t l = 0; l < s.loops.size(); ++l) {
       s.loops[l].reduces = value.of_itself && s.accesses[0].strides[l] == 0;
     }
+    count_all(op.value, false, free, s);
+    for (const OperationGroup& g : s.groups) s.operations += g.counts;
     s.is_init = value.reads.empty();
     s.nontemporal = nontemporal_;
     for (size_t k = 1; k < s.accesses.size(); ++k) {
@@ -303,17 +312,49 @@ class NestWalk : public Visitor {
     const auto middle = [this](const Var& v) { return index_.middle(v); };
     return te::expected_length(op.extent, middle, te::elements_along(op.body, op.var));
   }
-  // `position`: whether the expression says where something is, and not what; so do indices and
-  // comparisons of them.
-  static void count_all(const Expr& e, bool position, const std::vector<Expr>& free,
-                        OperationCounts& c) {
-    const bool is_free =
-        position && std::ranges::any_of(free, [&](const Expr& f) { return f.same_as(e); });
-    if (is_free) return;
+  // Adds the operations of the expression to those of the statement, and gives the loops that its
+  // value changes with. `position`: whether the expression says where something is, and not what;
+  // so do indices and comparisons of them.
+  LoopSet count_all(const Expr& e, bool position, const std::vector<Expr>& free,
+                    NestStatement& s) const {
+    const auto is_free = [&](const Expr& f) { return f.same_as(e); };
+    if (position && std::ranges::any_of(free, is_free)) return loops_of(e);
     position = position || e.dtype().is_bool();
-    count(e, !position, c);
-    position = position || is<ProducerLoad>(e);
-    for_each_operand(e, [&](const Expr& operand) { count_all(operand, position, free, c); });
+    const bool below = position || is<ProducerLoad>(e);
+    if (const Variable* v = as<Variable>(e)) return index_.loop_of(*v);
+    LoopSet loops = 0;
+    std::vector<LoopSet> of_products;
+    for_each_operand(e, [&](const Expr& o) {
+      const LoopSet of_operand = count_all(o, below, free, s);
+      if (is<Mul>(o)) of_products.push_back(of_operand);
+      loops |= of_operand;
+    });
+    if (const ProducerLoad* load = as<ProducerLoad>(e)) {
+      // A sum so far changes in every iteration.
+      return load->producer.get() == s.accesses[0].producer ? s.all_loops() : loops;
+    }
+    if (loops == 0) return loops;
+    OperationCounts& counts = group_of(loops, s);
+    count(e, !position, counts);
+    // A product that is computed once for several sums is no part of them.
+    if (is<Add>(e) && e.dtype().is_float() && std::ranges::count(of_products, loops) > 0) {
+      counts.fused += 1;
+    }
+    return loops;
+  }
+
+  LoopSet loops_of(const Expr& e) const {
+    LoopSet loops = 0;
+    for_each_expr(e, [&](const Expr& part) {
+      if (const Variable* v = as<Variable>(part)) loops |= index_.loop_of(*v);
+    });
+    return loops;
+  }
+
+  static OperationCounts& group_of(LoopSet loops, NestStatement& s) {
+    auto group = std::ranges::find(s.groups, loops, &OperationGroup::loops);
+    if (group == s.groups.end()) group = s.groups.insert(group, {.loops = loops});
+    return group->counts;
   }
 
   // Integers of results are computed as floats are, a product in two steps; those of positions move
@@ -322,12 +363,9 @@ class NestWalk : public Visitor {
     const bool floating = e.dtype().is_float();
     switch (e->kind) {
       case NodeKind::Add:
-      case NodeKind::Sub: {
+      case NodeKind::Sub:
         (floating || of_results ? c.add : c.integer) += 1;
-        const Add* add = as<Add>(e);
-        if (floating && add && (is<Mul>(add->a) || is<Mul>(add->b))) c.fused += 1;
         break;
-      }
       case NodeKind::Mul:
         if (floating || of_results) {
           c.multiply += floating ? 1 : kIntegerProducts;
@@ -366,7 +404,9 @@ class NestWalk : public Visitor {
         // The loads of if_then_else are masked, or not made.
         if (call->name == "saturating_cast") {
           c.convert += 1;
-        } else if (call->name != "if_then_else" && call->name != "likely") {
+        } else if (call->name == "if_then_else") {
+          c.guarded += 1;
+        } else if (call->name != "likely") {
           const MathCost cost = math_cost(call->name, e.dtype());
           c.math += 1;
           c.expanded += cost.operations > 0 ? 1 : 0;
@@ -512,6 +552,21 @@ double NestStatement::iterations() const {
   double n = 1;
   for (const NestLoop& l : loops) n *= double(l.extent);
   return n;
+}
+
+LoopSet NestStatement::all_loops() const {
+  LoopSet all = 0;
+  for (size_t l = 0; l < loops.size(); ++l) all |= loops[l].extent > 1 ? loop_bit(l) : 0;
+  return all;
+}
+
+OperationCounts& OperationCounts::operator+=(const OperationCounts& o) {
+  add += o.add, multiply += o.multiply, divide += o.divide, compare += o.compare;
+  select += o.select, math += o.math, integer += o.integer, convert += o.convert;
+  condition += o.condition, guarded += o.guarded, fused += o.fused;
+  expanded += o.expanded, expanded_operations += o.expanded_operations;
+  expanded_divide += o.expanded_divide;
+  return *this;
 }
 
 std::vector<NestStatement> analyze_nest(const Stmt& stmt, const Producers& cold) {

@@ -3,6 +3,7 @@
 // memory it touches at each depth. Features and the analytical prior both read this.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -66,29 +67,42 @@ struct Access {
 struct OperationCounts {
   double add = 0, multiply = 0, divide = 0, compare = 0, select = 0, math = 0, integer = 0,
          convert = 0;
-  // Comparisons of indices, which decide which lanes are on or which path is taken.
-  double condition = 0;
+  // Comparisons of indices, which decide which lanes are on or which path is taken; and how often
+  // they do, for what is read.
+  double condition = 0, guarded = 0;
   // Multiplications whose product is added at once: what becomes one fma.
   double fused = 0;
   // Of the functions in `math`, those that are arithmetic on processors with multiply-adds, and
   // what that is.
   double expanded = 0, expanded_operations = 0, expanded_divide = 0;
   double floating() const { return add + multiply + divide + compare + math; }
+  OperationCounts& operator+=(const OperationCounts& o);
+};
+
+// Loops as bits, the outermost first; those from the 63rd on share one.
+using LoopSet = uint64_t;
+constexpr LoopSet loop_bit(size_t loop) { return LoopSet{1} << std::min<size_t>(loop, 63); }
+// Operations whose values change with the same loops. In iterations of others they need not run.
+struct OperationGroup {
+  LoopSet loops = 0;
+  OperationCounts counts;
 };
 
 struct NestStatement {
-  std::vector<NestLoop> loops;   // outermost first
-  std::vector<Access> accesses;  // the store first
-  OperationCounts operations;
-  bool is_init = false;      // initialises a reduction
-  bool nontemporal = false;  // its vectors are stored around the caches
-  bool prefetched = false;   // lines that it stores, or reads from memory, were fetched
-  double prefetches = 0;     // instructions that fetch what it reads
+  std::vector<NestLoop> loops;         // outermost first
+  std::vector<Access> accesses;        // the store first
+  OperationCounts operations;          // of all groups
+  std::vector<OperationGroup> groups;  // of different loops each
+  bool is_init = false;                // initialises a reduction
+  bool nontemporal = false;            // its vectors are stored around the caches
+  bool prefetched = false;             // lines that it stores, or reads from memory, were fetched
+  double prefetches = 0;               // instructions that fetch what it reads
   DType dtype;
   // The tensor intrinsic that stands for the loops from `intrin_depth` inwards; empty: none.
   std::string intrin = {};
   size_t intrin_depth = 0;
   double iterations() const;
+  LoopSet all_loops() const;  // of more than one iteration
 };
 
 // `stmt` is what schedule_ops gives, all extents constant (others count as 1). `cold`: tensors that

@@ -70,6 +70,8 @@ constexpr MachineConstant kConstants[] = {
      [](MachineModel& m) -> double& { return m.window; }, 16, 512},
     {"divide_cycles", "cycles", "a vector divided by another", kFit,
      [](MachineModel& m) -> double& { return m.divide_cycles; }, 5, 64},
+    {"half_divide_share", "1", "of these, for at most half of a vector's lanes", kFog,
+     [](MachineModel& m) -> double& { return m.half_divide_share; }, 0.5, 0.5},
     {"math_cycles", "cycles", "a call of a mathematical function of a vector", kFit,
      [](MachineModel& m) -> double& { return m.math_cycles; }, 2, 80},
     {"bfloat_dot_slots", "operations", "of two products at once; four of bytes take one", kFog,

@@ -35,7 +35,7 @@ struct MachineModel {
   double page_cycles = 7, walk_cycles = 30;
   double arithmetic_per_cycle = 2, loads_per_cycle = 2;
   double chain = 8, window = 96;
-  double divide_cycles = 8, math_cycles = 20;
+  double divide_cycles = 8, half_divide_share = 0.5, math_cycles = 20;
   double bfloat_dot_slots = 4;
   double loop_cycles = 2, condition_cycles = 1;
   double hand_over_cycles = 40, fork_cycles = 5000;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kMemory = 2;  // the level whose misses go to memory
 
-double arithmetic_slots(const OperationCounts& c, const MachineModel& machine) {
+// Of operations on so many lanes of 32 bits.
+double arithmetic_slots(const OperationCounts& c, double lanes, const MachineModel& machine) {
   double slots = c.add + c.multiply - c.fused + c.compare + c.select + c.convert;
   double divide = c.divide, called = c.math;
   if (machine.fma) {
@@ -23,6 +24,7 @@ double arithmetic_slots(const OperationCounts& c, const MachineModel& machine) {
     divide += c.expanded_divide;
     called -= c.expanded;
   }
+  if (lanes <= machine.vector_bits / 32.0 / 2) divide *= machine.half_divide_share;
   return slots + machine.arithmetic_per_cycle *
                      (divide * machine.divide_cycles + called * machine.math_cycles);
 }
@@ -215,6 +217,7 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   }
   const double slots = s.dtype.is_float() ? machine.bfloat_dot_slots : 1;
   words.operations = {.add = slots, .condition = s.operations.condition};
+  words.groups = {{.loops = words.all_loops(), .counts = words.operations}};
   return words;
 }
 
@@ -226,6 +229,49 @@ double independent_sums(const NestStatement& s, double accumulators, double wind
     if (l.kind != ForKind::Vectorized) (l.reduces ? steps : sums) *= double(l.extent);
   }
   return std::max(accumulators, std::min(sums, window / (2 * steps)));
+}
+
+// How often operations run whose values change with these loops. Compilers compute once what
+// straight code needs several times, and before loops around it what these do not change. An
+// operation of all lanes counts as one.
+double executions(LoopSet loops, const NestStatement& s, const RegisterTile& tile) {
+  double n = 1;
+  bool moves = true;  // out of the loop that is looked at
+  for (size_t l = s.loops.size(); l-- > 0;) {
+    const NestLoop& loop = s.loops[l];
+    const bool changes = (loops & loop_bit(l)) != 0;
+    if (l < tile.code) moves &= !changes;
+    if (l < tile.code ? moves : !changes) continue;
+    const bool lanes = l >= tile.depth && loop.kind == ForKind::Vectorized;
+    n *= lanes ? std::ceil(double(loop.extent) / tile.lanes) : double(loop.extent);
+  }
+  return n;
+}
+
+// Cycles of the statement's operations, where `chain` times as many pass until a sum can be added
+// to.
+double arithmetic_cycles(const NestStatement& s, const RegisterTile& tile,
+                         const MachineModel& machine, double chain) {
+  const LoopSet all = s.all_loops();
+  double slots = 0;
+  for (const OperationGroup& g : s.groups) {
+    const bool of_lanes = !s.loops.empty() && (g.loops & loop_bit(s.loops.size() - 1)) != 0;
+    slots += executions(g.loops, s, tile) * (g.loops == all ? chain : 1) *
+             arithmetic_slots(g.counts, of_lanes ? tile.lanes : 1, machine);
+  }
+  return slots / machine.arithmetic_per_cycle;
+}
+
+// How often code branches around what is read for all lanes at once. Of lanes that are on or off
+// each, loads are masked.
+double branches(const NestStatement& s, const RegisterTile& tile) {
+  if (tile.lanes == 1) return 0;
+  double n = 0;
+  for (const OperationGroup& g : s.groups) {
+    const bool of_lanes = (g.loops & loop_bit(s.loops.size() - 1)) != 0;
+    if (g.counts.guarded > 0 && !of_lanes) n += executions(g.loops, s, tile) * g.counts.guarded;
+  }
+  return n;
 }
 
 // What one core does of the statement's loops, memory aside. `statement` is `s` before its operands
@@ -244,8 +290,7 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
       reduces
           ? std::max(1.0, machine.chain / independent_sums(s, cost.accumulators, machine.window))
           : 1;
-  cost.arithmetic = tiles * tile.instances * arithmetic_slots(s.operations, machine) /
-                    machine.arithmetic_per_cycle * chain;
+  cost.arithmetic = arithmetic_cycles(s, tile, machine, chain);
 
   const Operands operands = read_operands(s, tile, machine);
   // Sums stay in registers as long as the straight code around them has enough of these.
@@ -272,7 +317,8 @@ void add_loops(const NestStatement& statement, const NestStatement& s, const Mac
         tiles * (machine.spill_cycles * excess + machine.shuffled_share * cost.accumulators);
   cost.spills += extents_outside(s, tile.code) * operands.spills;
   cost.overhead = extents_outside(s, tile.code) *
-                  (machine.loop_cycles + s.operations.condition * machine.condition_cycles);
+                      (machine.loop_cycles + s.operations.condition * machine.condition_cycles) +
+                  branches(s, tile) * machine.condition_cycles;
   // A buffer filled within loops: whoever reads it waits for the stores, since vectors that
   // straddle several of them are not forwarded.
   if (!store.is_local && store.realize_depth > 0) {

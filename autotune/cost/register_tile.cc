@@ -18,7 +18,8 @@ double transposed_columns(const Access& a, const NestStatement& s) {
   if (a.is_store || s.loops.size() < 2) return 0;
   const size_t next = s.loops.size() - 2;
   const NestLoop& loop = s.loops[next];
-  return loop.kind == ForKind::Unrolled && a.strides[next] == 1 && loop.extent >= 4
+  const bool both = loop.kind == ForKind::Unrolled && s.loops.back().kind == ForKind::Vectorized;
+  return both && a.strides[next] == 1 && std::min(loop.extent, s.loops.back().extent) >= 4
              ? double(loop.extent)
              : 0;
 }

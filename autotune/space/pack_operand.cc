@@ -10,6 +10,8 @@
 namespace tw::autotune {
 namespace {
 
+constexpr int64_t kLeastColumns = 4;  // that transpose_loads takes
+
 bool is_computed(const te::Tensor& t) { return te::as_op<te::ComputeNode>(t.op()) != nullptr; }
 
 bool same(const Operand& a, const Operand& b) {
@@ -102,9 +104,27 @@ class Packing {
       copies_.in_call.push_back(pack);
     }
     pack.parallel(pack.axis(0));
-    if (d + 1 != rank) return;  // lanes lie apart in the operand: copied one by one
+    if (d + 1 != rank) {
+      transpose(pack, operand.tensor, static_cast<int>(rank));
+      return;
+    }
     copies_.places.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
     pack.vectorize(pack.split(pack.axis(static_cast<int>(rank)), 1).inner);
+  }
+
+  // Lanes lie apart in the operand, along whose rows goes the axis before them: tiles of both are
+  // loaded as rows and transposed in registers (lower/transpose_loads.cc). What is packed once, or
+  // has odd rows, is copied one by one.
+  void transpose(const Stage& pack, const te::Tensor& tensor, int lanes) {
+    const int64_t row = as_const_int(tensor.shape().back()).value_or(1);
+    const int64_t columns = std::gcd(row, static_cast<int64_t>(b_.target().vector_lanes(32)));
+    if (te::is_constant(tensor) || columns < kLeastColumns) return;
+    const auto [tiles, column] = pack.split(pack.axis(lanes - 1), columns);
+    copies_.places.push_back({{b_.next_step(), kFactorArgument}, /*lanes=*/true});
+    const auto [vectors, lane] = pack.split(pack.axis(lanes), 1);
+    pack.reorder({tiles, vectors, column, lane});
+    pack.unroll(column);
+    pack.vectorize(lane);
   }
 
   // The same with the terms of a group innermost. Rows are copied side by side, as many as a group

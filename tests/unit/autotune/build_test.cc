@@ -162,16 +162,16 @@ TEST(Build, EachBuildHasItsOwnConstants) {
 
 // A product with a constant that the prior has packed.
 te::Program packed_product(const std::string& weight) {
-  const te::Tensor x = te::placeholder({48, 256}, float_type(32), "x");
+  const te::Tensor x = te::placeholder({12, 256}, float_type(32), "x");
   const te::Tensor w = te::placeholder({256, 192}, float_type(32), weight, true);
   const te::Tensor b = te::placeholder({192}, float_type(32), "b", true);
   const IterVar k = te::reduce_axis({0, 256}, "k");
   const te::Tensor product = te::compute(
-      {48, 192},
+      {12, 192},
       [&](const std::vector<Var>& i) { return te::sum(x(i[0], k.var()) * w(k.var(), i[1]), {k}); },
       "product");
   const te::Tensor y = te::compute(
-      {48, 192}, [&](const std::vector<Var>& i) { return product(i[0], i[1]) + b(i[1]); }, "y");
+      {12, 192}, [&](const std::vector<Var>& i) { return product(i[0], i[1]) + b(i[1]); }, "y");
   return te::make_program({y});
 }
 

@@ -416,6 +416,54 @@ TEST(Prior, FusedLoopsWalkOneDimension) {
   EXPECT_EQ(statement.operations.integer, 0);
 }
 
+// Rows in vectors of 16 lanes, each divided by something, or multiplied with what one division a
+// row gives. `rows` at a time stand in straight code.
+double arithmetic_of_rows(bool divided_first, int rows) {
+  const te::Tensor in = te::placeholder({64, 256}, float_type(32), "in");
+  const te::Tensor x = te::placeholder({64}, float_type(32), "x");
+  const te::Tensor y = te::placeholder({64}, float_type(32), "y");
+  const te::Tensor out = te::compute(
+      {64, 256},
+      [&](const std::vector<Var>& i) {
+        const Expr a = in({i[0], i[1]}), b = x({i[0]}), c = y({i[0]});
+        return divided_first ? a * div(b, c) : div(a * b, c);
+      },
+      "out");
+  const Schedule s = Schedule::create({out});
+  const Stage stage = s[out];
+  const auto [tile, row] = stage.split(stage.axis(0), rows);
+  const auto [vector, lane] = stage.split(stage.axis(1), 16);
+  stage.reorder({tile, vector, row, lane});
+  stage.unroll(row);
+  stage.vectorize(lane);
+  return statement_cost(nest_of(s).back(), kMachine, {{}, {}, {}, {}}).arithmetic;
+}
+
+TEST(Prior, WhatLanesShareIsComputedOnce) {
+  const double vectors = 64 * 256 / 16, slot = 1 / kMachine.arithmetic_per_cycle;
+  const double division = kMachine.divide_cycles;
+  for (const int rows : {1, 4}) {
+    EXPECT_DOUBLE_EQ(arithmetic_of_rows(false, rows), vectors * (slot + division));
+    EXPECT_DOUBLE_EQ(arithmetic_of_rows(true, rows), vectors * slot + 64 * division / 2);
+  }
+}
+
+// A step of a sum waits for the one before whatever it adds, so that it runs each time.
+TEST(Prior, StepsThatAddTheSameRunEach) {
+  const te::Tensor x = te::placeholder({16}, float_type(32), "x");
+  const IterVar k = te::reduce_axis({0, 100}, "k");
+  const te::Tensor out = te::compute(
+      {16}, [&](const std::vector<Var>& i) { return te::sum(x({i[0]}) * x({i[0]}), {k}); }, "out");
+  const Schedule s = Schedule::create({out});
+  s[out].reorder({k, s[out].axis(0)});
+  s[out].vectorize(s[out].axis(0));
+  const NestStatement sum = nest_of(s).back();
+  // Products are computed before all steps, so these are additions.
+  const double waiting = kMachine.chain;  // for one sum
+  EXPECT_DOUBLE_EQ(statement_cost(sum, kMachine, {{}, {}}).arithmetic,
+                   (100 * waiting + 1) / kMachine.arithmetic_per_cycle);
+}
+
 // A product in tile registers of 2 by 2 tiles is bound by its products, of 1,024 a cycle; with one
 // tile each waits for the one before.
 TEST(Prior, ProductsOfTilesTakeTheirCycles) {

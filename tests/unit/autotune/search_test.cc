@@ -319,14 +319,14 @@ TEST_F(SearchTest, ClimbsFromTheFastestMeasured) {
 // others are the slower the further theirs are: what the tuner does with the model comes closer
 // than with scores drawn at random.
 TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
-  constexpr int kTrials = 64, kBatch = 8;
+  constexpr int kTrials = 128, kBatch = 16;
   std::vector<size_t> order(drawn_.features.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, {}, [&](size_t k) { return drawn_.features[k]->prior_seconds; });
   const auto run = [&](std::string_view model_name, size_t planted, uint64_t seed) {
     const made::Planted times(drawn_, planted);
     const auto model = cost_model(model_name)({.task = &task_, .seed = seed});
-    Search search(task_, space_, {}, seed);
+    Search search(task_, space_, {.distinct_programs = false}, seed);
     std::vector<Sample> samples;
     std::vector<double> seconds;
     double best = INFINITY;
@@ -343,11 +343,11 @@ TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
     return std::log(best / times.least());
   };
   double learned = 0, by_chance = 0;
-  for (const uint64_t seed : {1, 2, 3}) {
-    learned += run("xgboost", order[7 * seed], seed);
-    by_chance += run("random", order[7 * seed], seed);
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    learned += run("xgboost", order[15 * seed], seed);
+    by_chance += run("random", order[15 * seed], seed);
   }
-  EXPECT_LT(learned, 0.95 * by_chance) << learned / by_chance;
+  EXPECT_LT(learned, 0.8 * by_chance) << learned / by_chance;
 }
 
 }  // namespace

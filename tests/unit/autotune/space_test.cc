@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "autotune/cost/features.h"
 #include "autotune/cost/loop_nest.h"
@@ -498,6 +499,42 @@ TEST(Space, PackedArgumentsMayMoveIntoBlocks) {
       EXPECT_TRUE(applies(task, trace)) << to_text(trace);
     }
   }
+}
+
+// Lanes that lie apart in an operand are packed by transposing tiles of its rows, as many columns
+// at a time as lanes and row have in common; of odd rows elements are copied one by one.
+TEST(Space, RowsOfPackedOperandsAreTransposed) {
+  const auto transposed_at = [](int64_t row) {
+    const Space space(
+        task_of_te(fmt::format("A = placeholder(float32, [64, {0}])\n"
+                               "B = placeholder(float32, [64, {0}])\n"
+                               "C = compute([i: 64, j: 64], reduce [k: {0}], "
+                               "sum((A(i, k)*B(j, k))))\n"
+                               "arguments A B C\noutputs C\n",
+                               row)));
+    std::mt19937_64 rng(5);
+    size_t found = 0;
+    for (size_t k = 0; k < space.sketches().size(); ++k) {
+      if (space.sketches()[k].description.find("packed") == std::string::npos) continue;
+      for (int i = 0; i < 10; ++i) {
+        const Schedule s = normalize(space.schedule(space.random(k, rng)));
+        for (const NestStatement& n : analyze_nest(schedule_ops(s, infer_bound(s)))) {
+          const std::string& name = n.accesses[0].producer->name;
+          if (name != "B.global" && name != "A.global") continue;
+          // Tiles of one element a row have no lanes.
+          if (n.loops.back().kind != ForKind::Vectorized) continue;
+          const NestLoop& column = n.loops[n.loops.size() - 2];
+          EXPECT_EQ(column.kind, ForKind::Unrolled);
+          EXPECT_EQ(column.extent, std::gcd(row, 16));
+          ++found;
+        }
+      }
+    }
+    return found;
+  };
+  EXPECT_GE(transposed_at(96), 5u);
+  EXPECT_GE(transposed_at(100), 5u);
+  EXPECT_EQ(transposed_at(99), 0u);
 }
 
 // A sum of two products: both in the tiles of the sum, or the one stored and the other added to it.
