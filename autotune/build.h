@@ -4,6 +4,7 @@
 // schedules and compiles each workload once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups sources that may be compiled as one: `join_sources.py ROOT OUT NAME SOURCE...` writes OUT/NAME_<k>.cc, which
-includes up to eight of them, and prints the files to compile instead, a line each.
+includes up to sixteen of them, and prints the files to compile instead, a line each.
 
 A compiler spends more than half of its time on what sources have in common, headers and the code of inline functions.
 Two sources are not put together where both keep something of the same name to themselves (in an unnamed namespace, or
@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-MOST = 8  # sources in one
+MOST = 16  # sources in one
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 TYPE = re.compile(r"^(?:struct|class|enum class|enum|union|using) (\w+)\b", re.MULTILINE)
 DECLARED = (

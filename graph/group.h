@@ -3,6 +3,7 @@
 // learns an operator's name.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>

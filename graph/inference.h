@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "graph/attributes.h"
 #include "graph/shape.h"

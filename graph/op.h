@@ -3,6 +3,7 @@
 // that needs it says so by name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <span>

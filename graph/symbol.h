@@ -3,6 +3,7 @@
 // operator on symbols makes another. NNVM's nnvm.symbol.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

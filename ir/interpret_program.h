@@ -2,10 +2,12 @@
 // The form in which the interpreter runs IR: nodes with variables resolved to slots of one frame.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/interpret.h"

@@ -2,6 +2,7 @@
 // What must hold of the IR at each stage of lowering. The pass runner calls this after each pass.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

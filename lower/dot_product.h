@@ -10,6 +10,7 @@
 // The loop may be shorter than the group, where a sum ends: for (k, 0, 3), the lanes 4 apart still.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "ir/node.h"

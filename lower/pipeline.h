@@ -3,10 +3,12 @@
 // (pipeline.cc), and one runner times, dumps, verifies and disables them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 

@@ -16,7 +16,7 @@ void write_line(std::string_view level, std::string_view message) {
   std::string line = "tilewright ";
   line.append(level).append(": ").append(message).append("\n");
   // A closed or full stderr is nobody's error.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 LogLevel level_from_environment() {

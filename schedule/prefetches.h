@@ -2,6 +2,8 @@
 // What the marks of prefetch and prefetch_ahead on one loop become.
 #pragma once
 
+#include <cstdint>
+
 #include "schedule/relation.h"
 #include "schedule/schedule_data.h"
 

@@ -2,9 +2,12 @@
 // A schedule: a stage for each operation, and the trace of the primitives that shaped them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/node.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "runtime/error.h"
 #include "schedule/schedule_data.h"

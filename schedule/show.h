@@ -12,6 +12,7 @@
 //         vectorized (x, 0, 64)
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

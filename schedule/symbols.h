@@ -6,6 +6,7 @@
 // their tags, such as `threadIdx.x`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

@@ -3,6 +3,7 @@
 // the statements that make it do so. `tensorize` replaces a loop nest by one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -161,19 +161,19 @@ def build(preset: str, targets: list[str], minutes: float) -> Row:
 
 
 def check_headers(jobs: int) -> Row:
-    """Compiles each header alone: CMake generates one source a header."""
+    """Compiles each header alone: cmake/Folders.cmake writes one source a header."""
 
     def read(output: str, status: int | None) -> Tally:
-        failed = re.findall(r"^FAILED: \S*?_verify_interface_header_sets/(\S+)\.cxx\.o", output, re.MULTILINE)
+        failed = re.findall(r"^FAILED: \S*?\.dir/headers/(\S+)\.cc\.o", output, re.MULTILINE)
         if status and not failed:
-            failed = ["all_verify_interface_header_sets"]
+            failed = [HEADERS]
         return Tally(count - len(failed), failed)
 
     folder = ROOT / "build" / "release"
-    listing = subprocess.run(["ninja", "-C", str(folder), "-t", "inputs", "all_verify_interface_header_sets"],
+    listing = subprocess.run(["ninja", "-C", str(folder), "-t", "inputs", HEADERS],
                              capture_output=True, text=True).stdout
-    count = len(re.findall(r"_verify_interface_header_sets/.+\.cxx'?$", listing, re.MULTILINE))
-    command = [str(ROOT / "tw"), "build", "release", "-k", "0", "all_verify_interface_header_sets"]
+    count = len(re.findall(r"/headers/.+\.h\.cc'?$", listing, re.MULTILINE))
+    command = [str(ROOT / "tw"), "build", "release", "-k", "0", HEADERS]
     process = Process(HEADERS, command, {}, folder / "test-logs" / "headers.txt", read)
     return run_row(HEADERS, BUDGETS["folders"][HEADERS], [process] if count else [], jobs)
 

@@ -3,6 +3,7 @@
 // with the library.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>

@@ -3,6 +3,7 @@
 // needs (te text, target, trace) and everything that was measured, and never deletes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "autotune/log/log.h"
 #include "lower/pipeline.h"

@@ -6,6 +6,7 @@
 // worker idle, candidates are timed one after the other.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

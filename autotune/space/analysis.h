@@ -4,6 +4,7 @@
 // rule walks it again.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // lower/llvm/emit_dot.cc.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "autotune/cost/features.h"

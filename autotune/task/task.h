@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lower/llvm/target.h"
 #include "schedule/te/text.h"

@@ -4,6 +4,7 @@
 // where one mark is read by several regions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -8,6 +8,7 @@
 // A pattern that occurs twice inside another matches one entry both times.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -2,6 +2,7 @@
 // What a code generator computes, as patterns of networks, and which nodes of a graph they take.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

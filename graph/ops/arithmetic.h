@@ -4,8 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "graph/ops/common.h"
 

@@ -2,9 +2,14 @@
 // What families of operators share.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/op.h"

@@ -2,6 +2,9 @@
 // What convolutions share, whatever the layout that they compute in.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/alter_layout.h"

@@ -2,8 +2,10 @@
 // What operators on images share: layouts, and windows that slide.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,6 +3,8 @@
 // backward until none names a dimension that had no name.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>

@@ -7,6 +7,7 @@
 #include <llvm/IR/BasicBlock.h>
 #include <llvm/IR/Instructions.h>
 
+#include <cstdint>
 #include <map>
 #include <unordered_map>
 #include <utility>

@@ -2,6 +2,8 @@
 // The functions of each row of primitives.def and of primitive_versions.def.
 #pragma once
 
+#include <vector>
+
 #include "schedule/primitive.h"
 
 namespace tw {

@@ -2,6 +2,7 @@
 // What primitives that split or order axes share.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>

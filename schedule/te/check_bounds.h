@@ -9,6 +9,7 @@
 // point is found where the condition holds and the index is outside.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "ir/substitute.h"

@@ -2,6 +2,7 @@
 // A tensor each of whose elements is an expression of its position.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

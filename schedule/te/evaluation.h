@@ -2,6 +2,7 @@
 // One run of te/evaluate: what it offers to operations that compute their points.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -3,6 +3,7 @@
 // the graph that its tensors' reads span. How it is computed is the schedule's business.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

@@ -4,6 +4,8 @@
 // tensors.
 #pragma once
 
+#include <vector>
+
 #include "ir/arithmetic/analyzer.h"
 #include "schedule/te/operation.h"
 

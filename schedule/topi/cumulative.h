@@ -3,8 +3,11 @@
 // constant. Rows are computed one beside the other, on all threads.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "schedule/topi/common.h"
 

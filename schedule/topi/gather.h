@@ -3,9 +3,11 @@
 // of a tensor, whatever the integers are.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedule/topi/common.h"
 

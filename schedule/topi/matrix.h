@@ -2,6 +2,7 @@
 // Operators whose elements depend on where they stand: diagonals, triangles, sequences, positions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

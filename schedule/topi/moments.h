@@ -2,6 +2,7 @@
 // Reductions that are made of several. `axis` and `keepdims` are those of reduction.h.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "schedule/topi/common.h"

@@ -2,6 +2,7 @@
 // Operators that repeat elements, or put them in other places. Element types stay.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,9 +5,11 @@
 // thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedule/topi/gather.h"
 

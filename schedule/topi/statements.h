@@ -3,8 +3,11 @@
 // memory by element, as stages of te::extern_op.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schedule/te/extern.h"

@@ -34,6 +34,48 @@ LIBRARIES = {
     "GoogleTest": Library(r"(gtest|gmock)/", ("tests/",)),
 }
 
+# What headers name of the standard library and of fmt, and where it is from: any one of these, where several are.
+NAMES = {
+    "algorithm": r"std::(ranges::\w+|all_of|any_of|none_of|min|max|sort|find|find_if|count|copy|fill|clamp|transform)\b",
+    "array": r"std::array\b",
+    "atomic": r"std::(atomic|memory_order)\w*",
+    "bit": r"std::(bit_cast|bit_ceil|bit_width|popcount|has_single_bit|countr_zero)\b",
+    "charconv": r"std::(from_chars|to_chars)\b",
+    "chrono": r"std::chrono::",
+    "cmath": r"std::(sqrt|log|log2|exp|pow|floor|ceil|round|isnan|isfinite)\b",
+    "cstdint": r"\bu?int(8|16|32|64)_t\b",
+    "cstring": r"std::(memcpy|memset|memcmp|strlen)\b",
+    "deque": r"std::deque\b",
+    "exception": r"std::(exception|exception_ptr|current_exception|rethrow_exception)\b",
+    "filesystem": r"std::filesystem::",
+    "functional": r"std::(function|less|greater|hash)\b",
+    "future": r"std::(promise|future|shared_future)\b",
+    "limits": r"std::numeric_limits\b",
+    "list": r"std::list\b",
+    "map": r"std::map\b",
+    "memory": r"std::(shared_ptr|unique_ptr|weak_ptr|make_shared|make_unique|enable_shared_from_this)\b",
+    "mutex": r"std::(mutex|lock_guard|unique_lock|once_flag)\b",
+    "numeric": r"std::(gcd|lcm|iota|accumulate)\b",
+    "optional": r"std::(optional|nullopt)\b",
+    "random": r"std::(mt19937_64|\w+_distribution)\b",
+    "set": r"std::set\b",
+    "span": r"std::span\b",
+    "stdexcept": r"std::(runtime_error|logic_error|invalid_argument|out_of_range)\b",
+    "string": r"std::(string|to_string)\b",
+    "string_view": r"std::string_view\b",
+    "system_error": r"std::(errc|error_code)\b",
+    "thread": r"std::(thread|this_thread)\b",
+    "tuple": r"std::(tuple|make_tuple|apply|tie)\b",
+    "type_traits": r"std::(is_\w+_v|remove_\w+_t|decay_t|enable_if_t|conditional_t)\b",
+    "unordered_map": r"std::unordered_map\b",
+    "unordered_set": r"std::unordered_set\b",
+    "utility": r"std::(move|pair|swap|exchange|forward|index_sequence|make_index_sequence)\b",
+    "variant": r"std::(variant|monostate|holds_alternative|get_if|visit)\b",
+    "vector": r"std::vector\b",
+    "fmt/format.h": r"fmt::(format|to_string|formatter)\b",
+}
+COMMENT = re.compile(r"//.*")
+
 
 def includes() -> list[tuple[str, str, str]]:
     """(file, kind of quote, included path) of every include."""
@@ -96,3 +138,19 @@ def test_runtime_headers_are_free_of_json():
         if file.startswith("runtime/") and file.endswith(".h") and included.startswith("nlohmann/")
     ]
     assert not wrong, f"what ships with a kernel must not ask its users for nlohmann-json: {wrong}"
+
+
+def test_headers_include_what_they_name_of_the_standard_library():
+    """Each header is compiled alone, with what most sources include in front of it (cmake/precompiled/std.h): that finds
+    all that is missing but this."""
+    wrong = []
+    for path in tree.files(".h"):
+        if tree.folder_of(tree.name(path)) in (None, *tree.TOP):
+            continue
+        text = COMMENT.sub("", path.read_text())
+        included = {name for _, name in INCLUDE.findall(text)}
+        if "stdint.h" in included:  # headers for C
+            included.add("cstdint")
+        wrong += [f"{tree.name(path)} names {found.group()}, of <{header}>"
+                  for header, pattern in NAMES.items() if header not in included and (found := re.search(pattern, text))]
+    assert not wrong, "\n".join(wrong)

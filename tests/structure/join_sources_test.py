@@ -29,9 +29,9 @@ def private(text: str) -> str:
     return f"namespace {{\n{text}\n}}  // namespace"
 
 
-def test_neighbours_are_joined_eight_at_a_time(tmp_path: Path) -> None:
-    sources = {f"s{k}": private(f"constexpr int k{k} = {k};") for k in range(9)}
-    assert [len(group) for group in joined(tmp_path, **sources)] == [8, 1]
+def test_neighbours_are_joined_sixteen_at_a_time(tmp_path: Path) -> None:
+    sources = {f"s{k}": private(f"constexpr int k{k} = {k};") for k in range(17)}
+    assert [len(group) for group in joined(tmp_path, **sources)] == [16, 1]
 
 
 def test_private_names_of_two_sources_keep_them_apart(tmp_path: Path) -> None:

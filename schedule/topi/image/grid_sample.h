@@ -3,6 +3,7 @@
 // 2015.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // Images of another size, by interpolation along one spatial dimension after the other.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // weight: transposed ones and gradients.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 

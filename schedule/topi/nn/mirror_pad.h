@@ -2,6 +2,7 @@
 // Padding with elements of the tensor itself.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

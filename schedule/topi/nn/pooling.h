@@ -2,6 +2,7 @@
 // Pooling over one, two or three spatial dimensions.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "schedule/topi/common.h"

@@ -2,8 +2,10 @@
 // Windows that pooling lays along a dimension of images.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedule/topi/nn/pooling.h"
 
