@@ -31,6 +31,9 @@ constexpr int kRoundsToLast = 8;  // until the last climber gives up
 constexpr size_t kMostPoints = 1024;
 constexpr int kMostRounds = 400;  // of spaces with fewer points
 constexpr uint64_t kSeed = 2018;
+// What a call takes before its kernel begins: one that is as short is not looked at any longer.
+constexpr double kShortest = 3e-7;  // seconds
+constexpr size_t kFirst = 16;       // points, of the sample
 constexpr double kIllegal = std::numeric_limits<double>::infinity();
 
 struct Climber {
@@ -57,7 +60,8 @@ class Climb {
               rounds_to_last = static_cast<int>(kRoundsToLast * times);
     const auto most_points = static_cast<size_t>(kMostPoints * times);
     std::vector<Climber> climbers = starts();
-    for (int round = 1; round <= most_rounds && known_.size() < most_points; ++round) {
+    const auto goes_on = [&] { return known_.size() < most_points && !is_short(climbers); };
+    for (int round = 1; round <= most_rounds && goes_on(); ++round) {
       std::vector<Point> steps;
       for (const Climber& c : climbers) steps.push_back(space_.mutate(c.point, rng_));
       const std::vector<Climber> tried = estimate(steps);
@@ -73,9 +77,11 @@ class Climb {
 
  private:
   std::vector<Climber> starts() {
-    std::vector<Point> points;
-    for (size_t i = 0; i < kSample; ++i) points.push_back(space_.random(rng_));
-    std::vector<Climber> sample = estimate(points);
+    std::vector<Climber> sample = sampled(kFirst);
+    if (!is_short(sample)) {
+      const std::vector<Climber> rest = sampled(kSample - kFirst);
+      sample.insert(sample.end(), rest.begin(), rest.end());
+    }
     std::ranges::sort(sample);
     std::vector<Climber> chosen;
     std::map<size_t, size_t> of_sketch;
@@ -85,6 +91,16 @@ class Climb {
       }
     }
     return chosen;
+  }
+
+  static bool is_short(const std::vector<Climber>& climbers) {
+    return std::ranges::min_element(climbers)->seconds <= kShortest;
+  }
+
+  std::vector<Climber> sampled(size_t count) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < count; ++i) points.push_back(space_.random(rng_));
+    return estimate(points);
   }
 
   // Each of the points with its seconds, in their order; in parallel those not met before.
