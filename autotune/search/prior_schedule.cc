@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "autotune/cost/features.h"
@@ -22,14 +23,17 @@
 namespace tw::autotune {
 namespace {
 
-constexpr size_t kSample = 128;
-constexpr size_t kClimbers = 16;
-constexpr size_t kOfOneSketch = 8;  // most climbers that begin in one
-// With up to kUsualKnobs in each sketch, and in proportion more with more:
+struct Effort {
+  size_t sample, climbers;
+  size_t of_one_sketch;  // most climbers that begin in one
+  // With up to kUsualKnobs in each sketch, and in proportion more with more:
+  int rounds_to_last;  // until the last climber gives up
+  size_t most_points;
+  int most_rounds;  // of spaces with fewer points
+};
+constexpr Effort kWhole = {128, 16, 8, 8, 1024, 400};
+constexpr Effort kOneSketch = {32, 4, 4, 16, 256, 100};
 constexpr size_t kUsualKnobs = 10;
-constexpr int kRoundsToLast = 8;  // until the last climber gives up
-constexpr size_t kMostPoints = 1024;
-constexpr int kMostRounds = 400;  // of spaces with fewer points
 constexpr uint64_t kSeed = 2018;
 // What a call takes before its kernel begins: one that is as short is not looked at any longer.
 constexpr double kShortest = 3e-7;  // seconds
@@ -51,15 +55,19 @@ double effort(const Space& space) {
 
 class Climb {
  public:
-  Climb(const Task& task, const Space& space) : task_(task), space_(space) {}
+  // In all sketches, or in one.
+  Climb(const Task& task, const Space& space, const Effort& effort, uint64_t seed,
+        std::optional<size_t> sketch = {})
+      : task_(task), space_(space), effort_(effort), sketch_(sketch), rng_(seed) {}
 
-  // Infinite seconds where nothing legal was met.
-  Climber best() {
+  // Where climbers end or give up, the best of them first. Infinite seconds where nothing legal was
+  // met.
+  std::vector<Climber> ends() {
     const double times = effort(space_);
-    const int most_rounds = static_cast<int>(kMostRounds * times),
-              rounds_to_last = static_cast<int>(kRoundsToLast * times);
-    const auto most_points = static_cast<size_t>(kMostPoints * times);
-    std::vector<Climber> climbers = starts();
+    const int most_rounds = static_cast<int>(effort_.most_rounds * times),
+              rounds_to_last = static_cast<int>(effort_.rounds_to_last * times);
+    const auto most_points = static_cast<size_t>(double(effort_.most_points) * times);
+    std::vector<Climber> climbers = starts(), ended;
     const auto goes_on = [&] { return known_.size() < most_points && !is_short(climbers); };
     for (int round = 1; round <= most_rounds && goes_on(); ++round) {
       std::vector<Point> steps;
@@ -67,10 +75,14 @@ class Climb {
       const std::vector<Climber> tried = estimate(steps);
       for (size_t i = 0; i < climbers.size(); ++i) climbers[i] = std::min(climbers[i], tried[i]);
       if (round % rounds_to_last == 0 && climbers.size() > 1) {
-        climbers.erase(std::ranges::max_element(climbers));
+        const auto last = std::ranges::max_element(climbers);
+        ended.push_back(*last);
+        climbers.erase(last);
       }
     }
-    return *std::ranges::min_element(climbers);
+    ended.insert(ended.end(), climbers.begin(), climbers.end());
+    std::ranges::sort(ended);
+    return ended;
   }
 
   size_t points() const { return known_.size(); }
@@ -79,14 +91,14 @@ class Climb {
   std::vector<Climber> starts() {
     std::vector<Climber> sample = sampled(kFirst);
     if (!is_short(sample)) {
-      const std::vector<Climber> rest = sampled(kSample - kFirst);
+      const std::vector<Climber> rest = sampled(effort_.sample - kFirst);
       sample.insert(sample.end(), rest.begin(), rest.end());
     }
     std::ranges::sort(sample);
     std::vector<Climber> chosen;
     std::map<size_t, size_t> of_sketch;
     for (const Climber& c : sample) {
-      if (chosen.size() < kClimbers && of_sketch[c.point.sketch]++ < kOfOneSketch) {
+      if (chosen.size() < effort_.climbers && of_sketch[c.point.sketch]++ < effort_.of_one_sketch) {
         chosen.push_back(c);
       }
     }
@@ -99,7 +111,9 @@ class Climb {
 
   std::vector<Climber> sampled(size_t count) {
     std::vector<Point> points;
-    for (size_t i = 0; i < count; ++i) points.push_back(space_.random(rng_));
+    for (size_t i = 0; i < count; ++i) {
+      points.push_back(sketch_ ? space_.random(*sketch_, rng_) : space_.random(rng_));
+    }
     return estimate(points);
   }
 
@@ -130,7 +144,9 @@ class Climb {
 
   const Task& task_;
   const Space& space_;
-  std::mt19937_64 rng_{kSeed};
+  const Effort& effort_;
+  std::optional<size_t> sketch_;
+  std::mt19937_64 rng_;
   std::map<Point, double> known_;
 };
 
@@ -138,8 +154,8 @@ class Climb {
 
 PriorChoice prior_choice(const Task& task) {
   const Space space(task);
-  Climb climb(task, space);
-  const Climber best = climb.best();
+  Climb climb(task, space, kWhole, kSeed);
+  const Climber best = climb.ends().front();
   if (best.seconds == kIllegal) {
     raise({.code = ErrorCode::NoDesignSpace,
            .what = "no legal schedule was found",
@@ -149,5 +165,14 @@ PriorChoice prior_choice(const Task& task) {
 }
 
 Trace prior_schedule(const Task& task) { return prior_choice(task).trace; }
+
+std::vector<Point> prior_points(const Task& task, const Space& space, size_t sketch,
+                                uint64_t seed) {
+  std::vector<Point> points;
+  for (const Climber& end : Climb(task, space, kOneSketch, seed, sketch).ends()) {
+    if (end.seconds != kIllegal) points.push_back(end.point);
+  }
+  return points;
+}
 
 }  // namespace tw::autotune

@@ -2,6 +2,10 @@
 // A schedule for a program that nobody tuned.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "autotune/space/space.h"
 #include "autotune/task/task.h"
 #include "schedule/trace.h"
 
@@ -19,5 +23,9 @@ struct PriorChoice {
 PriorChoice prior_choice(const Task& task);
 // Its trace.
 Trace prior_schedule(const Task& task);
+
+// The best points of one sketch by the prior, where different climbers have ended, fastest first.
+// None where the sketch has no legal point that is met.
+std::vector<Point> prior_points(const Task& task, const Space& space, size_t sketch, uint64_t seed);
 
 }  // namespace tw::autotune

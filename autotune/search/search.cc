@@ -3,19 +3,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ranges>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "autotune/search/distinct_programs.h"
+#include "autotune/search/prior_schedule.h"
+#include "autotune/search/variants.h"
 
 namespace tw::autotune {
 namespace {
 
 constexpr size_t kParents = 32;       // fastest measured points that seed a population
-constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried
+constexpr size_t kClimbed = 4;        // fastest measured points whose neighbours are tried,
+constexpr size_t kOfOneSketch = 2;    // so many of one sketch
 constexpr int kNeighbours = 24;       // neighbours of each that the model chooses from
 constexpr size_t kSpareShare = 4;     // one more for so many, whose programs are looked at together
 constexpr size_t kDescended = 3;      // fastest measured points whose knobs are changed one by one
@@ -28,6 +33,11 @@ constexpr size_t kLeastOfSketch = 24;
 // holds its fittest point for at most so many times slower.
 constexpr size_t kFewChoices = 3;
 constexpr double kConceivable = 4;
+// Another sketch than that of the fastest is a rival while its fastest took at most so many times
+// as long. Rivals are looked at in turns, one for each batch after one that brought less than so
+// much.
+constexpr double kRival = 1.3;
+constexpr double kGain = 0.01;
 constexpr size_t kUnsurveyed = 1;  // measured points: the prior's own choice
 
 struct PointHash {
@@ -63,6 +73,9 @@ struct Search::State {
   std::unordered_map<Point, std::shared_ptr<const Features>, PointHash> features;
   const FeatureSet* own;
   std::function<Budget()> budget;
+  double best_before = INFINITY;  // when the last batch was proposed
+  size_t rival = 0;               // the sketch that was looked at last
+  std::vector<std::shared_ptr<const Features>> proposed = {};
   // Those that were proposed. Different points often lower to the same one: loops that are too long
   // to unroll by one limit are by the next, and packed constants are no part of it.
   DistinctPrograms programs{task, space};
@@ -144,8 +157,9 @@ struct Search::State {
     return points;
   }
 
+  // Where the prior's climbers end, and points drawn at random.
   std::vector<Point> first_generation_of(size_t sketch, size_t size) {
-    std::vector<Point> points;
+    std::vector<Point> points = prior_points(task, space, sketch, rng());
     while (points.size() < size) points.push_back(space.random(sketch, rng));
     return points;
   }
@@ -254,12 +268,69 @@ struct Search::State {
     return ways;
   }
 
-  // Points one step from the fastest measured ones, fittest first. The model ranks them among each
-  // other only: where it misjudges a whole region, the measured best still draws trials.
+  // The fastest measured points, of which few are of one sketch as long as there are others: those
+  // after the fastest are mostly variants of it.
+  std::vector<const Point*> fastest_of_sketches() const {
+    std::vector<const Point*> chosen, others;
+    std::unordered_map<size_t, size_t> of_sketch;
+    for (const auto& [seconds, point] : measured) {
+      if (chosen.size() == kClimbed || !std::isfinite(seconds)) break;
+      (of_sketch[point.sketch]++ < kOfOneSketch ? chosen : others).push_back(&point);
+    }
+    others.resize(std::min(others.size(), kClimbed - chosen.size()));
+    chosen.insert(chosen.end(), others.begin(), others.end());
+    return chosen;
+  }
+
+  // Whether the last batch has brought nothing to speak of.
+  bool stands_still() {
+    const double best = measured.front().first;
+    return best > (1 - kGain) * std::exchange(best_before, best);
+  }
+
+  // Of the next rival, if there is one, points that evolve from its fastest.
+  std::vector<Individual> of_rival(const CostModel& model) {
+    const auto& [least, fastest] = measured.front();
+    std::map<size_t, std::vector<Point>> rivals;  // by sketch, their points fastest first
+    for (const auto& [seconds, point] : measured) {
+      const bool is_near = seconds <= kRival * least && point.sketch != fastest.sketch;
+      if (!is_near && !rivals.contains(point.sketch)) continue;
+      std::vector<Point>& known = rivals[point.sketch];
+      if (known.size() < kParents) known.push_back(point);
+    }
+    if (rivals.empty()) return {};
+    auto next = rivals.upper_bound(rival);
+    if (next == rivals.end()) next = rivals.begin();
+    rival = next->first;
+    std::vector<Point> first = std::move(next->second);
+    const auto size = static_cast<size_t>(options.population) / 2;
+    for (size_t known = first.size(), i = 0; first.size() < size; ++i) {
+      first.push_back(i % 2 == 0 ? space.mutate(first[i / 2 % known], rng)
+                                 : space.random(rival, rng));
+    }
+    return evolve(std::move(first), model);
+  }
+
+  // Those first, at most so many, that are no variants of what was proposed or of each other, then
+  // all the others.
+  std::vector<Individual> novel_first(std::vector<Individual> ranked, size_t wanted) const {
+    Variants variants;
+    for (const Individual& i : ranked) variants.add_scale(*features.at(i.point));
+    for (const auto& f : proposed) variants.is_new(*f);
+    size_t found = 0;
+    std::ranges::stable_partition(ranked, [&](const Individual& i) {
+      return found < wanted && !tried.contains(i.point) && variants.is_new(*features.at(i.point)) &&
+             ++found > 0;
+    });
+    return ranked;
+  }
+
+  // Points one step from these, fittest first. The model ranks them among each other only: where it
+  // misjudges a whole region, the measured best still draws trials.
   std::vector<Individual> neighbours(const CostModel& model) {
     std::vector<Point> points;
-    for (size_t i = 0; i < std::min(kClimbed, measured.size()); ++i) {
-      for (int n = 0; n < kNeighbours; ++n) points.push_back(space.mutate(measured[i].second, rng));
+    for (const Point* p : fastest_of_sketches()) {
+      for (int n = 0; n < kNeighbours; ++n) points.push_back(space.mutate(*p, rng));
     }
     return score(std::move(points), model);
   }
@@ -284,6 +355,7 @@ struct Search::State {
 
   Proposal proposal(const Individual& chosen, Origin origin) {
     tried.insert(chosen.point);
+    proposed.push_back(features.at(chosen.point));
     return {.point = chosen.point,
             .candidate = {.trace = space.trace(chosen.point),
                           .origin = origin,
@@ -332,6 +404,13 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
     } else if (model.trained()) {
       take(s.neighbours(model), share(s.options.neighbour_share));
     }
+    if (model.trained()) {
+      const size_t of_rival = s.stands_still() ? share(s.options.rival_share) : 0;
+      if (of_rival > 0) {
+        take(s.novel_first(s.of_rival(model), of_rival),
+             std::min(chosen, result.size() + of_rival));
+      }
+    }
     std::vector<Individual> all =
         s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model);
     const size_t hoped = model.trained() ? std::min(chosen, share(s.options.hope_share)) : 0;
@@ -339,6 +418,7 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
     // Those that may be the fastest if the model is as wrong as it thinks it can be. A model that
     // is sure of all of them goes on with the fittest.
     std::ranges::stable_sort(all, std::greater{}, &Individual::hope);
+    if (hoped > 0) all = s.novel_first(std::move(all), hoped);
     take(all, chosen);
   }
   // The blind share, and whatever evolution did not fill.

@@ -21,6 +21,7 @@ struct SearchOptions {
   double mutation_share = 0.85;  // of offspring; the rest are crossovers
   double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
   double hope_share = 0.25;      // of each batch: what may be fastest though the model doubts it
+  double rival_share = 0.25;     // of each batch after one that brought nothing: of another sketch
   double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
   // From this share of the budget on, so much of each batch is one knob changed of the few fastest.
   // None unless asked for: in the study it was neither better nor worse (README.md).

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "autotune/cost/features.h"
 #include "autotune/space/space.h"
@@ -61,6 +62,33 @@ TEST(PriorSchedule, LooksLongerWhereKnobsAreMany) {
                     four = found("conv2d_data_gradient:n=1,ci=128,h=56,w=56,co=128,k=3,s=2,p=1");
   EXPECT_GT(four.points, 2 * one.points);
   EXPECT_LT(four.seconds, 3 * one.seconds);
+}
+
+// Of each sketch by itself, better than what chance finds in it.
+TEST(PriorSchedule, ClimbsInOneSketch) {
+  const Task task = task_of("attention:b=2,m=32,n=32,k=16");
+  const Space space(task);
+  ASSERT_GE(space.sketches().size(), 4u);
+  std::mt19937_64 rng(3);
+  for (size_t sketch = 0; sketch < 4; ++sketch) {
+    double best = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 100; ++i) {
+      try {
+        best = std::min(best, prior_seconds(task, space.trace(space.random(sketch, rng))));
+      } catch (const UserError&) {
+      }
+    }
+    const std::vector<Point> found = prior_points(task, space, sketch, 1);
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_EQ(found, prior_points(task, space, sketch, 1));
+    std::vector<double> seconds;
+    for (const Point& p : found) {
+      EXPECT_EQ(p.sketch, sketch);
+      seconds.push_back(prior_seconds(task, space.trace(p)));
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(seconds));
+    EXPECT_LT(seconds.front(), 0.9 * best) << sketch;
+  }
 }
 
 }  // namespace

@@ -8,11 +8,14 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <random>
 #include <ranges>
 #include <set>
+#include <vector>
 
 #include "autotune/learn/cost_models.h"
 #include "autotune/log/replay.h"
+#include "autotune/search/variants.h"
 #include "autotune/task/workloads.h"
 #include "schedule/te/text.h"
 #include "tests/unit/autotune/made_times.h"
@@ -43,7 +46,12 @@ TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   const made::MadeTimes times(drawn_, 1);
   Oracle oracle(times);
   Search search(task_, space_,
-                {.neighbour_share = 0, .random_share = 0, .distinct_programs = false}, 1);
+                {.neighbour_share = 0,
+                 .hope_share = 0,
+                 .rival_share = 0,
+                 .random_share = 0,
+                 .distinct_programs = false},
+                1);
   for (size_t before = 0; before < 4 * kBatch; before += kBatch) {
     const auto proposals = search.propose(kBatch, oracle);
     ASSERT_EQ(proposals.size(), kBatch);
@@ -313,6 +321,46 @@ TEST_F(SearchTest, ClimbsFromTheFastestMeasured) {
     });
   }
   EXPECT_GE(near, 6u);
+}
+
+// Sketches that are nearly as fast as the fastest one's are looked at in turns, whatever the model
+// says of them.
+TEST_F(SearchTest, RivalsTakeTurns) {
+  ASSERT_EQ(space_.sketches().size(), 3u);
+  const auto sketches = [&](double second, double third) {
+    Search search(task_, space_,
+                  {.neighbour_share = 0, .hope_share = 0, .rival_share = 1, .random_share = 0}, 1);
+    std::mt19937_64 rng(1);
+    for (size_t k = 0; k < 3; ++k) {
+      for (int slower = 0; slower < 3; ++slower) {
+        search.observe(space_.random(k, rng), (k == 0 ? 1 : k == 1 ? second : third) + slower);
+      }
+    }
+    search.propose(1, Doubting(0));  // whatever comes first is not known to stand still
+    std::vector<std::set<size_t>> of_batches;
+    for (int batch = 0; batch < 3; ++batch) {
+      of_batches.emplace_back();
+      for (const Proposal& p : search.propose(8, Doubting(0))) {
+        of_batches.back().insert(p.point.sketch);
+      }
+    }
+    return of_batches;
+  };
+  using Batches = std::vector<std::set<size_t>>;
+  EXPECT_EQ(sketches(1.1, 1.2), (Batches{{1}, {2}, {1}}));
+  EXPECT_EQ(sketches(1.1, 1.5), (Batches{{1}, {1}, {1}}));
+  EXPECT_EQ(sketches(1.5, 1.2), (Batches{{2}, {2}, {2}}));
+}
+
+// What a model doubts is looked at where it differs from all that was proposed.
+TEST_F(SearchTest, WhatIsHopedForIsNoVariant) {
+  Search search(task_, space_, {.neighbour_share = 0, .hope_share = 1, .random_share = 0}, 1);
+  for (size_t k = 0; k < 4; ++k) search.observe(drawn_.points[k], 1);
+  Variants variants;
+  for (const auto& f : drawn_.features) variants.add_scale(*f);
+  size_t found = 0;
+  for (const Proposal& p : search.propose(16, Doubting(0))) found += variants.is_new(*p.features);
+  EXPECT_GE(found, 12u);
 }
 
 // The fastest candidate is one of those that the prior holds for good, planted by its features, and
