@@ -9,7 +9,7 @@ namespace tw::graph {
 namespace {
 
 // Expressions of gradients.
-Entry times(const GradientOf& n, const Entry& x, const char* scalar) {
+Entry scaled(const GradientOf& n, const Entry& x, const char* scalar) {
   return n("__mul_scalar__", {x}, {{"scalar", scalar}});
 }
 Entry plus(const GradientOf& n, const Entry& x, const char* scalar) {
@@ -43,7 +43,7 @@ te::Tensor tested(const te::Tensor& x, const Expr& c) {
 Entry passed(const GradientOf& n, const Entry& g, const std::string& scalar,
              std::string_view test) {
   const Attributes number{{"scalar", scalar}};
-  const Entry half = times(n, n("__equal_scalar__", {n.input(0)}, number), "0.5");
+  const Entry half = scaled(n, n("__equal_scalar__", {n.input(0)}, number), "0.5");
   return n.product(g, n("elemwise_add", {n(test, {n.input(0)}, number), half}));
 }
 
@@ -58,13 +58,13 @@ std::vector<Op> math_ops() {
        "1 / sqrt(x)",
        [](const T& x) { return topi::rsqrt(x); },
        [](const N& n, const Entry& g) {
-         return times(n, n.product(g, quotient(n, n.output(), n.input(0))), "-0.5");
+         return scaled(n, n.product(g, quotient(n, n.output(), n.input(0))), "-0.5");
        }},
       {"square",
        {},
        "x * x",
        [](const T& x) { return topi::square(x); },
-       [](const N& n, const Entry& g) { return n.product(g, times(n, n.input(0), "2")); }},
+       [](const N& n, const Entry& g) { return n.product(g, scaled(n, n.input(0), "2")); }},
       {"reciprocal",
        {},
        "1 / x",
@@ -148,7 +148,7 @@ std::vector<Op> math_ops() {
        {},
        "2 to the x",
        [](const T& x) { return topi::exp2(x); },
-       [](const N& n, const Entry& g) { return n.product(g, times(n, n.output(), kLogOf2)); }},
+       [](const N& n, const Entry& g) { return n.product(g, scaled(n, n.output(), kLogOf2)); }},
       {"expm1",
        {},
        "exp(x) - 1, exact near 0",
@@ -163,19 +163,19 @@ std::vector<Op> math_ops() {
        {},
        "logarithm to base 2",
        [](const T& x) { return topi::log2(x); },
-       [](const N& n, const Entry& g) { return quotient(n, g, times(n, n.input(0), kLogOf2)); }},
+       [](const N& n, const Entry& g) { return quotient(n, g, scaled(n, n.input(0), kLogOf2)); }},
       {"log10",
        {},
        "logarithm to base 10",
        [](const T& x) { return topi::log10(x); },
-       [](const N& n, const Entry& g) { return quotient(n, g, times(n, n.input(0), kLogOf10)); }},
+       [](const N& n, const Entry& g) { return quotient(n, g, scaled(n, n.input(0), kLogOf10)); }},
       {"erf",
        {},
        "error function",
        [](const T& x) { return topi::erf(x); },
        [](const N& n, const Entry& g) {
          const Entry bell = n("exp", {n("negative", {squared(n, n.input(0))})});
-         return n.product(g, times(n, bell, kTwoByRootOfPi));
+         return n.product(g, scaled(n, bell, kTwoByRootOfPi));
        }},
       {"isnan",
        {},
