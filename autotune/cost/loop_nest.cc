@@ -42,11 +42,9 @@ class IndexModel {
   }
 
   // Nothing for what is no loop's variable, or that of a loop of one iteration.
-  LoopSet loop_of(const Variable& variable) const {
-    for (size_t l = 0; l < vars_.size(); ++l) {
-      if (vars_[l].get() == &variable) return extents_[l] > 1 ? loop_bit(l) : 0;
-    }
-    return 0;
+  LoopSet loop_of(const Expr& variable) const {
+    const size_t depth = depth_of(variable);
+    return depth < extents_.size() && extents_[depth] > 1 ? loop_bit(depth) : 0;
   }
 
   Spread spread(const IndexSum& sum) const {
@@ -321,7 +319,7 @@ class NestWalk : public Visitor {
     if (position && std::ranges::any_of(free, is_free)) return loops_of(e);
     position = position || e.dtype().is_bool();
     const bool below = position || is<ProducerLoad>(e);
-    if (const Variable* v = as<Variable>(e)) return index_.loop_of(*v);
+    if (is<Variable>(e)) return index_.loop_of(e);
     LoopSet loops = 0;
     std::vector<LoopSet> of_products;
     for_each_operand(e, [&](const Expr& o) {
@@ -346,7 +344,7 @@ class NestWalk : public Visitor {
   LoopSet loops_of(const Expr& e) const {
     LoopSet loops = 0;
     for_each_expr(e, [&](const Expr& part) {
-      if (const Variable* v = as<Variable>(part)) loops |= index_.loop_of(*v);
+      if (is<Variable>(part)) loops |= index_.loop_of(part);
     });
     return loops;
   }

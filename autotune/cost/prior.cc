@@ -248,6 +248,11 @@ double executions(LoopSet loops, const NestStatement& s, const RegisterTile& til
   return n;
 }
 
+// Whether the values differ from lane to lane, where the innermost loop is lanes.
+bool changes_by_lane(const OperationGroup& g, const NestStatement& s) {
+  return !s.loops.empty() && (g.loops & loop_bit(s.loops.size() - 1)) != 0;
+}
+
 // Cycles of the statement's operations, where `chain` times as many pass until a sum can be added
 // to.
 double arithmetic_cycles(const NestStatement& s, const RegisterTile& tile,
@@ -255,9 +260,8 @@ double arithmetic_cycles(const NestStatement& s, const RegisterTile& tile,
   const LoopSet all = s.all_loops();
   double slots = 0;
   for (const OperationGroup& g : s.groups) {
-    const bool of_lanes = !s.loops.empty() && (g.loops & loop_bit(s.loops.size() - 1)) != 0;
     slots += executions(g.loops, s, tile) * (g.loops == all ? chain : 1) *
-             arithmetic_slots(g.counts, of_lanes ? tile.lanes : 1, machine);
+             arithmetic_slots(g.counts, changes_by_lane(g, s) ? tile.lanes : 1, machine);
   }
   return slots / machine.arithmetic_per_cycle;
 }
@@ -268,8 +272,8 @@ double branches(const NestStatement& s, const RegisterTile& tile) {
   if (tile.lanes == 1) return 0;
   double n = 0;
   for (const OperationGroup& g : s.groups) {
-    const bool of_lanes = (g.loops & loop_bit(s.loops.size() - 1)) != 0;
-    if (g.counts.guarded > 0 && !of_lanes) n += executions(g.loops, s, tile) * g.counts.guarded;
+    if (g.counts.guarded == 0 || changes_by_lane(g, s)) continue;
+    n += executions(g.loops, s, tile) * g.counts.guarded;
   }
   return n;
 }

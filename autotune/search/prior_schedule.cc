@@ -47,7 +47,7 @@ struct Climber {
 };
 
 // How many times as long as in a usual space.
-double effort(const Space& space) {
+double times_usual(const Space& space) {
   size_t most = kUsualKnobs;
   for (const Sketch& sketch : space.sketches()) most = std::max(most, sketch.knobs.size());
   return double(most) / double(kUsualKnobs);
@@ -63,7 +63,7 @@ class Climb {
   // Where climbers end or give up, the best of them first. Infinite seconds where nothing legal was
   // met.
   std::vector<Climber> ends() {
-    const double times = effort(space_);
+    const double times = times_usual(space_);
     const int most_rounds = static_cast<int>(effort_.most_rounds * times),
               rounds_to_last = static_cast<int>(effort_.rounds_to_last * times);
     const auto most_points = static_cast<size_t>(double(effort_.most_points) * times);

@@ -157,9 +157,8 @@ struct Search::State {
     return points;
   }
 
-  // Where the prior's climbers end, and points drawn at random.
-  std::vector<Point> first_generation_of(size_t sketch, size_t size) {
-    std::vector<Point> points = prior_points(task, space, sketch, rng());
+  // Those points of the sketch, and others drawn at random.
+  std::vector<Point> first_generation_of(size_t sketch, std::vector<Point> points, size_t size) {
     while (points.size() < size) points.push_back(space.random(sketch, rng));
     return points;
   }
@@ -205,10 +204,14 @@ struct Search::State {
   // other tasks, what the prior holds for fastest, and each way of doing a thing, in turns, since
   // any of them may be wrong about a whole class.
   std::vector<Individual> survey(const CostModel& model) {
-    std::vector<std::vector<Individual>> rankings{survey_by(model)};
+    std::vector<std::vector<Point>> starts;  // by sketch
+    for (size_t k = 0; k < space.sketches().size(); ++k) {
+      starts.push_back(prior_points(task, space, k, rng()));
+    }
+    std::vector<std::vector<Individual>> rankings{survey_by(model, starts)};
     const auto doubted = [](const Individual& i) { return i.hope != i.score; };
     if (std::ranges::any_of(rankings[0], doubted)) {
-      rankings.push_back(survey_by(*make_prior_model()));
+      rankings.push_back(survey_by(*make_prior_model(), starts));
     }
     rankings.push_back(each_way(rankings.back()));
     std::vector<Individual> all;
@@ -223,13 +226,14 @@ struct Search::State {
   // A ranking tells points of one sketch apart better than it does sketches, and what it thinks
   // little of would never be measured: the fittest points of each sketch in turn, and then all
   // others, fittest first.
-  std::vector<Individual> survey_by(const CostModel& model) {
+  std::vector<Individual> survey_by(const CostModel& model,
+                                    const std::vector<std::vector<Point>>& starts) {
     const size_t sketches = space.sketches().size();
     const size_t size =
         std::max(kLeastOfSketch, static_cast<size_t>(options.population) / sketches);
     std::vector<Individual> all;
     for (size_t k = 0; k < sketches; ++k) {
-      const std::vector<Individual> own = evolve(first_generation_of(k, size), model);
+      const std::vector<Individual> own = evolve(first_generation_of(k, starts[k], size), model);
       all.insert(all.end(), own.begin(), own.end());
     }
     rank(all);
@@ -314,12 +318,13 @@ struct Search::State {
   // Those first, at most so many, that are no variants of what was proposed or of each other, then
   // all the others.
   std::vector<Individual> novel_first(std::vector<Individual> ranked, size_t wanted) const {
-    Variants variants;
-    for (const Individual& i : ranked) variants.add_scale(*features.at(i.point));
-    for (const auto& f : proposed) variants.is_new(*f);
+    std::vector<const Features*> typical;
+    for (const Individual& i : ranked) typical.push_back(features.at(i.point).get());
+    Variants variants(typical);
+    for (const auto& f : proposed) variants.add(*f);
     size_t found = 0;
     std::ranges::stable_partition(ranked, [&](const Individual& i) {
-      return found < wanted && !tried.contains(i.point) && variants.is_new(*features.at(i.point)) &&
+      return found < wanted && !tried.contains(i.point) && variants.add(*features.at(i.point)) &&
              ++found > 0;
     });
     return ranked;

@@ -3,38 +3,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tw::autotune {
+namespace {
 
-void Variants::add_scale(const Features& f) {
+std::vector<float> row_of(const Features& f) {
   std::vector<float> row;
   f.append_to(row);
-  sum_.resize(row.size());
-  squares_.resize(row.size());
-  ++count_;
-  for (size_t c = 0; c < row.size(); ++c) {
-    sum_[c] += row[c];
-    squares_[c] += double(row[c]) * row[c];
+  return row;
+}
+
+}  // namespace
+
+Variants::Variants(const std::vector<const Features*>& typical) {
+  std::vector<double> sum, squares;
+  for (const Features* f : typical) {
+    const std::vector<float> row = row_of(*f);
+    sum.resize(row.size());
+    squares.resize(row.size());
+    for (size_t c = 0; c < row.size(); ++c) {
+      sum[c] += row[c];
+      squares[c] += double(row[c]) * row[c];
+    }
+  }
+  const auto count = double(typical.size());
+  for (size_t c = 0; c < sum.size(); ++c) {
+    const double mean = sum[c] / count;
+    const double deviation = std::sqrt(std::max(0.0, squares[c] / count - mean * mean));
+    const bool varies = deviation > 1e-6 * (1 + std::abs(mean));
+    scale_.push_back(varies ? 1 / deviation : 0);
+    if (varies) least_ += kLeastDistance * kLeastDistance;
   }
 }
 
-bool Variants::is_new(const Features& f) {
-  std::vector<float> row;
-  f.append_to(row);
-  // In units of how far each varies; what does not vary says nothing.
-  size_t columns = 0;
-  for (size_t c = 0; c < row.size() && c < sum_.size(); ++c) {
-    const double mean = sum_[c] / double(count_);
-    const double deviation = std::sqrt(std::max(0.0, squares_[c] / double(count_) - mean * mean));
-    const bool varies = deviation > 1e-6 * (1 + std::abs(mean));
-    columns += varies;
-    row[c] = varies ? static_cast<float>(row[c] / deviation) : 0;
-  }
-  const auto least = static_cast<float>(kLeastDistance * kLeastDistance * double(columns));
+std::vector<float> Variants::scaled(const Features& f) const {
+  std::vector<float> row = row_of(f);
+  for (size_t c = 0; c < scale_.size(); ++c) row[c] = static_cast<float>(row[c] * scale_[c]);
+  return row;
+}
+
+bool Variants::add(const Features& f) {
+  std::vector<float> row = scaled(f);
   for (const std::vector<float>& other : known_) {
     float apart = 0;
     for (size_t c = 0; c < row.size(); ++c) apart += (row[c] - other[c]) * (row[c] - other[c]);
-    if (apart < least) return false;
+    if (apart < static_cast<float>(least_)) return false;
   }
   known_.push_back(std::move(row));
   return true;

@@ -2,7 +2,6 @@
 // Candidates that differ in what hardly matters: measuring one of them tells of all.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "autotune/cost/features.h"
@@ -11,18 +10,19 @@ namespace tw::autotune {
 
 class Variants {
  public:
-  // How far each feature varies is taken from these candidates, all added before others are asked
-  // for.
-  void add_scale(const Features& f);
-  // Whether the candidate is no variant of those that were new before: its features lie as far from
-  // theirs, root mean square over columns in parts of how far these vary, as `kLeastDistance`.
-  bool is_new(const Features& f);
+  // How far each feature varies is taken from these candidates.
+  explicit Variants(const std::vector<const Features*>& typical);
+  // False for a variant of one added before: its features lie nearer to that one's than
+  // `kLeastDistance`, root mean square over those that vary, each in parts of how far.
+  bool add(const Features& f);
 
   static constexpr double kLeastDistance = 0.5;
 
  private:
-  size_t count_ = 0;
-  std::vector<double> sum_, squares_;
+  std::vector<float> scaled(const Features& f) const;
+
+  std::vector<double> scale_;  // by column; 0 for those that do not vary
+  double least_ = 0;           // of sums of squares
   std::vector<std::vector<float>> known_;
 };
 

@@ -20,6 +20,11 @@ namespace tw::autotune::made {
 struct Drawn {
   std::vector<Point> points;
   std::vector<std::shared_ptr<const Features>> features;
+  std::vector<const Features*> all() const {
+    std::vector<const Features*> result;
+    for (const auto& f : features) result.push_back(f.get());
+    return result;
+  }
 };
 inline Drawn draw(const Task& task, const Space& space, size_t count, uint64_t seed) {
   std::mt19937_64 rng(seed);

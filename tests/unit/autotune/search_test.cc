@@ -356,10 +356,9 @@ TEST_F(SearchTest, RivalsTakeTurns) {
 TEST_F(SearchTest, WhatIsHopedForIsNoVariant) {
   Search search(task_, space_, {.neighbour_share = 0, .hope_share = 1, .random_share = 0}, 1);
   for (size_t k = 0; k < 4; ++k) search.observe(drawn_.points[k], 1);
-  Variants variants;
-  for (const auto& f : drawn_.features) variants.add_scale(*f);
+  Variants variants(drawn_.all());
   size_t found = 0;
-  for (const Proposal& p : search.propose(16, Doubting(0))) found += variants.is_new(*p.features);
+  for (const Proposal& p : search.propose(16, Doubting(0))) found += variants.add(*p.features);
   EXPECT_GE(found, 12u);
 }
 

@@ -16,20 +16,19 @@ TEST(Variants, AreNearWhatIsKnown) {
                               Target::parse("llvm -mcpu=sapphirerapids"), 1);
   const Space space(task);
   const made::Drawn drawn = made::draw(task, space, 100, 1);
-  Variants variants;
-  for (const auto& f : drawn.features) variants.add_scale(*f);
-  EXPECT_TRUE(variants.is_new(*drawn.features[0]));
-  EXPECT_FALSE(variants.is_new(*drawn.features[0])) << "the same again";
-  EXPECT_FALSE(variants.is_new(*drawn.features[0])) << "variants are not remembered";
+  Variants variants(drawn.all());
+  EXPECT_TRUE(variants.add(*drawn.features[0]));
+  EXPECT_FALSE(variants.add(*drawn.features[0])) << "the same again";
+  EXPECT_FALSE(variants.add(*drawn.features[0])) << "variants are not remembered";
 
   // Of points drawn at random most are none; of those one step from each other many are.
   size_t far = 0;
-  for (const auto& f : drawn.features) far += variants.is_new(*f);
+  for (const auto& f : drawn.features) far += variants.add(*f);
   EXPECT_GE(far, 60u);
   size_t near = 0, steps = 0;
   std::mt19937_64 rng(2);
   for (const Point& p : drawn.points) {
-    near += !variants.is_new(extract_features(task, space.schedule(space.mutate(p, rng))));
+    near += !variants.add(extract_features(task, space.schedule(space.mutate(p, rng))));
     ++steps;
   }
   EXPECT_GE(near, steps / 3);
