@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "autotune/cost/intrin_rate.h"
@@ -221,14 +222,18 @@ NestStatement in_words(const NestStatement& s, const MachineModel& machine) {
   return words;
 }
 
-// Sums that are worked on at once: those of the tile, or all that begin and end within the window
+// Sums that are worked on at once: those of the tile, or all that are added to within the window
 // from which a processor takes what waits for nothing.
 double independent_sums(const NestStatement& s, double accumulators, double window) {
-  double steps = 1, sums = 1;  // sums that the loops make, each of so many steps
-  for (const NestLoop& l : s.loops) {
-    if (l.kind != ForKind::Vectorized) (l.reduces ? steps : sums) *= double(l.extent);
+  double steps = 1, sums = 1;  // of the loops inside: sums, and how often each is added to
+  for (const NestLoop& l : s.loops | std::views::reverse) {
+    if (l.kind == ForKind::Vectorized) continue;
+    const double fit = window / (2 * steps * sums), extent = double(l.extent);
+    if (!l.reduces) sums *= std::clamp(fit, 1.0, extent);
+    if (extent > fit) break;
+    if (l.reduces) steps *= extent;
   }
-  return std::max(accumulators, std::min(sums, window / (2 * steps)));
+  return std::max(accumulators, sums);
 }
 
 // How often operations run whose values change with these loops. Compilers compute once what

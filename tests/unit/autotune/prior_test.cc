@@ -355,6 +355,18 @@ TEST(Prior, ShortSumsDoNotWaitForEachOther) {
   s[p.c].reorder({s[p.c].axis(0), p.k, s[p.c].axis(1)});
   s[p.c].vectorize(s[p.c].axis(1));
   EXPECT_EQ(p.cost(s, kMachine).arithmetic, 4 * 1024 / 2 * 8);
+  // All four rows between two steps of a sum that is long, or few of its steps at a time.
+  const auto in_parts = [&p](int64_t steps) {
+    const Schedule parts = Schedule::create({p.c});
+    const Stage stage = parts[p.c];
+    const auto [outer, inner] = stage.split(p.k, steps);
+    stage.reorder({outer, stage.axis(0), inner, stage.axis(1)});
+    stage.vectorize(stage.axis(1));
+    return p.cost(parts, kMachine).arithmetic;
+  };
+  EXPECT_EQ(in_parts(1), 4 * 1024 / 2 * 2);
+  EXPECT_EQ(in_parts(8), 4 * 1024 / 2 * 2);
+  EXPECT_EQ(in_parts(64), 4 * 1024 / 2 * 8);
 }
 
 TEST(Prior, SumsInRegistersAreNotStored) {
