@@ -191,6 +191,11 @@ def sanitizer_environment(scale: float) -> dict[str, str]:
     }
 
 
+def without_studies(pattern: str) -> str:
+    """Suites that only run often what others run too are left out, unless they are asked for."""
+    return pattern if "Study" in pattern else f"{pattern}-*Study.*"
+
+
 def asan_python_environment() -> dict[str, str]:
     """The interpreter is not instrumented: the sanitizer's library goes in front of it, and the C++ library with it, whose
     exceptions it looks for. What it finds stands in files, since pytest keeps what goes to the terminal."""
@@ -262,7 +267,7 @@ def run(options: argparse.Namespace, jobs: int) -> list[Row]:
             continue
         processes: list[Process] = []
         for folder in tested:
-            pattern = selection.pattern(folder) if preset != "tsan" else "*ThreadSanitizer*"
+            pattern = without_studies(selection.pattern(folder)) if preset != "tsan" else "*ThreadSanitizer*"
             processes += gtest_processes(folder, preset, pattern, sanitizer_environment(scale), jobs)
         minutes = BUDGETS["sanitizers"][preset] * (scale if options.long else 1)
         rows.append(run_row(preset, minutes, processes, jobs))

@@ -110,7 +110,7 @@ TEST(Policies, AGridMeetsEveryPointOfASmallSpace) {
   EXPECT_TRUE(policy->propose(8, *model).empty());
 }
 
-TEST(Policies, AnnealingFindsWhatChanceDoesNot) {
+TEST(PoliciesStudy, AnnealingFindsWhatChanceDoesNot) {
   const Task task = task_of("gemm:m=48,n=96,k=64");
   const Space space(task);
   const made::Drawn drawn = made::draw(task, space, 200, 1);

@@ -32,7 +32,7 @@ TEST(PriorSchedule, IsOneOnAnyNumberOfThreads) {
   EXPECT_EQ(alone, together);
 }
 
-TEST(PriorSchedule, BeatsTheBestOfManyRandomPoints) {
+TEST(PriorScheduleStudy, BeatsTheBestOfManyRandomPoints) {
   for (const char* text : {"gemm:m=96,n=64,k=80,w=1", "depthwise_conv2d:n=1,c=32,h=14,w=14",
                            "softmax:m=48,n=100", "row_sum:m=64,n=200"}) {
     const Task task = task_of(text);
@@ -53,7 +53,7 @@ TEST(PriorSchedule, BeatsTheBestOfManyRandomPoints) {
 
 // The gradient of a strided convolution is four reductions, whose knobs add up. It multiplies as
 // often as that of one with stride 1 over the small image.
-TEST(PriorSchedule, LooksLongerWhereKnobsAreMany) {
+TEST(PriorScheduleStudy, LooksLongerWhereKnobsAreMany) {
   const auto found = [](const char* text) {
     return prior_choice(
         make_task(parse_workload(text).program, Target::parse("llvm -mcpu=znver4"), 1, text));
@@ -65,7 +65,7 @@ TEST(PriorSchedule, LooksLongerWhereKnobsAreMany) {
 }
 
 // Of each sketch by itself, better than what chance finds in it.
-TEST(PriorSchedule, ClimbsInOneSketch) {
+TEST(PriorScheduleStudy, ClimbsInOneSketch) {
   const Task task = task_of("attention:b=2,m=32,n=32,k=16");
   const Space space(task);
   ASSERT_GE(space.sketches().size(), 4u);

@@ -41,6 +41,8 @@ class SearchTest : public testing::Test {
   }
 };
 
+using SearchTestStudy = SearchTest;  // not under sanitizers (tests/README.md)
+
 TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   constexpr size_t kBatch = 16;
   const made::MadeTimes times(drawn_, 1);
@@ -75,7 +77,7 @@ TEST_F(SearchTest, ProposesTheFittestOfAllItLookedAt) {
   }
 }
 
-TEST_F(SearchTest, EvolutionFindsWhatChanceDoesNot) {
+TEST_F(SearchTestStudy, EvolutionFindsWhatChanceDoesNot) {
   for (const uint64_t seed : {1, 2, 3}) {
     const made::MadeTimes times(drawn_, seed);
     const Oracle oracle(times);
@@ -365,7 +367,7 @@ TEST_F(SearchTest, WhatIsHopedForIsNoVariant) {
 // The fastest candidate is one of those that the prior holds for good, planted by its features, and
 // others are the slower the further theirs are: what the tuner does with the model comes closer
 // than with scores drawn at random.
-TEST_F(SearchTest, APlantedOptimumIsComeCloserToThanByChance) {
+TEST_F(SearchTestStudy, APlantedOptimumIsComeCloserToThanByChance) {
   constexpr int kTrials = 128, kBatch = 16;
   std::vector<size_t> order(drawn_.features.size());
   std::iota(order.begin(), order.end(), size_t{0});
