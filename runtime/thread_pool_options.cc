@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the environment and the machine say about the pool.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/log.h"
+#include "runtime/environment.h"
 #include "runtime/machine.h"
 #include "runtime/thread_pool.h"
 
 namespace tw {
 namespace {
-
-// Reads a number from the environment; `fallback` and a warning when it makes no sense.
-template <class Number>
-Number environment(const char* name, Number least, Number most, Number fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return fallback;
-  const std::string_view view(text);
-  Number value{};
-  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error == std::errc() && end == view.data() + view.size() && value >= least && value <= most) {
-    return value;
-  }
-  log_warning(fmt::format("{} is '{}'; legal: a number from {} to {}", name, view, least, most));
-  return fallback;
-}
 
 // The first number of OMP_NUM_THREADS, a list with one for each level of nesting; 0 without one.
 // What OpenMP would not take is for OpenMP to say.
@@ -46,11 +29,11 @@ int openmp_num_threads() {
 
 ThreadPoolOptions thread_pool_options_from_environment() {
   ThreadPoolOptions options;
-  options.num_threads =
-      environment("TILEWRIGHT_NUM_THREADS", 1, ThreadPool::kMaxThreads, openmp_num_threads());
+  options.num_threads = environment_number("TILEWRIGHT_NUM_THREADS", 1, ThreadPool::kMaxThreads,
+                                           openmp_num_threads());
   options.spin_microseconds =
-      environment("TILEWRIGHT_SPIN_US", 0.0, 1e9, options.spin_microseconds);
-  options.pin = environment("TILEWRIGHT_PIN", 0, 1, 0) == 1;
+      environment_number("TILEWRIGHT_SPIN_US", 0.0, 1e9, options.spin_microseconds);
+  options.pin = environment_number("TILEWRIGHT_PIN", 0, 1, 0) == 1;
   return options;
 }
 

@@ -31,6 +31,9 @@ HEADERS = "headers"
 CPP_FOLDERS = tuple(f for f in BUDGETS["folders"] if f not in PYTHON_FOLDERS and f != HEADERS)
 SANITIZERS = tuple(BUDGETS["sanitizers"])
 ASAN_PYTHON = "asan-python"  # the Python tests on an instrumented extension module, where the words name it
+# Schedules of what nobody tuned are chosen from fewer points, but in the tests of how they are chosen.
+QUICK_PRIOR = {"TILEWRIGHT_PRIOR_POINTS": "128"}
+OF_THE_PRIOR = ("unit/autotune", "release")
 SYMBOLIZER = "external_symbolizer_path=/usr/bin/llvm-symbolizer-19"
 LAST_LINES = 60  # of the output of a process that failed
 PATIENCE = 4  # budgets after which a process is taken to hang; a busy machine makes slow ones, and fails none
@@ -122,7 +125,7 @@ def run_row(name: str, minutes: float, processes: Iterable[Process], jobs: int) 
 def gtest_processes(folder: str, preset: str, pattern: str, environment: dict[str, str], jobs: int) -> list[Process]:
     build = ROOT / "build" / preset
     executable = build / "tests" / program(folder)
-    environment = environment | {
+    environment = ({} if (folder, preset) == OF_THE_PRIOR else QUICK_PRIOR) | environment | {
         "GTEST_TOTAL_SHARDS": str(jobs),
         "TILEWRIGHT_WORKER": str(build / "python" / "tilewright" / "tilewright-worker"),
     }
@@ -142,7 +145,7 @@ def pytest_processes(folder: str, preset: str, selection: Selection, environment
         command = pytest(file, report)
         if names := selection.names_in(folder):
             command += ["-k", " or ".join(names)]
-        processes.append(Process(str(file.relative_to(ROOT)), command, environment, report.with_suffix(".txt"),
+        processes.append(Process(str(file.relative_to(ROOT)), command, QUICK_PRIOR | environment, report.with_suffix(".txt"),
                                  read_pytest(report)))
     return processes
 

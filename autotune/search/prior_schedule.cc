@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hill climbing from several places: the best of a random sample each try one step at a time, and
-// the last of them gives up every few rounds. Over 49 workloads and six seeds these 12 climbers end,
-// by the prior's own estimate, 4.5 % behind the best that any effort found, and 8.6 % by the worst
-// seed; 16 of which one gives up every 8 rounds, over as many points, 5.4 and 9.9 %; three times the
-// points 2 %. Half the sample is 7 % behind. Crossing climbers, or trying all steps from the best,
-// brings no more than the points that it takes.
+// the last of them gives up every few rounds. Over 49 workloads and six seeds these 12 climbers
+// end, by the prior's own estimate, 4.5 % behind the best that any effort found, and 8.6 % by the
+// worst seed; 16 of which one gives up every 8 rounds, over as many points, 5.4 and 9.9 %; three
+// times the points 2 %. Half the sample is 7 % behind. Crossing climbers, or trying all steps from
+// the best, brings no more than the points that it takes.
 //
 // A step changes one knob, so a space of several tiled reductions, with more knobs, takes as many
 // more steps: the gradient of data of a 3x3 convolution with stride 2, four reductions, ended with
@@ -19,27 +19,38 @@
 
 #include "autotune/cost/features.h"
 #include "autotune/space/space.h"
+#include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 
 namespace tw::autotune {
 namespace {
 
+// TILEWRIGHT_PRIOR_POINTS: fewer points, where schedules matter less than the time that they take.
+constexpr size_t kPoints = 1024, kSketchShare = 4;  // in one sketch this part of them
+constexpr size_t kFirst = 16;                       // of the sample
+constexpr size_t kClimbersOfOneSketch = 8;
+constexpr int kRoundsToLast = 12;  // until the last climber gives up
+
+size_t usual_points() {
+  return environment_number("TILEWRIGHT_PRIOR_POINTS", kFirst, kPoints, kPoints);
+}
+
+// How long to climb, for so many points.
 struct Effort {
-  size_t sample, climbers;
-  size_t of_one_sketch;  // most climbers that begin in one
+  explicit Effort(size_t points)
+      : most_points(points),
+        sample(std::max(kFirst, points / 8)),
+        climbers(std::clamp(points / 64, size_t{1}, size_t{12})),
+        most_rounds(static_cast<int>(points * 3 / 5)) {}
   // With up to kUsualKnobs in each sketch, and in proportion more with more:
-  int rounds_to_last;  // until the last climber gives up
-  size_t most_points;
+  size_t most_points, sample, climbers;
   int most_rounds;  // of spaces with fewer points
 };
-constexpr Effort kWhole = {128, 12, 8, 12, 1024, 600};
-constexpr Effort kOneSketch = {32, 4, 4, 16, 256, 100};
 constexpr size_t kUsualKnobs = 10;
 constexpr uint64_t kSeed = 2018;
 // What a call takes before its kernel begins: one that is as short is not looked at any longer.
 constexpr double kShortest = 3e-7;  // seconds
-constexpr size_t kFirst = 16;       // points, of the sample
 constexpr double kIllegal = std::numeric_limits<double>::infinity();
 
 struct Climber {
@@ -58,16 +69,16 @@ double times_usual(const Space& space) {
 class Climb {
  public:
   // In all sketches, or in one.
-  Climb(const Task& task, const Space& space, const Effort& effort, uint64_t seed,
+  Climb(const Task& task, const Space& space, size_t points, uint64_t seed,
         std::optional<size_t> sketch = {})
-      : task_(task), space_(space), effort_(effort), sketch_(sketch), rng_(seed) {}
+      : task_(task), space_(space), effort_(points), sketch_(sketch), rng_(seed) {}
 
   // Where climbers end or give up, the best of them first. Infinite seconds where nothing legal was
   // met.
   std::vector<Climber> ends() {
     const double times = times_usual(space_);
     const int most_rounds = static_cast<int>(effort_.most_rounds * times),
-              rounds_to_last = static_cast<int>(effort_.rounds_to_last * times);
+              rounds_to_last = static_cast<int>(kRoundsToLast * times);
     const auto most_points = static_cast<size_t>(double(effort_.most_points) * times);
     std::vector<Climber> climbers = starts(), ended;
     const auto goes_on = [&] { return known_.size() < most_points && !is_short(climbers); };
@@ -100,7 +111,7 @@ class Climb {
     std::vector<Climber> chosen;
     std::map<size_t, size_t> of_sketch;
     for (const Climber& c : sample) {
-      if (chosen.size() < effort_.climbers && of_sketch[c.point.sketch]++ < effort_.of_one_sketch) {
+      if (chosen.size() < effort_.climbers && of_sketch[c.point.sketch]++ < kClimbersOfOneSketch) {
         chosen.push_back(c);
       }
     }
@@ -146,7 +157,7 @@ class Climb {
 
   const Task& task_;
   const Space& space_;
-  const Effort& effort_;
+  const Effort effort_;
   std::optional<size_t> sketch_;
   std::mt19937_64 rng_;
   std::map<Point, double> known_;
@@ -156,7 +167,7 @@ class Climb {
 
 PriorChoice prior_choice(const Task& task) {
   const Space space(task);
-  Climb climb(task, space, kWhole, kSeed);
+  Climb climb(task, space, usual_points(), kSeed);
   const Climber best = climb.ends().front();
   if (best.seconds == kIllegal) {
     raise({.code = ErrorCode::NoDesignSpace,
@@ -171,7 +182,8 @@ Trace prior_schedule(const Task& task) { return prior_choice(task).trace; }
 std::vector<Point> prior_points(const Task& task, const Space& space, size_t sketch,
                                 uint64_t seed) {
   std::vector<Point> points;
-  for (const Climber& end : Climb(task, space, kOneSketch, seed, sketch).ends()) {
+  for (const Climber& end :
+       Climb(task, space, usual_points() / kSketchShare, seed, sketch).ends()) {
     if (end.seconds != kIllegal) points.push_back(end.point);
   }
   return points;

@@ -14,6 +14,7 @@
 #include "autotune/task/workloads.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/whole_prior.h"
 
 namespace tw::autotune {
 namespace {
@@ -183,6 +184,7 @@ NDArray counted(const std::vector<int64_t>& shape, int step) {
 }
 
 TEST(Build, PackedConstantsStayArguments) {
+  const test::WholePrior prior;  // which packs the product's
   const te::Program program = packed_product("w");
   const Target target = Target::parse("llvm -mcpu=x86-64-v3");
   const BuiltProgram built = build(program, target, {.threads = 1, .packed = true});
@@ -221,6 +223,7 @@ TEST(Build, PackedConstantsStayArguments) {
 }
 
 TEST(Build, PackedConstantsThatNothingReadsAreArguments) {
+  const test::WholePrior prior;  // which packs the product's
   te::Program program = packed_product("w");
   program.arguments.insert(program.arguments.begin() + 1,
                            te::placeholder({7}, float_type(32), "unread", true));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "autotune/task/workloads.h"
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
+#include "tests/support/whole_prior.h"
 
 namespace tw::autotune {
 namespace {
@@ -30,6 +32,20 @@ TEST(PriorSchedule, IsOneOnAnyNumberOfThreads) {
   const Trace together = prior_schedule(task);
   ThreadPool::global().set_num_threads(threads);
   EXPECT_EQ(alone, together);
+}
+
+TEST(PriorSchedule, LooksAtFewerPointsWhereTheEnvironmentSaysSo) {
+  const Task task = task_of("gemm:m=96,n=64,k=80,w=1");
+  const test::WholePrior before;
+  const auto points = [&task](const char* text) {
+    setenv("TILEWRIGHT_PRIOR_POINTS", text, 1);
+    return prior_choice(task).points;
+  };
+  const size_t whole = prior_choice(task).points;
+  EXPECT_GT(whole, 512u);
+  EXPECT_LE(points("64"), 80u);
+  EXPECT_GT(points("256"), points("64"));
+  EXPECT_EQ(points("many"), whole);
 }
 
 TEST(PriorScheduleStudy, BeatsTheBestOfManyRandomPoints) {

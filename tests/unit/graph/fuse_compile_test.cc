@@ -7,6 +7,7 @@
 #include "graph/pass.h"
 #include "runtime/error.h"
 #include "tests/support/graph.h"
+#include "tests/support/whole_prior.h"
 
 namespace tw::graph {
 namespace {
@@ -105,6 +106,7 @@ TEST(GraphFuseCompile, OnlyNnvmsFusionCopiesToChangeAShape) {
 
 // A concatenation of whole blocks of memory, and its parts, are no kernels.
 TEST(GraphFuseCompile, WhatIsJoinedIsComputedInItsPlace) {
+  const test::WholePrior prior;
   const Symbol x = variable("x", "(16, 64)");
   const auto joined = [&](const char* axis) {
     const Symbol all =
