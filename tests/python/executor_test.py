@@ -287,8 +287,13 @@ def cluster(tmp_path_factory):
 
 
 def test_workers_of_dask(cluster, tmp_path):
+    before = set(cluster.scheduler.clients)
     report = tune(tmp_path, 12, executor=f"dask:{cluster.scheduler_address}")
     assert report.tasks[0].trials == 12 and report.tasks[0].best_seconds > 0
+    deadline = time.monotonic() + 20
+    while set(cluster.scheduler.clients) - before:  # the one that the text asked for is gone
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     records = check(tmp_path, 12)
     assert {r.host for r in records} == {os.uname().nodename} and sum(r.ok for r in records) > 6
 

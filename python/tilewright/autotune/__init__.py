@@ -151,7 +151,11 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
 
     file = log_file(log.path if isinstance(log, Log) else log, True)
     # An empty callback still runs Python, so that Ctrl-C is noticed.
-    report = _native.tune(tasks, file, options, on_event, stop or StopFlag())
+    try:
+        report = _native.tune(tasks, file, options, on_event, stop or StopFlag())
+    finally:
+        if executor is not None:
+            measurer.close()
     for note in report.notes:
         warnings.warn(note, stacklevel=2)
     return report

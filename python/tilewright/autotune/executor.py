@@ -37,6 +37,7 @@ class ExecutorMeasurer:
     def __init__(self, executor, *, workers=0, timeout=10.0, run_budget=0.05, patience=None, function=remote.measure):
         self._factory = executor if callable(executor) and not hasattr(executor, "submit") else None
         self._executor = None if self._factory else _adapted(executor)
+        self._owned = False
         self._workers = workers
         self._options = {"timeout": timeout, "run_budget": run_budget}
         # Compiling, running and, once a worker, the reference result; one candidate waits for another.
@@ -99,6 +100,11 @@ class ExecutorMeasurer:
             trial.given_up = time.monotonic() + self._patience * len(trials)
             trial.futures.append(future)
         future.add_done_callback(lambda f: self._known.put((tickets, f)))
+
+    def close(self):
+        """Ends the executor, where a text named it: nobody else has it."""
+        if self._owned and self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _get(self):
         if self._executor is None:
@@ -254,6 +260,9 @@ class _Dask:
     def count(self):
         return sum(self.client.nthreads().values())
 
+    def shutdown(self, **_):
+        self.client.close()
+
 
 def _worker_count(executor):
     if hasattr(executor, "count"):
@@ -282,11 +291,14 @@ EXECUTORS = {"dask": _dask, "processes": _processes}
 
 def measurer_on(executor, **options):
     """The measurer of an executor, or of a text such as "dask:tcp://scheduler:8786" or "processes:4"."""
-    if isinstance(executor, str):
+    owned = isinstance(executor, str)
+    if owned:
         kind, _, address = executor.partition(":")
         if kind not in EXECUTORS:
             _core.raise_error("bad-argument", f"unknown executor '{executor}'", ", ".join(f"{k}:…" for k in EXECUTORS))
         executor = EXECUTORS[kind](address)
     elif not callable(executor) and not hasattr(executor, "submit"):
         _core.raise_error("bad-argument", f"{_core.describe(executor)} is no executor", "an object with 'submit', or a text")
-    return ExecutorMeasurer(executor, **options)
+    measurer = ExecutorMeasurer(executor, **options)
+    measurer._owned = owned
+    return measurer
