@@ -154,7 +154,7 @@ def tune(tasks, log="tuning.db", trials=64, *, target=None, threads=None, time_l
     try:
         report = _native.tune(tasks, file, options, on_event, stop or StopFlag())
     finally:
-        if executor is not None:
+        if isinstance(executor, str):  # nobody else has what a text named
             measurer.close()
     for note in report.notes:
         warnings.warn(note, stacklevel=2)

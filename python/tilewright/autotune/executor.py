@@ -37,7 +37,6 @@ class ExecutorMeasurer:
     def __init__(self, executor, *, workers=0, timeout=10.0, run_budget=0.05, patience=None, function=remote.measure):
         self._factory = executor if callable(executor) and not hasattr(executor, "submit") else None
         self._executor = None if self._factory else _adapted(executor)
-        self._owned = False
         self._workers = workers
         self._options = {"timeout": timeout, "run_budget": run_budget}
         # Compiling, running and, once a worker, the reference result; one candidate waits for another.
@@ -102,8 +101,8 @@ class ExecutorMeasurer:
         future.add_done_callback(lambda f: self._known.put((tickets, f)))
 
     def close(self):
-        """Ends the executor, where a text named it: nobody else has it."""
-        if self._owned and self._executor is not None:
+        """Ends the executor, for whom it belongs to."""
+        if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _get(self):
@@ -291,14 +290,11 @@ EXECUTORS = {"dask": _dask, "processes": _processes}
 
 def measurer_on(executor, **options):
     """The measurer of an executor, or of a text such as "dask:tcp://scheduler:8786" or "processes:4"."""
-    owned = isinstance(executor, str)
-    if owned:
+    if isinstance(executor, str):
         kind, _, address = executor.partition(":")
         if kind not in EXECUTORS:
             _core.raise_error("bad-argument", f"unknown executor '{executor}'", ", ".join(f"{k}:…" for k in EXECUTORS))
         executor = EXECUTORS[kind](address)
     elif not callable(executor) and not hasattr(executor, "submit"):
         _core.raise_error("bad-argument", f"{_core.describe(executor)} is no executor", "an object with 'submit', or a text")
-    measurer = ExecutorMeasurer(executor, **options)
-    measurer._owned = owned
-    return measurer
+    return ExecutorMeasurer(executor, **options)
