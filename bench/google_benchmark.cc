@@ -3,11 +3,15 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "runtime/error.h"
+#include "runtime/machine.h"
+#include "runtime/thread_placement.h"
 
 namespace tw::bench {
 namespace {
@@ -34,6 +38,28 @@ class Collector final : public benchmark::BenchmarkReporter {
 
  private:
   std::map<std::string, std::vector<double>> samples_;
+};
+
+// While it lives, this thread stays on the last CPU that it may use; the first one tends to be
+// asked for the devices' work.
+class StaysOnOneCpu {
+ public:
+  StaysOnOneCpu() {
+    if (host().affinity.empty() || sched_getaffinity(0, sizeof before_, &before_) != 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(host().affinity.back()), &one);
+    moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  ~StaysOnOneCpu() {
+    if (moved_) restore_affinity(0, before_);
+  }
+  StaysOnOneCpu(const StaysOnOneCpu&) = delete;
+  StaysOnOneCpu& operator=(const StaysOnOneCpu&) = delete;
+
+ private:
+  cpu_set_t before_;
+  bool moved_ = false;
 };
 
 void run_each(benchmark::State& state, const Subject& subject) {
@@ -69,6 +95,8 @@ void time_interleaved(const std::vector<Subject>& subjects, const Repetition& re
   for (const Subject& subject : subjects) {
     auto* registered =
         benchmark::RegisterBenchmark(subject.name.c_str(), [&subject](benchmark::State& state) {
+          std::optional<StaysOnOneCpu> stays;
+          if (subject.threads == 1) stays.emplace();
           subject.prepare_each ? run_each(state, subject) : run_many(state, subject);
         });
     subject.prepare_each ? registered->UseManualTime() : registered->UseRealTime();

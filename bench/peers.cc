@@ -119,6 +119,7 @@ void enter(const Problem& problem, int threads, const Options& options,
                               park(all);
                               contestant->prepare();
                             },
+                        .threads = threads,
                         .slow_seconds = once,
                         .labels = labels_of(problem, contestant->name(), threads)});
   }
@@ -131,6 +132,7 @@ void enter_limit(const Problem& problem, int threads, const Options& options,
   std::optional<Subject> limit = arithmetic_limit(problem, threads, options);
   if (!limit) return;
   limit->name = fmt::format("{}/limit/{}", problem.workload.text, threads);
+  limit->threads = threads;
   limit->labels = labels_of(problem, "limit", threads);
   limit->prepare = [&all, prepare = limit->prepare] {
     park(all);

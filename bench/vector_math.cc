@@ -171,6 +171,7 @@ void measure_math(const Options& options, Results& results) {
                                 const std::vector<CallArgument> a(arrays.begin(), arrays.end());
                                 f.call(a);
                               },
+                          .threads = 1,
                           .labels = {{"function", name}, {"lanes", width}, {"elements", kBlock}}});
     }
   };

@@ -517,6 +517,7 @@ void measure_vendor_operators(const Options& options, Results& results) {
                   ThreadPool::global().set_num_threads(threads);
                   set_openmp_threads(threads);
                 },
+            .threads = threads,
             .labels = {{"operator", op.name}, {"contestant", contestant}, {"threads", threads}}};
       };
       ThreadPool::global().park();

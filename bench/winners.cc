@@ -56,6 +56,7 @@ void measure_winners(const Options& options, Results& results) {
     subjects.push_back({.name = fmt::format("{:016x}", trace_hash(trace)),
                         .run = [winner] { winner->run(); },
                         .prepare = [winner] { winner->prepare(); },
+                        .threads = task.threads,
                         .labels = {{"runs", runs}}});
   }
   results.fact("operations", problem.operations);

@@ -29,7 +29,7 @@ class WorkerRace {
         options_(options),
         next_id_(next_id),
         stop_(stop),
-        race_(traces.size(), {.error = options.race_error}) {
+        race_(traces.size(), {.error = options.race_error, .incumbent = 0}) {
     for (const std::string& trace : traces) entrants_.push_back({.trace = trace});
   }
 

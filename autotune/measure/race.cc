@@ -10,7 +10,7 @@
 namespace tw::autotune {
 namespace {
 
-// Besides the prior's schedule. A race of all that may be first would take longer than they differ.
+// Besides the prior's schedule; a race of all that may be first would take longer than they differ.
 constexpr size_t kMostContenders = 3;
 // Medians of different moments differ by more than their intervals say.
 constexpr double kDrift = 1.03;
@@ -83,7 +83,16 @@ std::optional<size_t> Race::leader() const {
     if (out_[k] || seconds_[k].empty()) continue;
     if (!best || median_of(seconds_[k]) < median_of(seconds_[*best])) best = k;
   }
-  return best;
+  return best && keeps_first_place(*best) ? options_.incumbent : best;
+}
+
+// Whether the incumbent is still in the race and its rounds with this one do not speak against it.
+bool Race::keeps_first_place(size_t challenger) const {
+  const std::optional<size_t> incumbent = options_.incumbent;
+  if (!incumbent || *incumbent >= out_.size() || out_[*incumbent] || *incumbent == challenger) {
+    return false;
+  }
+  return pairs_[*incumbent][challenger].no_slower.capital() <= 1;
 }
 
 std::vector<size_t> contenders(const std::vector<Record>& records) {
@@ -97,14 +106,18 @@ std::vector<size_t> contenders(const std::vector<Record>& records) {
   std::ranges::stable_sort(order, {}, [&](size_t k) { return records[k].median(); });
   std::vector<size_t> chosen;
   std::set<std::string> kernels;
+  if (prior) {
+    chosen.push_back(*prior);
+    kernels.insert(records[*prior].ir_hash);
+  }
+  const size_t most = chosen.size() + kMostContenders;
   double open = 0;  // seconds, up to which a median may be the least
   for (size_t k : order) {
     const TimeResult times = summarize(records[k].seconds);
-    if (chosen.empty()) open = times.interval_high * kDrift;
-    if (times.interval_low > open || chosen.size() == kMostContenders) continue;
+    if (open == 0) open = times.interval_high * kDrift;
+    if (times.interval_low > open || chosen.size() == most) continue;
     if (kernels.insert(records[k].ir_hash).second) chosen.push_back(k);
   }
-  if (prior && kernels.insert(records[*prior].ir_hash).second) chosen.push_back(*prior);
   return chosen;
 }
 

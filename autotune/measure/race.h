@@ -19,6 +19,8 @@ struct RaceOptions {
   double error = 0.05;
   double tie = 0.01;     // two that differ by less, in parts of one's time, are equally fast
   int most_rounds = 60;  // then the race ends unsettled
+  // Who wins unless the evidence is against it; nobody: the least median wins.
+  std::optional<size_t> incumbent = std::nullopt;
 };
 
 // Each ordered pair (a, b) has two tests by betting (see behind.h), which may be looked at after
@@ -40,8 +42,10 @@ class Race {
 
   // The leader is the fastest, but for a tie.
   bool settled() const { return settled_; }
-  // Of those in the race the one with the least median; none where all are withdrawn, or no round
-  // was run.
+  // Of those in the race the one with the least median, or the incumbent where their rounds do not
+  // speak for that one's being faster: a bettor on it has lost, which at the odds of behind.h is so
+  // where it was slower in more than some quarter of them. None where all are withdrawn, or no
+  // round was run.
   std::optional<size_t> leader() const;
   // Of one contender, a number a round that it was in.
   const std::vector<double>& seconds(size_t contender) const { return seconds_[contender]; }
@@ -52,6 +56,7 @@ class Race {
   };
   bool refuted(const BehindTest& claim) const { return claim.capital() >= enough_; }
   bool beaten_by_nobody(size_t contender) const;
+  bool keeps_first_place(size_t challenger) const;
   void decide();
 
   RaceOptions options_;
@@ -63,8 +68,9 @@ class Race {
   bool settled_ = false;
 };
 
-// Which records of one task to race, as indices: the fastest ones whose intervals leave open who is
-// first, and the prior's schedule. Kernels that are alike once lowered take part once.
+// Which records of one task to race, as indices: the prior's schedule, where it is among them, and
+// then the fastest ones whose intervals leave open who is first. Kernels that are alike once
+// lowered take part once.
 std::vector<size_t> contenders(const std::vector<Record>& records);
 
 }  // namespace tw::autotune
