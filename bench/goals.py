@@ -23,6 +23,8 @@ UNTUNED_FACTOR = 10
 # Ours in parts of oneDNN's speed: the geometric mean of tuned schedules, the least of them, and of untuned ones.
 AGAINST_ONEDNN = {"gemm": (0.9, None, 0.5), "conv": (0.85, 0.6, 0.5), "blocked": (0.85, 0.6, 0.5), "depthwise": (1.0, None, 0.88),
                   "backward": (0.85, 0.5, None)}
+# The tuned schedule in parts of the untuned one's speed, each layer.
+TUNED_OF_UNTUNED = 0.98
 # Products by hand: in parts of oneDNN's speed and of the multipliers' on one thread, and of the latter on all.
 HAND_SHAPES = ("1024x1024x1024", "128x3072x768")
 HAND_AGAINST_ONEDNN = 0.95
@@ -83,7 +85,7 @@ def goals(results: dict) -> list[Goal]:
         found += of_convolution(section)
     for name, limits in AGAINST_ONEDNN.items():
         if section := sections.get(name):
-            found += of_onednn(name, section, *limits)
+            found += of_onednn(name, section, *limits) + of_tuning(name, section)
     if section := sections.get("gemm"):
         found += of_limit(section) + of_hand(section)
     if section := sections.get("memory"):
@@ -220,6 +222,17 @@ def of_onednn(name: str, section: dict, tuned: float, least: float | None, untun
             found.append(Goal(f"{of}: {ours}, of oneDNN's speed, mean at least {limit:g}", f"{mean:.2f}", mean >= limit))
             if ours == "tuned" and least is not None:
                 found.append(Goal(f"{of}: {ours}, least at least {least:g}", f"{min(ratios):.2f}", min(ratios) >= least))
+    return found
+
+
+def of_tuning(name: str, section: dict) -> list[Goal]:
+    """Tuning makes no layer slower."""
+    found = []
+    for threads in tables.thread_counts(section):
+        if ratios := tables.ratios_to(section, "tuned", "untuned", threads):
+            worst = min(ratios, key=ratios.__getitem__)
+            text = f"{name}, {tables.threads_text(threads)}: no layer slower tuned than {TUNED_OF_UNTUNED:g} of its untuned speed"
+            found.append(Goal(text, f"{ratios[worst]:.2f}, {tables.shapes_of(section)[worst]}", ratios[worst] >= TUNED_OF_UNTUNED))
     return found
 
 

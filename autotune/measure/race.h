@@ -19,16 +19,16 @@ struct RaceOptions {
   double error = 0.05;
   double tie = 0.01;     // two that differ by less, in parts of one's time, are equally fast
   int most_rounds = 60;  // then the race ends unsettled
-  // Who wins unless the evidence is against it; nobody: the least median wins.
+  // Who wins unless another one seems to be by more than a tie faster; nobody: the least median.
   std::optional<size_t> incumbent = std::nullopt;
 };
 
 // Each ordered pair (a, b) has two tests by betting (see behind.h), which may be looked at after
-// each round: one of the claim that a is no slower than b, one of the claim that a is by more than
-// `tie` faster. A refuted first claim takes a out of the race; the race is settled once the second
-// claim is refuted of everybody else in it and the leader. The claims are about the median of the
-// ratio of two times of one round; its noise is assumed to be as behind.h has it, rounds
-// independent.
+// each round: one of the claim that a is no slower than b (of the incumbent: but for a tie), one of
+// the claim that a is by more than `tie` faster. A refuted first claim takes a out of the race; the
+// race is settled once the second claim is refuted of everybody else in it and the leader. The
+// claims are about the median of the ratio of two times of one round; its noise is assumed to be as
+// behind.h has it, rounds independent.
 class Race {
  public:
   explicit Race(size_t contenders, const RaceOptions& options = {});
@@ -43,9 +43,8 @@ class Race {
   // The leader is the fastest, but for a tie.
   bool settled() const { return settled_; }
   // Of those in the race the one with the least median, or the incumbent where their rounds do not
-  // speak for that one's being faster: a bettor on it has lost, which at the odds of behind.h is so
-  // where it was slower in more than some quarter of them. None where all are withdrawn, or no
-  // round was run.
+  // speak against its claim: who bet against it has lost, which at the odds of behind.h is so where
+  // it held in more than some quarter of them. None where all are withdrawn, or no round was run.
   std::optional<size_t> leader() const;
   // Of one contender, a number a round that it was in.
   const std::vector<double>& seconds(size_t contender) const { return seconds_[contender]; }

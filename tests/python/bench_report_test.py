@@ -245,6 +245,20 @@ def test_products_by_hand_are_held_against_the_peer_and_the_limit(results):
     }
 
 
+def test_tuning_must_make_no_layer_slower(results):
+    def found(other_tuned):
+        layers = [contest(name, 1, seconds) for name, seconds in (("untuned", 0.02), ("tuned", 0.01))]
+        others = [contest(name, 1, seconds) for name, seconds in (("untuned", 0.02), ("tuned", other_tuned))]
+        for layer in others:
+            layer["labels"] |= {"workload": "other", "shape": "16x16"}
+        results["sections"]["gemm"] = {"measurements": layers + others, "facts": FACTS}
+        (goal,) = [g for g in goals.goals(results) if g.text.startswith("gemm, 1 thread: no layer slower")]
+        return goal.found, goal.met
+
+    assert found(0.0203) == ("0.99, 16x16", True)
+    assert found(0.021) == ("0.95, 16x16", False)
+
+
 def test_a_kernel_bound_by_memory_is_held_against_the_peer_or_a_copy(results):
     def found(bytes_moved, tuned, onednn):
         names = {"tuned": tuned, "onednn": onednn}
@@ -288,7 +302,7 @@ def test_goals_are_decided(results):
     assert found["xgboost beats shuffled"].found.startswith("1.300 times")
     assert found["after a rest, 4 threads: 30 regions at 0.95 of the steady speed at least"].met
     assert not found["after a rest, 4 threads: the first takes at most 20 µs more than the second"].met
-    assert len(found) == 11 + 4 + 6 + 15 + 4 + 3
+    assert len(found) == 11 + 4 + 6 + 15 + 4 + 3 + 4
 
 
 def test_a_limit_that_some_samples_miss_is_seen(results):
