@@ -86,6 +86,17 @@ TEST_F(Confirm, WhoCrashesTwiceIsOut) {
   EXPECT_EQ(best(), 3);
 }
 
+// After the first round two are left, and the second one is of what is compiled for it. They are
+// equally fast, so that one round after the other of the same would now and then end otherwise.
+TEST_F(Confirm, RoundsOfAShortKernelAreOfItCompiledAnew) {
+  for (int again = 0; again < 4; ++again) {
+    fault("slow@0,slow@3,slow@5");
+    EXPECT_EQ(confirm()->winner.id, 1);
+    fault("slow@0,slow@3,slow@4");
+    EXPECT_EQ(confirm()->winner.id, 2);
+  }
+}
+
 TEST_F(Confirm, WhoHangsOrNoLongerCompilesIsOut) {
   fault("hang@2,compile-crash@5,compile-crash@7,slow@8");
   const auto found = confirm();
