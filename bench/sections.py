@@ -94,6 +94,8 @@ VENDOR_NETWORKS, VENDOR_NODES = NETWORKS[:3], 2000
 # Where a process has its stack and its scratch memory makes one side of a short call up to 30 % slower, now this, now that;
 # where it has weights makes a network 4 % slower than the same network beside it.
 VENDOR_PROCESSES = 15
+# Likewise of two schedules of a kernel of 10 microseconds, of which one leads by 5 % in one process and the other in the next.
+PEER_PROCESSES, PEER_REPETITIONS = 5, 3
 # Whose memory is looked at, and whose builds: of these the largest that is measured.
 LARGE_NETWORKS = ("resnet50", "resnet18")
 
@@ -276,8 +278,29 @@ def tuned(context: Context, name: str, layers: list[str]) -> tuple[Path, list[di
 
 
 def compared(context: Context, layers: list[str], log: Path, tunings: list[dict], **options) -> Result:
-    result = context.bench("peers", workload=";".join(layers), threads=context.threads_option(), log=log, **options)
+    """All contestants in one process; in several such ones after each other where there is time for that."""
+    if not context.quick:
+        options["repetitions"] = PEER_REPETITIONS
+    result = as_one([
+        context.bench("peers", workload=";".join(layers), threads=context.threads_option(), log=log, **options)
+        for _ in range(1 if context.quick else PEER_PROCESSES)
+    ])
     result["facts"]["tunings"] = tunings
+    return result
+
+
+def as_one(processes: list[Result]) -> Result:
+    """What processes measured of the same contestants, as if it were one: each has its data elsewhere in memory."""
+    result, *others = processes
+    by_name = {m["name"]: m for m in result["measurements"]}
+    for other in others:
+        result["facts"]["wrong"] += [w for w in other["facts"]["wrong"] if w not in result["facts"]["wrong"]]
+        for m in other["measurements"]:
+            if m["name"] in by_name:
+                by_name[m["name"]]["samples"] += m["samples"]
+            else:
+                by_name[m["name"]] = m
+    result["measurements"] = list(by_name.values())
     return result
 
 

@@ -245,6 +245,16 @@ def test_products_by_hand_are_held_against_the_peer_and_the_limit(results):
     }
 
 
+def test_processes_that_measured_the_same_are_one_result():
+    def process(found, wrong):
+        return {"measurements": [measurement(name, samples) for name, samples in found.items()], "facts": {"wrong": wrong}}
+
+    late = {"name": "b", "difference": "1"}
+    one = sections.as_one([process({"a": [1]}, [late]), process({"a": [2, 3], "b": [4]}, [late]), process({"b": [5]}, [{"name": "a"}])])
+    assert {m["name"]: m["samples"] for m in one["measurements"]} == {"a": [1, 2, 3], "b": [4, 5]}
+    assert one["facts"]["wrong"] == [late, {"name": "a"}]
+
+
 def test_tuning_must_make_no_layer_slower(results):
     def found(other_tuned):
         layers = [contest(name, 1, seconds) for name, seconds in (("untuned", 0.02), ("tuned", 0.01))]
