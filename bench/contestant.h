@@ -44,6 +44,8 @@ class Contestant {
   // Untimed, before each repetition: sets the library's number of threads.
   virtual void prepare() {}
   virtual void run() = 0;
+  // Others that it would be no different from; they are reported with its times.
+  virtual std::vector<std::string> also() const { return {}; }
   // Untimed, after a run: sees to it that the problem's output holds the result, where a run leaves
   // it in a layout of its own.
   virtual void publish() {}
@@ -65,7 +67,8 @@ struct Library {
 // ours.cc: a kernel of ours, and the library: the loop nest as written, the prior's schedule, and
 // the best of --log.
 std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
-                                      const autotune::Task& task, const Trace& trace);
+                                      const autotune::Task& task, const Trace& trace,
+                                      std::vector<std::string> also = {});
 Library ours();
 // hand.cc: a schedule written by hand, for kinds of problems that have one.
 std::optional<Trace> hand_schedule(const Problem& problem, const autotune::Task& task);

@@ -110,6 +110,9 @@ void time_interleaved(const std::vector<Subject>& subjects, const Repetition& re
   for (const Subject& subject : subjects) {
     std::vector<double> samples = collector.take(subject.name);
     for (double& s : samples) s /= subject.parts;
+    for (const auto& [name, labels] : subject.also) {
+      results.add({.name = name, .samples = samples, .labels = labels});
+    }
     results.add({.name = subject.name, .samples = std::move(samples), .labels = subject.labels});
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/results.h"
@@ -21,6 +22,7 @@ struct Subject {
   int parts = 1;                  // things that one run does; a sample is the time of one
   double slow_seconds = 0;        // one run takes this long: a repetition is a single run then
   nlohmann::json labels = nlohmann::json::object();
+  std::vector<std::pair<std::string, nlohmann::json>> also = {};  // names and labels of its samples
 };
 
 struct Repetition {

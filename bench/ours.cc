@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "autotune/log/log.h"
 #include "autotune/search/prior_schedule.h"
@@ -30,8 +31,10 @@ int64_t copies_of(const Problem& problem, const autotune::Task& task) {
 
 class Ours final : public Contestant {
  public:
-  Ours(std::string name, const Problem& problem, const autotune::Task& task, const Trace& trace)
+  Ours(std::string name, const Problem& problem, const autotune::Task& task, const Trace& trace,
+       std::vector<std::string> also)
       : name_(std::move(name)),
+        also_(std::move(also)),
         threads_(task.threads),
         most_copies_(static_cast<size_t>(copies_of(problem, task))),
         problem_(problem),
@@ -44,6 +47,7 @@ class Ours final : public Contestant {
     arguments_.emplace_back(problem_.output);
   }
   std::string name() const override { return name_; }
+  std::vector<std::string> also() const override { return also_; }
   // Makes a copy the first times, so that who only compares results makes one.
   void prepare() override {
     ThreadPool::global().set_num_threads(threads_);
@@ -58,6 +62,7 @@ class Ours final : public Contestant {
 
  private:
   std::string name_;
+  std::vector<std::string> also_;
   int threads_;
   size_t most_copies_;
   Problem problem_;  // shares its arrays
@@ -67,6 +72,13 @@ class Ours final : public Contestant {
   std::vector<CallArgument> arguments_;
 };
 
+std::optional<Trace> best_of_log(const std::string& path, const autotune::Task& task) {
+  if (path.empty()) return {};
+  const autotune::Log log(path, autotune::Log::Mode::Read);
+  const auto best = log.best(task.workload, task.target_text, task.threads);
+  return best ? std::optional(parse_trace(best->trace)) : std::nullopt;
+}
+
 void enter(const Problem& problem, int threads, const Options& options, Contestants& list) {
   const autotune::Task task = autotune::make_task(problem.workload.program, options.target(),
                                                   threads, problem.workload.label);
@@ -75,23 +87,24 @@ void enter(const Problem& problem, int threads, const Options& options, Contesta
   if (threads == 1 && problem.operations <= options.number("unscheduled-limit", 3e9)) {
     list.push_back(make_ours("unscheduled", problem, task, Trace{}));
   }
-  list.push_back(make_ours("untuned", problem, task, autotune::prior_schedule(task)));
+  const Trace prior = autotune::prior_schedule(task);
+  const std::optional<Trace> tuned = best_of_log(options.text("log"), task);
+  // Tuning may leave the prior's schedule where it was; timed twice it would seem to differ.
+  const bool kept = tuned && to_text(*tuned) == to_text(prior);
+  list.push_back(make_ours("untuned", problem, task, prior,
+                           kept ? std::vector<std::string>{"tuned"} : std::vector<std::string>{}));
   if (const auto trace = hand_schedule(problem, task)) {
     list.push_back(make_ours("hand", problem, task, *trace));
   }
-  const std::string path = options.text("log");
-  if (path.empty()) return;
-  const autotune::Log log(path, autotune::Log::Mode::Read);
-  if (const auto best = log.best(task.workload, task.target_text, threads)) {
-    list.push_back(make_ours("tuned", problem, task, parse_trace(best->trace)));
-  }
+  if (tuned && !kept) list.push_back(make_ours("tuned", problem, task, *tuned));
 }
 
 }  // namespace
 
 std::unique_ptr<Contestant> make_ours(std::string name, const Problem& problem,
-                                      const autotune::Task& task, const Trace& trace) {
-  return std::make_unique<Ours>(std::move(name), problem, task, trace);
+                                      const autotune::Task& task, const Trace& trace,
+                                      std::vector<std::string> also) {
+  return std::make_unique<Ours>(std::move(name), problem, task, trace, std::move(also));
 }
 
 Library ours() {

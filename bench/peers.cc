@@ -93,15 +93,16 @@ nlohmann::json labels_of(const Problem& problem, const std::string& contestant, 
 
 // Contestants whose result is that of the first. A wrong one is reported and not timed.
 void enter(const Problem& problem, int threads, const Options& options,
-           const std::vector<Library>& all, std::vector<std::shared_ptr<Contestant>>& kept,
-           std::vector<Subject>& subjects, nlohmann::json& wrong) {
+           const std::vector<Library>& all, std::vector<Subject>& subjects, nlohmann::json& wrong) {
   Contestants list;
   for (const Library& library : all) library.enter(problem, threads, options, list);
   NDArray reference;
   for (auto& entered : list) {
     const std::shared_ptr<Contestant> contestant = std::move(entered);
-    const std::string name =
-        fmt::format("{}/{}/{}", problem.workload.text, contestant->name(), threads);
+    const auto full_name = [&](const std::string& who) {
+      return fmt::format("{}/{}/{}", problem.workload.text, who, threads);
+    };
+    const std::string name = full_name(contestant->name());
     const double once = run_once(*contestant);
     contestant->publish();
     if (!reference.defined()) reference = problem.output.copy();
@@ -111,7 +112,10 @@ void enter(const Problem& problem, int threads, const Options& options,
       wrong.push_back({{"name", name}, {"difference", fmt::format("{:g}", apart)}});
       continue;
     }
-    kept.push_back(contestant);
+    std::vector<std::pair<std::string, nlohmann::json>> also;
+    for (const std::string& who : contestant->also()) {
+      also.emplace_back(full_name(who), labels_of(problem, who, threads));
+    }
     subjects.push_back({.name = name,
                         .run = [contestant] { contestant->run(); },
                         .prepare =
@@ -121,7 +125,8 @@ void enter(const Problem& problem, int threads, const Options& options,
                             },
                         .threads = threads,
                         .slow_seconds = once,
-                        .labels = labels_of(problem, contestant->name(), threads)});
+                        .labels = labels_of(problem, contestant->name(), threads),
+                        .also = std::move(also)});
   }
 }
 
@@ -150,22 +155,21 @@ void measure_peers(const Options& options, Results& results) {
   for (const Library& library : all) versions[library.name] = library.version();
   results.fact("libraries", versions);
 
+  const bool quick = options.flag("quick");
+  const Repetition repetition = {.count = options.count("repetitions", quick ? 7 : 15),
+                                 .seconds = quick ? 0.03 : 0.1};
   std::mt19937 rng(1);
-  std::vector<std::shared_ptr<Contestant>> kept;
-  std::vector<Subject> subjects;
+  // Those of one problem are timed within seconds: what the machine does for minutes meets all.
   for (const std::string& text : options.list("workload", "gemm:m=512,n=512,k=512")) {
     const Problem problem = make_problem(text, rng);
     for (const int threads : options.thread_counts()) {
-      enter(problem, threads, options, all, kept, subjects, wrong);
+      std::vector<Subject> subjects;
+      enter(problem, threads, options, all, subjects, wrong);
       enter_limit(problem, threads, options, all, subjects);
+      time_interleaved(subjects, repetition, results);
     }
   }
   results.fact("wrong", wrong);
-  const bool quick = options.flag("quick");
-  time_interleaved(
-      subjects,
-      {.count = options.count("repetitions", quick ? 7 : 15), .seconds = quick ? 0.03 : 0.1},
-      results);
 }
 
 }  // namespace tw::bench

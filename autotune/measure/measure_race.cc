@@ -20,8 +20,9 @@ constexpr size_t kSlot = 0;
 constexpr double kVisitSeconds = 1e-3;
 // Workers that may be lost with one contender before it is out.
 constexpr int kMostLosses = 2;
-// A kernel that runs for some microseconds, compiled anew, differs by up to 5 %: its code and its
-// constants lie elsewhere. Rounds of those below kShortSeconds are of so many of its kind in turn.
+// A kernel that runs for some microseconds differs by up to 10 % with where its code, its constants
+// and its arrays lie. Rounds of those below kShortSeconds are of so many instances in turn, each
+// compiled for itself and with arrays of its own place.
 constexpr size_t kInstances = 3;
 constexpr double kShortSeconds = 2e-4;
 
@@ -87,7 +88,8 @@ class WorkerRace {
     for (size_t i = 0; i < order.size() && whole; ++i) {
       const size_t who = running[order[i]];
       const int64_t id = entrants_[who].ids[instance()];
-      const json message = {{"do", "visit"}, {"id", id}, {"seconds", kVisitSeconds}};
+      const json message = {
+          {"do", "visit"}, {"id", id}, {"place", instance()}, {"seconds", kVisitSeconds}};
       const auto reply = ask(who, id, message, options_.run_timeout);
       whole = reply.has_value();
       if (whole) seconds[order[i]] = reply->at("seconds");

@@ -118,9 +118,10 @@ struct Session::State {
   int threads = 1;
   uint64_t seed = 0;
   CacheState caches = CacheState::Hot;
-  std::vector<Positions> positions;  // of arguments
-  std::vector<NDArray> arrays;       // one an argument; empty until something runs
-  std::vector<uint64_t> checksums;   // of the inputs, 0 for outputs
+  std::vector<Positions> positions;          // of arguments
+  std::vector<NDArray> arrays;               // one an argument; empty until something runs
+  std::vector<uint64_t> checksums;           // of the inputs, 0 for outputs
+  std::vector<std::vector<NDArray>> copies;  // of the arrays, elsewhere in memory
   std::map<int64_t, CompiledCandidate> compiled;
   std::string reference_path, tolerance_path;
   std::unique_ptr<MappedFile> reference, tolerance;
@@ -261,12 +262,21 @@ struct Session::State {
                        wrong.count, array.size());
   }
 
+  // The arrays at one of several places: the 0th are those that are filled and verified.
+  const std::vector<NDArray>& arrays_at(size_t place) {
+    make_arrays();
+    while (copies.size() < place) {
+      std::vector<NDArray>& copy = copies.emplace_back();
+      for (const NDArray& array : arrays) copy.push_back(array.copy());
+    }
+    return place == 0 ? arrays : copies[place - 1];
+  }
+
   // Readies a candidate and the machine for its calls.
-  void prepare(CompiledCandidate& candidate) {
+  void prepare(CompiledCandidate& candidate, size_t place = 0) {
     ThreadPool& pool = ThreadPool::global();
     if (pool.num_threads() != threads) pool.set_num_threads(threads);
-    make_arrays();
-    candidate.prepare(program, arrays);
+    candidate.prepare(program, arrays_at(place));
   }
 
   json run(const json& request) {
@@ -300,15 +310,15 @@ struct Session::State {
     return failure(ErrorCode::WorkerLost, "the candidate was not compiled here");
   }
 
-  // One visit of a race: the candidate stays.
+  // One visit of a race: the candidate stays, and its arrays where they were at its first.
   json visit(const json& request) {
     const int64_t id = request.at("id");
-    const auto place = compiled.find(id);
-    if (place == compiled.end()) return not_here();
-    CompiledCandidate& candidate = place->second;
+    const auto found = compiled.find(id);
+    if (found == compiled.end()) return not_here();
+    CompiledCandidate& candidate = found->second;
     maybe_fail(FaultPoint::Run, id);
-    prepare(candidate);
-    candidate.call();  // brings back its code, and the arrays that all candidates share
+    prepare(candidate, request.at("place"));
+    candidate.call();  // brings back its code, and the arrays that candidates share
     const double seconds = request.at("seconds");
     const auto start = Clock::now();
     int64_t calls = 0;

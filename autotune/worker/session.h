@@ -8,7 +8,8 @@
 //   tolerance  {path}                        -> {ok}; writes how far each element may be from it
 //   run        {id, budget, relative_interval, min_repeats, longest, bound, behind_error,
 //               reference, tolerance}        -> {ok, seconds: […]}; the candidate is dropped
-//   visit      {id, seconds}                 -> {ok, seconds}: of one call; the candidate stays
+//   visit      {id, place, seconds}          -> {ok, seconds}: of one call; the candidate stays,
+//                                               with the place-th copy of the arrays
 //   drop       {}                               forgets all compiled candidates; no reply
 //
 // A failure is {ok: false, error: the code's text, message}. Before it begins with a request that
