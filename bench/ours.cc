@@ -37,38 +37,35 @@ class Ours final : public Contestant {
         also_(std::move(also)),
         threads_(task.threads),
         most_copies_(static_cast<size_t>(copies_of(problem, task))),
-        problem_(problem),
-        build_([this, te = task.te_text, trace = to_text(trace), target = task.target] {
-          return build_kernel(te, trace, target, nullptr, problem_.inputs).function;
+        build_([problem, te = task.te_text, trace = to_text(trace), target = task.target] {
+          return build_kernel(te, trace, target, nullptr, problem.inputs).function;
         }) {
-    for (size_t k = 0; k < problem_.inputs.size(); ++k) {
-      if (!te::is_constant(task.program.arguments[k])) arguments_.emplace_back(problem_.inputs[k]);
+    for (size_t k = 0; k < problem.inputs.size(); ++k) {
+      if (!te::is_constant(task.program.arguments[k])) arguments_.emplace_back(problem.inputs[k]);
     }
-    arguments_.emplace_back(problem_.output);
+    arguments_.emplace_back(problem.output);
   }
   std::string name() const override { return name_; }
   std::vector<std::string> also() const override { return also_; }
-  // Makes a copy the first times, so that who only compares results makes one.
+  // The last copy is the one that runs. The first times it is made, so that who only compares
+  // results makes one.
   void prepare() override {
     ThreadPool::global().set_num_threads(threads_);
     if (copies_.size() < most_copies_) {
       copies_.push_back(build_());
-      current_ = copies_.size() - 1;
     } else {
-      current_ = (current_ + 1) % copies_.size();
+      std::ranges::rotate(copies_, copies_.begin() + 1);
     }
   }
-  void run() override { copies_[current_].call(arguments_); }
+  void run() override { copies_.back().call(arguments_); }
 
  private:
   std::string name_;
   std::vector<std::string> also_;
   int threads_;
   size_t most_copies_;
-  Problem problem_;  // shares its arrays
-  std::function<Function()> build_;
+  std::function<Function()> build_;  // shares the problem's arrays
   std::vector<Function> copies_;
-  size_t current_ = 0;
   std::vector<CallArgument> arguments_;
 };
 

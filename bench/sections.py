@@ -253,7 +253,7 @@ def memory(context: Context) -> Result:
 
 
 def against_peers(context: Context, name: str, layers: list[str]) -> Result:
-    """Tunes each layer on each number of threads unless a log was given, then compares in one process."""
+    """Tunes each layer on each number of threads unless a log was given, then compares."""
     log, tunings = tuned(context, name, layers)
     context.say(f"comparing {len(layers)} layers")
     return compared(context, layers, log, tunings)
@@ -291,17 +291,25 @@ def compared(context: Context, layers: list[str], log: Path, tunings: list[dict]
 
 def as_one(processes: list[Result]) -> Result:
     """What processes measured of the same contestants, as if it were one: each has its data elsewhere in memory."""
+    wrong = wrong_in_any(processes)
     result, *others = processes
     by_name = {m["name"]: m for m in result["measurements"]}
     for other in others:
-        result["facts"]["wrong"] += [w for w in other["facts"]["wrong"] if w not in result["facts"]["wrong"]]
         for m in other["measurements"]:
             if m["name"] in by_name:
                 by_name[m["name"]]["samples"] += m["samples"]
             else:
                 by_name[m["name"]] = m
     result["measurements"] = list(by_name.values())
+    result["facts"]["wrong"] = wrong
     return result
+
+
+def wrong_in_any(processes: list[Result]) -> list:
+    wrong = []
+    for found in processes:
+        wrong += [w for w in found["facts"]["wrong"] if w not in wrong]
+    return wrong
 
 
 def networks(context: Context) -> Result:
@@ -351,10 +359,10 @@ def operators(context: Context) -> Result:
 
 def one_by_one(processes: int, run: Callable[[], Result]) -> tuple[Result, list]:
     """What so many processes measured one after the other, each with its number, and what was wrong in any of them."""
-    result, wrong = join(), []
-    for process in range(processes):
-        found = run()
-        wrong += [w for w in found["facts"].pop("wrong") if w not in wrong]
+    results = [run() for _ in range(processes)]
+    result, wrong = join(), wrong_in_any(results)
+    for process, found in enumerate(results):
+        del found["facts"]["wrong"]
         for m in found["measurements"]:
             m["labels"]["process"] = process
             m["name"] += f"/{process}"

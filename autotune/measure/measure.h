@@ -75,8 +75,8 @@ class Measurer {
                                       const std::function<void(const Record&)>& done,
                                       const std::function<bool()>& stop = {}) = 0;
   // Times schedules of one task, which were verified before, in turns until it is known who is the
-  // fastest (race.h). The first one is the incumbent: it wins unless another one seems faster in
-  // most rounds. Nobody wins where a measurer does not race.
+  // fastest (race.h). The first one is the incumbent: it wins unless another one seems to be by
+  // more than a tie faster. Nobody wins where a measurer does not race.
   virtual RaceOutcome race(const Task& task, const std::vector<std::string>& traces,
                            const std::function<bool()>& stop = {});
   virtual const MeasureTimings& timings() const = 0;

@@ -53,18 +53,17 @@ class WorkerRace {
  private:
   struct Entrant {
     std::string trace;
-    std::array<int64_t, kInstances> ids = kNone;  // of what the worker holds; -1: nothing
+    std::array<std::optional<int64_t>, kInstances> ids = {};  // of what the worker holds
     int losses = 0;
-    static constexpr std::array<int64_t, kInstances> kNone = {-1, -1, -1};
   };
 
   bool stopped() const { return stop_ && stop_(); }
   // Of the next round.
-  size_t instance() const { return short_ ? rounds_ % kInstances : 0; }
+  size_t instance() const { return short_ ? race_.rounds() % kInstances : 0; }
 
   bool all_compiled() {
     for (size_t k : race_.running()) {
-      if (entrants_[k].ids[instance()] >= 0) continue;
+      if (entrants_[k].ids[instance()]) continue;
       const int64_t id = next_id_++;
       const json message = {{"do", "compile"}, {"id", id}, {"trace", entrants_[k].trace}};
       const auto reply = ask(k, id, message, options_.compile_timeout);
@@ -87,7 +86,7 @@ class WorkerRace {
     bool whole = true;
     for (size_t i = 0; i < order.size() && whole; ++i) {
       const size_t who = running[order[i]];
-      const int64_t id = entrants_[who].ids[instance()];
+      const int64_t id = entrants_[who].ids[instance()].value();
       const json message = {
           {"do", "visit"}, {"id", id}, {"place", instance()}, {"seconds", kVisitSeconds}};
       const auto reply = ask(who, id, message, options_.run_timeout);
@@ -96,8 +95,7 @@ class WorkerRace {
     }
     if (!whole) return;
     visiting_ += std::chrono::duration<double>(Clock::now() - start).count();
-    if (rounds_ == 0) short_ = std::ranges::min(seconds) < kShortSeconds;
-    ++rounds_;
+    if (race_.rounds() == 0) short_ = std::ranges::min(seconds) < kShortSeconds;
     race_.add(seconds);
   }
 
@@ -112,7 +110,7 @@ class WorkerRace {
           race_.withdraw(k);
           return {};
         }
-        for (Entrant& entrant : entrants_) entrant.ids = Entrant::kNone;
+        for (Entrant& entrant : entrants_) entrant.ids = {};
         const bool hangs = event.kind == Kind::TimedOut;
         // One that it had not begun with is not what it died of.
         if (hangs || (event.started && ++entrants_[k].losses >= kMostLosses)) race_.withdraw(k);
@@ -131,7 +129,6 @@ class WorkerRace {
   std::vector<Entrant> entrants_;
   std::mt19937_64 random_{0};
   double visiting_ = 0;  // seconds, of whole rounds
-  size_t rounds_ = 0;
   bool short_ = false;
 };
 

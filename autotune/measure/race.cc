@@ -27,9 +27,10 @@ Race::Race(size_t contenders, const RaceOptions& options)
       pairs_(contenders,
              std::vector<Pair>(contenders, {BehindTest(1, 0), BehindTest(1 - options.tie, 0)})),
       seconds_(contenders) {
-  if (!options.incumbent || *options.incumbent >= contenders) return;
+  if (options.incumbent >= contenders) options_.incumbent.reset();
+  if (!options_.incumbent) return;
   // Arrays of other places change the order of two that are nearly as fast.
-  for (Pair& pair : pairs_[*options.incumbent]) pair.no_slower = {1 / (1 - options.tie), 0};
+  for (Pair& pair : pairs_[*options_.incumbent]) pair.no_slower = {1 / (1 - options.tie), 0};
 }
 
 std::vector<size_t> Race::running() const {
@@ -93,9 +94,7 @@ std::optional<size_t> Race::leader() const {
 // Whether there is an incumbent in the race, and its rounds with this one do not speak against it.
 bool Race::keeps_first_place(size_t challenger) const {
   const std::optional<size_t> incumbent = options_.incumbent;
-  if (!incumbent || *incumbent >= out_.size() || out_[*incumbent] || *incumbent == challenger) {
-    return false;
-  }
+  if (!incumbent || out_[*incumbent] || *incumbent == challenger) return false;
   return pairs_[*incumbent][challenger].no_slower.capital() <= 1;
 }
 
@@ -108,6 +107,9 @@ std::vector<size_t> contenders(const std::vector<Record>& records) {
     if (records[k].origin == Origin::Prior) prior = k;
   }
   std::ranges::stable_sort(order, {}, [&](size_t k) { return records[k].median(); });
+  if (order.empty()) return {};
+  // Seconds, up to which a median may be the least.
+  const double open = summarize(records[order[0]].seconds).interval_high * kDrift;
   std::vector<size_t> chosen;
   std::set<std::string> kernels;
   if (prior) {
@@ -115,11 +117,8 @@ std::vector<size_t> contenders(const std::vector<Record>& records) {
     kernels.insert(records[*prior].ir_hash);
   }
   const size_t most = chosen.size() + kMostContenders;
-  double open = 0;  // seconds, up to which a median may be the least
   for (size_t k : order) {
-    const TimeResult times = summarize(records[k].seconds);
-    if (open == 0) open = times.interval_high * kDrift;
-    if (times.interval_low > open || chosen.size() == most) continue;
+    if (chosen.size() == most || summarize(records[k].seconds).interval_low > open) continue;
     if (kernels.insert(records[k].ir_hash).second) chosen.push_back(k);
   }
   return chosen;

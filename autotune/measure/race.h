@@ -17,8 +17,8 @@ struct RaceOptions {
   // Probability, at most, that the winner of a settled race is by more than `tie` slower than one
   // of the others.
   double error = 0.05;
-  double tie = 0.01;     // two that differ by less, in parts of one's time, are equally fast
-  int most_rounds = 60;  // then the race ends unsettled
+  double tie = 0.01;        // two that differ by less, in parts of one's time, are equally fast
+  size_t most_rounds = 60;  // then the race ends unsettled
   // Who wins unless another one seems to be by more than a tie faster; nobody: the least median.
   std::optional<size_t> incumbent = std::nullopt;
 };
@@ -35,6 +35,7 @@ class Race {
 
   // Who is to be visited in the next round, ascending; empty when the race is over.
   std::vector<size_t> running() const;
+  size_t rounds() const { return rounds_; }  // added so far
   // One round: the seconds of each of running().
   void add(const std::vector<double>& seconds);
   // Takes out one whose times cannot be had.
@@ -63,7 +64,7 @@ class Race {
   std::vector<bool> out_;
   std::vector<std::vector<Pair>> pairs_;  // [a][b]
   std::vector<std::vector<double>> seconds_;
-  int rounds_ = 0;
+  size_t rounds_ = 0;
   bool settled_ = false;
 };
 
