@@ -40,6 +40,7 @@ struct Knob {
   std::vector<std::vector<int64_t>> values;
   std::vector<Step> steps;
   size_t size() const { return choices.size(); }
+  double bits() const;  // log2 of the number of choices
 };
 
 // The product of weight[knob][choice] over some knobs must not exceed `greatest`; keeps register
@@ -71,7 +72,7 @@ struct Sketch {
   std::vector<Limit> limits;
   std::vector<Nest> nests;  // an entry an operation
   std::vector<SketchLoop> loops;
-  double log_size() const;  // log2 of the number of points, limits aside
+  double log_size() const;  // bits of all knobs, limits aside
 };
 
 // A point of the space.
@@ -104,7 +105,8 @@ class Space {
   // A point within the limits.
   virtual Point random(std::mt19937_64& rng) const;
   virtual Point random(size_t sketch, std::mt19937_64& rng) const;
-  // One knob changed, more often to a near value than to a far one; within the limits.
+  // A knob or two changed, the likelier the more bits they have and more often to a near value than
+  // to a far one; within the limits.
   virtual Point mutate(const Point& p, std::mt19937_64& rng) const;
   // Every point with one knob set differently, within the limits.
   virtual std::vector<Point> neighbours(const Point& p) const;

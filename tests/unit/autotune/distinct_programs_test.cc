@@ -48,7 +48,7 @@ TEST_P(DistinctProgramsTest, AreThoseThatLowerToOtherKernels) {
   DistinctPrograms programs(task_, space_);
   std::set<std::string> kernels;
   size_t repeated = 0;
-  for (const Point& p : neighbours(150)) {
+  for (const Point& p : neighbours(400)) {
     const bool fresh = kernels.insert(kernel(p)).second;
     EXPECT_EQ(programs.add(p), fresh) << to_text(space_.trace(p));
     repeated += !fresh;

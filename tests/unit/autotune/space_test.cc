@@ -606,5 +606,28 @@ INSTANTIATE_TEST_SUITE_P(Space, Diamonds,
                                          std::pair{"(y{}(i, j)*2.0f)", "max(y{}(i, j), 1.0f)"},
                                          std::pair{"(y{0}(i, j)*y{0}(i, j))", "y{}(i, j)"}));
 
+// So that steps are not spent on what has few ways and is soon known.
+TEST(Space, StepsChangeKnobsAsOftenAsTheyHaveBits) {
+  const Space space(task_of("attention:b=2,m=32,n=32,k=16"));
+  std::mt19937_64 rng(1);
+  const Sketch& sketch = space.sketches()[1];
+  std::vector<double> changed(sketch.knobs.size());
+  const Point p = space.random(1, rng);
+  double steps = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Point q = space.mutate(p, rng);
+    for (size_t k = 0; k < changed.size(); ++k) {
+      changed[k] += q.choice[k] != p.choice[k];
+      steps += q.choice[k] != p.choice[k];
+    }
+  }
+  // Limits refuse some steps of tiles and of places.
+  for (size_t k = 0; k < changed.size(); ++k) {
+    if (sketch.knobs[k].kind != Knob::Kind::Unroll) continue;
+    const double expected = sketch.knobs[k].bits() / sketch.log_size() * steps;
+    EXPECT_NEAR(changed[k] / expected, 1, 0.5) << sketch.knobs[k].label;
+  }
+}
+
 }  // namespace
 }  // namespace tw::autotune
