@@ -21,8 +21,9 @@ double uniform(std::mt19937_64& rng) {
 }
 
 // A knob, the likelier the more bits its choice has: a tile has hundreds of ways and a limit of
-// unrolling has four, which are soon all known. Where each was as likely, climbers in spaces of 20
-// knobs ended 7 % higher by the prior's estimate after as many steps; in those of ten it is alike.
+// unrolling has four, which are soon all known. Where each was as likely, climbers in the eight
+// sketches of attention, of some 20 knobs, ended 10 % higher by the prior's estimate after as many
+// steps (12 seeds); over 58 programs, most of ten knobs or fewer, it is alike.
 size_t pick_knob(const Sketch& sketch, std::mt19937_64& rng) {
   double at = uniform(rng) * sketch.log_size();
   for (size_t k = 0; k + 1 < sketch.knobs.size(); ++k) {
