@@ -359,16 +359,16 @@ std::vector<Record> LocalMeasurer::measure(const Task& task, const std::vector<C
   return records;
 }
 
-RaceOutcome Measurer::race(const Task&, const std::vector<std::string>&,
+RaceOutcome Measurer::race(const Task&, const std::vector<std::string>&, double,
                            const std::function<bool()>&) {
   return {};
 }
 
 RaceOutcome LocalMeasurer::race(const Task& task, const std::vector<std::string>& traces,
-                                const std::function<bool()>& stop) {
+                                double seconds, const std::function<bool()>& stop) {
   const auto start = Clock::now();
   RaceOutcome outcome =
-      run_race(state_->pool, task, traces, state_->options, state_->candidates, stop);
+      run_race(state_->pool, task, traces, seconds, state_->options, state_->candidates, stop);
   state_->timings.race += seconds_since(start);
   return outcome;
 }

@@ -31,10 +31,8 @@ struct MeasureOptions {
   // A candidate whose first timings show that its median is above that of the best so far, with at
   // most this probability of an error, is timed no further (behind.h); 0: all are timed to the end.
   double behind_error = 0.05;
-  // Of a race (race.h): the probability that its winner is not the fastest but for a tie, and the
-  // seconds spent on its visits, at most, after which it is unsettled.
+  // Of a race (race.h): the probability that its winner is not the fastest but for a tie.
   double race_error = 0.05;
-  double race_budget = 0.3;
   int recycle_after = 200;  // candidates a worker handles before it is replaced
   bool verify = true;
   // Reference results of so many bytes stay in memory; those of tasks that were not measured lately
@@ -75,9 +73,10 @@ class Measurer {
                                       const std::function<void(const Record&)>& done,
                                       const std::function<bool()>& stop = {}) = 0;
   // Times schedules of one task, which were verified before, in turns until it is known who is the
-  // fastest (race.h). The first one is the incumbent: it wins unless another one seems to be by
-  // more than a tie faster. Nobody wins where a measurer does not race.
-  virtual RaceOutcome race(const Task& task, const std::vector<std::string>& traces,
+  // fastest (race.h), or `seconds` are spent on visits. The first one is the incumbent: it wins
+  // unless another one seems to be by more than a tie faster. Nobody wins where a measurer does not
+  // race.
+  virtual RaceOutcome race(const Task& task, const std::vector<std::string>& traces, double seconds,
                            const std::function<bool()>& stop = {});
   virtual const MeasureTimings& timings() const = 0;
   // Of the machines that it measures on, as machine_kind says it; "" where that is not known yet.
@@ -94,7 +93,7 @@ class LocalMeasurer : public Measurer {
   std::vector<Record> measure(const Task& task, const std::vector<Candidate>& batch,
                               double best_seconds, const std::function<void(const Record&)>& done,
                               const std::function<bool()>& stop = {}) override;
-  RaceOutcome race(const Task& task, const std::vector<std::string>& traces,
+  RaceOutcome race(const Task& task, const std::vector<std::string>& traces, double seconds,
                    const std::function<bool()>& stop = {}) override;
   const MeasureTimings& timings() const override;
   // Resident memory of all workers now, bytes.

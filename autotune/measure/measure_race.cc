@@ -29,9 +29,11 @@ constexpr double kShortSeconds = 2e-4;
 class WorkerRace {
  public:
   WorkerRace(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
-             const MeasureOptions& options, int64_t& next_id, const std::function<bool()>& stop)
+             double seconds, const MeasureOptions& options, int64_t& next_id,
+             const std::function<bool()>& stop)
       : pool_(pool),
         task_(task),
+        seconds_(seconds),
         options_(options),
         next_id_(next_id),
         stop_(stop),
@@ -40,7 +42,7 @@ class WorkerRace {
   }
 
   RaceOutcome run() {
-    while (!stopped() && visiting_ < options_.race_budget && !race_.running().empty()) {
+    while (!stopped() && visiting_ < seconds_ && !race_.running().empty()) {
       // Whoever is lost or taken out changes who takes part in the round, which begins again.
       if (all_compiled()) round();
     }
@@ -122,6 +124,7 @@ class WorkerRace {
 
   WorkerPool& pool_;
   const Task& task_;
+  const double seconds_;  // of visits, at most
   const MeasureOptions& options_;
   int64_t& next_id_;
   const std::function<bool()>& stop_;
@@ -135,7 +138,7 @@ class WorkerRace {
 }  // namespace
 
 RaceOutcome run_race(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
-                     const MeasureOptions& options, int64_t& next_id,
+                     double seconds, const MeasureOptions& options, int64_t& next_id,
                      const std::function<bool()>& stop) {
   // No reply of this race must be taken for one of what follows.
   struct Reset {
@@ -143,7 +146,7 @@ RaceOutcome run_race(WorkerPool& pool, const Task& task, const std::vector<std::
     ~Reset() { pool.reset(); }
   } reset{pool};
   pool.recycle(options.recycle_after);
-  return WorkerRace(pool, task, traces, options, next_id, stop).run();
+  return WorkerRace(pool, task, traces, seconds, options, next_id, stop).run();
 }
 
 }  // namespace tw::autotune

@@ -15,9 +15,10 @@ namespace tw::autotune {
 
 // Of schedules of one task, as traces. Candidates get numbers from `next_id` on, anew each time
 // that they are compiled. A worker that dies is replaced and the race goes on; whom it dies with
-// twice, who hangs or does not compile is out. Stopped, or with nobody left: no winner.
+// twice, who hangs or does not compile is out. Once `seconds` were spent on visits it ends
+// unsettled. Stopped, or with nobody left: no winner.
 RaceOutcome run_race(WorkerPool& pool, const Task& task, const std::vector<std::string>& traces,
-                     const MeasureOptions& options, int64_t& next_id,
+                     double seconds, const MeasureOptions& options, int64_t& next_id,
                      const std::function<bool()>& stop);
 
 }  // namespace tw::autotune

@@ -118,6 +118,39 @@ TEST_F(Confirm, AStoppedRaceLeavesNoTrace) {
   EXPECT_EQ(best(), 1);
 }
 
+// Sees what it is asked for.
+class IdleMeasurer : public Measurer {
+ public:
+  double seconds = 0;
+  size_t contenders = 0;
+
+  std::vector<Record> measure(const Task&, const std::vector<Candidate>&, double,
+                              const std::function<void(const Record&)>&,
+                              const std::function<bool()>&) override {
+    return {};
+  }
+  RaceOutcome race(const Task&, const std::vector<std::string>& traces, double most,
+                   const std::function<bool()>&) override {
+    seconds = most;
+    contenders = traces.size();
+    return {};
+  }
+  const MeasureTimings& timings() const override { return timings_; }
+
+ private:
+  MeasureTimings timings_;
+};
+
+TEST_F(Confirm, RacesOfMoreTrialsTakeLonger) {
+  for (int k = 0; k < 96; ++k) append(9e-3, 6 + k);  // 100 trials, these no contenders
+  IdleMeasurer measurer;
+  EXPECT_FALSE(confirm_best(measurer, task_, *log_, ""));
+  EXPECT_EQ(measurer.contenders, 4u);
+  EXPECT_DOUBLE_EQ(measurer.seconds, 0.15);
+  EXPECT_DOUBLE_EQ(race_seconds(2), 0.1);
+  EXPECT_DOUBLE_EQ(race_seconds(100'000), 0.3);
+}
+
 TEST_F(Confirm, OneAloneIsNotRaced) {
   const Task other = make_task(parse_workload("gemm:m=16,n=24,k=24").program, Target::host(), 1);
   LocalMeasurer measurer({.workers = 1});

@@ -31,7 +31,6 @@ class TunerTest : public testing::Test {
     o.trials = trials;
     o.measure.workers = 2;
     o.measure.run_budget = 0.002;
-    o.measure.race_budget = 0.05;
     return o;
   }
   TunerReport run(const std::vector<Task>& tasks, const TunerOptions& o) {
