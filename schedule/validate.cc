@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/expr.h"
 #include "ir/visit.h"
 #include "schedule/check_reads.h"
 #include "schedule/dependence.h"
@@ -18,6 +19,7 @@
 #include "schedule/show.h"
 #include "schedule/te/check_statements.h"
 #include "schedule/te/ragged.h"
+#include "schedule/te/reducers.h"
 #include "schedule/te/start.h"
 #include "schedule/te/term_order.h"
 
@@ -250,9 +252,11 @@ class Validation {
 
   // Of some reducers the terms have an order.
   void terms(const StageData& stage) {
-    if (!stage.op->is_reduction() || takes_terms_in_order(stage)) return;
     const auto* compute = te::as_op<te::ComputeNode>(stage.op);
-    const std::string why = compute == nullptr ? "" : te::order_matters(*compute);
+    if (compute == nullptr || !stage.op->is_reduction()) return;
+    const bool is_known = !te::reducer_name(as<Reduce>(compute->body[0])->combiner).empty();
+    if (is_known || takes_terms_in_order(stage)) return;
+    const std::string why = te::order_matters(*compute);
     if (why.empty()) return;
     const auto first = std::ranges::find(stage.leaf_axes, IterKind::Reduction,
                                          [](const IterVar& leaf) { return leaf->kind; });

@@ -36,14 +36,13 @@ size_t main_statement(const std::vector<NestStatement>& nest) {
   return most;
 }
 
-std::vector<double> nest_features(const std::vector<NestStatement>& nest,
-                                  const std::vector<StatementCost>& costs,
-                                  const MachineModel& machine, double cycles, size_t main) {
+std::vector<double> nest_features(const std::vector<NestStatement>& nest, const NestCost& cost,
+                                  const MachineModel& machine, size_t main) {
   double arithmetic = 0, buffers = 0, moved = 0, code = 0, speedup = 1;
   for (size_t k = 0; k < nest.size(); ++k) {
     arithmetic += nest[k].iterations() * nest[k].operations.floating();
-    if (k != main) moved += costs[k].total;
-    speedup = std::max(speedup, costs[k].speedup);
+    if (k != main) moved += cost.statements[k].total;
+    speedup = std::max(speedup, cost.statements[k].speedup);
     for (const Access& a : nest[k].accesses) {
       if (a.is_store && a.realize_depth > 0) buffers += a.allocated_elements * a.element_bytes;
     }
@@ -53,10 +52,10 @@ std::vector<double> nest_features(const std::vector<NestStatement>& nest,
   }
   const double lanes = machine.vector_bits / 32.0;
   return {double(nest.size()),
-          log_ratio(cycles * machine.threads, std::max(1.0, arithmetic / lanes)),
+          log_ratio(cost.cycles * machine.threads, std::max(1.0, arithmetic / lanes)),
           log_ratio(speedup, machine.threads),
           log_ratio(buffers, machine.cache_bytes[1]),
-          log_ratio(moved, std::max(1.0, cycles)),
+          log_ratio(moved, std::max(1.0, cost.cycles)),
           log_ratio(code, 1)};
 }
 
@@ -81,32 +80,26 @@ Features extract_features(const Stmt& nest, const Target& target, int threads,
                           const Producers& cold) {
   const MachineModel machine = machine_model(target, threads);
   const std::vector<NestStatement> statements = analyze_nest(nest, cold);
-  const std::vector<Warm> warm = warm_accesses(statements, machine);
-  std::vector<StatementCost> costs;
-  double cycles = 0;
-  for (size_t k = 0; k < statements.size(); ++k) {
-    costs.push_back(statement_cost(statements[k], machine, warm[k]));
-    cycles += costs.back().total;
-  }
+  const NestCost cost = nest_cost(statements, machine);
   const size_t main = main_statement(statements), columns = statement_feature_names().size();
   std::vector<double> of_main(columns), of_rest(columns);
   double weight = 0;
   for (size_t k = 0; k < statements.size(); ++k) {
-    const auto own = statement_features(statements[k], costs[k], machine, cycles);
+    const auto own = statement_features(statements[k], cost.statements[k], machine, cost.cycles);
     if (k == main) {
       of_main = own;
       continue;
     }
     // Others count by what they cost.
-    weight += costs[k].total;
-    for (size_t c = 0; c < columns; ++c) of_rest[c] += costs[k].total * own[c];
+    const double own_cycles = cost.statements[k].total;
+    weight += own_cycles;
+    for (size_t c = 0; c < columns; ++c) of_rest[c] += own_cycles * own[c];
   }
   if (weight > 0) {
     for (double& x : of_rest) x /= weight;
   }
-  Features features{.prior_seconds = nest_seconds(statements, machine)};
-  for (const auto& part :
-       {nest_features(statements, costs, machine, cycles, main), of_main, of_rest}) {
+  Features features{.prior_seconds = cost.seconds};
+  for (const auto& part : {nest_features(statements, cost, machine, main), of_main, of_rest}) {
     for (double x : part) features.rows.push_back(double_to_float16(x));
   }
   return features;

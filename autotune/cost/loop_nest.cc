@@ -173,12 +173,17 @@ void extend(Box& box, Box::Step step) {
   }
 }
 
-// Loops outside move the box by `strides` elements.
-void align(Box& box, const std::vector<int64_t>& strides, size_t depth, int element_bytes) {
-  auto common = static_cast<int64_t>(kLineBytes);  // buffers begin with a line
-  for (size_t l = 0; l < depth; ++l) common = std::gcd(common, strides[l] * element_bytes);
-  for (const Box::Step& s : box.steps) common = std::gcd(common, static_cast<int64_t>(s.bytes));
-  box.alignment = double(common);
+// Of the boxes by depth; loops outside of one move it by `strides` elements.
+void align(std::vector<Box>& boxes, const std::vector<int64_t>& strides, int element_bytes) {
+  auto outside = static_cast<int64_t>(kLineBytes);  // buffers begin with a line
+  for (size_t d = 0; d < boxes.size(); ++d) {
+    if (d > 0) outside = std::gcd(outside, strides[d - 1] * element_bytes);
+    int64_t common = outside;
+    for (const Box::Step& s : boxes[d].steps) {
+      common = std::gcd(common, static_cast<int64_t>(s.bytes));
+    }
+    boxes[d].alignment = double(common);
+  }
 }
 
 // All reads of one tensor. What memory sees is their union, so they are one access.
@@ -474,8 +479,8 @@ class NestWalk : public Visitor {
         index_.add_strides(index, stride, strides);
         stride *= shape.extents[k];
       }
+      align(boxes, strides, a.element_bytes);
       for (size_t d = 0; d < depths; ++d) {
-        align(boxes[d], strides, d, a.element_bytes);
         a.elements[d] += elements[d];
         a.rows[d] += rows[d];
         a.lines[d] += boxes[d].lines();

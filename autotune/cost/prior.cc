@@ -424,19 +424,26 @@ StatementCost statement_cost(const NestStatement& statement, const MachineModel&
   return cost;
 }
 
-double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
-  double cycles = 0;
+NestCost nest_cost(const std::vector<NestStatement>& nest, const MachineModel& machine) {
+  NestCost cost;
+  double forks = 0;
   const std::vector<Warm> warm = warm_accesses(nest, machine);
   int forked = -1;  // the loop whose iterations the threads have already
   for (size_t k = 0; k < nest.size(); ++k) {
-    const StatementCost cost = statement_cost(nest[k], machine, warm[k]);
-    cycles += cost.total;
-    if (cost.speedup == 1) continue;
+    const StatementCost& own =
+        cost.statements.emplace_back(statement_cost(nest[k], machine, warm[k]));
+    cost.cycles += own.total;
+    if (own.speedup == 1) continue;
     const int loop = nest[k].loops[Shares(nest[k], machine).loop].id;
-    if (loop != forked) cycles += machine.fork_cycles;
+    if (loop != forked) ++forks;
     forked = loop;
   }
-  return cycles / machine.clock;
+  cost.seconds = (cost.cycles + forks * machine.fork_cycles) / machine.clock;
+  return cost;
+}
+
+double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine) {
+  return nest_cost(nest, machine).seconds;
 }
 
 }  // namespace tw::autotune

@@ -35,7 +35,13 @@ std::vector<Warm> warm_accesses(const std::vector<NestStatement>& nest,
                                 const MachineModel& machine);
 StatementCost statement_cost(const NestStatement& s, const MachineModel& machine, const Warm& warm);
 
-// Seconds at the model's clock.
+struct NestCost {
+  std::vector<StatementCost> statements;
+  double cycles = 0;   // of all statements
+  double seconds = 0;  // at the model's clock, with what it takes to start threads
+};
+NestCost nest_cost(const std::vector<NestStatement>& nest, const MachineModel& machine);
+// The same, where nothing else of it is wanted.
 double nest_seconds(const std::vector<NestStatement>& nest, const MachineModel& machine);
 
 }  // namespace tw::autotune

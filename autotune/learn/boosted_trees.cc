@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/learn/boosted_trees.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
@@ -11,6 +12,37 @@
 
 namespace tw::autotune {
 namespace {
+
+// For a few hundred rows threads would spend their time waiting for each other, and for ours.
+constexpr int kThreads = 1;
+
+// While it lives, XGBoost's parallel regions that this thread enters have so many threads. What
+// reads a model has one that no parameter counts the threads of; with two of them on two cores,
+// where one waits busily until the system moves the other, it takes 7 ms. The functions are of the
+// OpenMP that XGBoost was built with, which only the dynamic linker knows.
+class OpenMpThreads {
+ public:
+  explicit OpenMpThreads(int threads) { set(threads); }
+  ~OpenMpThreads() { set(before_); }
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  template <class F>
+  static F* find(const char* name) {
+    return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
+  }
+  static void set(int threads) {
+    static const auto function = find<void(int)>("omp_set_num_threads");
+    if (function != nullptr && threads > 0) function(threads);
+  }
+  static int most() {
+    static const auto function = find<int()>("omp_get_max_threads");
+    return function != nullptr ? function() : 0;
+  }
+
+  const int before_ = most();
+};
 
 void check(int status, std::string_view what) {
   if (status == 0) return;
@@ -23,7 +55,8 @@ FeatureMatrix::FeatureMatrix(const std::vector<const Features*>& candidates) {
   std::vector<float> rows;
   for (const Features* f : candidates) f->append_to(rows);
   const size_t columns = feature_names().size();
-  check(XGDMatrixCreateFromMat(rows.data(), rows.size() / columns, columns, NAN, &handle_),
+  check(XGDMatrixCreateFromMat_omp(rows.data(), rows.size() / columns, columns, NAN, &handle_,
+                                   kThreads),
         "making a matrix of features");
 }
 
@@ -44,8 +77,7 @@ BoostedTrees::BoostedTrees(const FeatureMatrix& matrix, const std::vector<double
       {"base_score", "0"},
       {"verbosity", "0"},
       {"seed", std::to_string(options.seed % 100000)},
-      // A few hundred rows: threads would spend their time waiting for each other.
-      {"nthread", "1"},
+      {"nthread", std::to_string(kThreads)},
       {"disable_default_eval_metric", "1"}};
   for (const auto& [name, value] : parameters) {
     check(XGBoosterSetParam(booster_, name, value.c_str()), name);
@@ -65,8 +97,10 @@ BoostedTrees::BoostedTrees(const FeatureMatrix& matrix, const std::vector<double
 
 BoostedTrees::BoostedTrees(std::string_view saved) {
   check(XGBoosterCreate(nullptr, 0, &booster_), "creating the model");
+  const OpenMpThreads threads(kThreads);
   check(XGBoosterLoadModelFromBuffer(booster_, saved.data(), saved.size()), "reading a model");
-  check(XGBoosterSetParam(booster_, "nthread", "1"), "reading a model");
+  check(XGBoosterSetParam(booster_, "nthread", std::to_string(kThreads).c_str()),
+        "reading a model");
 }
 
 BoostedTrees::~BoostedTrees() { XGBoosterFree(booster_); }

@@ -136,28 +136,28 @@ Space::Space(const Task& task, std::span<const UserRule> own)
 
 Schedule Space::schedule(const Point& p) const {
   Schedule schedule = begun_[p.sketch].copy();
-  const Trace whole = trace(p);
-  for (size_t k = schedule.trace().steps.size(); k < whole.steps.size(); ++k) {
-    schedule.apply(whole.steps[k]);
-  }
+  for (const Step& step : steps_from(schedule.trace().steps.size(), p)) schedule.apply(step);
   return schedule;
 }
 
-Trace Space::trace(const Point& p) const {
+Trace Space::trace(const Point& p) const { return {.steps = steps_from(0, p)}; }
+
+std::vector<Step> Space::steps_from(size_t first, const Point& p) const {
   const Sketch& sketch = sketches_[p.sketch];
-  Trace trace = sketch.skeleton;
+  const std::vector<Step>& skeleton = sketch.skeleton.steps;
+  std::vector<Step> steps(skeleton.begin() + static_cast<std::ptrdiff_t>(first), skeleton.end());
   for (size_t k = 0; k < sketch.knobs.size(); ++k) {
     const Knob& knob = sketch.knobs[k];
     const size_t c = p.choice[k];
     if (!knob.steps.empty()) {
-      trace.steps[knob.places[0].step] = knob.steps[c];
+      steps[knob.places[0].step - first] = knob.steps[c];
       continue;
     }
     for (size_t i = 0; i < knob.places.size(); ++i) {
-      trace.steps[knob.places[i].step].arguments[knob.places[i].argument] = knob.values[c][i];
+      steps[knob.places[i].step - first].arguments[knob.places[i].argument] = knob.values[c][i];
     }
   }
-  return trace;
+  return steps;
 }
 
 std::optional<Point> Space::find(const Trace& trace) const {

@@ -116,6 +116,9 @@ class Space {
   virtual std::shared_ptr<const Features> known_features(const Point&) const { return nullptr; }
 
  private:
+  // The trace's steps but for the first few, which no knob changes.
+  std::vector<Step> steps_from(size_t first, const Point& p) const;
+
   std::vector<Sketch> sketches_;
   std::vector<Schedule> begun_;  // of each sketch, with the steps that are the same for all points
 };
