@@ -17,7 +17,9 @@
 //   }                                             }
 //
 // A loop of 7 or of 14 iterations has no vector of its own in the machine: where there are masks it
-// becomes one of 8 or 16 lanes of which the last are off.
+// becomes one of 8 or 16 lanes of which the last are off. Others become vectors of powers of two,
+// one after the other, 16 and 8 lanes for 24: code generation takes a vector of 24 lanes apart into
+// single elements wherever it passes from block to block, as sums do that stay in registers.
 //
 // Lane by lane is also the way out for whatever has no vector form: calls with effects, calls that
 // get the address of another element in each lane, loops whose bounds depend on the lane, several
@@ -38,8 +40,13 @@
 namespace tw::pass {
 namespace {
 
-// Wider loops become a serial loop over vectors of a divisor of their extent.
-constexpr int64_t kMaxLanes = 256;
+// Wider loops become a serial loop over vectors of so many.
+constexpr int64_t kMaxLanes = 256, kLanesOfPart = 64;
+
+// The greatest power of two that is no more.
+int64_t floor_power(int64_t n) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n)));
+}
 
 class VectorizeLoops : public ScopedMutator {
  public:
@@ -71,8 +78,9 @@ class VectorizeLoops : public ScopedMutator {
     }
     if (*extent <= 0) return make(Evaluate{.value = 0});
     if (*extent == 1) return substitute(loop.body, VarMap{{loop.var, loop.min}});
-    if (*extent > kMaxLanes) return vectorize_in_parts(loop, self, *extent);
+    if (*extent > kMaxLanes) return in_vectors(loop, *extent);
     if (Stmt rounded = round_up(loop, *extent); rounded.defined()) return rounded;
+    if (floor_power(*extent) != *extent) return in_powers_of_two(loop, *extent);
     const Stmt s = vectorize_body(loop, static_cast<int>(*extent), analyzer_, options_).body;
     return s.defined() ? s : with(self, [](For& f) { f.for_kind = ForKind::Serial; });
   }
@@ -99,24 +107,39 @@ class VectorizeLoops : public ScopedMutator {
     return found;
   }
 
-  Stmt vectorize_in_parts(const For& loop, const Stmt& self, int64_t extent) {
-    int64_t lanes = 64;
-    while (extent % lanes != 0) lanes /= 2;
-    if (lanes < 4) {
-      for (lanes = 64; extent % lanes != 0;) --lanes;
+  // Of the loop's iterations from the one `begin` on, so many.
+  Stmt part_of(const For& loop, const Expr& begin, int64_t extent) {
+    For part = loop;
+    if (!is_zero(begin)) part.min = loop.min + begin;
+    part.extent = make_const(loop.var.dtype(), extent);
+    const Stmt renamed = rename_bindings(make(std::move(part)));
+    return vectorize(*as<For>(renamed), renamed);
+  }
+
+  Stmt in_powers_of_two(const For& loop, int64_t extent) {
+    std::vector<Stmt> parts;
+    for (int64_t begin = 0, lanes = 0; begin < extent; begin += lanes) {
+      const int64_t rest = extent - begin;
+      const bool rounds_up = begin > 0 && target_.has_masks && rest <= target_.vector_lanes(32);
+      lanes = rounds_up ? rest : floor_power(rest);
+      parts.push_back(part_of(loop, make_const(loop.var.dtype(), begin), lanes));
     }
-    if (lanes == 1) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
+    return block(parts);
+  }
+
+  // A serial loop over vectors, and what is left.
+  Stmt in_vectors(const For& loop, int64_t extent) {
     const DType type = loop.var.dtype();
+    const int64_t vectors = extent / kLanesOfPart, rest = extent % kLanesOfPart;
     const Var part(loop.var.name() + ".part", type);
-    For inner = loop;
-    inner.min = loop.min + part * make_const(type, lanes);
-    analyzer_.bind(part, Range{make_zero(type), make_const(type, extent / lanes)});
-    const Stmt body = vectorize_body(inner, static_cast<int>(lanes), analyzer_, options_).body;
-    if (!body.defined()) return with(self, [](For& f) { f.for_kind = ForKind::Serial; });
-    return make(For{.var = part,
-                    .min = make_zero(type),
-                    .extent = make_const(type, extent / lanes),
-                    .body = body});
+    analyzer_.bind(part, Range{make_zero(type), make_const(type, vectors)});
+    const Expr begin = part * make_const(type, kLanesOfPart);
+    std::vector<Stmt> parts{make(For{.var = part,
+                                     .min = make_zero(type),
+                                     .extent = make_const(type, vectors),
+                                     .body = part_of(loop, begin, kLanesOfPart)})};
+    if (rest > 0) parts.push_back(part_of(loop, make_const(type, extent - rest), rest));
+    return block(parts);
   }
 
   const PassOptions& options_;

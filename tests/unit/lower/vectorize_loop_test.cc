@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/error.h"
@@ -108,7 +109,32 @@ vectorized (x, y, 7) {
   const Target masks{.vector_bits = 512, .has_masks = true};
   EXPECT_EQ(vectorized(text, true, masks),
             "C[ramp(y, 1, 8)] = x8(0.000000f) if (ramp(y, 1, 8) < x8((y + 7)))\n");
-  EXPECT_EQ(vectorized(text, true), "C[ramp(y, 1, 7)] = x7(0.000000f)\n");
+  EXPECT_EQ(vectorized(text, true), R"(C[ramp(y, 1, 4)] = x4(0.000000f)
+C[ramp((y + 4), 1, 2)] = x2(0.000000f)
+C[(y + 6)] = 0.000000f
+)");
+}
+
+TEST(VectorizeLoop, OtherLengthsAreVectorsOfPowersOfTwo) {
+  const auto stores = [](int extent, const Target& target) {
+    return vectorized(fmt::format("declare C: float32*\n"
+                                  "vectorized (x, 0, {}) {{\n"
+                                  "  C[x] = 0.000000f\n"
+                                  "}}\n",
+                                  extent),
+                      true, target);
+  };
+  const Target masks{.vector_bits = 512, .has_masks = true};
+  EXPECT_EQ(stores(24, masks),
+            "C[ramp(0, 1, 16)] = x16(0.000000f)\n"
+            "C[ramp(16, 1, 8)] = x8(0.000000f)\n");
+  EXPECT_EQ(stores(59, masks),
+            "C[ramp(0, 1, 32)] = x32(0.000000f)\n"
+            "C[ramp(32, 1, 16)] = x16(0.000000f)\n"
+            "C[ramp(48, 1, 16)] = x16(0.000000f) if (ramp(48, 1, 16) < x16(59))\n");
+  EXPECT_EQ(stores(20, Target{.vector_bits = 256}),
+            "C[ramp(0, 1, 16)] = x16(0.000000f)\n"
+            "C[ramp(16, 1, 4)] = x4(0.000000f)\n");
 }
 
 TEST(VectorizeLoop, MaskKeepsSharedReadsBehindATest) {
@@ -321,9 +347,11 @@ vectorized (x, 0, 1000) {
   A[x] = x
 }
 )"),
-            R"(for (x.part, 0, 125) {
-  A[ramp((x.part*8), 1, 8)] = ramp((x.part*8), 1, 8)
+            R"(for (x.part, 0, 15) {
+  A[ramp((x.part*64), 1, 64)] = ramp((x.part*64), 1, 64)
 }
+A[ramp(960, 1, 32)] = ramp(960, 1, 32)
+A[ramp(992, 1, 8)] = ramp(992, 1, 8)
 )");
 }
 
