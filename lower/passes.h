@@ -20,6 +20,7 @@ Kernel canonical_simplify(Kernel kernel, const PassContext& context);
 Kernel loop_partition(Kernel kernel, const PassContext& context);
 Kernel vectorize_loop(Kernel kernel, const PassContext& context);
 Kernel unmask_accumulator(Kernel kernel, const PassContext& context);
+Kernel promote_accumulator(Kernel kernel, const PassContext& context);
 Kernel storage_rewrite(Kernel kernel, const PassContext& context);
 Kernel transpose_loads(Kernel kernel, const PassContext& context);
 Kernel unroll_loop(Kernel kernel, const PassContext& context);

@@ -36,6 +36,8 @@ using enum Property;
 // - vectorize_loop before storage_rewrite: it widens buffers that live inside vectorized loops.
 // - unmask_accumulator between the two: masks are there then, and a buffer's life is still the
 //   scope of its allocation.
+// - promote_accumulator after it: local buffers that lost their masks need no other; and before
+//   storage_rewrite, which finds a place for those that it makes.
 // - storage_rewrite before unroll_loop: copies of a loop body share the buffers they take in turn,
 //   and liveness is decided on few statements.
 // - transpose_loads before unroll_loop: it knows a tile's columns by their loop.
@@ -79,6 +81,8 @@ const std::vector<Pass>& table() {
        "vectorized loops become vector statements"},
       {"unmask_accumulator", pass::unmask_accumulator, {Flat, NoVectorLoops}, {}, true,
        "masks go from accumulators, which can then stay in registers"},
+      {"promote_accumulator", pass::promote_accumulator, {Flat, NoVectorLoops}, {}, true,
+       "what loops add to in masked vectors of memory is a local buffer while they run"},
       {"storage_rewrite", pass::storage_rewrite, {Flat}, {HoistedStorage}, true,
        "buffers move out of loops and share memory"},
       {"transpose_loads", pass::transpose_loads, {Flat, NoVectorLoops}, {}, true,
