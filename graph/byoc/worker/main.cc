@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/codegen_library.h"
+#include "runtime/environment.h"
 #include "runtime/error.h"
 #include "runtime/region_directory.h"
 #include "runtime/region_json.h"
@@ -31,9 +32,7 @@ using namespace tw::vendor;
 constexpr size_t kPage = 4096, kConstants = size_t{1} << 33;
 // Of one region; TILEWRIGHT_CODEGEN_SECONDS may say another number.
 unsigned most_seconds() {
-  const char* text = std::getenv("TILEWRIGHT_CODEGEN_SECONDS");
-  const int seconds = text != nullptr ? std::atoi(text) : 0;
-  return seconds > 0 ? static_cast<unsigned>(seconds) : 60;
+  return tw::environment_number<unsigned>("TILEWRIGHT_CODEGEN_SECONDS", 1, 86400, 60);
 }
 
 void* map(size_t bytes) {
