@@ -34,6 +34,7 @@
 #include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
+#include "lower/vector_safety.h"
 
 namespace tw::pass {
 namespace {
@@ -86,10 +87,7 @@ class FindAccumulations : public Visitor {
  public:
   explicit FindAccumulations(const For& loop) : changing_{loop.var} { visit(loop.body); }
 
-  // None where lanes that are off might trap: what they hold is anything, zero too.
-  std::vector<Accumulation> take() {
-    return divides_ ? std::vector<Accumulation>() : std::move(found_);
-  }
+  const std::vector<Accumulation>& found() const { return found_; }
 
  protected:
   using Visitor::on;
@@ -147,18 +145,8 @@ class FindAccumulations : public Visitor {
     if (op.name == "address_of") of(as<Load>(op.args[0])->buffer).excluded = true;
     Visitor::on(op);
   }
-  void on(const Div& op) override { division(op); }
-  void on(const Mod& op) override { division(op); }
-  void on(const FloorDiv& op) override { division(op); }
-  void on(const FloorMod& op) override { division(op); }
 
  private:
-  template <class T>
-  void division(const T& op) {
-    divides_ |= !op.dtype.is_float() && op.dtype.is_vector() && !as_const_int(op.b);
-    Visitor::on(op);
-  }
-
   template <class F>
   void conditional(const F& walk) {
     ++conditions_;
@@ -207,7 +195,6 @@ class FindAccumulations : public Visitor {
   VarSet changing_;                  // bound by the loop and in it, but for those of `loops_`
   std::vector<const For*> loops_;    // around, of known lengths
   int conditions_ = 0;               // around
-  bool divides_ = false;
 };
 
 // Lanes of a vector up to the last that may be on.
@@ -357,28 +344,6 @@ class Promote : public Mutator {
   int64_t size_ = 0;
 };
 
-class PromoteAccumulators : public ScopedMutator {
- public:
-  explicit PromoteAccumulators(const Target& target) : target_(target) {}
-
- protected:
-  using ScopedMutator::on;
-  Stmt on(const For& op, const Stmt& self) override {
-    if (op.for_kind == ForKind::Serial && analyzer_.can_prove_at_least(op.extent, 1)) {
-      // The outermost loop that adds to a buffer keeps it.
-      for (const Accumulation& a : FindAccumulations(op).take()) {
-        if (a.is_one() && fit_registers(a, target_) && lie_apart(a.parts, analyzer_)) {
-          return mutate(Promote(a).around(self));
-        }
-      }
-    }
-    return ScopedMutator::on(op, self);
-  }
-
- private:
-  const Target& target_;
-};
-
 bool stores_masked(const Stmt& body) {
   bool found = false;
   for_each_stmt(body, [&](const Stmt& s) {
@@ -388,10 +353,35 @@ bool stores_masked(const Stmt& body) {
   return found;
 }
 
+class PromoteAccumulators : public ScopedMutator {
+ public:
+  explicit PromoteAccumulators(const Target& target) : target_(target) {}
+
+ protected:
+  using ScopedMutator::on;
+  Stmt on(const For& op, const Stmt& self) override {
+    if (op.for_kind != ForKind::Serial || !analyzer_.can_prove_at_least(op.extent, 1) ||
+        !stores_masked(op.body) || divides_in_any_lane(op.body)) {
+      return ScopedMutator::on(op, self);
+    }
+    // The outermost loop that adds to a buffer keeps it.
+    const FindAccumulations in_body(op);
+    for (const Accumulation& a : in_body.found()) {
+      if (a.is_one() && fit_registers(a, target_) && lie_apart(a.parts, analyzer_)) {
+        return mutate(Promote(a).around(self));
+      }
+    }
+    return ScopedMutator::on(op, self);
+  }
+
+ private:
+  const Target& target_;
+};
+
 }  // namespace
 
 Kernel promote_accumulator(Kernel kernel, const PassContext& context) {
-  if (!stores_masked(kernel.body)) return kernel;
+  if (!stores_masked(kernel.body)) return kernel;  // as most have none
   kernel.body = PromoteAccumulators(context.target).mutate(kernel.body);
   return kernel;
 }

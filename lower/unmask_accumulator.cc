@@ -37,6 +37,7 @@
 #include "ir/substitute.h"
 #include "lower/passes.h"
 #include "lower/scoped_mutator.h"
+#include "lower/vector_safety.h"
 
 namespace tw::pass {
 namespace {
@@ -73,7 +74,7 @@ class Accesses : public ScopedMutator {
   // True when every mask can go.
   bool check(const Stmt& body) {
     mutate(body);
-    if (!ok_ || !bounds_) return false;
+    if (!ok_ || !bounds_ || divides_in_any_lane(body)) return false;
     // Elements that some accesses see and others do not keep their values only where there are
     // none.
     if (unmasked_ && !only_past_the_row()) return false;
@@ -116,19 +117,8 @@ class Accesses : public ScopedMutator {
     ok_ &= &op != buffer_.operator->();
     return self;
   }
-  // A lane that is off may hold anything, zero too.
-  Expr on(const Div& op, const Expr& self) override { return division(op, self); }
-  Expr on(const Mod& op, const Expr& self) override { return division(op, self); }
-  Expr on(const FloorDiv& op, const Expr& self) override { return division(op, self); }
-  Expr on(const FloorMod& op, const Expr& self) override { return division(op, self); }
 
  private:
-  template <class T>
-  Expr division(const T& op, const Expr& self) {
-    ok_ &= op.dtype.is_float() || !op.dtype.is_vector() || as_const_int(op.b).has_value();
-    return ScopedMutator::on(op, self);
-  }
-
   void access(const Expr& index, const Expr& predicate) {
     if (!ok_) return;
     if (column_accessed(index, width_, analyzer_).defined()) {

@@ -7,6 +7,16 @@
 namespace tw {
 namespace {
 
+// What a quotient or a remainder of integers divides by; undefined for all else.
+Expr integer_divisor(const Expr& e) {
+  if (e.dtype().is_float()) return {};
+  if (const auto* d = as<Div>(e)) return d->b;
+  if (const auto* d = as<Mod>(e)) return d->b;
+  if (const auto* d = as<FloorDiv>(e)) return d->b;
+  if (const auto* d = as<FloorMod>(e)) return d->b;
+  return {};
+}
+
 class Maskable : public Visitor {
  public:
   bool result = true;
@@ -74,19 +84,24 @@ bool is_addressed(const Var& buffer, const Stmt& s) {
   return found;
 }
 
+bool divides_in_any_lane(const Stmt& s) {
+  bool found = false;
+  for_each_expr(s, [&](const Expr& e) {
+    if (!e.dtype().is_vector()) return;
+    const Expr divisor = integer_divisor(e);
+    found |= divisor.defined() && !as_const_int(divisor);
+  });
+  return found;
+}
+
 bool always_safe(const Expr& e, bool allow_loads) {
   bool safe = true;
   for_each_expr(e, [&](const Expr& x) {
-    const auto divides = [&](const Expr& divisor) {
-      if (divisor.dtype().is_float()) return;
-      auto c = as_const_int(divisor);
-      safe &= c.has_value() && *c != 0;
-    };
     if (is<Load>(x) && !allow_loads) safe = false;
-    if (const auto* d = as<Div>(x)) divides(d->b);
-    if (const auto* d = as<Mod>(x)) divides(d->b);
-    if (const auto* d = as<FloorDiv>(x)) divides(d->b);
-    if (const auto* d = as<FloorMod>(x)) divides(d->b);
+    if (const Expr divisor = integer_divisor(x); divisor.defined()) {
+      const auto c = as_const_int(divisor);
+      safe &= c.has_value() && *c != 0;
+    }
     if (const auto* c = as<Call>(x)) safe &= c->call_kind == CallKind::PureIntrinsic;
   });
   return safe;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that vectorize_loop asks before it lets lanes run together.
+// Questions that passes ask before they let lanes run together, or run that were off.
 #pragma once
 
 #include "ir/node.h"
@@ -19,6 +19,10 @@ bool is_addressed(const Var& buffer, const Stmt& s);
 // True when evaluating cannot fault, whatever the operands: no memory (unless `allow_loads`), no
 // division by what may be zero, no unknown code.
 bool always_safe(const Expr& e, bool allow_loads);
+
+// Whether lanes divide integers by what is not a constant: one that is off holds anything, zero
+// too.
+bool divides_in_any_lane(const Stmt& s);
 
 // Statements that touch one of the buffers; a load outside of a store counts as one.
 int statements_touching(const Stmt& s, const VarSet& buffers);
