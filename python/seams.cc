@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "autotune/measure/async_measurer.h"
 #include "autotune/task/machine_kind.h"
@@ -48,7 +49,7 @@ py::array_t<float> matrix(const std::vector<const Features*>& candidates) {
 class PythonModel : public CostModel {
  public:
   explicit PythonModel(Held model) : model_(std::move(model)) {
-    tells_uncertainty_ = model_->attr("tells_uncertainty").cast<bool>();
+    has_base_ = model_->attr("has_base").cast<bool>();
   }
 
   void train(const std::vector<Sample>& samples) override {
@@ -66,21 +67,22 @@ class PythonModel : public CostModel {
     trained_ = true;
   }
   bool trained() const override { return trained_; }
+  bool has_base() const override { return has_base_; }
   std::vector<double> predict(const std::vector<const Features*>& candidates) const override {
     py::gil_scoped_acquire lock;
     return model_->attr("predict")(matrix(candidates)).cast<std::vector<double>>();
   }
   Opinion opinion(const std::vector<const Features*>& candidates) const override {
-    if (!tells_uncertainty_) return {.score = predict(candidates)};
     py::gil_scoped_acquire lock;
-    auto [score, deviation] = model_->attr("predict_with_uncertainty")(matrix(candidates))
-                                  .cast<std::pair<std::vector<double>, std::vector<double>>>();
-    return {std::move(score), std::move(deviation)};
+    using Scores = std::vector<double>;
+    auto [score, deviation, base] =
+        model_->attr("opinion")(matrix(candidates)).cast<std::tuple<Scores, Scores, Scores>>();
+    return {std::move(score), std::move(deviation), std::move(base)};
   }
 
  private:
   Held model_;
-  bool trained_ = false, tells_uncertainty_ = false;
+  bool trained_ = false, has_base_ = false;
 };
 
 // A space as Python holds it: with its task and a source of random numbers.

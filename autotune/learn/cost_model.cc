@@ -25,6 +25,8 @@ class ResidualModel : public CostModel {
 
   bool trained() const override { return experience_ != nullptr || !members_.empty(); }
 
+  bool has_base() const override { return true; }
+
   void train(const std::vector<Sample>& given) override {
     if (given.size() < kLeastSamples) return;
     std::vector<Sample> samples = given;
@@ -53,6 +55,7 @@ class ResidualModel : public CostModel {
       result.score[i] =
           slopes_.prior * prior_score(*candidates[i]) + slopes_.experience * result.score[i];
     }
+    result.base = result.score;
     if (members_.empty() || candidates.empty()) return result;
     const FeatureMatrix matrix(candidates);
     std::vector<double> sum(candidates.size()), squares(candidates.size());

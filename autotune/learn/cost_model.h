@@ -20,10 +20,14 @@ struct Sample {
   double spread = 0;
 };
 
-// Scores of candidates, larger is better, and how far the true ones may be from them (a standard
-// deviation, in scores).
+// Scores of candidates, larger is better.
 struct Opinion {
-  std::vector<double> score, deviation;
+  std::vector<double> score;
+  // How far the true ones may be from them, a standard deviation each.
+  std::vector<double> deviation = {};
+  // Of a model that has one: the scores without what the task's own trials taught of its
+  // candidates. Trials of a few alike ones teach the wrong thing of others.
+  std::vector<double> base = {};
 };
 
 class CostModel {
@@ -36,6 +40,8 @@ class CostModel {
   // The same with what is not sure about it: without deviations, as here, of a model that cannot
   // tell. Policies use such a model as one that is sure of all it says.
   virtual Opinion opinion(const std::vector<const Features*>& candidates) const;
+  // Whether opinions have a base.
+  virtual bool has_base() const { return false; }
   // False until there was something to learn from; the prior ranks until then.
   virtual bool trained() const = 0;
 };

@@ -19,8 +19,6 @@ namespace {
 constexpr size_t kMembers = 8;
 constexpr BoostingOptions kBoosting = {
     .rounds = 24, .depth = 4, .learning_rate = 0.15, .column_share = 0.1, .least_weight = 5};
-// What is near the best of a task is what candidates are chosen among.
-constexpr double kAttention = 1;
 
 constexpr std::string_view kHead = "tilewright experience 1";
 
@@ -81,7 +79,7 @@ std::shared_ptr<const Experience> Experience::learn(const std::vector<Sample>& s
     std::vector<Sample> own;
     std::ranges::copy_if(samples, std::back_inserter(own),
                          [&](const Sample& s) { return chosen.contains(s.task); });
-    const Labels labels(own, {}, kAttention);
+    const Labels labels(own);
     BoostingOptions options = kBoosting;
     options.seed = rng();
     result->members_.push_back(std::make_unique<BoostedTrees>(

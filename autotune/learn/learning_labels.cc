@@ -14,7 +14,7 @@ namespace {
 constexpr double kMisfit = 0.1, kSlopeDoubt = 0.5;
 // A failure counts as so many times slower than the slowest that ran.
 constexpr double kFailureFactor = 2;
-// Of what is far from the best of its task, where what is near counts more.
+// What is far from the best of its task counts so much at least, where the best counts 1 more.
 constexpr double kLeastAttention = 0.1;
 
 void center(const std::vector<Sample>& samples, const std::vector<double>& weight,
@@ -51,8 +51,7 @@ Slopes fitted(const Labels& l, double pull) {
 
 double prior_score(const Features& f) { return -std::log(std::max(f.prior_seconds, 1e-12)); }
 
-Labels::Labels(const std::vector<Sample>& samples, const std::vector<double>& given,
-               double attention)
+Labels::Labels(const std::vector<Sample>& samples, const std::vector<double>& given)
     : experience(given) {
   experience.resize(samples.size());
   std::map<int, double> slowest;
@@ -67,8 +66,7 @@ Labels::Labels(const std::vector<Sample>& samples, const std::vector<double>& gi
     speed.push_back(std::log(throughput));
     prior.push_back(prior_score(*s.features));
     const double noise = s.spread / kMisfit;
-    const double near = attention > 0 ? kLeastAttention + std::pow(throughput, attention) : 1;
-    weight.push_back(near / (1 + noise * noise));
+    weight.push_back((kLeastAttention + throughput) / (1 + noise * noise));
   }
   for (auto* values : {&speed, &prior, &experience}) center(samples, weight, *values);
 }

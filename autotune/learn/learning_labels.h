@@ -22,13 +22,13 @@ struct Slopes {
 struct Labels {
   std::vector<double> speed;  // log throughput
   std::vector<double> prior;  // what the prior thinks of it
-  std::vector<double>
-      experience;              // what other tasks teach beyond that; zeros where nothing is given
-  std::vector<double> weight;  // how much it counts; timings that lie far apart teach less
+  // What other tasks teach beyond that; zeros where nothing is given.
+  std::vector<double> experience;
+  // How much it counts: more near the best of its task, which candidates are chosen among, and less
+  // where timings lie far apart.
+  std::vector<double> weight;
 
-  // What is near the best of its task counts more by this power of its throughput.
-  explicit Labels(const std::vector<Sample>& samples, const std::vector<double>& experience = {},
-                  double attention = 0);
+  explicit Labels(const std::vector<Sample>& samples, const std::vector<double>& experience = {});
 
   Slopes slopes() const;
   // What neither view explains.

@@ -48,10 +48,14 @@ struct PointHash {
   }
 };
 
+// Of what a model says, which part ranks: all, or what it held before the task's own trials.
+enum class View { Model, Base };
+
 struct Individual {
   Point point;
-  double score = 0;
-  double hope = 0;  // how fast it may turn out, as far as the model knows
+  double score = 0;      // in the view that ranks
+  double predicted = 0;  // by the model
+  double hope = 0;       // how fast it may turn out, as far as the model knows
 };
 
 // Fitter first; equal scores keep a fixed order, so that a seed gives one result.
@@ -108,7 +112,8 @@ struct Search::State {
   }
 
   // Legal points with their scores, fittest first, each once.
-  std::vector<Individual> score(std::vector<Point> points, const CostModel& model) {
+  std::vector<Individual> score(std::vector<Point> points, const CostModel& model,
+                                View view = View::Model) {
     prepare(points);
     std::vector<Individual> result;
     std::vector<const Features*> rows;
@@ -122,15 +127,17 @@ struct Search::State {
     if (result.empty()) return result;
     if (model.trained()) {
       const Opinion opinion = model.opinion(rows);
+      const std::vector<double>& ranks = view == View::Model ? opinion.score : opinion.base;
       for (size_t i = 0; i < result.size(); ++i) {
-        result[i].score = opinion.score[i];
+        result[i].score = ranks[i];
+        result[i].predicted = opinion.score[i];
         const double doubt = opinion.deviation.empty() ? 0 : opinion.deviation[i];
         result[i].hope = opinion.score[i] + doubt;
       }
     } else {
       for (size_t i = 0; i < result.size(); ++i) {
         result[i].score = -std::log(std::max(rows[i]->prior_seconds, 1e-12));
-        result[i].hope = result[i].score;
+        result[i].predicted = result[i].hope = result[i].score;
       }
     }
     std::sort(result.begin(), result.end(), fitter);
@@ -185,12 +192,13 @@ struct Search::State {
   }
 
   // Every legal point met, fittest first.
-  std::vector<Individual> evolve(std::vector<Point> first, const CostModel& model) {
+  std::vector<Individual> evolve(std::vector<Point> first, const CostModel& model,
+                                 View view = View::Model) {
     const size_t size = first.size();
-    std::vector<Individual> population = score(std::move(first), model);
+    std::vector<Individual> population = score(std::move(first), model, view);
     std::vector<Individual> all = population;
     for (int g = 0; g < options.generations && !population.empty(); ++g) {
-      std::vector<Individual> children = score(offspring(population, size), model);
+      std::vector<Individual> children = score(offspring(population, size), model, view);
       all.insert(all.end(), children.begin(), children.end());
       population.insert(population.end(), children.begin(), children.end());
       rank(population);
@@ -364,7 +372,7 @@ struct Search::State {
     return {.point = chosen.point,
             .candidate = {.trace = space.trace(chosen.point),
                           .origin = origin,
-                          .predicted = chosen.score},
+                          .predicted = chosen.predicted},
             .features = features.at(chosen.point)};
   }
 };
@@ -404,6 +412,7 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
   if (s.measured.size() <= kUnsurveyed) {
     take(s.survey(model), chosen);
   } else {
+    const auto population = static_cast<size_t>(s.options.population);
     if (s.descends()) {
       take(s.descent(model), std::min(chosen, share(s.options.descent_share)));
     } else if (model.trained()) {
@@ -415,9 +424,14 @@ std::vector<Proposal> Search::propose(int count, const CostModel& model) {
         take(s.novel_first(s.of_rival(model), of_rival),
              std::min(chosen, result.size() + of_rival));
       }
+      // Where several knobs are good together only, trials of each alone teach that it is bad.
+      const size_t of_base = model.has_base() ? share(s.options.base_share) : 0;
+      if (of_base > 0) {
+        take(s.evolve(s.first_generation(population / 2), model, View::Base),
+             std::min(chosen, result.size() + of_base));
+      }
     }
-    std::vector<Individual> all =
-        s.evolve(s.first_generation(static_cast<size_t>(s.options.population)), model);
+    std::vector<Individual> all = s.evolve(s.first_generation(population), model);
     const size_t hoped = model.trained() ? std::min(chosen, share(s.options.hope_share)) : 0;
     take(all, std::max(result.size(), chosen - hoped));
     // Those that may be the fastest if the model is as wrong as it thinks it can be. A model that

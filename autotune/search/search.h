@@ -20,7 +20,8 @@ struct SearchOptions {
   int generations = 3;
   double mutation_share = 0.85;  // of offspring; the rest are crossovers
   double neighbour_share = 0.3;  // of each batch: one step from the fastest measured points
-  double hope_share = 0.25;      // of each batch: what may be fastest though the model doubts it
+  double hope_share = 0.125;     // of each batch: what may be fastest though the model doubts it
+  double base_share = 0.25;      // of each batch: what the model's base holds for fastest
   double rival_share = 0.25;     // of each batch after one that brought nothing: of another sketch
   double random_share = 0.06;    // of each batch, chosen blindly to keep exploring
   // From this share of the budget on, so much of each batch is one knob changed of the few fastest.

@@ -305,6 +305,27 @@ def test_wrong_doubts_are_said(tmp_path, answer, said):
     assert f"predict_with_uncertainty {said}" in caught.value.what or said in caught.value.what
 
 
+def test_a_share_is_what_the_model_held_before_it_was_fitted(tmp_path):
+    asked = []
+
+    class Settled(Model):
+        def predict_base(self, X):
+            asked.append(len(X))
+            return np.arange(len(X))
+
+    report = tune(tmp_path, 13, model=Settled, measurer=Fast())
+    assert report.tasks[0].trials == 13
+    assert max(asked) > 13, "a generation at a time"
+
+    class Wrong(Model):
+        def predict_base(self, X):
+            return np.zeros(2)
+
+    with pytest.raises(UserError) as caught:
+        tune(tmp_path, 13, model=Wrong, measurer=Fast())
+    assert "predict_base returned an array of shape (2,)" in caught.value.what
+
+
 def test_a_policy_may_know_what_is_left(tmp_path):
     left = []
 

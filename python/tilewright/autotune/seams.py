@@ -93,6 +93,7 @@ class _Model:
         self.model = _has(model, "a cost model", "fit", "predict")
         self.takes_groups = _has_parameter(model.fit, "groups")
         self.tells_uncertainty = callable(getattr(model, "predict_with_uncertainty", None))
+        self.has_base = callable(getattr(model, "predict_base", None))
 
     def fit(self, X, y, groups):
         _call(self.model, "fit", X, y, **({"groups": groups} if self.takes_groups else {}))
@@ -109,6 +110,14 @@ class _Model:
         if any(d < 0 for d in deviations):
             _refuse(f"{_name(self.model)}.{name} returned a standard deviation below 0", "0 or more")
         return scores, deviations
+
+    def predict_base(self, X):
+        return self._scores("predict_base", _call(self.model, "predict_base", X), len(X))
+
+    def opinion(self, X):
+        """(scores, their standard deviations, scores of the base), the latter two empty where the model has none."""
+        scores, deviations = self.predict_with_uncertainty(X) if self.tells_uncertainty else (self.predict(X), [])
+        return scores, deviations, self.predict_base(X) if self.has_base else []
 
     def _scores(self, method, given, count):
         import numpy as np

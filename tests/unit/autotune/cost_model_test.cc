@@ -166,6 +166,47 @@ TEST(CostModel, TimingsThatVaryTeachLess) {
   EXPECT_GT(concordance(model->predict(rows), places), 0.95);
 }
 
+// Among fast candidates the column makes faster, among slow ones slower by as much.
+TEST(CostModel, WhatIsNearTheBestTeachesMore) {
+  std::vector<Sample> samples;
+  std::vector<double> places;
+  for (int x = 0; x < 64; ++x) {
+    const double fast = 0.7 + 0.3 * x / 63.0;
+    samples.push_back({.features = made(0, x), .throughput = fast});
+    samples.push_back({.features = made(0, x), .throughput = 0.1 / fast});
+    places.push_back(-fast);
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  std::vector<const Features*> rows;
+  for (size_t k = 0; k < samples.size(); k += 2) rows.push_back(samples[k].features.get());
+  EXPECT_GT(concordance(model->predict(rows), places), 0.8);
+}
+
+// The base stays what it was while the scores follow what was measured.
+TEST(CostModel, TheBaseKnowsNothingOfTheTasksTrials) {
+  std::vector<Sample> samples;
+  std::vector<const Features*> rows;
+  std::vector<double> places;
+  for (int x = 0; x < 64; ++x) {
+    Features f = *made(0, x);
+    f.prior_seconds = 1e-3 * (1 + x % 8);
+    const double throughput = (x + 1) / 64.0 / (1 + x % 8);
+    samples.push_back(
+        {.features = std::make_shared<const Features>(std::move(f)), .throughput = throughput});
+    rows.push_back(samples.back().features.get());
+    places.push_back(-throughput);
+  }
+  const auto model = make_xgboost_model(false, 1);
+  model->train(samples);
+  const Opinion opinion = model->opinion(rows);
+  EXPECT_GT(concordance(opinion.score, places), 0.9);
+  for (size_t k = 8; k < rows.size(); ++k) {
+    EXPECT_EQ(opinion.base[k], opinion.base[k - 8]) << "the prior says the same of both";
+  }
+  EXPECT_GT(opinion.base[0], opinion.base[1]);
+}
+
 TEST(CostModel, FailuresAreSlowerThanWhateverRan) {
   std::vector<Sample> samples;
   for (int x = 0; x < 64; ++x) {

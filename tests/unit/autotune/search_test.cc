@@ -277,6 +277,39 @@ class Misled : public Doubting {
   }
 };
 
+// What the task's own trials taught may be the opposite of the truth too.
+class Mistaught : public Misled {
+ public:
+  bool has_base() const override { return true; }
+  Opinion opinion(const std::vector<const Features*>& candidates) const override {
+    Opinion result = Misled::opinion(candidates);
+    result.base = Doubting::predict(candidates);
+    return result;
+  }
+};
+
+TEST_F(SearchTest, AShareIsWhatWasHeldForFastestBefore) {
+  std::vector<double> prior;
+  for (const auto& f : drawn_.features) prior.push_back(f->prior_seconds);
+  std::ranges::sort(prior);
+  const auto fast = [&](const CostModel& model, double share) {
+    Search search(task_, space_,
+                  {.neighbour_share = 0, .hope_share = 0, .base_share = share, .random_share = 0},
+                  1);
+    for (size_t k = 0; k < 4; ++k) search.observe(drawn_.points[k], 1);
+    size_t count = 0;
+    for (const Proposal& p : search.propose(16, model)) {
+      count += p.features->prior_seconds < prior[prior.size() / 10];
+      EXPECT_EQ(p.candidate.predicted, model.predict({p.features.get()})[0])
+          << "whatever ranks, the record says what the model thinks";
+    }
+    return count;
+  };
+  EXPECT_EQ(fast(Mistaught(), 0), 0u);
+  EXPECT_EQ(fast(Mistaught(), 0.25), 4u);
+  EXPECT_EQ(fast(Misled(), 0.25), 0u) << "a model without a base ranks alone";
+}
+
 TEST_F(SearchTest, HalfOfTheFirstBatchIsThePriors) {
   std::vector<double> prior;
   for (const auto& f : drawn_.features) prior.push_back(f->prior_seconds);
