@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "autotune/learn/learning_labels.h"
 #include "autotune/task/named_row.h"
 
 namespace tw::autotune {
@@ -220,8 +221,7 @@ std::vector<Proposer::Scored> Proposer::score(const std::vector<Point>& points,
   for (size_t k = 0; k < points.size(); ++k) {
     if (features[k] == nullptr) continue;
     rows.push_back(features[k].get());
-    result.push_back(
-        {points[k], -std::log(std::max(features[k]->prior_seconds, 1e-12)), features[k]});
+    result.push_back({points[k], prior_score(*features[k]), features[k]});
   }
   if (!model.trained() || rows.empty()) return result;
   const Opinion opinion = model.opinion(rows);

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "autotune/learn/learning_labels.h"
 #include "autotune/search/distinct_programs.h"
 #include "autotune/search/prior_schedule.h"
 #include "autotune/search/variants.h"
@@ -136,7 +137,7 @@ struct Search::State {
       }
     } else {
       for (size_t i = 0; i < result.size(); ++i) {
-        result[i].score = -std::log(std::max(rows[i]->prior_seconds, 1e-12));
+        result[i].score = prior_score(*rows[i]);
         result[i].predicted = result[i].hope = result[i].score;
       }
     }
