@@ -21,7 +21,7 @@ struct Confirmation {
   bool settled = false;
 };
 
-// What the visits of a race of so many trials may take.
+// What is meant for the visits of a race of so many trials; see has_time.
 double race_seconds(size_t trials);
 
 // Races what the log holds of a task, with its caches, and writes what came of it there, as part of

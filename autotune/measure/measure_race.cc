@@ -42,7 +42,7 @@ class WorkerRace {
   }
 
   RaceOutcome run() {
-    while (!stopped() && has_time() && !race_.running().empty()) {
+    while (!stopped() && goes_on() && !race_.running().empty()) {
       // Whoever is lost or taken out changes who takes part in the round, which begins again.
       if (all_compiled()) round();
     }
@@ -61,7 +61,9 @@ class WorkerRace {
 
   bool stopped() const { return stop_ && stop_(); }
   // However busy the machine is, what only one instance ran decides nothing.
-  bool has_time() const { return visiting_ < seconds_ || (short_ && race_.rounds() < kInstances); }
+  bool goes_on() const {
+    return has_time(race_.rounds(), visiting_, seconds_) || (short_ && race_.rounds() < kInstances);
+  }
   // Of the next round.
   size_t instance() const { return short_ ? race_.rounds() % kInstances : 0; }
 
@@ -126,7 +128,7 @@ class WorkerRace {
 
   WorkerPool& pool_;
   const Task& task_;
-  const double seconds_;  // of visits, at most
+  const double seconds_;  // of visits, as has_time has it
   const MeasureOptions& options_;
   int64_t& next_id_;
   const std::function<bool()>& stop_;

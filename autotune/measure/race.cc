@@ -14,6 +14,9 @@ namespace {
 constexpr size_t kMostContenders = 3;
 // Medians of different moments differ by more than their intervals say.
 constexpr double kDrift = 1.03;
+// Rounds that a race has in any case, and seconds up to which it has them.
+constexpr size_t kLeastRounds = 12;
+constexpr double kLongest = 0.3;
 
 double median_of(const std::vector<double>& seconds) { return summarize(seconds).median; }
 
@@ -96,6 +99,10 @@ bool Race::keeps_first_place(size_t challenger) const {
   const std::optional<size_t> incumbent = options_.incumbent;
   if (!incumbent || out_[*incumbent] || *incumbent == challenger) return false;
   return pairs_[*incumbent][challenger].no_slower.capital() <= 1;
+}
+
+bool has_time(size_t rounds, double spent, double meant) {
+  return spent < meant || (rounds < kLeastRounds && spent < kLongest);
 }
 
 std::vector<size_t> contenders(const std::vector<Record>& records) {

@@ -68,6 +68,12 @@ class Race {
   bool settled_ = false;
 };
 
+// Whether a race that nothing has decided goes on when its rounds took so much of the seconds that
+// were meant for it. One of slow kernels may take longer than was meant, though not without bound:
+// a few rounds are less than a burst of what else the machine does, and then the incumbent stays
+// however slow it is.
+bool has_time(size_t rounds, double spent, double meant);
+
 // Which records of one task to race, as indices: the prior's schedule, where it is among them, and
 // then the fastest ones whose intervals leave open who is first. Kernels that are alike once
 // lowered take part once.

@@ -151,6 +151,13 @@ TEST_F(Confirm, RacesOfMoreTrialsTakeLonger) {
   EXPECT_DOUBLE_EQ(race_seconds(100'000), 0.3);
 }
 
+TEST_F(Confirm, HoweverShortTheTimeARaceHasSomeRounds) {
+  const std::vector<Record> records = log_->records();
+  LocalMeasurer measurer({.workers = 1});
+  const RaceOutcome outcome = measurer.race(task_, {records[0].trace, records[1].trace}, 1e-9, {});
+  EXPECT_TRUE(outcome.settled || outcome.seconds[0].size() >= 12u);
+}
+
 TEST_F(Confirm, OneAloneIsNotRaced) {
   const Task other = make_task(parse_workload("gemm:m=16,n=24,k=24").program, Target::host(), 1);
   LocalMeasurer measurer({.workers = 1});

@@ -151,6 +151,15 @@ Record record(double seconds, const std::string& hash, Origin origin = Origin::S
   return r;
 }
 
+TEST(RaceTest, HasItsTimeAndSomeRoundsThatTakeNotTooLong) {
+  EXPECT_TRUE(has_time(100, 0.05, 0.1));
+  EXPECT_FALSE(has_time(100, 0.15, 0.1));
+  EXPECT_TRUE(has_time(6, 0.15, 0.1));  // of kernels of some milliseconds
+  EXPECT_FALSE(has_time(12, 0.29, 0.1));
+  EXPECT_FALSE(has_time(6, 0.31, 0.1));  // of slower ones yet
+  EXPECT_TRUE(has_time(1, 0.31, 0.4));
+}
+
 TEST(Contenders, AreThoseThatMayBeFirstAndThePrior) {
   std::vector<Record> records = {record(2, "a", Origin::Prior), record(1, "b"), record(1.5, "c"),
                                  record(1.02, "d"), record(0.99, "e")};
