@@ -33,7 +33,7 @@ namespace {
 
 // Small budgets train often, so that the model has a say in most trials; larger batches keep the
 // share of time that search and training take low.
-constexpr int kLeastBatch = 8, kGreatestBatch = 16, kBatchesOfTask = 8;
+constexpr int kLeastBatch = 8, kGreatestBatch = 24, kBatchesOfTask = 8;
 
 int batch_size(const TunerOptions& options, size_t tasks) {
   if (options.batch > 0) return options.batch;

@@ -32,7 +32,8 @@ void measure_tuning(const Options& options, Results& results) {
   autotune::Log log(options.text("log", "bench.db"), autotune::Log::Mode::Write);
 
   nlohmann::json curve = nlohmann::json::array(), memory = nlohmann::json::array();
-  const int stride = std::max(tuner.trials / 100, 1);
+  // Looking for children among all processes takes a millisecond or two.
+  const int stride = std::max(tuner.trials / 32, 1);
   const auto watch = [&](const autotune::TunerEvent& event) {
     if (event.record == nullptr) return;
     const autotune::Record& r = *event.record;

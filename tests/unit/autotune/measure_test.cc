@@ -230,6 +230,20 @@ TEST_F(Measure, WhoIsBehindIsNotTimedToTheEnd) {
   EXPECT_LT(records[0].seconds.size(), 1000u);
 }
 
+// A call that takes much of the budget, and even with cold caches far too long, is not repeated.
+TEST_F(Measure, WhoseFirstCallIsFarTooSlowIsCalledOnce) {
+  const Task task = gemm_task("gemm:m=64,n=72,k=64");
+  const std::vector<Candidate> batch = candidates(task, 1);
+  MeasureOptions o = options(1);
+  const auto known = LocalMeasurer(o).measure(task, batch, 0, {});
+  ASSERT_TRUE(known.at(0).ok()) << known[0].message;
+  o.behind_error = 0.01;
+  o.run_budget = 4 * known[0].median();
+  const auto records = LocalMeasurer(o).measure(task, batch, 1e-12, {});
+  ASSERT_TRUE(records.at(0).ok()) << records[0].message;
+  EXPECT_EQ(records[0].seconds.size(), 1u);
+}
+
 TEST_F(Measure, WhatIsFastestIsTimedToTheEnd) {
   const Task task = gemm_task();
   MeasureOptions o = options(1);
