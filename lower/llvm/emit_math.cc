@@ -225,13 +225,6 @@ llvm::Value* FunctionEmitter::call_vector(std::string_view name,
   f->setDoesNotThrow();
   f->addFnAttr(llvm::Attribute::WillReturn);
   add_target_attributes(*f, k_.target);
-  // No vector register outlives a call. What waits on the stack meanwhile is read right behind it,
-  // and would be waited for where it lies across two cache lines.
-  const llvm::DataLayout& layout = k_.module.getDataLayout();
-  const llvm::Align aligned(layout.getTypeAllocSize(part_type).getFixedValue());
-  if (aligned > function_->getFnStackAlign().value_or(layout.getStackAlignment())) {
-    function_->addFnAttr(llvm::Attribute::getWithStackAlignment(b_.getContext(), aligned));
-  }
   return in_parts(width, args, [&](llvm::ArrayRef<llvm::Value*> part) -> llvm::Value* {
     return b_.CreateCall(callee, part);
   });

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "runtime/error.h"
 #include "runtime/thread_pool.h"
 #include "runtime/workspace.h"
@@ -266,6 +268,19 @@ TEST(LlvmKernels, RegisterTileStaysInRegisters) {
   EXPECT_THAT(loop, ::testing::Not(HasSubstr("%rbp)")));
   EXPECT_LE(count(loop, "\n"), 28 + 14 + 2 + 6) << "integer work in the inner loop:\n" << loop;
   expect_as_interpreted(kernel, {numbers(14 * 64), numbers(32 * 64), numbers(14 * 32)});
+}
+
+// Where the caller's stack lies must not matter.
+TEST(LlvmKernels, VectorsOnTheStackLieWithinCacheLines) {
+  const Kernel kernel = register_tile_kernel(20, 32, 64);  // more sums than registers
+  const std::string assembly = assembly_for("llvm -mcpu=sapphirerapids", kernel);
+  const auto moves = [&](const char* move) {
+    const std::string pattern =
+        fmt::format(R"({0}\t%zmm\d+, \d*\(%rsp|{0}\t\d*\(%rsp\), %zmm)", move);
+    return std::regex_search(assembly, std::regex(pattern));
+  };
+  EXPECT_TRUE(moves("vmovaps")) << assembly;
+  EXPECT_FALSE(moves("vmovups")) << assembly;
 }
 
 // The sums have one place for all of both loops over k, and another for each turn of the copy's

@@ -229,8 +229,7 @@ TEST(VectorFunctions, SigmoidKeepsItsSmallResults) {
   }
 }
 
-// A vector that is wanted after the call waits for it within one cache line, whatever is called
-// besides.
+// A vector that is wanted after the call waits for it within one cache line.
 TEST(VectorFunctions, VectorsWaitAligned) {
   if (codegen::vector_symbol("_ZGVeN16v_expf") == nullptr) GTEST_SKIP() << "no libmvec";
   const auto assembly = [](int lanes, const char* target) {
