@@ -20,7 +20,7 @@ namespace tw::bench {
 
 namespace {
 
-// Where its arrays lie makes a kernel up to 25 % slower, and not every kernel where it does
+// Where its arrays lie makes a kernel up to a tenth slower, and not every kernel where it does
 // another: all are timed with several sets of arrays in turn.
 constexpr size_t kPlaces = 3;
 

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/measure/confirm.h"
 
-#include <algorithm>
-
 #include "autotune/measure/race.h"
 #include "autotune/task/machine_kind.h"
 #include "runtime/time_evaluator.h"
 
 namespace tw::autotune {
-namespace {
-
-// So many seconds of visits for each trial, within bounds: a short run should not spend its time on
-// the order of those that are alike. In 287 races of four contenders that 0.3 s did not settle, the
-// leader after a quarter of the rounds was, in the second half of them, by 0.1 % slower than the
-// leader after half of them, and never slower than the prior's schedule.
-constexpr double kSecondsPerTrial = 1.5e-3, kLeastSeconds = 0.1, kMostSeconds = 0.3;
-
-}  // namespace
-
-double race_seconds(size_t trials) {
-  return std::clamp(kSecondsPerTrial * static_cast<double>(trials), kLeastSeconds, kMostSeconds);
-}
 
 std::optional<Confirmation> confirm_best(Measurer& measurer, const Task& task, Log& log,
                                          const std::string& run,

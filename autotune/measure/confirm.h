@@ -4,7 +4,6 @@
 // schedule among them, and the log remembers the winner: see Log::best.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -20,9 +19,6 @@ struct Confirmation {
   std::optional<double> prior_seconds;  // of the prior's schedule, where it took part
   bool settled = false;
 };
-
-// What is meant for the visits of a race of so many trials; see has_time.
-double race_seconds(size_t trials);
 
 // Races what the log holds of a task, with its caches, and writes what came of it there, as part of
 // a run of the tuner. Nothing where there is nobody to race with, or the race was stopped.

@@ -68,6 +68,9 @@ class Race {
   bool settled_ = false;
 };
 
+// What is meant for the visits of a race of so many trials.
+double race_seconds(size_t trials);
+
 // Whether a race that nothing has decided goes on when its rounds took so much of the seconds that
 // were meant for it. One of slow kernels may take longer than was meant, though not without bound:
 // a few rounds are less than a burst of what else the machine does, and then the incumbent stays

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "autotune/measure/race.h"
 #include "autotune/task/workloads.h"
 #include "schedule/schedule.h"
 #include "tests/support/temporary_folder.h"
